@@ -1,0 +1,44 @@
+# Needs Python 3.11 or newer (with venv), make (3.81 will do) and a package index.
+PYTHON ?= python3
+LOGS ?= sample_logs
+OUT ?= out
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help convert test check format docs clean
+
+help: ## Show this help
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+
+# The install is complete once the stamp is newer than pyproject.toml.
+$(VENV)/installed: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo "chatsquash needs Python 3.11 or newer; '$(PYTHON)' is `$(PYTHON) --version 2>&1`." >&2; \
+	  echo "Name another with: make PYTHON=python3.12 ..." >&2; exit 1; }
+	@echo "Setting up $(VENV) ..."
+	@$(PYTHON) -m venv --clear $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+convert: $(VENV)/installed ## Convert LOGS (sample_logs) to OUT (out)
+	@$(BIN)/chatsquash convert $(LOGS) --output $(OUT)
+
+test: $(VENV)/installed ## Run all tests
+	@$(BIN)/python -m pytest -n auto
+
+check: $(VENV)/installed ## Format, lint, types, import contract, tests
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -n auto
+
+format: $(VENV)/installed ## Format the code and mend what the linter can
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+docs: $(VENV)/installed ## Write the generated pages anew
+	$(BIN)/python -m tests.generate
+
+clean: ## Remove the environment and the output
+	rm -rf $(VENV) $(OUT)

@@ -1,0 +1,92 @@
+"""What can be read off canonical chat messages: their text, parts, calls and role tokens."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import Any
+
+from pipeline.model import Json, Message
+
+REASONING_KEYS = ("reasoning_content", "reasoning", "reasoning_details", "thinking", "thinking_blocks")
+CALL_OPEN, CALL_CLOSE = "<tool_call>", "</tool_call>"
+RESULT_OPEN, RESULT_CLOSE = "<tool_result", "</tool_result>"
+
+
+def part_text(part: Json) -> str | None:
+    """The text of one part of a content list; ``None`` for an image or anything else that is no text."""
+    if isinstance(part, str):
+        return part
+    if isinstance(part, dict) and part.get("type", "text") == "text" and isinstance(part.get("text"), str):
+        return str(part["text"])
+    return None
+
+
+def text(message: Message) -> str | None:
+    """The text of a message: its content, or the text parts of a content list joined; ``None`` if it has none."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        return "".join(t for part in content if (t := part_text(part)) is not None)
+    return None
+
+
+def other_parts(message: Message) -> list[Json]:
+    """The parts of a content list that are no text (images, audio, files); for content that is neither, itself."""
+    content = message.get("content")
+    if isinstance(content, list):
+        return [part for part in content if part_text(part) is None]
+    return [] if content is None or isinstance(content, str) else [content]
+
+
+def calls(message: Message) -> list[dict[str, Any]]:
+    """The tool calls of an assistant message that are objects, in order."""
+    found = message.get("tool_calls")
+    if message.get("role") != "assistant" or not isinstance(found, list):
+        return []
+    return [call for call in found if isinstance(call, dict)]
+
+
+def call_name(call: dict[str, Any]) -> str | None:
+    """The name of the function that a call names, if it does."""
+    function = call.get("function")
+    name = function.get("name") if isinstance(function, dict) else None
+    return name if isinstance(name, str) and name else None
+
+
+def has_calls(message: Message) -> bool:
+    """Whether an assistant calls a tool, natively or in the legacy form."""
+    return message.get("role") == "assistant" and bool(message.get("tool_calls") or message.get("function_call"))
+
+
+def token(message: Message) -> str:
+    """A message's place in a role trace: system, user, tool, another role itself, or Ac, At, Act, A for assistants."""
+    role = message["role"]
+    if role == "assistant":
+        spoken = (text(message) or "").strip()
+        return "A" + ("c" if spoken else "") + ("t" if has_calls(message) else "")
+    return "system" if role == "developer" else role
+
+
+def tool_name(tool: Json) -> str | None:
+    """The name of a flattened tool definition, if it has one."""
+    name = tool.get("name") if isinstance(tool, dict) else None
+    return name if isinstance(name, str) and name else None
+
+
+def trace(messages: list[Message]) -> str:
+    """The role tokens of messages, with repetitions counted: ``system user Act tool*2 Ac``."""
+    runs = [(name, sum(1 for _ in run)) for name, run in groupby(map(token, messages))]
+    return " ".join(name if count == 1 else f"{name}*{count}" for name, count in runs)
+
+
+def call_count(message: Message) -> int:
+    """How many calls an assistant message makes: natively, in the legacy form, or as markup in its text."""
+    if message.get("role") != "assistant":
+        return 0
+    native = message.get("tool_calls")
+    if isinstance(native, list) and native:
+        return len(native)
+    if message.get("function_call"):
+        return 1
+    return (text(message) or "").count(CALL_OPEN)

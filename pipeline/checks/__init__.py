@@ -1,0 +1,80 @@
+"""What can be wrong with a session; a rule's name is its code, its docstring is its documentation.
+
+Rules over a record are generators marked ``@check``; rules that the reader or a stage finds on its way are plain
+functions marked ``@rule`` that make the finding.  Both are found by looking in this folder.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from functools import cache
+from typing import TYPE_CHECKING
+
+from pipeline.checks.registry import RULES, Rule, View
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pipeline.checks.registry import Kind
+    from pipeline.model import Conversation, Found
+
+_INTRODUCTION = """\
+# Checks
+
+Findings never stop a record from being written, except where the text says that the session is left out.
+This page is made from the documentation of the rules in `pipeline/checks`; a test holds the two together.
+"""
+_TITLES: dict[Kind, str] = {
+    "log": "While a log is read and converted",
+    "record": "On every record",
+    "native": "On a record whose calls are native, also before they are inlined",
+    "inlined": "On a record whose calls stand in the text",
+}
+_WORDS = """\
+## Words
+
+- **Error**: the record is wrong to train on as it stands, or something was left out. **Warning**: somebody should look
+  at it. **Info**: it explains the output.
+- **Block**: an assistant message with calls and what follows up to the next assistant message. A result answers the
+  call of its own block whose `id` is its `tool_call_id`; where calls of a block share an id, in order.
+- **Retried**: another call of the same tool in the block or in the next one has a result that neither failed nor is
+  empty.
+"""
+
+
+@cache
+def rules() -> dict[str, Rule]:
+    """Every rule by its code, in the order of the modules and of the functions in them."""
+    for module in sorted(info.name for info in pkgutil.iter_modules(__path__)):
+        importlib.import_module(f"{__name__}.{module}")
+    return {rule.code: rule for rule in sorted(RULES, key=lambda rule: (rule.module, rule.place))}
+
+
+@cache
+def _of_kinds(*kinds: Kind) -> tuple[Rule, ...]:
+    return tuple(rule for rule in rules().values() if rule.kind in kinds)
+
+
+def examine(conversation: Conversation, *kinds: Kind) -> Iterator[Found]:
+    """What is wrong with a conversation, by the rules of the kinds named."""
+    view = View(conversation)
+    for rule in _of_kinds(*kinds):
+        for found in rule.function(view):
+            yield found._replace(code=rule.code)
+
+
+def table() -> str:
+    """The text of ``docs/checks.md``: every rule with its severity and its documentation, by the time it runs."""
+    sections = [f"## {title}\n\n{_rows(kind)}" for kind, title in _TITLES.items()]
+    return "\n".join([_INTRODUCTION, *sections, _WORDS])
+
+
+def _rows(kind: str) -> str:
+    head = "| code | severity | when |\n|---|---|---|\n"
+    lines = (f"| `{rule.code}` | {', '.join(rule.severities)} | {_line(rule.doc)} |\n" for rule in _of_kinds(kind))
+    return head + "".join(lines)
+
+
+def _line(doc: str) -> str:
+    return " ".join(doc.split()).replace("|", "\\|")

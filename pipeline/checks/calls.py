@@ -1,0 +1,139 @@
+"""What can be wrong with the tool calls of assistant messages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pipeline import chat, codec
+from pipeline.checks.registry import View, check, counted, error, id_key, json_type, quoted, warning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pipeline.model import Found, Json
+
+
+@check("error")
+def tool_calls_not_list(view: View) -> Iterator[Found]:
+    """Reported when an assistant's `tool_calls` is neither a list nor null: its calls cannot be read or trained on."""
+    for at, items in _tool_calls(view):
+        if not isinstance(items, list):
+            yield error(f"tool_calls is {json_type(items)}, not a list: correct the logger or leave the record out", at)
+
+
+@check("error")
+def tool_call_not_object(view: View) -> Iterator[Found]:
+    """Reported when an item of `tool_calls` is no JSON object: it is no call that a chat template can print."""
+    for at, index, call in _items(view):
+        if not isinstance(call, dict):
+            yield error(f"tool_calls[{index}] is {json_type(call)}, not an object: leave the record out", at)
+
+
+@check("error")
+def tool_call_function(view: View) -> Iterator[Found]:
+    """Reported when a call has no `function` object: it names no tool and has no arguments to train on."""
+    for at, index, call in _objects(view):
+        function = call.get("function")
+        if not isinstance(function, dict):
+            seen = json_type(function) if "function" in call else "missing"
+            yield error(f"function of tool_calls[{index}] is {seen}: it must be an object", at)
+
+
+@check("error")
+def tool_call_name(view: View) -> Iterator[Found]:
+    """Reported when a call's `function` has no name, or one that is no string or empty.
+
+    A model trained on it learns calls that nothing can run, and the message is not inlined.
+    """
+    for at, index, call in _objects(view):
+        function = call.get("function")
+        if isinstance(function, dict) and chat.call_name(call) is None:
+            seen = "missing" if "name" not in function else "empty" if function["name"] == "" else "no string"
+            yield error(f"function.name of tool_calls[{index}] is {seen}: it must be a tool's name", at)
+
+
+@check("warning")
+def tool_call_id(view: View) -> Iterator[Found]:
+    """Reported when a call's `id` is missing or was used before in the record.
+
+    Results are matched to calls by id, so a trainer may pair them wrongly or refuse the record.
+    """
+    first: dict[str | bytes, int] = {}
+    for at, index, call in _objects(view):
+        call_id = call.get("id")
+        key = id_key(call_id)
+        if key is None:
+            yield warning(f"tool_calls[{index}] has no id: give every call one of its own", at)
+        elif key in first:
+            yield warning(f"id {quoted(call_id)} was used in message {first[key]}: give every call one of its own", at)
+        else:
+            first[key] = at
+
+
+@check("error")
+def undeclared_tool(view: View) -> Iterator[Found]:
+    """Reported once for every name that calls use and that no definition in `tools` has.
+
+    A model trained on it learns to call tools that it was never shown.
+    """
+    seen: dict[str, list[int]] = {}
+    for at, _, call in _objects(view):
+        name = chat.call_name(call)
+        if name is not None and name not in view.tool_names:
+            seen.setdefault(name, []).append(at)
+    for name, places in seen.items():
+        calls = counted(len(places), "call")
+        yield error(f"{calls} of {quoted(name)}, which tools does not define: log its definition", places[0])
+
+
+@check("warning")
+def arguments_not_json(view: View) -> Iterator[Found]:
+    """Reported when a call's `arguments` are a string that does not parse to a JSON object.
+
+    A model trained on it learns broken calls; often the reply was cut off.
+    """
+    for at, index, call in _objects(view):
+        function = call.get("function")
+        arguments = function.get("arguments") if isinstance(function, dict) else None
+        if isinstance(arguments, str) and (seen := _not_object(arguments)):
+            called = quoted(chat.call_name(call) or f"tool_calls[{index}]")
+            yield warning(f"arguments of {called} are {seen}, not a JSON object: see whether the reply was cut", at)
+
+
+@check("error")
+def legacy_function_call(view: View) -> Iterator[Found]:
+    """Reported when an assistant message has a `function_call`, the form before `tool_calls`.
+
+    It stays as it was logged, and most chat templates pass over it: the call would be missing in training.
+    """
+    for at, message in enumerate(view.messages):
+        if message.get("role") == "assistant" and message.get("function_call") is not None:
+            yield error("function_call is the legacy form: convert it to tool_calls or leave the record out", at)
+
+
+def _tool_calls(view: View) -> Iterator[tuple[int, Json]]:
+    """The ``tool_calls`` of every assistant message that has them, whatever they are."""
+    for at, message in enumerate(view.messages):
+        if message.get("role") == "assistant" and message.get("tool_calls") is not None:
+            yield at, message["tool_calls"]
+
+
+def _items(view: View) -> Iterator[tuple[int, int, Json]]:
+    """Every item of every list of calls: the message's index, its own, and the item."""
+    for at, items in _tool_calls(view):
+        if isinstance(items, list):
+            yield from ((at, index, item) for index, item in enumerate(items))
+
+
+def _objects(view: View) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    """The items of ``_items`` that are objects."""
+    return ((at, index, item) for at, index, item in _items(view) if isinstance(item, dict))
+
+
+def _not_object(arguments: str) -> str | None:
+    """What arguments are that are no JSON object; ``None`` for those that are one."""
+    try:
+        value = codec.loads(arguments)
+    except (ValueError, RecursionError):
+        return "no JSON"
+    return None if isinstance(value, dict) else json_type(value)

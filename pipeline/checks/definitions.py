@@ -1,0 +1,109 @@
+"""What can be wrong with a record as a whole and with its tool definitions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pipeline import chat
+from pipeline.checks.registry import View, check, error, json_type, quoted, warning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pipeline.model import Found, Tool
+
+ABSENT = object()
+
+
+@check("error", kind="record")
+def no_messages(view: View) -> Iterator[Found]:
+    """Reported when the record has no message: there is nothing to train on."""
+    if not view.messages:
+        yield error("the record has no message: leave it out")
+
+
+@check("warning", "error", kind="record")
+def no_tools(view: View) -> Iterator[Found]:
+    """Reported when `tools` is empty, as an error when the record calls tools all the same.
+
+    A model trained on calls without definitions learns to call tools that it was never shown.
+    """
+    if view.tools:
+        return
+    if any(chat.call_count(message) for message in view.messages):
+        yield error("the record calls tools and defines none: see whether the logger leaves request.tools out")
+    else:
+        yield warning("the record defines no tools: if the session had some, the logger leaves request.tools out")
+
+
+@check("error", kind="record")
+def tool_not_object(view: View) -> Iterator[Found]:
+    """Reported when a tool definition is no JSON object: no chat template can print it."""
+    for index, tool in enumerate(view.tools):
+        if not isinstance(tool, dict):
+            yield error(f"tools[{index}] is {json_type(tool)}, not an object: remove or correct the definition")
+
+
+@check("error", "warning", kind="record")
+def tool_parameters(view: View) -> Iterator[Found]:
+    """Reported when a definition's `parameters` is no object, as a warning when it is missing.
+
+    The model is then trained on calls whose arguments are described nowhere.
+    """
+    for index, tool in enumerate(view.tools):
+        parameters = tool.get("parameters", ABSENT) if isinstance(tool, dict) else {}
+        if parameters is ABSENT:
+            yield warning(f"{_label(index, tool)} has no parameters: add a JSON schema, an empty one if it takes none")
+        elif not isinstance(parameters, dict):
+            yield error(f"parameters of {_label(index, tool)} is {json_type(parameters)}: make it a JSON schema object")
+
+
+@check("error", kind="record")
+def tool_parameters_type(view: View) -> Iterator[Found]:
+    """Reported when the `type` of a definition's `parameters` is missing or not `object`.
+
+    Arguments are always an object, so the definition contradicts every call of the tool.
+    """
+    for label, parameters in _schemas(view):
+        kind = parameters.get("type", ABSENT)
+        if kind != "object":
+            seen = "missing" if kind is ABSENT else quoted(kind) if isinstance(kind, str) else json_type(kind)
+            yield error(f"the type in parameters of {label} is {seen}: it must be 'object'")
+
+
+@check("error", kind="record")
+def tool_properties(view: View) -> Iterator[Found]:
+    """Reported when `properties` in a definition's `parameters` is missing or no object.
+
+    Many chat templates read it and stop, or print the tool as if it took no arguments.
+    """
+    for label, parameters in _schemas(view):
+        properties = parameters.get("properties", ABSENT)
+        if not isinstance(properties, dict):
+            seen = "missing" if properties is ABSENT else json_type(properties)
+            yield error(f"properties in parameters of {label} is {seen}: it must be an object, if need be an empty one")
+
+
+@check("error", kind="record")
+def tool_required(view: View) -> Iterator[Found]:
+    """Reported when `required` in a definition's `parameters` is there and no list.
+
+    Chat templates that mark required arguments then mark wrong ones or stop.
+    """
+    for label, parameters in _schemas(view):
+        required = parameters.get("required", [])
+        if not isinstance(required, list):
+            yield error(f"required in parameters of {label} is {json_type(required)}: it must be a list of names")
+
+
+def _label(index: int, tool: Tool) -> str:
+    name = tool.get("name")
+    return f"tools[{index}]" if name is None or name == "" else f"tool {quoted(name)}"
+
+
+def _schemas(view: View) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every definition's ``parameters`` that is an object, with the words that name the tool."""
+    for index, tool in enumerate(view.tools):
+        parameters = tool.get("parameters") if isinstance(tool, dict) else None
+        if isinstance(parameters, dict):
+            yield _label(index, tool), parameters

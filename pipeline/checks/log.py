@@ -1,0 +1,191 @@
+"""What is found while a log is read and converted: each rule makes the finding from the few values that it needs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pipeline.checks.registry import counted, error, escaped, info, quoted, rule, warning
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pipeline.model import Found
+
+
+@rule("error")
+def bad_line(reason: str) -> Found:
+    """Reported when a line is no JSON object. The line is left out, `reports/rejected.jsonl` says where it is."""
+    return error(f"the line is left out, {escaped(reason)}: see reports/rejected.jsonl")
+
+
+@rule("error")
+def bad_entry(reason: str) -> Found:
+    """Reported when a JSON object lacks what an entry needs, which is named.
+
+    The line is left out, `reports/rejected.jsonl` says where it is.
+    """
+    return error(f"the entry is left out, {escaped(reason)}: see reports/rejected.jsonl")
+
+
+@rule("error", "warning")
+def session_id_mismatch(first_id: str, other_id: str, first_line: int, keep: bool) -> Found:
+    """Reported when a file holds more than one `session_id`: the record would mix sessions.
+
+    The session is left out; with `--on-invalid keep` it is converted and this is a warning.
+    """
+    return _invalid(f"session_id is {quoted(other_id)}, line {first_line} has {quoted(first_id)}", keep)
+
+
+@rule("error", "warning")
+def timestamp_order(earlier_line: int, equal: bool, keep: bool) -> Found:
+    """Reported when an entry is not later than the one before it: the last snapshot may not be the last one.
+
+    The session is left out; with `--on-invalid keep` it is converted in file order and this is a warning.
+    """
+    return _invalid(f"timestamp is {'equal to that of' if equal else 'earlier than'} line {earlier_line}", keep)
+
+
+@rule("warning")
+def missing_session_id(count: int) -> Found:
+    """Reported when entries have no `session_id`. The file's stem stands in, which the record does not show."""
+    return warning(f"no session_id in {_entries(count)}, the file's name stands in: log one to be sure")
+
+
+@rule("warning")
+def missing_timestamp(count: int) -> Found:
+    """Reported when entries have no readable time. They are taken in file order, which nothing then confirms."""
+    return warning(f"no readable timestamp in {_entries(count)}, file order counts: log ISO 8601 or epoch times")
+
+
+@rule("warning")
+def naive_timestamp(count: int) -> Found:
+    """Reported when times have no time zone. They are read as UTC, so the day of a record may be off by one."""
+    return warning(f"no time zone in the timestamp of {_entries(count)}, read as UTC: log an offset or Z")
+
+
+@rule("warning")
+def wrong_type(what: str, seen: str, count: int) -> Found:
+    """Reported when `tools`, `response`, `choices` or the reply is of the wrong type, and counts as missing.
+
+    The record may lack tools or its last reply.
+    """
+    return warning(f"{escaped(what)} is {escaped(seen)} in {_entries(count)}, taken as missing: correct the logger")
+
+
+@rule("warning")
+def short_tail(last_line: int, last_messages: int, kept_line: int, kept_messages: int) -> Found:
+    """Reported when the last entry has fewer messages than an earlier one.
+
+    The record is made from the last entry that has the most; what came after it, often a side request, is not trained
+    on.
+    """
+    last = f"line {last_line} has {counted(last_messages, 'message')}"
+    kept = f"line {kept_line} has {kept_messages}"
+    return warning(f"{last}, {kept} and is converted: see whether the conversation went on after it")
+
+
+@rule("warning")
+def missing_reply(why: str) -> Found:
+    """Reported when the entry that is converted has no reply. The record then ends with the request."""
+    return warning(f"no reply is appended, {escaped(why)}: see whether the record should end with the request")
+
+
+@rule("warning")
+def extra_choices(count: int) -> Found:
+    """Reported when the response has more than one choice. Only the first is trained on."""
+    return warning(f"the response has {counted(count, 'choice')}, the first is converted: the others stay in the log")
+
+
+@rule("warning")
+def reply_truncated() -> Found:
+    """Reported when the reply stopped at its length limit (`finish_reason` is `length`).
+
+    A model trained on it learns to stop in the middle.
+    """
+    return warning("the reply was cut off at its length limit: see whether the record should be trained on")
+
+
+@rule("error")
+def empty_session(entries_seen: int) -> Found:
+    """Reported when a session has no usable entry, or none left after cleaning. No record is written for it."""
+    if entries_seen == 0:
+        return error("the log has no usable entry, so there is no record: see reports/rejected.jsonl")
+    seen = _entries(entries_seen)
+    return error(f"cleaning left none of {seen}, so there is no record: --no-cleanup-goose keeps them")
+
+
+@rule("error")
+def unreadable_log(reason: str) -> Found:
+    """Reported when a log cannot be opened or read to its end. The session is left out."""
+    return error(f"the log cannot be read ({escaped(reason)}): check the file and its permissions")
+
+
+@rule("error")
+def role_sequence(earlier_line: int, line: int, position: int, expected: str, seen: str) -> Found:
+    """Reported when an entry's sequence of roles does not begin with that of the entry before it.
+
+    The conversation was rewritten, compacted or branched, and the record holds only the selected snapshot of it. An
+    assistant message counts by whether it has text and calls; text and calls that stood in two messages may meet in
+    one.
+    """
+    there = f"message {position} is {quoted(seen)}" if seen else f"there is no message {position}"
+    where = f"line {earlier_line} has {quoted(expected)}"
+    return error(f"in line {line} {there}, {where}: the history was rewritten, see chatsquash inspect")
+
+
+@rule("warning")
+def tool_conflict(name: str, first_line: int, line: int) -> Found:
+    """Reported when a tool's definition changes during a session. The first one is kept in the record.
+
+    Calls made under the later definition may not fit it.
+    """
+    where = f"line {line} defines {quoted(name)} otherwise than line {first_line}"
+    return warning(f"{where}, the first definition is kept: see whether later calls fit it")
+
+
+@rule("warning")
+def parts_dropped(kinds: Mapping[str, int], at: int | None) -> Found:
+    """Reported when calls are inlined and a content list has parts that cannot become text, such as images.
+
+    They are missing in the record, so the text may speak of what the model cannot see.
+    """
+    parts = ", ".join(f"{count} {quoted(kind)}" for kind, count in kinds.items())
+    return warning(f"parts that are no text are left out: {parts} (--no-json-tool-calls keeps them)", at)
+
+
+@rule("warning")
+def number_changed(spellings: Sequence[str], count: int) -> Found:
+    """Reported when a number has more digits than a double holds, so that the record has a neighbouring value."""
+    some = ", ".join(quoted(spelling) for spelling in spellings[:3])
+    rest = ", …" if count > 3 else ""
+    return warning(f"{counted(count, 'number')} lost digits: {some}{rest} (log them as strings to keep them)")
+
+
+@rule("info")
+def cleaned(counts: Mapping[str, int]) -> Found:
+    """Reported when cleaning changed the session, with the count of each rule. The record has what was left."""
+    rules = ", ".join(f"{escaped(name)} {count}" for name, count in counts.items())
+    return info(f"cleaning changed the session: {rules} (--no-cleanup-goose leaves it as logged)")
+
+
+@rule("info")
+def file_not_read(suffix: str, count: int) -> Found:
+    """Reported when files are passed over because their suffix is not that of a session log."""
+    kind = f"suffix {quoted(suffix)}" if suffix else "no suffix"
+    return info(f"{counted(count, 'file')} with {kind} not read: name a file itself to read it whatever its suffix")
+
+
+@rule("error")
+def bad_record(reason: str) -> Found:
+    """Reported by `chatsquash check` when a line of a dataset is no record, that is no object with `messages`."""
+    return error(f'not a record, {escaped(reason)}: a record is {{"messages": [...], "tools": [...]}}')
+
+
+def _invalid(text: str, keep: bool) -> Found:
+    if keep:
+        return warning(f"{text}, converted in file order")
+    return error(f"{text} (--on-invalid keep converts it all the same)")
+
+
+def _entries(count: int) -> str:
+    return counted(count, "entry", "entries")

@@ -1,0 +1,137 @@
+"""What can be wrong with the markup of a record whose calls and results stand in the text.
+
+Everything here takes linear time, whatever the text: it is cut at closing tags, and a piece is parsed at most twice.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pipeline import chat, codec
+from pipeline.chat import CALL_CLOSE, CALL_OPEN, RESULT_CLOSE, RESULT_OPEN
+from pipeline.checks.registry import View, check, error, warning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pipeline.model import Found, Message
+
+TAGS = (CALL_OPEN, CALL_CLOSE, RESULT_OPEN, RESULT_CLOSE)
+CALL_TAG = re.compile(r"</?tool_call>")
+RESULT_START = re.compile(r'<tool_result tool_call_id="[^"<]*">')
+
+
+@check("error", kind="inlined")
+def tool_call_tags(view: View) -> Iterator[Found]:
+    """Reported when the `<tool_call>` and `</tool_call>` tags of an assistant message do not take turns.
+
+    Whoever parses the model's output by these tags later would cut such a message at the wrong places.
+    """
+    for at, text in _texts(view, "assistant"):
+        if not _alternate("".join(_beside_blocks(text))):
+            opened, closed = text.count(CALL_OPEN), text.count(CALL_CLOSE)
+            seen = f"{opened} {CALL_OPEN} and {closed} {CALL_CLOSE} do not take turns"
+            yield error(f"{seen}: see whether the text or an argument holds one", at)
+
+
+@check("error", kind="inlined")
+def tool_calls_beside_markup(view: View) -> Iterator[Found]:
+    """Reported when an assistant message has `<tool_call>` markup in its text and still a `tool_calls` field.
+
+    A chat template would print the calls twice, or calls in two forms.
+    """
+    for at, text in _texts(view, "assistant"):
+        if CALL_OPEN in text and view.messages[at].get("tool_calls"):
+            yield error(f"the text holds {CALL_OPEN} and tool_calls are left: give every call a function name", at)
+
+
+@check("error", kind="inlined")
+def tool_result_tags(view: View) -> Iterator[Found]:
+    """Reported when a tool message is not `<tool_result tool_call_id="...">...</tool_result>` as a whole.
+
+    In a record with inlined calls the model would then see two forms of results.
+    """
+    for at, message in enumerate(view.messages):
+        if message.get("role") == "tool" and _unwrapped(message.get("content")) is None:
+            text = f'the result is not wrapped in {RESULT_OPEN} tool_call_id="...">...{RESULT_CLOSE}'
+            yield error(f"{text}: see whether the log has its tool_call_id", at)
+
+
+@check("warning", kind="inlined")
+def markup_collision(view: View) -> Iterator[Found]:
+    """Reported when text that is not markup holds `<tool_call>`, `</tool_call>`, `<tool_result` or `</tool_result>`.
+
+    Readers of the record cannot tell it from markup; the text is left as it was logged.
+    """
+    for at, message in enumerate(view.messages):
+        tag = _collision(message)
+        if tag:
+            yield warning(f"the text itself holds {tag}: look at the message, or convert with native calls", at)
+
+
+def _texts(view: View, role: str) -> Iterator[tuple[int, str]]:
+    for at, message in enumerate(view.messages):
+        if message.get("role") == role:
+            yield at, chat.text(message) or ""
+
+
+def _alternate(text: str) -> bool:
+    is_open = False
+    for tag in CALL_TAG.finditer(text):
+        if (tag[0] == CALL_OPEN) is is_open:
+            return False
+        is_open = not is_open
+    return not is_open
+
+
+def _unwrapped(content: object) -> str | None:
+    """What a result's markup wraps; ``None`` if the content is no such markup."""
+    start = RESULT_START.match(content) if isinstance(content, str) else None
+    if start is None or not start.string.endswith(RESULT_CLOSE, start.end()):
+        return None
+    return start.string[start.end() : -len(RESULT_CLOSE)]
+
+
+def _collision(message: Message) -> str | None:
+    """The first of the four tags that stands in a message's own text."""
+    text = chat.text(message) or ""
+    if message.get("role") == "assistant":
+        return next((tag for piece in _beside_blocks(text) if (tag := _first_tag(piece))), None)
+    if message.get("role") == "tool":
+        inner = _unwrapped(message.get("content"))
+        text = text if inner is None else inner
+    return _first_tag(text)
+
+
+def _first_tag(text: str) -> str | None:
+    return next((tag for tag in TAGS if tag in text), None)
+
+
+def _beside_blocks(text: str) -> Iterator[str]:
+    """The pieces of an assistant's text that are left when well-formed blocks of calls are taken out."""
+    *closed, rest = text.split(CALL_CLOSE)
+    for piece in closed:
+        before = _before_block(piece)
+        yield piece + CALL_CLOSE if before is None else before
+    yield rest
+
+
+def _before_block(piece: str) -> str | None:
+    """What stands before the block that a piece ends with; ``None`` if it ends with none.
+
+    A block starts at the first opening tag, or at the last: the first when an argument holds such a tag, the last when
+    the text before it does.
+    """
+    for start in dict.fromkeys((piece.find(CALL_OPEN), piece.rfind(CALL_OPEN))):
+        if start >= 0 and _is_call(piece[start + len(CALL_OPEN) :]):
+            return piece[:start]
+    return None
+
+
+def _is_call(text: str) -> bool:
+    try:
+        value = codec.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(value, dict) and "name" in value and "arguments" in value

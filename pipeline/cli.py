@@ -1,0 +1,199 @@
+"""The command: options in, one call, an exit code out."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from pipeline import __version__
+from pipeline.errors import ChatsquashError
+
+if TYPE_CHECKING:
+    from pipeline.model import GroupBy, Job, Options, Outcome
+    from pipeline.report.summary import Summary
+    from pipeline.run.convert import Observer
+
+LEFT_OUT = 3
+INTERRUPTED = 130
+_CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+class _Option(click.Option):
+    """An option that a ``CHATSQUASH_`` variable of its name sets, too."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.envvar = f"CHATSQUASH_{(self.name or '').upper()}"
+
+
+def option(*names: str, **settings: Any) -> Callable[..., Any]:
+    """A click option with its variable."""
+    return click.option(*names, cls=_Option, **settings)
+
+
+def main() -> NoReturn:
+    """Run the command; the exit codes are in ``docs/cli.md``."""
+    try:
+        code = cli.main(prog_name="chatsquash", standalone_mode=False)
+    except click.ClickException as problem:
+        problem.show()
+        code = problem.exit_code
+    except click.Abort:
+        click.echo("interrupted; nothing new was written", err=True)
+        code = INTERRUPTED
+    except ChatsquashError as problem:
+        click.echo(f"{_red('error')}: {problem}", err=True)
+        code = problem.exit_code
+    sys.exit(code)
+
+
+@click.group(context_settings=_CONTEXT)
+@click.version_option(__version__, prog_name="chatsquash")
+def cli() -> None:
+    """Turn directories of LLM session logs into fine-tuning datasets.
+
+    Every option can be set by a variable: CHATSQUASH_ and its name, as in CHATSQUASH_ON_INVALID=keep.
+    """
+
+
+@cli.command()
+@click.argument("logs", nargs=-1, required=True)
+@option("--output", "-o", default="out", show_default=True, metavar="DIR", help="Folder for records and reports.")
+@option("--cleanup-goose/--no-cleanup-goose", default=True, show_default=True, help="Remove what Goose puts around.")
+@option(
+    "--on-invalid",
+    type=click.Choice(["skip", "keep", "abort"]),
+    default="skip",
+    show_default=True,
+    help="A session whose id changes or whose clock goes back: leave it out, convert it all the same, or stop.",
+)
+@option("--json-tool-calls/--no-json-tool-calls", "-j/-J", default=False, help="Write calls as <tool_call> text.")
+@option("--anonymize/--no-anonymize", default=True, show_default=True, help="Replace e-mail addresses by pseudonyms.")
+@option("--anonymize-key-file", metavar="FILE", help="The key of the pseudonyms.  [default: one made for you once]")
+@option("--integrity-analysis/--no-integrity-analysis", default=True, show_default=True, help="Check the records.")
+@option("--group-by", type=click.Choice(["date", "scenario", "none"]), help="One file per what.  [default: date]")
+@option("--single-file", is_flag=True, help="The same as --group-by none.")
+@option("--tool-report/--no-tool-report", default=True, show_default=True, help="Write reports on tool usage.")
+@option("--keep-rejected", is_flag=True, help="Copy lines that cannot be read to the reports.")
+@option("--include", multiple=True, metavar="GLOB", help="Only logs whose path, or a part of it, fits.")
+@option("--exclude", multiple=True, metavar="GLOB", help="No logs whose path, or a part of it, fits.")
+@option("--since", metavar="DATE", help="Only sessions from this day on, YYYY-MM-DD.")
+@option("--until", metavar="DATE", help="Only sessions up to this day.")
+@option("--limit", type=click.IntRange(min=1), metavar="N", help="At most so many sessions.")
+@option("--follow-links", is_flag=True, help="Look into linked folders, too.")
+@option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes.  [default: the cores]")
+@option("--strict", is_flag=True, help="Stop at the first session or line that would be left out.")
+@option("--force", is_flag=True, help="Write to a folder that holds other files; none of them is touched.")
+@option("--json", "as_json", is_flag=True, help="Print the summary as JSON on standard output.")
+@option("--quiet", "-q", is_flag=True, help="No progress and no summary.")
+@option("--verbose", "-v", is_flag=True, help="Show the role trace of sessions with errors.")
+def convert(logs: tuple[str, ...], **given: Any) -> int:
+    """Convert session logs (folders, files or globs) into a dataset, one record per session.
+
+    Exits with 0 when all was written, 3 when a session or a line was left out, 1 when it was stopped, 2 when it
+    could not start.
+    """
+    from pipeline.run.convert import convert as run
+
+    with _Watch(quiet=given["quiet"], verbose=given["verbose"]) as watch:
+        summary = run(logs, given["output"], _options(given), watch.observe)
+    _show(summary, as_json=given["as_json"], quiet=given["quiet"])
+    return 0 if summary.complete else LEFT_OUT
+
+
+@cli.command()
+@click.argument("datasets", nargs=-1, required=True)
+@option("--json", "as_json", is_flag=True, help="Print findings as JSON lines.")
+def check(datasets: tuple[str, ...], *, as_json: bool) -> int:
+    """Check the records of JSONL datasets; calls may be native or inlined.
+
+    Prints the findings. Exits with 3 when one of them is an error.
+    """
+    from pipeline.report import findings as report
+    from pipeline.run.check import check as run
+
+    errors = 0
+    for dataset in datasets:
+        for finding in run(dataset):
+            errors += finding.severity == "error"
+            click.echo(report.as_json(finding) if as_json else report.as_text(finding))
+    return LEFT_OUT if errors else 0
+
+
+@cli.command()
+@click.argument("logs", nargs=-1, required=True, metavar="LOG...")
+@option("--cleanup-goose/--no-cleanup-goose", default=True, show_default=True, help="Remove what Goose puts around.")
+@option("--verbose", "-v", is_flag=True, help="Show the beginning of each message's text.")
+def inspect(logs: tuple[str, ...], *, cleanup_goose: bool, verbose: bool) -> None:
+    """Show session logs entry by entry, to see why a session came out as it did."""
+    from pipeline.model import Options
+    from pipeline.run.inspect import inspect as run
+
+    for log in logs:
+        for line in run(log, Options(cleanup_goose=cleanup_goose, anonymize=False), verbose=verbose):
+            click.echo(line)
+
+
+def _options(given: dict[str, Any]) -> Options:
+    from pipeline.model import Options
+    from pipeline.platform import cores
+    from pipeline.run.keys import load_key
+
+    if given["single_file"] and given["group_by"] not in (None, "none"):
+        raise click.UsageError(f"--single-file and --group-by {given['group_by']} exclude each other.")
+    group_by: GroupBy = "none" if given["single_file"] else given["group_by"] or "date"
+    key = load_key(given["anonymize_key_file"]) if given["anonymize"] else None
+    aside = ("output", "single_file", "group_by", "anonymize_key_file", "workers", "as_json", "quiet", "verbose")
+    same: dict[str, Any] = {name: value for name, value in given.items() if name not in aside}
+    return Options(**same, group_by=group_by, anonymize_key=key, workers=given["workers"] or cores())
+
+
+class _Watch:
+    """Progress on a terminal, and the traces of sessions with errors."""
+
+    def __init__(self, *, quiet: bool, verbose: bool) -> None:
+        self._bar: Any = None
+        self._wanted = not quiet and sys.stderr.isatty()
+        self._verbose = verbose
+        self.observe: Observer | None = self._observe if self._wanted or verbose else None
+
+    def __enter__(self) -> _Watch:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def _observe(self, job: Job, outcome: Outcome, total: int) -> None:
+        if self._wanted and self._bar is None:
+            from tqdm import tqdm
+
+            tqdm.monitor_interval = 0  # no thread beside worker processes
+            self._bar = tqdm(total=total, unit="B", unit_scale=True, unit_divisor=1000, file=sys.stderr, leave=False)
+        if self._bar is not None:
+            self._bar.update(job.size)
+        if self._verbose and outcome.trace:
+            from pipeline.checks.registry import escaped
+
+            line = f"{escaped(job.shown)}: {escaped(outcome.trace)}"
+            if self._bar is not None:
+                self._bar.write(line, file=sys.stderr)
+            else:
+                click.echo(line, err=True)
+
+
+def _show(summary: Summary, *, as_json: bool, quiet: bool) -> None:
+    if as_json:
+        import orjson
+
+        click.echo(orjson.dumps(summary.as_json(), option=orjson.OPT_INDENT_2))
+    elif not quiet:
+        click.echo(summary.as_text(), err=True)
+
+
+def _red(text: str) -> str:
+    return text if os.environ.get("NO_COLOR") else click.style(text, fg="red", bold=True)

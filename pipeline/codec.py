@@ -1,0 +1,111 @@
+"""JSON in and out: a fast parser where it agrees with Python's ``json``, and Python's where only that one decides."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from decimal import Decimal
+from operator import itemgetter
+from typing import Any, NoReturn
+
+import msgspec
+import orjson
+
+
+class NotFiniteError(ValueError):
+    """NaN, Infinity or a number too large for a double, none of which JSON can write."""
+
+
+class Rounded(float):
+    """A float that was written with more digits than a double holds."""
+
+    spelled: str
+
+
+def _float(spelled: str) -> float:
+    value = float(spelled)
+    if value in (float("inf"), float("-inf")):
+        raise NotFiniteError(spelled[:40])
+    # 15 significant digits always survive a double, so only longer spellings can lose anything.
+    if len(spelled) > 16 and Decimal(spelled) != Decimal(repr(value)):
+        value = Rounded(value)
+        value.spelled = spelled
+    return value
+
+
+def _constant(spelled: str) -> NoReturn:
+    raise NotFiniteError(spelled)
+
+
+_fast = msgspec.json.Decoder(float_hook=_float)
+
+
+def loads(data: bytes | str) -> Any:
+    """Parse what ``json.loads`` accepts, NaN and Infinity aside.
+
+    Integers keep all digits, lone surrogates stay in the strings, floats that lost digits are ``Rounded``.  Raises
+    ``ValueError`` for what is no JSON (``NotFiniteError`` for numbers that are none) and ``RecursionError`` for what is
+    nested too deeply.
+    """
+    try:
+        return _fast.decode(data)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        text = data if isinstance(data, str) else data.decode("utf-8", "surrogatepass")
+        return json.loads(text, parse_float=_float, parse_constant=_constant)
+
+
+def dumps(value: Any, *, sort_keys: bool = False) -> bytes:
+    """``orjson.dumps``, also for integers beyond 64 bits, lone surrogates and deep nesting, which that refuses."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS if sort_keys else None)
+    except orjson.JSONEncodeError:
+        return b"".join(_pieces(value, sort_keys=sort_keys))
+
+
+def encode(value: Any) -> tuple[bytes, list[str]]:
+    """What ``dumps`` gives, and the spellings of all numbers in it that lost digits."""
+    try:
+        return orjson.dumps(value), []  # refuses Rounded, so what it takes has none
+    except orjson.JSONEncodeError:
+        return dumps(value), [leaf.spelled for leaf in leaves(value) if isinstance(leaf, Rounded)]
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """All strings, numbers, booleans and nulls in a JSON value, in order, keys aside; without recursion."""
+    todo = [value]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, dict):
+            todo.extend(reversed(item.values()))
+        elif isinstance(item, list):
+            todo.extend(reversed(item))
+        else:
+            yield item
+
+
+def _pieces(value: Any, *, sort_keys: bool) -> Iterator[bytes]:
+    todo: list[Any] = [value]
+    while todo:
+        item = todo.pop()
+        if type(item) is bytes:  # punctuation, put there below; JSON values are never bytes
+            yield item
+        elif isinstance(item, dict):
+            items = sorted(item.items(), key=itemgetter(0)) if sort_keys else item.items()
+            members = [part for key, member in items for part in (b",", _scalar(key), b":", member)]
+            todo += [b"}", *reversed(members[1:]), b"{"]
+        elif isinstance(item, list):
+            members = [part for member in item for part in (b",", member)]
+            todo += [b"]", *reversed(members[1:]), b"["]
+        else:
+            yield _scalar(item)
+
+
+def _scalar(value: Any) -> bytes:
+    if isinstance(value, float):
+        return orjson.dumps(float(value))
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value).encode()
+    try:
+        return orjson.dumps(value)
+    except orjson.JSONEncodeError:  # a lone surrogate, for which "backslashreplace" writes just JSON's escape
+        return json.dumps(value, ensure_ascii=False).encode("utf-8", "backslashreplace")

@@ -1,0 +1,67 @@
+"""What is noted about one session on its way through the stages."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from pipeline.checks import log
+from pipeline.model import Finding, Found, Rejected, WrongType
+
+
+@dataclass(slots=True)
+class Ledger:
+    """Counts and facts of one session; every line that is read is counted here exactly once at the end."""
+
+    stem: str
+    """The file's name without its suffix, the session's name where the log gives none."""
+    lines: int = 0
+    blank: int = 0
+    rejected: list[Rejected] = field(default_factory=list)
+    cleaned: int = 0
+    """Entries that cleaning dropped whole."""
+    rules: Counter[str] = field(default_factory=Counter)
+    """How often each cleaning rule applied."""
+    session_id: str | None = None
+    invalid: bool = False
+    """Validation failed and the session is to be left out."""
+    facts: list[tuple[int | None, Found]] = field(default_factory=list)
+    _once: dict[tuple[str, ...], tuple[int, int]] = field(default_factory=dict)
+
+    def note(self, found: Found, line: int | None = None) -> None:
+        """A fact, and the line it was met at."""
+        self.facts.append((line, found))
+
+    def reject(self, rejected: Rejected) -> None:
+        """A line that could not be read."""
+        self.rejected.append(rejected)
+        make = log.bad_line if rejected.code == "bad-line" else log.bad_entry
+        self.note(make(rejected.reason), rejected.line)
+
+    def count(self, line: int, *key: str) -> None:
+        """Something that is reported once per session, at its first line, with a count."""
+        first, times = self._once.get(key, (line, 0))
+        self._once[key] = (first, times + 1)
+
+    def wrong(self, line: int, wrong: WrongType) -> None:
+        """A member of the wrong type, which counts as missing."""
+        self.count(line, "wrong-type", wrong.what, wrong.seen)
+
+    def findings(self, file: str) -> list[Finding]:
+        """Everything noted, in the order of the lines as far as they are known."""
+        counted = [(first, _counted(key, times)) for key, (first, times) in self._once.items()]
+        facts = sorted([*self.facts, *counted], key=lambda fact: fact[0] or 0)
+        name = self.session_id or self.stem
+        return [Finding(f.code, f.severity, name, file, line, f.at, f.text) for line, f in facts]
+
+
+def _counted(key: tuple[str, ...], times: int) -> Found:
+    match key:
+        case ("missing-session-id",):
+            return log.missing_session_id(times)
+        case ("missing-timestamp",):
+            return log.missing_timestamp(times)
+        case ("naive-timestamp",):
+            return log.naive_timestamp(times)
+        case _:
+            return log.wrong_type(key[1], key[2], times)

@@ -1,0 +1,264 @@
+"""Every type that travels through chatsquash.
+
+What is ours is a frozen dataclass; what came out of a log stays plain JSON values, typed as ``TypedDict`` for readers
+and for mypy only.  This module imports nothing of ours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, TypedDict
+
+Json = Any
+"""A JSON value: dict, list, str, int, float, bool or None."""
+
+Severity = Literal["error", "warning", "info"]
+OnInvalid = Literal["skip", "keep", "abort"]
+GroupBy = Literal["date", "scenario", "none"]
+
+
+class Message(TypedDict, total=False):
+    """One message as OpenAI chat completions have it; unknown keys travel along."""
+
+    role: str
+    content: Json
+    name: str
+    tool_calls: list[Json]
+    tool_call_id: str
+    function_call: Json
+
+
+Tool = Json
+"""A tool definition: in an ``Entry`` as logged, in a ``Conversation`` flattened to its function."""
+
+
+class Kept(NamedTuple):
+    """A run of the previous entry's messages: those from ``start`` up to, not including, ``stop``."""
+
+    start: int
+    stop: int
+
+
+class Added(NamedTuple):
+    """A run of messages that the previous entry does not have."""
+
+    messages: tuple[Message, ...]
+
+
+Edits = tuple[Kept | Added, ...]
+
+
+class WrongType(NamedTuple):
+    """A member that is there and counts as missing."""
+
+    what: str
+    """Its path, as in ``response.choices``."""
+    seen: str
+    """What stands there instead, in words."""
+
+
+class Reply(NamedTuple):
+    """What a response holds: the message of its first choice, how many choices, and why the first one stopped."""
+
+    message: Message | None = None
+    choices: int = 0
+    finish_reason: str | None = None
+    problem: str | None = None
+    """Why there is no message, in words."""
+    wrong: WrongType | None = None
+
+
+class Cleaned(NamedTuple):
+    """What cleaning changed in one request, by rule."""
+
+    info_messages: int = 0
+    system_prompts: int = 0
+    empty_assistants: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One request and its response, as an edit of the entry before it."""
+
+    line: int
+    """1-based line number in its file."""
+    at: int | None
+    """When it was logged: nanoseconds since the epoch, UTC."""
+    session_id: str | None
+    messages: list[Message]
+    """The whole request; elements are shared with the neighbours, the list is never changed."""
+    edits: Edits
+    """How ``messages`` come out of the previous entry's."""
+    tools: list[Tool]
+    """As logged; the same object while unchanged."""
+    reply: Reply
+    cleaned: Cleaned = Cleaned()
+
+    @property
+    def kept(self) -> int:
+        """How many leading messages are the previous entry's."""
+        if self.edits and isinstance(self.edits[0], Kept) and self.edits[0].start == 0:
+            return self.edits[0].stop
+        return 0
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """What becomes a record: canonical messages and flattened tool definitions."""
+
+    messages: list[Message]
+    tools: list[Tool]
+
+
+class Found(NamedTuple):
+    """What a check yields: a fact, and the message it stands at."""
+
+    severity: Severity
+    text: str
+    at: int | None = None
+    """0-based index of the message in the record, if it is about one."""
+    code: str = ""
+    """The rule's name; filled in by whoever runs the rule."""
+
+
+class Finding(NamedTuple):
+    """One fact about a session, as it stands in the reports."""
+
+    code: str
+    severity: Severity
+    session: str
+    file: str
+    line: int | None
+    """1-based line in the log."""
+    message: int | None
+    """0-based index in the record."""
+    text: str
+
+
+class Rejected(NamedTuple):
+    """A line that could not be read."""
+
+    line: int
+    offset: int
+    """Byte offset in the file."""
+    length: int
+    """Bytes, without the line feed."""
+    code: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One session log to convert."""
+
+    path: str
+    """What to open."""
+    shown: str
+    """The path as reports show it."""
+    name: str
+    """The path below the LOGS argument it came from, parts joined by ``/``."""
+    size: int
+    """Bytes."""
+
+    @property
+    def stem(self) -> str:
+        """The file's name without its suffix."""
+        name = self.name.rpartition("/")[2]
+        return name.rpartition(".")[0] or name
+
+
+class ToolUse(NamedTuple):
+    """How one session used one tool."""
+
+    name: str
+    calls: int
+    failed: int
+    """Calls with a result that failed."""
+    unanswered: int
+    """Calls without a result."""
+
+
+class Usage(NamedTuple):
+    """How one session used its tools."""
+
+    calls: int
+    tool_names: tuple[str, ...]
+    client_turns: int
+    assistant_turns: int
+    assistant_turns_with_tools: int
+    tools: tuple[ToolUse, ...]
+
+
+class Account(NamedTuple):
+    """What became of each line of a session; every line is in exactly one of these."""
+
+    selected: int = 0
+    """The entry that became the record."""
+    superseded: int = 0
+    """Entries before it."""
+    cut: int = 0
+    """Entries behind it, which have fewer messages."""
+    cleaned: int = 0
+    """Entries that cleaning dropped whole."""
+    left_out: int = 0
+    """Entries of sessions that were left out."""
+    unreadable: int = 0
+    blank: int = 0
+
+    def plus(self, other: Account) -> Account:
+        """The sums of both."""
+        return Account(*(a + b for a, b in zip(self, other, strict=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one session; plain data, so that it can cross to another process."""
+
+    session: str
+    record: bytes | None
+    """The record's line without its line feed; ``None`` for a session that was left out."""
+    left_out: str | None
+    """The code of the finding for which it was left out."""
+    findings: list[Finding]
+    rejected: list[Rejected]
+    lines: int
+    """Lines seen, blank ones too."""
+    account: Account
+    cleaned: Cleaned
+    addresses: int
+    """E-mail addresses replaced."""
+    usage: Usage | None
+    day: str | None
+    """``YYYY-MM-DD``: the date in the path, else the UTC date of the first entry left."""
+    trace: str
+    """The role trace of the record of a session with errors, else empty."""
+    digest: str
+    """SHA-256, hexadecimal, of the log's first and last 64 KiB (of all of it, if that is no more)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the user asked of a conversion; the defaults are the command's."""
+
+    cleanup_goose: bool = True
+    on_invalid: OnInvalid = "skip"
+    json_tool_calls: bool = False
+    anonymize: bool = True
+    anonymize_key: bytes | None = field(default=None, repr=False)
+    """The key itself; ``None`` means: the key file, see ``run.keys``."""
+    integrity_analysis: bool = True
+    group_by: GroupBy = "date"
+    tool_report: bool = True
+    keep_rejected: bool = False
+    strict: bool = False
+    workers: int = 1
+    force: bool = False
+    follow_links: bool = False
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    since: str | None = None
+    """``YYYY-MM-DD``, the first day wanted."""
+    until: str | None = None
+    """``YYYY-MM-DD``, the last day wanted."""
+    limit: int | None = None
+    """At most so many sessions."""

@@ -1,0 +1,1 @@
+"""Bytes to sessions: which files are logs, their lines, and the entries in them as edits of one another."""

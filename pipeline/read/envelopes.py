@@ -1,0 +1,248 @@
+"""How a logger wraps request, response, time and session id: a line as raw slices of JSON, not yet parsed.
+
+``msgspec`` skips over what nobody reads several times faster than any parser makes objects of it.  Where it refuses a
+line (NaN and lone surrogates among other things), ``json``'s own scanner splits it the same way, so that a line is
+JSON exactly when Python's ``json`` accepts it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from json.decoder import scanstring  # type: ignore[attr-defined]
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import Raw, Struct
+
+from pipeline import codec
+from pipeline.model import Reply, WrongType
+
+NOTHING = b""
+"""The raw slice of a member that is not there."""
+
+
+class LineError(Exception):
+    """A line that cannot be an entry: the code of the finding, and why."""
+
+    def __init__(self, code: str, reason: str) -> None:
+        super().__init__(reason)
+        self.code, self.reason = code, reason
+
+
+class Envelope(NamedTuple):
+    """A line's members of interest as raw JSON."""
+
+    messages: bytes
+    tools: bytes
+    timestamp: bytes
+    session_id: bytes
+    response: bytes
+
+
+class _Request(Struct, gc=False):
+    messages: Raw = Raw()
+    tools: Raw = Raw()
+
+
+class _Line(Struct, gc=False):
+    request: _Request
+    timestamp: Raw = Raw()
+    session_id: Raw = Raw()
+    response: Raw = Raw()
+
+
+class _Choice(Struct, gc=False):
+    message: Raw = Raw()
+    finish_reason: Raw = Raw()
+
+
+class _Response(Struct, gc=False):
+    choices: list[_Choice]
+    error: Raw = Raw()
+
+
+_line = msgspec.json.Decoder(_Line)
+_response = msgspec.json.Decoder(_Response)
+_array = msgspec.json.Decoder(list[Raw])
+_space = re.compile(r"[ \t\n\r]*")
+# What is skipped is not judged, so numbers of any size pass.
+_scan = json.JSONDecoder(parse_int=str, parse_float=str).raw_decode
+
+_BOM = b"\xef\xbb\xbf"
+_NO_ERROR = (NOTHING, b"null", b"false", b'""', b"{}", b"[]", b"0")
+
+
+def split(line: bytes) -> Envelope:
+    """The raw members of a line; raises ``LineError`` for what is no entry."""
+    try:
+        parsed = _line.decode(line)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        found = _split_slowly(line)
+    else:
+        request = parsed.request
+        found = Envelope(
+            bytes(request.messages),
+            bytes(request.tools),
+            bytes(parsed.timestamp),
+            bytes(parsed.session_id),
+            bytes(parsed.response),
+        )
+    if found.messages[:1] != b"[":
+        what = "is missing" if found.messages == NOTHING else f"is {kind(found.messages)}, not a list"
+        raise LineError("bad-entry", f"request.messages {what}")
+    return found
+
+
+def elements(raw: bytes) -> list[bytes]:
+    """The raw elements of a JSON array."""
+    try:
+        return [bytes(element) for element in _array.decode(raw)]
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        text = raw.decode("latin-1")
+        return [text[start:stop].encode("latin-1") for _, start, stop in _walk(text, "[")]
+
+
+def reply(raw: bytes) -> Reply:
+    """What a response answers, or why it answers nothing."""
+    if raw == NOTHING or raw == b"null":
+        return Reply(problem="there is no response")
+    try:
+        parsed = _response.decode(raw)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return _reply_slowly(raw)
+    choices = [(bytes(choice.message), bytes(choice.finish_reason)) for choice in parsed.choices[:1]]
+    return _reply(choices, len(parsed.choices), bytes(parsed.error))
+
+
+def kind(raw: bytes) -> str:
+    """The JSON type of a raw value, in words."""
+    first = raw[:1]
+    names = {b"{": "an object", b"[": "a list", b'"': "a string", b"t": "a boolean", b"f": "a boolean", b"n": "null"}
+    return names.get(first, "a number")
+
+
+def _reply(choices: list[tuple[bytes, bytes]], count: int, error: bytes) -> Reply:
+    if error not in _NO_ERROR:
+        return Reply(problem="the response is an error body")
+    if not choices:
+        return Reply(problem="the response has no choices")
+    message, reason = choices[0]
+    stopped = _text(reason)
+    if message in (NOTHING, b"null"):
+        return Reply(None, count, stopped, "the first choice has no message")
+    if message[:1] != b"{":
+        return _wrong("response.choices[0].message", kind(message), count)
+    try:
+        return _said(codec.loads(message), count, stopped)
+    except codec.NotFiniteError as problem:
+        return _wrong("response.choices[0].message", f"an object with the number {problem}", count)
+    except (ValueError, RecursionError) as problem:
+        return _wrong("response.choices[0].message", f"unreadable ({type(problem).__name__})", count)
+
+
+def _wrong(what: str, seen: str, count: int = 0) -> Reply:
+    return Reply(None, count, None, f"{what} is {seen}", WrongType(what, seen))
+
+
+def _said(message: dict[str, Any], count: int, stopped: str | None) -> Reply:
+    """A reply without a role is the assistant's."""
+    role = message.get("role")
+    if not isinstance(role, str):
+        message = {"role": "assistant", **{key: value for key, value in message.items() if key != "role"}}
+    seen = None if role is None or isinstance(role, str) else kind(codec.dumps(role))
+    wrong = WrongType("response.choices[0].message.role", seen) if seen else None
+    return Reply(message, count, stopped, wrong=wrong)  # type: ignore[arg-type]
+
+
+def _text(raw: bytes) -> str | None:
+    try:
+        value = codec.loads(raw) if raw[:1] == b'"' else None
+    except ValueError:
+        return None
+    return value if isinstance(value, str) else None
+
+
+def _reply_slowly(raw: bytes) -> Reply:
+    """A response that is not of the expected shape, or holds what ``msgspec`` refuses."""
+    if raw[:1] != b"{":
+        return _wrong("response", kind(raw))
+    response = members(raw)
+    error = response.get("error", NOTHING)
+    choices = response.get("choices", NOTHING)
+    if choices in (NOTHING, b"null"):
+        return _reply([], 0, error)
+    if choices[:1] != b"[":
+        return _wrong("response.choices", kind(choices))
+    found = elements(choices)
+    if found and found[0][:1] != b"{":
+        return _wrong("response.choices[0]", kind(found[0]), len(found))
+    first = [members(choice) for choice in found[:1]]
+    pairs = [(choice.get("message", NOTHING), choice.get("finish_reason", NOTHING)) for choice in first]
+    return _reply(pairs, len(found), error)
+
+
+def _split_slowly(line: bytes) -> Envelope:
+    try:
+        outer = members(line.removeprefix(_BOM))
+        request = outer.get("request", NOTHING)
+        inner = members(request) if request[:1] == b"{" else {}
+    except RecursionError:
+        raise LineError("bad-line", "nested too deeply") from None
+    except json.JSONDecodeError as problem:
+        raise LineError("bad-line", f"no JSON object: {problem.msg} at byte {problem.pos + 1}") from None
+    except ValueError as problem:
+        raise LineError("bad-line", f"no JSON object: {type(problem).__name__}") from None
+    if request[:1] != b"{":
+        what = "is missing" if request == NOTHING else f"is {kind(request)}, not an object"
+        raise LineError("bad-entry", f"request {what}")
+    names = ("timestamp", "session_id", "response")
+    return Envelope(
+        inner.get("messages", NOTHING), inner.get("tools", NOTHING), *(outer.get(name, NOTHING) for name in names)
+    )
+
+
+def members(raw: bytes) -> dict[str, bytes]:
+    """The raw members of a JSON object, the last of equal keys, as ``json`` splits them."""
+    text = raw.decode("latin-1")  # a character a byte, and no byte of JSON's own syntax changes
+    return {key: text[start:stop].encode("latin-1") for key, start, stop in _walk(text, "{")}
+
+
+def _walk(text: str, bracket: str) -> Iterator[tuple[str, int, int]]:
+    """Key, start and stop of each value in an object or (with empty keys) an array that fills the whole text."""
+    at = _skip(text, 0)
+    if text[at : at + 1] != bracket:
+        raise json.JSONDecodeError(f"Expecting {bracket!r}", text, at)
+    close = "}" if bracket == "{" else "]"
+    at = _skip(text, at + 1)
+    if text[at : at + 1] != close:
+        while True:
+            key = ""
+            if bracket == "{":
+                key, at = _key(text, at)
+            _, stop = _scan(text, at)
+            yield key, at, stop
+            at = _skip(text, stop)
+            if text[at : at + 1] != ",":
+                break
+            at = _skip(text, at + 1)
+    if text[at : at + 1] != close:
+        raise json.JSONDecodeError(f"Expecting ',' or {close!r}", text, at)
+    if (end := _skip(text, at + 1)) != len(text):
+        raise json.JSONDecodeError("Extra data", text, end)
+
+
+def _key(text: str, at: int) -> tuple[str, int]:
+    if text[at : at + 1] != '"':
+        raise json.JSONDecodeError("Expecting property name enclosed in double quotes", text, at)
+    key, at = scanstring(text, at + 1, True)
+    at = _skip(text, at)
+    if text[at : at + 1] != ":":
+        raise json.JSONDecodeError("Expecting ':' delimiter", text, at)
+    return key, _skip(text, at + 1)
+
+
+def _skip(text: str, at: int) -> int:
+    match = _space.match(text, at)
+    return match.end() if match else at

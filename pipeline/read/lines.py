@@ -1,0 +1,70 @@
+"""A file's lines, as places in one buffer that is read into again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import BinaryIO, NamedTuple
+
+CHUNK = 1 << 20
+LONGEST = 256 << 20
+"""A longer line is passed over: nothing else bounds what one endless line would take."""
+
+
+class Line(NamedTuple):
+    """A line, valid until the next one is asked for."""
+
+    number: int
+    """1-based."""
+    offset: int
+    """Byte offset in the file."""
+    length: int
+    """Bytes, without the line feed."""
+    buffer: bytearray
+    """Holds the line from ``start`` to ``stop``; an overlong line is not there."""
+    start: int
+    stop: int
+
+
+def lines(file: BinaryIO, longest: int = LONGEST) -> Iterator[Line]:
+    """Every line of a file opened unbuffered, in the memory of about the longest one."""
+    buffer = bytearray(CHUNK)
+    number = start = filled = origin = 0  # origin: where in the file the buffer begins
+    passed = 0  # bytes of an overlong line that are gone already
+    searched = 0
+    while True:
+        stop = buffer.find(b"\n", searched, filled)
+        if stop < 0:
+            if filled - start > longest:
+                passed += filled - start
+                start = filled
+            origin += start
+            buffer, filled = _room(buffer, start, filled)
+            start, searched = 0, filled
+            with memoryview(buffer) as view, view[filled:] as free:
+                count = file.readinto(free)  # type: ignore[attr-defined]
+            if count:
+                filled += count
+                continue
+            if not filled and not passed:
+                return
+            stop = filled
+        number += 1
+        length = passed + stop - start
+        offset = origin + start - passed
+        if passed or length > longest:
+            yield Line(number, offset, length, buffer, start, start)
+        else:
+            yield Line(number, offset, length, buffer, start, stop)
+        passed = 0
+        start = searched = stop + 1
+        if stop >= filled:
+            return
+
+
+def _room(buffer: bytearray, start: int, filled: int) -> tuple[bytearray, int]:
+    """Move what is not yet used to the front; a larger buffer where that leaves too little room."""
+    rest = buffer[start:filled]
+    if len(rest) > len(buffer) // 2:
+        buffer = bytearray(2 * len(buffer))
+    buffer[: len(rest)] = rest
+    return buffer, len(rest)

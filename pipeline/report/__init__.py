@@ -1,0 +1,1 @@
+"""What a run tells about itself: findings, tool usage, the summary."""

@@ -1,0 +1,121 @@
+"""What a run did, in one value, one JSON object and one page of text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from pipeline.checks.registry import counted
+from pipeline.model import Account, Cleaned, Job, Outcome, Severity
+
+
+@dataclass(slots=True)
+class Summary:
+    """Counts of a run; ``sessions == written + sum(left_out.values())`` and ``lines == sum(account)``."""
+
+    sessions: int = 0
+    """Session logs seen."""
+    written: int = 0
+    """Records written."""
+    left_out: Counter[str] = field(default_factory=Counter)
+    """Sessions left out, by the code of the finding for which they were."""
+    lines: int = 0
+    """Lines seen."""
+    size: int = 0
+    """Bytes of the logs."""
+    account: Account = Account()
+    """What became of each line."""
+    cleaned: Counter[str] = field(default_factory=Counter)
+    """What cleaning changed in the records, by rule."""
+    addresses: int = 0
+    """E-mail addresses replaced."""
+    findings: Counter[tuple[Severity, str]] = field(default_factory=Counter)
+    """Findings by severity and code."""
+    others: Counter[str] = field(default_factory=Counter)
+    """Files beside the logs that were not read, by suffix."""
+    files: list[str] = field(default_factory=list)
+    """Record files, as paths below the output folder."""
+    output: str = ""
+    seconds: float = 0.0
+
+    def add(self, job: Job, outcome: Outcome) -> None:
+        """Count one session more."""
+        self.sessions += 1
+        self.size += job.size
+        if outcome.record is None:
+            self.left_out[outcome.left_out or ""] += 1
+        else:
+            self.written += 1
+        self.lines += outcome.lines
+        self.account = self.account.plus(outcome.account)
+        self.addresses += outcome.addresses
+        for rule, count in zip(Cleaned._fields, outcome.cleaned, strict=True):
+            self.cleaned[rule] += count
+        for finding in outcome.findings:
+            self.findings[finding.severity, finding.code] += 1
+
+    def close(self) -> None:
+        """Assert that every session and every line is accounted for."""
+        self.cleaned["title_requests"] = self.account.cleaned
+        assert self.sessions == self.written + self.left_out.total(), self
+        assert self.lines == sum(self.account), self
+
+    @property
+    def complete(self) -> bool:
+        """Whether every session was written and every line could be read."""
+        return not self.left_out and not self.account.unreadable
+
+    def counts(self) -> dict[str, object]:
+        """The counts as JSON values; they depend on the input and the options alone."""
+        by_severity: dict[str, dict[str, int]] = {}
+        for (severity, code), count in sorted(self.findings.items(), key=_gravest_first):
+            by_severity.setdefault(severity, {})[code] = count
+        return {
+            "sessions": {
+                "seen": self.sessions,
+                "written": self.written,
+                "left_out": dict(sorted(self.left_out.items())),
+            },
+            "lines": {"seen": self.lines, **self.account._asdict()},
+            "bytes": self.size,
+            "cleaned": {rule: count for rule, count in sorted(self.cleaned.items()) if count},
+            "addresses": self.addresses,
+            "findings": by_severity,
+            "other_files": dict(sorted(self.others.items())),
+        }
+
+    def as_json(self) -> dict[str, object]:
+        """The whole summary as JSON values."""
+        return {**self.counts(), "output": self.output, "files": self.files, "seconds": round(self.seconds, 3)}
+
+    def as_text(self) -> str:
+        """The summary for people."""
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        left_out = self.left_out.total()
+        yield f"{counted(self.sessions, 'session')} seen = {self.written:,} written + {left_out:,} left out"
+        for code, count in sorted(self.left_out.items()):
+            yield f"  {count:>7,}  left out: {code}"
+        parts = " + ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in self.account._asdict().items())
+        yield f"{counted(self.lines, 'line')} seen = {parts}"
+        cleaned = ", ".join(f"{count:,} {rule.replace('_', ' ')}" for rule, count in self.cleaned.items() if count)
+        if cleaned:
+            yield f"cleaned: {cleaned}"
+        if self.addresses:
+            yield f"anonymised: {counted(self.addresses, 'e-mail address', 'e-mail addresses')}"
+        if self.others:
+            yield "not read: " + ", ".join(f"{count:,} {suffix}" for suffix, count in sorted(self.others.items()))
+        if self.findings:
+            yield "findings:"
+        for (severity, code), count in sorted(self.findings.items(), key=_gravest_first):
+            yield f"  {count:>7,}  {severity:<7}  {code}"
+        rate = self.size / 1e6 / self.seconds if self.seconds else 0
+        yield f"{self.size / 1e6:,.1f} MB in {self.seconds:.2f} s ({rate:,.0f} MB/s)"
+        yield f"records: {self.output} ({counted(len(self.files), 'file')}); reports: {self.output}/reports"
+
+
+def _gravest_first(item: tuple[tuple[Severity, str], int]) -> tuple[int, str]:
+    (severity, code), _ = item
+    return ("error", "warning", "info").index(severity), code

@@ -1,0 +1,101 @@
+"""How much a dataset uses its tools."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from pipeline import chat
+from pipeline.checks.registry import View
+from pipeline.checks.results import outcomes
+from pipeline.model import Conversation, ToolUse, Usage
+
+COLUMNS = (
+    "date",
+    "scenario",
+    "session_count",
+    "tool_call_count",
+    "tool_definition_count",
+    "client_turns",
+    "assistant_turns",
+    "assistant_turns_with_tools",
+)
+_SIDES = {"system": "client", "user": "client", "assistant": "assistant"}
+_BESIDE = ("tool", "function")
+
+
+def measure(conversation: Conversation) -> Usage:
+    """Count calls and turns of a conversation whose calls are native."""
+    calls = client = assistant = with_tools = 0
+    side: str | None = None
+    counted = False  # whether the present assistant turn is among those with tools
+    for message in conversation.messages:
+        if message["role"] in _BESIDE:
+            continue
+        before, side = side, _SIDES.get(message["role"])
+        if side != before:
+            client += side == "client"
+            assistant += side == "assistant"
+            counted = False
+        if side == "assistant" and (count := chat.call_count(message)):
+            calls += count
+            with_tools += not counted
+            counted = True
+    names = sorted({name for tool in conversation.tools if (name := chat.tool_name(tool))})
+    return Usage(calls, tuple(names), client, assistant, with_tools, _by_tool(conversation, names))
+
+
+def _by_tool(conversation: Conversation, names: list[str]) -> tuple[ToolUse, ...]:
+    found: dict[str, Counter[str]] = {name: Counter() for name in names}
+    for name, state in outcomes(View(conversation)):
+        found.setdefault(name, Counter())[state] += 1
+    return tuple(
+        ToolUse(name, states.total(), states["failed"], states["unanswered"]) for name, states in sorted(found.items())
+    )
+
+
+@dataclass(slots=True)
+class Totals:
+    """Usage added up over the sessions of a run."""
+
+    groups: dict[str, list[int]] = field(default_factory=lambda: defaultdict(lambda: [0, 0, 0, 0, 0]))
+    names: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    tools: dict[str, list[int]] = field(default_factory=lambda: defaultdict(lambda: [0, 0, 0, 0]))
+
+    def add(self, group: str, usage: Usage) -> None:
+        """One session more in a group."""
+        counts = (1, usage.calls, usage.client_turns, usage.assistant_turns, usage.assistant_turns_with_tools)
+        self.groups[group] = [a + b for a, b in zip(self.groups[group], counts, strict=True)]
+        self.names[group].update(usage.tool_names)
+        for tool in usage.tools:
+            use = (1, tool.calls, tool.failed, tool.unanswered)
+            self.tools[tool.name] = [a + b for a, b in zip(self.tools[tool.name], use, strict=True)]
+
+    def usage_csv(self, group_by: str) -> bytes:
+        """One row per group; groups of one kind leave the other kind's column empty."""
+        rows = []
+        for group, (sessions, calls, client, assistant, with_tools) in sorted(self.groups.items()):
+            label = {"date": (group, ""), "scenario": ("", group)}.get(group_by, ("", ""))
+            rows.append((*label, sessions, calls, len(self.names[group]), client, assistant, with_tools))
+        return table(COLUMNS, rows)
+
+    def tools_csv(self) -> bytes:
+        """One row per tool: sessions that define or call it, its calls, those that failed, those without a result."""
+        rows = [(name, *counts) for name, counts in sorted(self.tools.items())]
+        return table(("tool", "sessions", "calls", "failed", "unanswered"), rows)
+
+
+def table(header: Iterable[str], rows: Iterable[Iterable[object]]) -> bytes:
+    """A CSV file; cells that a spreadsheet would run as a formula start with an apostrophe."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows([_cell(cell) for cell in row] for row in rows)
+    return file.getvalue().encode("utf-8", "backslashreplace")
+
+
+def _cell(cell: object) -> object:
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell

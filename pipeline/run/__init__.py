@@ -1,0 +1,1 @@
+"""Many sessions: worker processes, output, accounting."""

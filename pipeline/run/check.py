@@ -1,0 +1,76 @@
+"""The record checks on datasets that exist already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pipeline import chat, codec
+from pipeline.checks import examine, log
+from pipeline.checks.registry import json_type
+from pipeline.errors import UsageError
+from pipeline.model import Conversation, Finding, Found, Message
+from pipeline.read.lines import lines
+from pipeline.stages.select import flatten
+
+
+def check(path: str) -> Iterator[Finding]:
+    """What is wrong with the records of a JSONL dataset; native and inlined calls are told apart record by record.
+
+    Raises ``UsageError`` for a file that cannot be read.
+    """
+    try:
+        with open(path, "rb", buffering=0) as file:
+            for line in lines(file):
+                data = bytes(line.buffer[line.start : line.stop])
+                if data.strip() or line.length > len(data):
+                    for found in _record(data):
+                        yield Finding(
+                            found.code, found.severity, Path(path).stem, path, line.number, found.at, found.text
+                        )
+    except OSError as problem:
+        raise UsageError(f"{path}: cannot be read ({problem.strerror})") from None
+
+
+def _record(data: bytes) -> Iterator[Found]:
+    try:
+        record = codec.loads(data)
+    except (ValueError, RecursionError) as problem:
+        yield log.bad_record(f"the line is no JSON ({type(problem).__name__})")
+        return
+    reason = _not_a_record(record)
+    if reason:
+        yield log.bad_record(reason)
+        return
+    tools = record.get("tools")
+    if tools is not None and not isinstance(tools, list):
+        yield log.wrong_type("tools", json_type(tools), 1)
+    conversation = Conversation(record["messages"], list(map(flatten, tools if isinstance(tools, list) else [])))
+    inlined = _is_inlined(conversation.messages)
+    yield from examine(conversation, "record", "inlined" if inlined else "native")
+    _, rounded = codec.encode(record)
+    if rounded:
+        yield log.number_changed(rounded, len(rounded))
+
+
+def _not_a_record(record: Any) -> str | None:
+    if not isinstance(record, dict):
+        return f"the line is {json_type(record)}"
+    messages = record.get("messages")
+    if not isinstance(messages, list):
+        return "messages is missing" if messages is None else f"messages is {json_type(messages)}"
+    for at, message in enumerate(messages):
+        if not isinstance(message, dict) or not isinstance(message.get("role"), str):
+            return f"messages[{at}] is no object with a role"
+    return None
+
+
+def _is_inlined(messages: list[Message]) -> bool:
+    """Whether calls stand in the text: there is markup, and no native call or result."""
+    if any(message.get("tool_calls") or message.get("tool_call_id") is not None for message in messages):
+        return False
+    tags = (("assistant", chat.CALL_OPEN), ("tool", chat.RESULT_OPEN))
+    return any(
+        message["role"] == role and tag in (chat.text(message) or "") for message in messages for role, tag in tags
+    )

@@ -1,0 +1,59 @@
+"""The key of the pseudonyms."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+import click
+
+from pipeline import platform
+from pipeline.errors import UsageError
+
+VARIABLE = "CHATSQUASH_ANONYMIZE_KEY_FILE"
+_SHORTEST = 16
+
+
+def load_key(path: str | None = None) -> bytes:
+    """The key in a file: the one named, else the one the environment names, else the user's own, made once.
+
+    Raises ``UsageError`` for a file that cannot be read or holds fewer than 16 bytes.
+    """
+    given = path or os.environ.get(VARIABLE)
+    if given:
+        return _read(Path(given))
+    own = Path(click.get_app_dir("chatsquash")) / "anonymize.key"
+    try:
+        return _read(own) if own.exists() else _make(own)
+    except OSError as problem:
+        hint = "name one with --anonymize-key-file"
+        raise UsageError(f"{own}: the key cannot be made ({problem.strerror}); {hint}") from None
+
+
+def _read(path: Path) -> bytes:
+    try:
+        key = path.read_bytes().strip()
+    except OSError as problem:
+        raise UsageError(f"{path}: the key cannot be read ({problem.strerror})") from None
+    if len(key) < _SHORTEST:
+        raise UsageError(f"{path}: holds {len(key)} bytes; a key has at least {_SHORTEST}")
+    return key
+
+
+def _make(path: Path) -> bytes:
+    """A new key, which appears whole; of two processes that make one at a time, the first wins."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    key = secrets.token_hex(32).encode()
+    beside = path.with_name(f"{path.name}.{os.getpid()}")
+    with open(platform.private(beside, exclusive=True), "wb") as file:
+        file.write(key + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+    try:
+        os.link(beside, path)
+    except FileExistsError:
+        return _read(path)
+    finally:
+        beside.unlink()
+    return key

@@ -1,0 +1,150 @@
+"""One session log to one outcome."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from dataclasses import replace
+from hashlib import sha256
+from os import SEEK_END, PathLike
+from pathlib import Path
+from typing import BinaryIO
+
+from pipeline import chat, codec
+from pipeline.checks import log
+from pipeline.ledger import Ledger
+from pipeline.model import Account, Cleaned, Job, Options, Outcome, Usage
+from pipeline.read.deltas import entries
+from pipeline.read.discover import path_day
+from pipeline.read.lines import lines
+from pipeline.read.times import day
+from pipeline.report.usage import measure
+from pipeline.run.keys import load_key
+from pipeline.stages import plan
+from pipeline.stages.anonymize import Anonymizer
+from pipeline.stages.compose import compose
+from pipeline.stages.select import Snapshot, select
+
+_END = 64 * 1024
+_RULES = ("info messages", "system prompts", "empty assistants", "title requests")
+
+
+def convert_session(source: str | PathLike[str] | Iterable[str | bytes], options: Options | None = None) -> Outcome:
+    """Convert one session log: the path of a file, or its lines.
+
+    Nothing is written.  The outcome holds the record's bytes, or none with the code of the finding for which the
+    session was left out, all findings, and what became of each line.  Raises ``OSError`` for a file that cannot be
+    read and ``UsageError`` for a key file that cannot be used.
+
+    >>> line = b'{"session_id": "s", "timestamp": 1.5, "request": {"messages": [{"role": "user", "content": "hi"}]}}'
+    >>> convert_session([line], Options(anonymize=False)).record
+    b'{"messages":[{"role":"user","content":"hi"}],"tools":[]}'
+    """
+    converter = Converter(with_key(options or Options()))
+    if isinstance(source, str | PathLike):
+        path = Path(source)
+        return converter.convert(Job(str(path), str(path), path.name, path.stat().st_size))
+    data = b"\n".join(line if isinstance(line, bytes) else line.encode("utf-8", "surrogatepass") for line in source)
+    return converter.read(io.BytesIO(data), Job("", "session", "session", len(data)))
+
+
+def with_key(options: Options) -> Options:
+    """The options with the key that they leave to the key file."""
+    if not options.anonymize or options.anonymize_key:
+        return options
+    return replace(options, anonymize_key=load_key())
+
+
+class Converter:
+    """Converts sessions by one plan; the memory of pseudonyms lasts from one to the next."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._anonymizer = Anonymizer(options.anonymize_key or b"") if options.anonymize else None
+        self._plan = plan(options, self._anonymizer)
+
+    def convert(self, job: Job) -> Outcome:
+        """Convert a session log; raises ``OSError`` where it cannot be read."""
+        with open(job.path, "rb", buffering=0) as file:
+            return self.read(file, job)
+
+    def read(self, file: BinaryIO, job: Job) -> Outcome:
+        """Convert an open session log."""
+        ledger = Ledger(job.stem)
+        stream = entries(lines(file), ledger)
+        for stage in self._plan.entries:
+            stream = stage(stream, ledger)
+        snapshot = select(stream, ledger, trace_roles=self._options.integrity_analysis)
+        left_out = _left_out(snapshot, ledger)
+        replaced = self._anonymizer.count if self._anonymizer else 0
+        record, usage, trace = (None, None, "") if snapshot is None or left_out else self._finish(snapshot, ledger)
+        started = snapshot.started if snapshot else None
+        return Outcome(
+            session=ledger.session_id or ledger.stem,
+            record=record,
+            left_out=left_out,
+            findings=ledger.findings(job.shown),
+            rejected=ledger.rejected,
+            lines=ledger.lines,
+            account=_account(snapshot, ledger, written=record is not None),
+            cleaned=snapshot.entry.cleaned if snapshot and record else Cleaned(),
+            addresses=self._anonymizer.count - replaced if self._anonymizer else 0,
+            usage=usage,
+            day=path_day(job.name) or (day(started) if started is not None else None),
+            trace=trace,
+            digest=_digest(file),
+        )
+
+    def _finish(self, snapshot: Snapshot, ledger: Ledger) -> tuple[bytes, Usage, str]:
+        line = snapshot.entry.line
+        conversation = compose(snapshot, ledger)
+        for stage in self._plan.native:
+            conversation = stage(conversation, ledger, line)
+        usage = measure(conversation)
+        native = conversation
+        for stage in self._plan.final:
+            conversation = stage(conversation, ledger, line)
+        record, rounded = codec.encode({"messages": conversation.messages, "tools": conversation.tools})
+        if rounded:
+            ledger.note(log.number_changed(rounded, len(rounded)), line)
+        failed = any(found.severity == "error" for _, found in ledger.facts)
+        return record, usage, chat.trace(native.messages) if failed else ""
+
+
+def _left_out(snapshot: Snapshot | None, ledger: Ledger) -> str | None:
+    """The code of the finding for which a session is not written; with it, what cleaning did."""
+    if snapshot is None:
+        ledger.note(log.empty_session(ledger.cleaned))
+        return "empty-session"
+    counts = dict(zip(_RULES, (*snapshot.entry.cleaned, ledger.cleaned), strict=True))
+    if any(counts.values()):
+        ledger.note(log.cleaned(counts), snapshot.entry.line)
+    invalid = (found.code for _, found in ledger.facts if found.code in ("session-id-mismatch", "timestamp-order"))
+    return next(invalid) if ledger.invalid else None
+
+
+def _account(snapshot: Snapshot | None, ledger: Ledger, *, written: bool) -> Account:
+    aside = Account(cleaned=ledger.cleaned, unreadable=len(ledger.rejected), blank=ledger.blank)
+    if snapshot and written:
+        account = aside._replace(selected=1, superseded=snapshot.superseded, cut=snapshot.cut)
+    else:
+        account = aside._replace(left_out=ledger.lines - sum(aside))
+    assert sum(account) == ledger.lines, (account, ledger.lines)
+    return account
+
+
+def _digest(file: BinaryIO) -> str:
+    size = file.seek(0, SEEK_END)
+    file.seek(0)
+    digest = sha256(file.read(min(size, _END)))
+    file.seek(max(_END, size - _END))
+    digest.update(file.read(_END))
+    return digest.hexdigest()
+
+
+def unreadable(job: Job, problem: OSError) -> Outcome:
+    """The outcome of a log that cannot be opened or read."""
+    ledger = Ledger(job.stem)
+    ledger.note(log.unreadable_log(problem.strerror or type(problem).__name__))
+    findings = ledger.findings(job.shown)
+    return Outcome(job.stem, None, "unreadable-log", findings, [], 0, Account(), Cleaned(), 0, None, None, "", "")

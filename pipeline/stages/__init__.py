@@ -1,0 +1,56 @@
+"""What happens to one session, and in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import NamedTuple
+
+from pipeline.checks import examine
+from pipeline.checks.registry import Kind
+from pipeline.ledger import Ledger
+from pipeline.model import Conversation, Entry, Options
+from pipeline.stages.anonymize import Anonymizer
+from pipeline.stages.clean import clean
+from pipeline.stages.inline import inline
+from pipeline.stages.validate import validate
+
+EntryStage = Callable[[Iterator[Entry], Ledger], Iterator[Entry]]
+ConversationStage = Callable[[Conversation, Ledger, int], Conversation]
+"""The third argument is the line of the entry that the conversation came from."""
+
+
+class Plan(NamedTuple):
+    """The stages in order: over the stream of entries, then, once one is selected, over the conversation."""
+
+    entries: tuple[EntryStage, ...]
+    native: tuple[ConversationStage, ...]
+    """While calls and addresses stand as logged."""
+    final: tuple[ConversationStage, ...]
+
+
+def plan(options: Options, anonymizer: Anonymizer | None) -> Plan:
+    """The stages that the options ask for."""
+    return Plan(
+        entries=(
+            *([clean] if options.cleanup_goose else []),
+            partial(validate, keep=options.on_invalid == "keep"),
+        ),
+        native=(*([partial(_check, ("record", "native"))] if options.integrity_analysis else []),),
+        final=(
+            *([partial(_anonymize, anonymizer)] if anonymizer else []),
+            *([inline] if options.json_tool_calls else []),
+            *([partial(_check, ("inlined",))] if options.json_tool_calls and options.integrity_analysis else []),
+        ),
+    )
+
+
+def _check(kinds: tuple[Kind, ...], conversation: Conversation, ledger: Ledger, line: int) -> Conversation:
+    for found in examine(conversation, *kinds):
+        ledger.note(found, line)
+    return conversation
+
+
+def _anonymize(anonymizer: Anonymizer, conversation: Conversation, ledger: Ledger, line: int) -> Conversation:
+    del ledger, line
+    return Conversation(anonymizer.value(conversation.messages), anonymizer.value(conversation.tools))

@@ -1,0 +1,172 @@
+"""Where e-mail addresses stand in a text: found from each at sign outwards, in time linear in the text.
+
+What is left of the sign is only ever looked at through a window of ``_WINDOW`` characters; what is right of it ends at
+the next sign, and the pattern for it gives back whole labels only, so no character is read more than a few times.
+
+Finding must give the same again after addresses became pseudonyms (see ``_OURS``), which is why what follows a domain
+is never glued to the next address, and a domain never ends between two letters or digits.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from pipeline import codec
+
+_LOCAL_MAX, _DOMAIN_MAX = 64, 255  # RFC 5321, 4.5.3.1
+_ESCAPE_MAX = 5  # u003c
+_WINDOW = _LOCAL_MAX + 1 + _ESCAPE_MAX
+"""A local part, one character that shows it is too long, and an escape before it."""
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Only what is no top-level domain, as py, md, rs, sh, pl, so, cc, ps, ml, tf, pub, zip, mov and app are.  (map and java
+# are on paper.)  Endings with a digit need no mention, since no top-level domain has one.
+FILE_ENDINGS = _words("""
+    apng avif bmp eps gif heic heif ico jpeg jpg jxl pdf png psd svg tga tif tiff webp
+    aac avi flac flv mkv mpeg mpg ogg srt vtt wav webm wmv eot otf ttf woff
+    asp aspx astro cgi cjs css cts ejs hbs htm html js jsp jsx less mjs mts php pug sass scss svelte ts tsx vue wasm
+    asm bat class clj cmake cmd cpp cs cxx dart erl ex exs fs gradle graphql groovy hpp hrl hs hxx ipynb java jl kt kts
+    lua mod nim php proto pyc pyd pyi pyx rb sbt scala sql swift vb xaml zig
+    adoc bib cfg conf config csv dat db diff doc docx dump eml env epub git hcl ics ini json jsonc jsonl lock log lst
+    map mdx ndjson odp ods odt orc orig parquet patch plist ppt pptx rej rst rtf sqlite tex tfstate tfvars tmpl toml
+    tsv txt vcf xhtml xls xlsx xml xsd xsl xslt yaml yml
+    apk bak bin ckpt crt csr deb der dll dmg dylib egg exe gguf gpg gz img ipa iso jar key lib lz lzma msi npy npz obj
+    onnx pem pkg pkl rar rpm safetensors sig swp tar tbz tgz tmp txz war whl xz zst
+""")
+SYSTEMD_UNITS = _words("automount device mount path scope service slice socket swap target timer")
+_RESERVED = _words("example invalid test localhost")  # RFC 2606
+_NO_DOMAIN_ENDS_IN = FILE_ENDINGS | SYSTEMD_UNITS | _RESERVED
+_RESERVED_NAMES = _words("example.com example.org example.net")
+
+_LETTER = (  # as in a character class: Latin, Greek, Cyrillic, Armenian; spelled out, to be the same in every Python
+    r"a-zA-Z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u0370-\u0374\u0376\u0377\u037a-\u037d\u037f\u0386\u0388-\u038a"
+    r"\u038c\u038e-\u03a1\u03a3-\u03f5\u03f7-\u0481\u048a-\u052f\u0531-\u0556\u0559\u0560-\u0588"
+)
+_WORD = rf"{_LETTER}0-9"
+_LOCAL = rf"{_WORD}._%+-"
+# What str.rstrip takes off; it looks for each character in turn, so frequent ones come first.
+_ASCII_RUN = "eaionrtslcdumhpgybfvkwjxzq.0123456789_-EAIONRTSLCDUMHPGYBFVKWJXZQ+%"
+_RUN = _ASCII_RUN + "".join(re.findall(f"[{_LETTER}]", "".join(map(chr, range(0x80, 0x590)))))
+
+# JSON, and source code, may spell the at sign as an escape, with two, four or eight backslashes inside more JSON.
+_SIGN = f"@(?<=[{_LOCAL}]@)"
+_ESCAPED_SIGN = rf"\\(?<=[{_LOCAL}]\\)\\{{0,7}}+u0040"
+_OUR_DOMAIN = rf"(?:@|\\{{1,8}}+u0040)[a-z0-9]{{8}}\.example(?![{_WORD}])"
+_DOMAIN = (
+    rf"(?:[{_WORD}][{_WORD}-]{{0,62}}+(?<!-)\.){{1,127}}"
+    rf"(?:[xX][nN]--[{_WORD}-]{{0,58}}[{_WORD}]|[{_LETTER}]{{2,63}}+)(?![{_WORD}])"
+    # A pseudonym of letters only, after some other domain and a full stop, is not that domain's last label.
+    rf"(?!(?<=\.[a-z]{{16}}){_OUR_DOMAIN})"
+)
+
+_DOMAIN_ALONE = re.compile(_DOMAIN)
+_ADDRESS = re.compile(f"(?P<sign>{_SIGN})(?P<domain>{_DOMAIN})")
+_ADDRESS_IN_SOURCE = re.compile(f"(?P<sign>{_SIGN}|{_ESCAPED_SIGN})(?P<domain>{_DOMAIN})")
+_JSON_START = re.compile(r'[ \t\n\r]*+["\[{]')
+_ESCAPE = re.compile(r"u[0-9a-fA-F]{4}|[bfnrt]")
+_OURS = re.compile(rf"[a-z0-9]{{16}}{_OUR_DOMAIN}")
+"""A pseudonym, whatever stands around it; known by its form, so that a second run finds what the first one left."""
+
+
+class Address(NamedTuple):
+    """Where an address stands: its local part, its at sign as it is written, its domain."""
+
+    start: int
+    sign: int
+    domain: int
+    end: int
+
+
+def may_have_address(text: str) -> bool:
+    """Whether a text has an at sign, or the escape for one, at all."""
+    return "@" in text or ("\\" in text and r"\u0040" in text)  # one character is found 50 times as fast as six
+
+
+def addresses(text: str) -> Iterator[Address]:
+    """All e-mail addresses in a text, from left to right, those aside that name nobody (``_is_person``).
+
+    In text that is itself JSON no escape is part of a local part or a domain; an escaped at sign counts in any text.
+    """
+    is_json = _IsJson(text)
+    pattern = _ADDRESS_IN_SOURCE if r"\u0040" in text else _ADDRESS
+    floor = 0  # behind the last domain: no address starts before it
+    while found := pattern.search(text, floor):
+        sign, domain = found.span("sign")[0], found.start("domain")
+        if sign >= 16 and (ours := _OURS.match(text, sign - 16)):
+            floor = ours.end()
+            continue
+        end = _domain_end(text, domain, found.end())
+        start = _local_start(text, floor, sign, is_json)
+        if start < sign and domain < end and _is_person(text[start:sign].lower(), text[domain:end].lower()):
+            yield Address(start, sign, domain, end)
+        floor = end
+
+
+def _domain_end(text: str, start: int, end: int) -> int:
+    """The end of the longest domain that is not too long, given that of the longest one; ``start`` if there is none."""
+    if end - start <= _DOMAIN_MAX:
+        return end
+    after = start + _DOMAIN_MAX + 1
+    cut = max(text.rfind(".", start, after), text.rfind("-", start, after))
+    shorter = _DOMAIN_ALONE.match(text, start, cut)
+    return shorter.end() if shorter else start
+
+
+def _local_start(text: str, floor: int, sign: int, is_json: _IsJson) -> int:
+    """Where the local part before ``sign`` starts; ``sign`` itself if there is none or it is too long."""
+    window = text[max(floor, sign - _WINDOW) : sign]
+    run = sign - len(window) + len(window.rstrip(_ASCII_RUN if window.isascii() else _RUN))
+    # A window of only local characters is longer than an escape and a local part, so it cuts no escape in two.
+    start = max(run, sign - _LOCAL_MAX - 1)
+    if run > floor and text[run - 1] == "\\" and (escape := _ESCAPE.match(text, run, sign)) and is_json():
+        start = max(start, escape.end())
+    # Next to another domain nothing may join the two: a@b.com%20c@d.com.
+    leading = "._%+-" if start == floor > 0 else ".-"
+    start = sign - len(text[start:sign].lstrip(leading))
+    return start if sign - start <= _LOCAL_MAX else sign
+
+
+def _is_person(local: str, domain: str) -> bool:
+    """Whether an address may be somebody's: no login for git, no file or systemd unit, no reserved domain."""
+    last_labels = domain.rsplit(".", 2)[-2:]
+    return local != "git" and last_labels[1] not in _NO_DOMAIN_ENDS_IN and ".".join(last_labels) not in _RESERVED_NAMES
+
+
+class _IsJson:
+    """Whether Python's ``json`` takes a text as an object, an array or a string; looked into when first asked."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._answer: bool | None = None
+
+    def __call__(self) -> bool:
+        if self._answer is None:
+            self._answer = bool(_JSON_START.match(self._text)) and _parses(self._text)
+        return self._answer
+
+
+def _parses(text: str) -> bool:
+    try:
+        codec.loads(text)
+    except codec.NotFiniteError:
+        return _python_parses(text)
+    except ValueError:
+        return False
+    except RecursionError:
+        return True  # nobody can tell; an escape that is spared does no harm
+    return True
+
+
+def _python_parses(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,116 @@
+"""Take out what Goose and its like put around a conversation; ``docs/cleanup.md`` states the rules."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from pipeline import chat
+from pipeline.edits import difference
+from pipeline.ledger import Ledger
+from pipeline.model import Added, Cleaned, Entry, Message, Reply
+
+SYSTEM_PROMPT = "You are a general-purpose AI agent"
+_GOOSE = re.compile(r"general-purpose\s+AI\s+agent\s+called\s+goose", re.IGNORECASE)
+_INFO_OPEN = re.compile(r"\s*<info-msg>")
+_INFO_CLOSE = "</info-msg>"
+_TITLE_SYSTEM = re.compile(r"\s*Reply with only a description in four words or less")
+_TITLE_USER = re.compile(r"\s*Here are the first few user messages:")
+_TITLE_WORDS = range(1, 7)
+_SUBSTANCE = ("tool_calls", "tool_call_id", "function_call", "refusal", "audio", *chat.REASONING_KEYS)
+
+
+def clean(entries: Iterator[Entry], ledger: Ledger) -> Iterator[Entry]:
+    """Apply the four cleaning rules to every entry.
+
+    An entry that no rule touches goes on as it is.  The edits of the others are worked out anew, since cleaning moves
+    messages and drops entries that the next one's edits speak of.
+    """
+    logged: list[Message] = []  # the previous request
+    tidied: list[Message | None] | None = None  # the same, each message tidied; None where that changes nothing
+    passed = logged  # the messages of the last entry that went on
+    for entry in entries:
+        previous, logged = logged, entry.messages
+        tidied = _follow(entry, previous, tidied)
+        messages, cleaned = (logged, Cleaned()) if tidied is None else _assemble(logged, tidied)
+        if _is_title_request(messages, entry.reply):
+            ledger.cleaned += 1
+        elif tidied is None and passed is previous:
+            passed = messages
+            yield entry
+        else:
+            edits = difference(passed, messages)
+            passed = messages
+            yield replace(entry, messages=messages, edits=edits, cleaned=cleaned)
+
+
+def _follow(entry: Entry, previous: list[Message], tidied: list[Message | None] | None) -> list[Message | None] | None:
+    """Tidy what an entry adds, and take over the rest."""
+    added = (message for run in entry.edits if isinstance(run, Added) for message in run.messages)
+    if tidied is None and all(_tidy(message) is message and not _is_blank(message) for message in added):
+        return None
+    known: list[Message | None] = list(previous) if tidied is None else tidied
+    out: list[Message | None] = []
+    for run in entry.edits:
+        out += map(_tidy, run.messages) if isinstance(run, Added) else known[run.start : run.stop]
+    return out
+
+
+def _tidy(message: Message) -> Message | None:
+    """Rules a and b, which need no neighbours: the message, what becomes of it, or ``None`` where it goes."""
+    role = message["role"]
+    if role == "user":
+        text = chat.text(message)
+        if text is not None and _INFO_OPEN.match(text) and _is_info(text) and not chat.other_parts(message):
+            return None
+    elif role == "system":
+        text = chat.text(message)
+        if text is not None and "goose" in text.lower() and _GOOSE.search(text):
+            return {**message, "content": SYSTEM_PROMPT}
+    return message
+
+
+def _assemble(logged: list[Message], tidied: list[Message | None]) -> tuple[list[Message], Cleaned]:
+    """Rule c: leave out empty assistants before assistants; and the counts of rules a to c."""
+    left = [message for message in tidied if message is not None]
+    followers = [message["role"] for message in left[1:]]
+    kept = [
+        message
+        for message, follower in zip(left, [*followers, None], strict=True)
+        if follower != "assistant" or not _is_blank(message)
+    ]
+    changed = sum(new is not None and new is not old for new, old in zip(tidied, logged, strict=True))
+    return kept, Cleaned(len(logged) - len(left), changed, len(left) - len(kept))
+
+
+def _is_info(text: str) -> bool:
+    """Whether a text is one or more info elements with only white space around and between."""
+    at = 0
+    while opened := _INFO_OPEN.match(text, at):
+        closed = text.find(_INFO_CLOSE, opened.end())
+        if closed < 0:
+            return False
+        at = closed + len(_INFO_CLOSE)
+    return at > 0 and not text[at:].strip()
+
+
+def _is_blank(message: Message) -> bool:
+    """Whether a message is an assistant's with a text that says nothing, and has nothing else."""
+    if message["role"] != "assistant":
+        return False
+    text = chat.text(message)
+    if text is None or text.strip():
+        return False
+    return not any(message.get(key) for key in _SUBSTANCE) and not chat.other_parts(message)
+
+
+def _is_title_request(messages: list[Message], reply: Reply) -> bool:
+    """Rule d: the side request in which Goose asks for a session's title."""
+    if len(messages) < 2 or messages[0]["role"] != "system" or messages[1]["role"] != "user":
+        return False
+    if reply.message is None or reply.message.get("role") != "assistant":
+        return False
+    system, user, answer = (chat.text(message) or "" for message in (*messages[:2], reply.message))
+    words = len(answer.split())
+    return bool(_TITLE_SYSTEM.match(system) and _TITLE_USER.match(user) and words in _TITLE_WORDS)

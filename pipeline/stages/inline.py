@@ -1,0 +1,79 @@
+"""Write native tool calls and results as markup in the text."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+from pipeline import chat, codec
+from pipeline.checks import log
+from pipeline.ledger import Ledger
+from pipeline.model import Conversation, Json, Message
+
+
+def inline(conversation: Conversation, ledger: Ledger, line: int) -> Conversation:
+    """``<tool_call>`` blocks for calls and ``<tool_result>`` elements for results; parts that are no text are noted."""
+    messages = []
+    for at, message in enumerate(conversation.messages):
+        written = _inlined(message)
+        if written is not message and (dropped := chat.other_parts(message)):
+            kinds = Counter(_kind(part) for part in dropped)
+            ledger.note(log.parts_dropped(kinds, at), line)
+        messages.append(written)
+    return Conversation(messages, conversation.tools)
+
+
+def _inlined(message: Message) -> Message:
+    if message["role"] == "assistant" and message.get("tool_calls"):
+        return _with_calls(message)
+    if message["role"] == "tool" and message.get("tool_call_id") is not None:
+        return _with_result(message)
+    return message
+
+
+def _with_calls(message: Message) -> Message:
+    calls = message["tool_calls"]
+    if not isinstance(calls, list) or not all(isinstance(call, dict) and chat.call_name(call) for call in calls):
+        return message  # the checks of native calls name what is wrong
+    text = chat.text(message)
+    lines = [*([text] if text else []), *map(_call, calls)]
+    written: dict[str, Any] = {**message, "content": "\n".join(lines).strip()}
+    del written["tool_calls"]
+    return written  # type: ignore[return-value]
+
+
+def _call(call: dict[str, Any]) -> str:
+    function = call["function"]
+    body = {"name": function["name"], "arguments": _arguments(function.get("arguments"))}
+    try:
+        written = json.dumps(body, ensure_ascii=False)
+    except RecursionError:  # pragma: no cover - deeper than any parser goes
+        written = json.dumps({**body, "arguments": function.get("arguments")}, ensure_ascii=False)
+    if chat.CALL_CLOSE in written or chat.RESULT_CLOSE in written:
+        written = written.replace("<", "\\u003c")
+    return f"{chat.CALL_OPEN}{written}{chat.CALL_CLOSE}"
+
+
+def _arguments(arguments: Json) -> Json:
+    """Arguments that are a JSON text, parsed; all others as they are."""
+    if not isinstance(arguments, str):
+        return arguments
+    try:
+        return codec.loads(arguments)
+    except (ValueError, RecursionError):
+        return arguments
+
+
+def _with_result(message: Message) -> Message:
+    quoted = str(message["tool_call_id"]).replace('"', "&quot;").replace("<", "&lt;")
+    text = chat.text(message) or ""
+    content = f'{chat.RESULT_OPEN} tool_call_id="{quoted}">{text}{chat.RESULT_CLOSE}'
+    written: dict[str, Any] = {**message, "content": content}
+    del written["tool_call_id"]
+    return written  # type: ignore[return-value]
+
+
+def _kind(part: Json) -> str:
+    kind = part.get("type") if isinstance(part, dict) else None
+    return kind if isinstance(kind, str) else type(part).__name__

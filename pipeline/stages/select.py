@@ -1,0 +1,150 @@
+"""Find the snapshot that becomes the record, and the tools of the entries up to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from pipeline import chat, codec
+from pipeline.checks import log
+from pipeline.ledger import Ledger
+from pipeline.model import Added, Entry, Found, Tool
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The entry that becomes the record, and what stood around it."""
+
+    entry: Entry
+    tools: list[Tool]
+    """The union over the entries up to it, flattened."""
+    started: int | None
+    """The first readable time of the entries up to it, as in ``Entry.at``."""
+    superseded: int
+    """Entries before it."""
+    cut: int
+    """Entries behind it."""
+
+
+def select(entries: Iterator[Entry], ledger: Ledger, *, trace_roles: bool = True) -> Snapshot | None:
+    """Cut to the last entry with the most messages and take it; ``None`` for a session without entries.
+
+    What is found in entries behind it does not count, so facts wait until an entry is known to stay.
+    """
+    best: Entry | None = None
+    last: Entry | None = None
+    started: int | None = None
+    tools, trace = Tools(), Trace()
+    waiting: list[tuple[Found, int]] = []
+    superseded = seen = 0
+    for entry in entries:
+        seen += 1
+        started = entry.at if started is None else started
+        waiting += tools.take(entry)
+        if trace_roles:
+            waiting += trace.take(entry)
+        if best is None or len(entry.messages) >= len(best.messages):
+            best, superseded = entry, seen - 1
+            tools.settle()
+            for found, line in waiting:
+                ledger.note(found, line)
+            waiting.clear()
+        last = entry
+    if best is None or last is None:
+        return None
+    if last is not best:
+        short = log.short_tail(last.line, len(last.messages), best.line, len(best.messages))
+        ledger.note(short, best.line)
+    return Snapshot(best, tools.settled(), started, superseded, seen - 1 - superseded)
+
+
+@dataclass(slots=True)
+class Tools:
+    """The union of tool definitions by name, in order of first appearance; the first of a name wins."""
+
+    _last: list[Tool] | None = None
+    _known: dict[tuple[str, bytes | str], tuple[Tool, int]] = field(default_factory=dict)
+    _conflicts: set[str] = field(default_factory=set)
+    _settled: int = 0
+
+    def take(self, entry: Entry) -> Iterator[tuple[Found, int]]:
+        """Add an entry's tools; yields the conflicts that are new."""
+        if entry.tools is self._last:
+            return
+        self._last = entry.tools
+        for logged in entry.tools:
+            tool = flatten(logged)
+            name = chat.tool_name(tool)
+            key: tuple[str, bytes | str] = ("unnamed", _spelled(tool)) if name is None else ("named", name)
+            first, line = self._known.setdefault(key, (tool, entry.line))
+            differs = name is not None and first is not tool and _spelled(first) != _spelled(tool)
+            if name is not None and differs and name not in self._conflicts:
+                self._conflicts.add(name)
+                yield log.tool_conflict(name, line, entry.line), entry.line
+
+    def settle(self) -> None:
+        """The entries so far stay."""
+        self._settled = len(self._known)
+
+    def settled(self) -> list[Tool]:
+        """The definitions of the entries that stay."""
+        return [tool for tool, _ in list(self._known.values())[: self._settled]]
+
+
+def flatten(tool: Tool) -> Tool:
+    """The function of a tool definition, or the whole definition where it has none."""
+    function = tool.get("function") if isinstance(tool, dict) else None
+    return function if isinstance(function, dict) else tool
+
+
+def _spelled(tool: Tool) -> bytes:
+    # Encoded bytes tell 1 from 1.0 and from true, which Python's == does not; the order of keys says nothing.
+    return codec.dumps(tool, sort_keys=True)
+
+
+@dataclass(slots=True)
+class Trace:
+    """The role traces of neighbouring entries: each must begin with all of the one before."""
+
+    _entry: Entry | None = None
+    _tokens: list[str] = field(default_factory=list)
+
+    def take(self, entry: Entry) -> Iterator[tuple[Found, int]]:
+        """Compare an entry with the one before; yields what breaks the rule."""
+        before, self._entry = self._entry, entry
+        if before is not None and entry.kept == len(before.messages):
+            self._tokens += [
+                chat.token(message) for run in entry.edits if isinstance(run, Added) for message in run.messages
+            ]
+            return
+        earlier, self._tokens = self._tokens, self._follow(entry)
+        if before is not None and (at := _departs(earlier, self._tokens)) is not None:
+            seen = self._tokens[at[1]] if at[1] < len(self._tokens) else "nothing"
+            yield log.role_sequence(before.line, entry.line, at[0], earlier[at[0]], seen), entry.line
+
+    def _follow(self, entry: Entry) -> list[str]:
+        tokens: list[str] = []
+        for run in entry.edits:
+            if isinstance(run, Added):
+                tokens += map(chat.token, run.messages)
+            else:
+                tokens += self._tokens[run.start : run.stop]
+        return tokens
+
+
+def _departs(earlier: list[str], later: list[str]) -> tuple[int, int] | None:
+    """Where a trace stops being the beginning of the next: positions in both.
+
+    ``Ac At`` may meet ``Act``: some clients log a text and the call after it apart and send them back as one message.
+    """
+    if later[: len(earlier)] == earlier:
+        return None
+    i = j = 0
+    while i < len(earlier):
+        if j < len(later) and earlier[i] == later[j]:
+            i, j = i + 1, j + 1
+        elif earlier[i : i + 2] == ["Ac", "At"] and later[j : j + 1] == ["Act"]:
+            i, j = i + 2, j + 1
+        else:
+            return i, j
+    return None

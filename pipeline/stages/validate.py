@@ -1,0 +1,35 @@
+"""Hold a session to one id and a clock that goes forward."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pipeline.checks import log
+from pipeline.ledger import Ledger
+from pipeline.model import Entry
+
+
+def validate(entries: Iterator[Entry], ledger: Ledger, *, keep: bool) -> Iterator[Entry]:
+    """Note the first entry with another session id and the first whose time is not after the one before.
+
+    Entries without an id or a readable time are not compared.  ``keep``: what is found is a warning and the session
+    is converted all the same; else it is marked invalid.  Every entry goes on, so that the whole log is accounted for.
+    """
+    named: Entry | None = None
+    timed: Entry | None = None
+    mixed = backward = False
+    for entry in entries:
+        if entry.session_id is not None:
+            if named is None:
+                named, ledger.session_id = entry, entry.session_id
+            elif entry.session_id != named.session_id and not mixed:
+                mixed = True
+                found = log.session_id_mismatch(named.session_id or "", entry.session_id, named.line, keep=keep)
+                ledger.note(found, entry.line)
+        if entry.at is not None:
+            if timed is not None and entry.at <= (timed.at or 0) and not backward:
+                backward = True
+                ledger.note(log.timestamp_order(timed.line, equal=entry.at == timed.at, keep=keep), entry.line)
+            timed = entry
+        ledger.invalid = (mixed or backward) and not keep
+        yield entry

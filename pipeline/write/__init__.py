@@ -1,0 +1,1 @@
+"""Records to files, each of them whole at any instant."""

@@ -1,0 +1,94 @@
+from pathlib import Path
+
+import pytest
+
+from pipeline.checks import rules, table
+from pipeline.checks.registry import SHOWN, json_type, quoted
+
+from . import test_calls, test_definitions, test_log, test_results, test_tags
+from .rows import found
+
+ROWS = test_calls.ROWS + test_definitions.ROWS + test_results.ROWS + test_tags.ROWS
+RECORD_CODES = sorted(code for code, rule in rules().items() if rule.kind != "log")
+LOG_CODES = sorted(code for code, rule in rules().items() if rule.kind == "log")
+# The contract's table of codes, with every severity that a code can have.
+SEVERITIES = {
+    "error": """
+        bad-line bad-entry empty-session role-sequence no-messages tool-not-object tool-parameters-type tool-properties
+        tool-required tool-calls-not-list tool-call-not-object tool-call-function tool-call-name undeclared-tool
+        legacy-function-call tool-result-without-call tool-result-without-id tool-call-tags tool-calls-beside-markup
+        tool-result-tags""",
+    "error warning": """
+        session-id-mismatch timestamp-order no-tools tool-parameters tool-result-failed tool-result-empty
+        tool-result-missing""",
+    "warning": """
+        missing-session-id missing-timestamp naive-timestamp wrong-type short-tail missing-reply extra-choices
+        reply-truncated tool-conflict tool-call-id arguments-not-json unanswered-call markup-collision parts-dropped
+        number-changed""",
+    "info": "cleaned file-not-read",
+}
+
+
+def test_the_page_of_checks_is_what_the_rules_say():
+    page = Path(__file__).parents[2] / "docs" / "checks.md"
+    assert page.read_text(encoding="utf-8") == table(), "write it anew with pipeline.checks.table()"
+
+
+def test_the_rules_are_those_of_the_contract_with_their_severities():
+    expected = {code: set(severities.split()) for severities, codes in SEVERITIES.items() for code in codes.split()}
+    assert {code: set(rule.severities) for code, rule in rules().items()} == expected
+
+
+@pytest.mark.parametrize("code", RECORD_CODES)
+def test_every_rule_over_a_record_has_a_passing_and_a_failing_row(code):
+    outcomes = {code in {found_code for found_code, _, _ in row.expected} for row in ROWS if row.code == code}
+    assert outcomes == {True, False}
+
+
+@pytest.mark.parametrize("code", LOG_CODES)
+def test_every_rule_over_a_log_has_a_row(code):
+    assert code in {row[1] for row in test_log.ROWS}
+
+
+@pytest.mark.parametrize("code", sorted(rules()))
+def test_a_rule_yields_the_severities_that_it_declares_and_no_others(code):
+    seen = {severity for row in ROWS for found_code, severity, _ in found(row) if found_code == code}
+    seen |= {row[2] for row in test_log.ROWS if row[1] == code}
+    assert seen == set(rules()[code].severities)
+
+
+@pytest.mark.parametrize("code", sorted(rules()))
+def test_every_rule_says_when_it_is_reported(code):
+    assert rules()[code].doc.startswith("Reported ")
+
+
+QUOTED = [
+    ("plain text is quoted", "grep", "'grep'"),
+    ("quotes and backslashes are escaped", "a'b\\c", "'a\\'b\\\\c'"),
+    ("control characters are escaped", "a\n\x1b\x00\x85", "'a\\n\\x1b\\x00\\x85'"),
+    ("bidi controls and invisible characters are escaped", "\u202e\u2066\u200b", "'\\u202e\\u2066\\u200b'"),
+    ("lone surrogates are escaped", "\ud800", "'\\ud800'"),
+    ("letters of any script stay", "grép-日本-😀", "'grép-日本-😀'"),
+    ("a value that is no string is shown as Python spells it", None, "'None'"),
+]
+
+
+@pytest.mark.parametrize("sentence, value, shown", QUOTED, ids=[row[0] for row in QUOTED])
+def test_values_from_a_log_are_shown_safely(sentence, value, shown):
+    assert quoted(value) == shown
+
+
+def test_long_and_deep_values_are_cut():
+    deep = []
+    for _ in range(100_000):
+        deep = [deep]
+    for value in ("x" * 1000, list(range(1000)), {"k" * 1000: "v" * 1000}, 10**4000, deep):
+        assert len(quoted(value)) <= SHOWN + 2
+    assert quoted("x" * 80) == f"'{'x' * 80}'"
+    assert quoted("x" * 81) == f"'{'x' * 79}…'"
+
+
+def test_json_types_have_names():
+    values = [None, True, 1, 0.5, "x", [], {}]
+    words = "null, a boolean, a number, a number, a string, a list, an object"
+    assert ", ".join(map(json_type, values)) == words

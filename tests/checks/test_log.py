@@ -1,0 +1,61 @@
+import pytest
+
+from pipeline.checks import log
+
+HINT = " (--on-invalid keep converts it all the same)"
+
+ROWS = [
+    (log.bad_line("line 1 column 5: expected ','"), "bad-line", "error", "expected ','"),
+    (log.bad_line("evil \x1b[2J\u202e"), "bad-line", "error", "evil \\x1b[2J\\u202e"),
+    (log.bad_entry("request.messages is missing"), "bad-entry", "error", "request.messages is missing"),
+    (log.session_id_mismatch("s1", "s2", 1, False), "session-id-mismatch", "error", f"'s2', line 1 has 's1'{HINT}"),
+    (log.session_id_mismatch("s1", "s2", 1, True), "session-id-mismatch", "warning", "converted in file order"),
+    (log.timestamp_order(6, False, False), "timestamp-order", "error", f"timestamp is earlier than line 6{HINT}"),
+    (log.timestamp_order(6, True, False), "timestamp-order", "error", f"timestamp is equal to that of line 6{HINT}"),
+    (log.timestamp_order(6, False, True), "timestamp-order", "warning", "converted in file order"),
+    (log.missing_session_id(1), "missing-session-id", "warning", "in 1 entry, the file's name"),
+    (log.missing_timestamp(2), "missing-timestamp", "warning", "in 2 entries, file order"),
+    (log.naive_timestamp(2), "naive-timestamp", "warning", "2 entries, read as UTC"),
+    (log.wrong_type("request.tools", "a string", 2), "wrong-type", "warning", "request.tools is a string in 2 entries"),
+    (log.short_tail(9, 2, 8, 40), "short-tail", "warning", "line 9 has 2 messages, line 8 has 40 and is converted"),
+    (log.missing_reply("the response is an error body"), "missing-reply", "warning", "the response is an error body"),
+    (log.extra_choices(3), "extra-choices", "warning", "3 choices, the first"),
+    (log.reply_truncated(), "reply-truncated", "warning", "length limit"),
+    (log.empty_session(0), "empty-session", "error", "no usable entry"),
+    (log.empty_session(1), "empty-session", "error", "none of 1 entry"),
+    (
+        log.role_sequence(3, 5, 2, "user", "At"),
+        "role-sequence",
+        "error",
+        "in line 5 message 2 is 'At', line 3 has 'user'",
+    ),
+    (log.role_sequence(3, 5, 2, "user", ""), "role-sequence", "error", "in line 5 there is no message 2, line 3 has"),
+    (
+        log.tool_conflict("a\n", 3, 5),
+        "tool-conflict",
+        "warning",
+        "line 5 defines 'a\\n' otherwise than line 3, the first",
+    ),
+    (log.parts_dropped({"image_url": 2, "x\x00": 1}, 4), "parts-dropped", "warning", "2 'image_url', 1 'x\\x00'"),
+    (log.number_changed(["0.1234567890123456789"], 1), "number-changed", "warning", "1 number lost digits: '0.12345"),
+    (log.number_changed(["1", "2", "3", "4"], 4), "number-changed", "warning", "'1', '2', '3', … ("),
+    (log.cleaned({"info-msg": 3, "goose-system": 1}), "cleaned", "info", "info-msg 3, goose-system 1"),
+    (log.file_not_read(".md", 2), "file-not-read", "info", "2 files with suffix '.md' not read"),
+    (log.file_not_read("", 1), "file-not-read", "info", "1 file with no suffix not read"),
+]
+
+
+@pytest.mark.parametrize("fact, code, severity, part", ROWS, ids=[f"{row[1]}: {row[3]!a}" for row in ROWS])
+def test_a_finding_has_its_code_and_severity_and_says_what_and_what_to_do(fact, code, severity, part):
+    assert (fact.code, fact.severity) == (code, severity)
+    assert part in fact.text
+    assert not fact.text.endswith(".")
+
+
+def test_what_invalidates_a_session_ends_with_the_option_that_keeps_it():
+    for fact in (log.session_id_mismatch("s1", "s2", 1, False), log.timestamp_order(6, True, False)):
+        assert fact.text.endswith(HINT)
+
+
+def test_dropped_parts_stand_at_their_message():
+    assert log.parts_dropped({"image_url": 1}, 4).at == 4
