@@ -29,7 +29,8 @@ def tool_call_tags(view: View) -> Iterator[Found]:
     Whoever parses the model's output by these tags later would cut such a message at the wrong places.
     """
     for at, text in _texts(view, "assistant"):
-        if not _alternate("".join(_beside_blocks(text))):
+        # What an argument holds is none of the markup's own tags, so blocks count as empty pairs.
+        if not _alternate(f"{CALL_OPEN}{CALL_CLOSE}".join(_beside_blocks(text))):
             opened, closed = text.count(CALL_OPEN), text.count(CALL_CLOSE)
             seen = f"{opened} {CALL_OPEN} and {closed} {CALL_CLOSE} do not take turns"
             yield error(f"{seen}: see whether the text or an argument holds one", at)

@@ -11,13 +11,13 @@ from .rows import found
 ROWS = test_calls.ROWS + test_definitions.ROWS + test_results.ROWS + test_tags.ROWS
 RECORD_CODES = sorted(code for code, rule in rules().items() if rule.kind != "log")
 LOG_CODES = sorted(code for code, rule in rules().items() if rule.kind == "log")
-# The contract's table of codes, with every severity that a code can have.
+# Every code, with every severity that it can have.
 SEVERITIES = {
     "error": """
         bad-line bad-entry empty-session role-sequence no-messages tool-not-object tool-parameters-type tool-properties
         tool-required tool-calls-not-list tool-call-not-object tool-call-function tool-call-name undeclared-tool
         legacy-function-call tool-result-without-call tool-result-without-id tool-call-tags tool-calls-beside-markup
-        tool-result-tags""",
+        tool-result-tags unreadable-log bad-record""",
     "error warning": """
         session-id-mismatch timestamp-order no-tools tool-parameters tool-result-failed tool-result-empty
         tool-result-missing""",

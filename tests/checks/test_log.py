@@ -21,6 +21,8 @@ ROWS = [
     (log.missing_reply("the response is an error body"), "missing-reply", "warning", "the response is an error body"),
     (log.extra_choices(3), "extra-choices", "warning", "3 choices, the first"),
     (log.reply_truncated(), "reply-truncated", "warning", "length limit"),
+    (log.unreadable_log("Permission denied"), "unreadable-log", "error", "cannot be read (Permission denied)"),
+    (log.bad_record("the line is a list"), "bad-record", "error", "not a record, the line is a list"),
     (log.empty_session(0), "empty-session", "error", "no usable entry"),
     (log.empty_session(1), "empty-session", "error", "none of 1 entry"),
     (

@@ -40,7 +40,7 @@ ROWS = [
         [UNBALANCED, COLLISION],
     ),
     Row("tool-call-tags", "nested pairs are found", said(f"<tool_call>{BLOCK}</tool_call>"), [UNBALANCED, COLLISION]),
-    Row("tool-call-tags", "an opening tag in an argument is found", said(HOLDS_OPEN), [UNBALANCED]),
+    Row("tool-call-tags", "an opening tag in an argument is the argument's", said(HOLDS_OPEN), []),
     Row("tool-calls-beside-markup", "markup alone is fine", said(BLOCK), []),
     Row(
         "tool-calls-beside-markup",
@@ -157,9 +157,9 @@ def test_no_character_is_parsed_more_than_twice(text, monkeypatch):
     parsed = []
     loads = tags.codec.loads
     monkeypatch.setattr(tags.codec, "loads", lambda piece: (parsed.append(len(piece)), loads(piece))[1])
-    list(examine(said(text)), "inlined")
+    list(examine(said(text), "inlined"))
     assert sum(parsed) <= 2 * len(text)
 
 
 def test_many_well_formed_blocks_are_no_finding():
-    assert not list(examine(said("\n".join([BLOCK] * 30_000))), "inlined")
+    assert not list(examine(said("\n".join([BLOCK] * 30_000)), "inlined"))
