@@ -83,9 +83,8 @@ def read_line(line: bytes, number: int) -> Row:
         return Row("blank", number)
     try:
         text = line.decode("utf-8", "surrogatepass")
-        with all_digits():
-            value = json.loads(text)
-            as_logged = json.loads(text, parse_float=Decimalish)
+        value = json.loads(text)  # with Python's own bound of 4300 digits for integers
+        as_logged = json.loads(text, parse_float=Decimalish)
     except (ValueError, RecursionError):
         return Row("bad-line", number)
     if not isinstance(value, dict):
@@ -498,7 +497,9 @@ def encoded(value: Any) -> bytes:
     if isinstance(value, int) and not isinstance(value, bool):
         with all_digits():
             return str(value).encode()
-    return orjson.dumps(value)  # float, true, false, null
+    if isinstance(value, float):
+        return orjson.dumps(float(value))
+    return orjson.dumps(value)  # true, false, null
 
 
 def encode_piece(piece: str) -> bytes:

@@ -676,14 +676,7 @@ def family_set(draw: Draw) -> frozenset[str]:
 
 MISSING = object()
 PADS = [
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
+    *[""] * 8,
     "x" * 5000,
     '{"role":"user","content":"x"},' * 150,
     "\\" * 2000 + '"]' * 500,

@@ -85,7 +85,7 @@ class _History:
     older: tuple[bytes, list[Tool]] = (b"", [])
     """The tools before those, since some clients alternate."""
 
-    def read(self, line: Line) -> tuple[Envelope, _Request, list[Tool], WrongType | None]:
+    def read(self, line: Line, ledger: Ledger) -> Entry:
         """The entry of a line; raises ``LineError`` and changes nothing where it is none."""
         head, tools_cut = self._guess(line)
         cuts = sorted(cut for cut in (head, tools_cut) if cut)
@@ -95,15 +95,19 @@ class _History:
             envelope = self._split(bytes(line.buffer[line.start : line.stop]))
         try:
             request = self._grown(envelope.messages) if head else self._other(envelope.messages)
-            tools, wrong = self._tools_of(envelope.tools)
+            when, session_id = moment(envelope.timestamp), envelopes.session_id(envelope.session_id)
+            reply = envelopes.reply(envelope.response)
+            tools, wrong = self._tools_of(envelope.tools)  # last, since it remembers them
         except RecursionError:
             raise LineError("bad-line", "nested too deeply") from None
         except codec.NotFiniteError as problem:
             raise LineError("bad-line", f"messages or tools hold the number {problem}, which is not JSON") from None
         except ValueError as problem:
-            raise LineError("bad-line", f"messages or tools cannot be read: {problem}") from None
+            raise LineError("bad-line", f"no JSON object: {problem}") from None
         self._remember(line, head, request)
-        return envelope, request, tools, wrong
+        _note(ledger, line.number, when, session_id, [each for each in (wrong, reply.wrong) if each])
+        at = when.at if when else None
+        return Entry(line.number, at, session_id, request.messages, request.edits, tools, reply)
 
     def _split(self, data: bytes) -> Envelope:
         self.effort.skipped += len(data)
@@ -221,22 +225,14 @@ def entries(lines: Iterable[Line], ledger: Ledger, effort: Effort | None = None)
             ledger.reject(Rejected(line.number, line.offset, line.length, "bad-line", reason))
             continue
         try:
-            envelope, request, tools, wrong = history.read(line)
+            entry = history.read(line, ledger)
         except LineError as problem:
             if not line.buffer[line.start : line.stop].strip():
                 ledger.blank += 1
             else:
                 ledger.reject(Rejected(line.number, line.offset, line.length, problem.code, str(problem)))
-            continue
-        when = _when(envelope.timestamp, line.number, ledger)
-        session_id = _session_id(envelope.session_id)
-        reply = envelopes.reply(envelope.response)
-        if session_id is None:
-            ledger.count(line.number, "missing-session-id")
-        for each in (wrong, reply.wrong):
-            if each:
-                ledger.wrong(line.number, each)
-        yield Entry(line.number, when, session_id, request.messages, request.edits, tools, reply)
+        else:
+            yield entry
 
 
 def _find(data: bytearray, key: bytes, value: bytes | bytearray, start: int, stop: int) -> int:
@@ -259,21 +255,13 @@ def _judge(messages: list[Any], first: int) -> None:
             raise LineError("bad-entry", f"request.messages[{at}] has no role")
 
 
-def _when(raw: bytes, line: int, ledger: Ledger) -> int | None:
-    found: Moment | None = moment(raw) if raw else None
-    if found is None:
+def _note(ledger: Ledger, line: int, when: Moment | None, session_id: str | None, wrong: list[WrongType]) -> None:
+    """What a line lacks; each is reported once per session."""
+    if when is None:
         ledger.count(line, "missing-timestamp")
-        return None
-    if found.naive:
+    elif when.naive:
         ledger.count(line, "naive-timestamp")
-    return found.at
-
-
-def _session_id(raw: bytes) -> str | None:
-    try:
-        value = codec.loads(raw) if raw else None
-    except (ValueError, RecursionError):
-        return None
-    if isinstance(value, str) and value:
-        return value
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else None
+    if session_id is None:
+        ledger.count(line, "missing-session-id")
+    for each in wrong:
+        ledger.wrong(line, each)

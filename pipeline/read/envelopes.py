@@ -71,6 +71,7 @@ _space = re.compile(r"[ \t\n\r]*")
 _scan = json.JSONDecoder(parse_int=str, parse_float=str).raw_decode
 
 _BOM = b"\xef\xbb\xbf"
+_ID_STARTS = tuple(bytes([digit]) for digit in b'"-0123456789')
 _NO_ERROR = (NOTHING, b"null", b"false", b'""', b"{}", b"[]", b"0")
 
 
@@ -104,8 +105,14 @@ def elements(raw: bytes) -> list[bytes]:
         return [text[start:stop].encode("latin-1") for _, start, stop in _walk(text, "[")]
 
 
+def session_id(raw: bytes) -> str | None:
+    """The session id in a raw value: a string, or the digits of an integer."""
+    value = codec.loads(raw) if raw[:1] in _ID_STARTS else None
+    return str(value) if isinstance(value, str | int) and value != "" else None
+
+
 def reply(raw: bytes) -> Reply:
-    """What a response answers, or why it answers nothing."""
+    """What a response answers, or why it answers nothing; raises as ``codec.loads`` for what is no JSON after all."""
     if raw == NOTHING or raw == b"null":
         return Reply(problem="there is no response")
     try:
@@ -138,8 +145,6 @@ def _reply(choices: list[tuple[bytes, bytes]], count: int, error: bytes) -> Repl
         return _said(codec.loads(message), count, stopped)
     except codec.NotFiniteError as problem:
         return _wrong("response.choices[0].message", f"an object with the number {problem}", count)
-    except (ValueError, RecursionError) as problem:
-        return _wrong("response.choices[0].message", f"unreadable ({type(problem).__name__})", count)
 
 
 def _wrong(what: str, seen: str, count: int = 0) -> Reply:
@@ -157,11 +162,7 @@ def _said(message: dict[str, Any], count: int, stopped: str | None) -> Reply:
 
 
 def _text(raw: bytes) -> str | None:
-    try:
-        value = codec.loads(raw) if raw[:1] == b'"' else None
-    except ValueError:
-        return None
-    return value if isinstance(value, str) else None
+    return str(codec.loads(raw)) if raw[:1] == b'"' else None
 
 
 def _reply_slowly(raw: bytes) -> Reply:

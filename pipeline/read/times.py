@@ -25,13 +25,17 @@ class Moment(NamedTuple):
 
 
 def moment(raw: bytes) -> Moment | None:
-    """The time in a raw JSON value: an ISO 8601 string or an epoch number; ``None`` for all else."""
-    if raw[:1] == b'"':
-        try:
-            return _iso(codec.loads(raw))
-        except (ValueError, OverflowError):
-            return None
-    return _number(raw)
+    """The time in a raw JSON value: an ISO 8601 string or an epoch number; ``None`` for all else.
+
+    Raises ``ValueError`` for a string that is no JSON after all.
+    """
+    if raw[:1] != b'"':
+        return _number(raw)
+    text = codec.loads(raw)
+    try:
+        return _iso(text)
+    except (ValueError, OverflowError):
+        return None
 
 
 def day(at: int) -> str:

@@ -77,7 +77,7 @@ def _assemble(logged: list[Message], tidied: list[Message | None]) -> tuple[list
     followers = [message["role"] for message in left[1:]]
     kept = [
         message
-        for message, follower in zip(left, [*followers, None], strict=True)
+        for message, follower in zip(left, [*followers, None], strict=False)
         if follower != "assistant" or not _is_blank(message)
     ]
     changed = sum(new is not None and new is not old for new, old in zip(tidied, logged, strict=True))

@@ -77,6 +77,7 @@ CHANGED = [
     ("an underscore ends a domain", "a@b.com_old", "«a@b.com»_old"),
     ("dots and hyphens before it stay", "--.john@bar.com", "--.«john@bar.com»"),
     ("any number of them", "-" * 300 + "john@bar.com", "-" * 300 + "«john@bar.com»"),
+    ("after a long run too", "x" * 40 + "-" * 61 + "john@bar.com", "x" * 40 + "-" * 61 + "«john@bar.com»"),
     ("brackets stay", "<a@b.com>,(a@b.com)", "<«a@b.com»>,(«a@b.com»)"),
     ("mailto: and user: stay", "mailto:a@b.com http://me:pw@b.com/", "mailto:«a@b.com» http://me:«pw@b.com»/"),
     ("a local part may have ._%+-", "a.b_c%d+e-f@g.com", "«a.b_c%d+e-f@g.com»"),
@@ -84,6 +85,7 @@ CHANGED = [
     ("63 characters are a label", f"a@{'b' * 63}.com", f"«a@{'b' * 63}.com»"),
     ("255 characters are a domain", f"a@{'bb.' * 84}com.x1", f"«a@{'bb.' * 84}com».x1"),
     ("of more, what fits is taken", f"a@{'bb.' * 84}com.de", f"«a@{'bb.' * 84}com».de"),
+    ("but no half label", f"a@{'bb.' * 84}community", f"«a@{'bb.' * 83}bb».community"),
     ("many labels are a domain", "a@b.c.d.co.uk", "«a@b.c.d.co.uk»"),
     (
         "other alphabets are letters",
@@ -100,6 +102,11 @@ CHANGED = [
     ("a domain is no local part", "a@b.com@c.com", "«a@b.com»@c.com"),
     ("nothing joins two addresses", "a@b.com%20c@d.com a@b.com_c@d.com", "«a@b.com»%«20c@d.com» «a@b.com»_«c@d.com»"),
     ("after a file comes an address", "x@2x.png-a@b.com", "x@2x.png-«a@b.com»"),
+    (
+        "after a pseudonym comes an address",
+        "0123456789abcdef@12345678.example.de-x@c.com",
+        "0123456789abcdef@12345678.example.«de-x@c.com»",
+    ),
     ("a path is no JSON", r"C:\new@corp.com", r"C:\«new@corp.com»"),
     ("broken JSON is no JSON", r'{"a": "\nfoo@bar.com', r'{"a": "\«nfoo@bar.com»'),
     ("an escape in JSON stays", r'{"a":"x\nfoo@bar.com"}', r'{"a":"x\n«foo@bar.com»"}'),

@@ -1,0 +1,104 @@
+"""The delta law: replaying the edits gives exactly what parsing each line in full gives."""
+
+import io
+import json
+from collections import Counter
+
+from hypothesis import given, settings
+
+from pipeline.edits import replay
+from pipeline.ledger import Ledger
+from pipeline.read.deltas import Effort, entries
+from pipeline.read.lines import lines
+from pipeline.stages.clean import clean
+from tests import oracle, strategies
+
+
+def read(data: bytes, effort: Effort | None = None):
+    ledger = Ledger("stem")
+    return list(entries(lines(io.BytesIO(data)), ledger, effort)), ledger
+
+
+def spelled(value) -> str:
+    """A value so that 1, 1.0 and True differ."""
+    return repr(value)
+
+
+PATHS = Counter()
+
+
+@settings(deadline=None, derandomize=True, max_examples=400)
+@given(strategies.logs())
+def test_replaying_the_edits_is_parsing_every_line(data):
+    effort = Effort()
+    found, ledger = read(data, effort)
+    rows = oracle.read(data, "stem")
+    assert ledger.lines == len(rows)
+    assert ledger.blank == sum(row.kind == "blank" for row in rows)
+    bad = [(row.line, row.kind) for row in rows if row.kind in ("bad-line", "bad-entry")]
+    assert [(rejected.line, rejected.code) for rejected in ledger.rejected] == bad
+    expected = [row for row in rows if row.kind == "entry"]
+    assert [entry.line for entry in found] == [row.line for row in expected]
+    before = []
+    for entry, row in zip(found, expected, strict=True):
+        assert spelled(entry.messages) == spelled(row.messages)
+        before = replay(before, entry.edits)
+        assert all(a is b for a, b in zip(before, entry.messages, strict=True))
+        assert spelled(entry.tools) == spelled(row.tools)
+        assert spelled(entry.reply.message) == spelled(row.reply)
+        assert (entry.at, entry.session_id) == (row.at, row.session_id)
+    PATHS.update(cut=effort.cut, compared=effort.compared, whole=effort.whole)
+
+
+def test_the_law_was_tried_on_every_path():
+    assert all(PATHS[path] > 100 for path in ("cut", "compared", "whole")), PATHS
+
+
+@settings(deadline=None, derandomize=True, max_examples=300)
+@given(strategies.logs())
+def test_cleaning_what_was_replayed_is_replaying_what_was_cleaned(data):
+    found, _ = read(data)
+    cleaned = list(clean(iter(found), Ledger("stem")))
+    before = []
+    expected = []
+    for entry in found:
+        messages, _ = oracle.clean(entry.messages, entry.reply.message)
+        if messages is not None:
+            expected.append((entry.line, messages))
+    assert [entry.line for entry in cleaned] == [line for line, _ in expected]
+    for entry, (_, messages) in zip(cleaned, expected, strict=True):
+        before = replay(before, entry.edits)
+        assert spelled(before) == spelled(entry.messages) == spelled(messages)
+
+
+def log(turns: int, **dump) -> tuple[bytes, int]:
+    """A session that only grows, and the bytes of its last snapshot, replies and tools."""
+    tools = [{"type": "function", "function": {"name": f"tool{n}", "description": "d" * 300}} for n in range(20)]
+    messages = [{"role": "system", "content": "s" * 4000}, {"role": "user", "content": "grüße 🙂"}]
+    written, replies = [], 0
+    for turn in range(turns):
+        reply = {"role": "assistant", "content": f"answer {turn} " + "x" * 200}
+        entry = {
+            "timestamp": 1e9 + turn,
+            "session_id": "s",
+            "request": {"model": "m", "messages": messages, "tools": tools},
+            "response": {"choices": [{"index": 0, "message": reply}]},
+        }
+        written.append(json.dumps(entry, **dump).encode())
+        replies += len(json.dumps(reply, **dump))
+        size = len(json.dumps(messages, **dump).encode())
+        messages = [*messages, reply, {"role": "user", "content": f"question {turn} " + "y" * 300}]
+    return b"\n".join(written) + b"\n", size + replies + len(json.dumps(tools, **dump))
+
+
+def test_a_log_that_only_grows_is_parsed_once():
+    for dump in ({}, {"separators": (",", ":")}, {"ensure_ascii": False}):
+        data, needed = log(60, **dump)
+        effort = Effort()
+        found, _ = read(data, effort)
+        assert effort.parsed <= 1.3 * needed
+        # What is split without being parsed: the rest of each line, and the first line's snapshot.
+        assert effort.skipped <= 1.3 * needed + 60 * 400
+        assert (effort.whole, effort.cut, effort.compared) == (1, 59, 0)
+        assert [entry.kept for entry in found[1:]] == [len(entry.messages) for entry in found[:-1]]
+        assert all(entry.tools is found[0].tools for entry in found)
