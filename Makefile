@@ -5,7 +5,7 @@ OUT ?= out
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help convert test check format docs clean
+.PHONY: help convert test check check-code format docs clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -26,12 +26,13 @@ convert: $(VENV)/installed ## Convert LOGS (sample_logs) to OUT (out)
 test: $(VENV)/installed ## Run all tests
 	@$(BIN)/python -m pytest -n auto
 
-check: $(VENV)/installed ## Format, lint, types, import contract, tests
+check: check-code test ## Format, lint, types, import contract, tests
+
+check-code: $(VENV)/installed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -n auto
 
 format: $(VENV)/installed ## Format the code and mend what the linter can
 	$(BIN)/ruff format .

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import click
 
@@ -161,7 +161,7 @@ class _Watch:
         self._verbose = verbose
         self.observe: Observer | None = self._observe if self._wanted or verbose else None
 
-    def __enter__(self) -> _Watch:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

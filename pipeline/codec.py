@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from decimal import Decimal
+from math import isfinite
 from operator import itemgetter
-from typing import Any, NoReturn
+from typing import Any
 
 import msgspec
 import orjson
@@ -24,20 +25,21 @@ class Rounded(float):
 
 def _float(spelled: str) -> float:
     value = float(spelled)
-    if value in (float("inf"), float("-inf")):
-        raise NotFiniteError(spelled[:40])
     # 15 significant digits always survive a double, so only longer spellings can lose anything.
-    if len(spelled) > 16 and Decimal(spelled) != Decimal(repr(value)):
+    if len(spelled) > 16 and isfinite(value) and Decimal(spelled) != Decimal(repr(value)):
         value = Rounded(value)
         value.spelled = spelled
     return value
 
 
-def _constant(spelled: str) -> NoReturn:
-    raise NotFiniteError(spelled)
+def _finite(spelled: str) -> float:
+    value = _float(spelled)
+    if not isfinite(value):
+        raise NotFiniteError(spelled[:40])
+    return value
 
 
-_fast = msgspec.json.Decoder(float_hook=_float)
+_fast = msgspec.json.Decoder(float_hook=_finite)
 
 
 def loads(data: bytes | str) -> Any:
@@ -51,7 +53,11 @@ def loads(data: bytes | str) -> Any:
         return _fast.decode(data)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         text = data if isinstance(data, str) else data.decode("utf-8", "surrogatepass")
-        return json.loads(text, parse_float=_float, parse_constant=_constant)
+        value = json.loads(text, parse_float=_float)
+    for leaf in leaves(value):
+        if isinstance(leaf, float) and not isfinite(leaf):
+            raise NotFiniteError(str(leaf))
+    return value
 
 
 def dumps(value: Any, *, sort_keys: bool = False) -> bytes:
@@ -62,12 +68,17 @@ def dumps(value: Any, *, sort_keys: bool = False) -> bytes:
         return b"".join(_pieces(value, sort_keys=sort_keys))
 
 
+def rounded(value: Any) -> list[str]:
+    """The spellings of all numbers in a value that lost digits."""
+    return [leaf.spelled for leaf in leaves(value) if isinstance(leaf, Rounded)]
+
+
 def encode(value: Any) -> tuple[bytes, list[str]]:
-    """What ``dumps`` gives, and the spellings of all numbers in it that lost digits."""
+    """What ``dumps`` gives, and what ``rounded`` finds."""
     try:
         return orjson.dumps(value), []  # refuses Rounded, so what it takes has none
     except orjson.JSONEncodeError:
-        return dumps(value), [leaf.spelled for leaf in leaves(value) if isinstance(leaf, Rounded)]
+        return dumps(value), rounded(value)
 
 
 def leaves(value: Any) -> Iterator[Any]:

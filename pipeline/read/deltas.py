@@ -227,7 +227,7 @@ def entries(lines: Iterable[Line], ledger: Ledger, effort: Effort | None = None)
         try:
             entry = history.read(line, ledger)
         except LineError as problem:
-            if not line.buffer[line.start : line.stop].strip():
+            if envelopes.is_blank(line.buffer[line.start : line.stop]):
                 ledger.blank += 1
             else:
                 ledger.reject(Rejected(line.number, line.offset, line.length, problem.code, str(problem)))

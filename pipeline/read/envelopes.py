@@ -96,6 +96,11 @@ def split(line: bytes) -> Envelope:
     return found
 
 
+def is_blank(line: bytes | bytearray) -> bool:
+    """Whether a line holds nothing but JSON's white space, behind a byte order mark or not."""
+    return not line.removeprefix(_BOM).strip(b" \t\r\n")
+
+
 def elements(raw: bytes) -> list[bytes]:
     """The raw elements of a JSON array."""
     try:
@@ -113,7 +118,7 @@ def session_id(raw: bytes) -> str | None:
 
 def reply(raw: bytes) -> Reply:
     """What a response answers, or why it answers nothing; raises as ``codec.loads`` for what is no JSON after all."""
-    if raw == NOTHING or raw == b"null":
+    if raw in (NOTHING, b"null"):
         return Reply(problem="there is no response")
     try:
         parsed = _response.decode(raw)

@@ -13,43 +13,47 @@ from pipeline.model import Conversation, Json, Message
 
 
 def inline(conversation: Conversation, ledger: Ledger, line: int) -> Conversation:
-    """``<tool_call>`` blocks for calls and ``<tool_result>`` elements for results; parts that are no text are noted."""
+    """``<tool_call>`` blocks for calls and ``<tool_result>`` elements for results.
+
+    Parts that are no text, and numbers in arguments that lose digits, are noted.
+    """
     messages = []
+    rounded: list[str] = []
     for at, message in enumerate(conversation.messages):
-        written = _inlined(message)
+        written = _inlined(message, rounded)
         if written is not message and (dropped := chat.other_parts(message)):
             kinds = Counter(_kind(part) for part in dropped)
             ledger.note(log.parts_dropped(kinds, at), line)
         messages.append(written)
+    if rounded:
+        ledger.note(log.number_changed(rounded, len(rounded)), line)
     return Conversation(messages, conversation.tools)
 
 
-def _inlined(message: Message) -> Message:
+def _inlined(message: Message, rounded: list[str]) -> Message:
     if message["role"] == "assistant" and message.get("tool_calls"):
-        return _with_calls(message)
+        return _with_calls(message, rounded)
     if message["role"] == "tool" and message.get("tool_call_id") is not None:
         return _with_result(message)
     return message
 
 
-def _with_calls(message: Message) -> Message:
+def _with_calls(message: Message, rounded: list[str]) -> Message:
     calls = message["tool_calls"]
     if not isinstance(calls, list) or not all(isinstance(call, dict) and chat.call_name(call) for call in calls):
         return message  # the checks of native calls name what is wrong
     text = chat.text(message)
-    lines = [*([text] if text else []), *map(_call, calls)]
-    written: dict[str, Any] = {**message, "content": "\n".join(lines).strip()}
+    blocks = [_block(call["function"], rounded) for call in calls]
+    written: dict[str, Any] = {**message, "content": "\n".join([text, *blocks] if text else blocks).strip()}
     del written["tool_calls"]
     return written  # type: ignore[return-value]
 
 
-def _call(call: dict[str, Any]) -> str:
-    function = call["function"]
-    body = {"name": function["name"], "arguments": _arguments(function.get("arguments"))}
-    try:
-        written = json.dumps(body, ensure_ascii=False)
-    except RecursionError:  # pragma: no cover - deeper than any parser goes
-        written = json.dumps({**body, "arguments": function.get("arguments")}, ensure_ascii=False)
+def _block(function: dict[str, Any], rounded: list[str]) -> str:
+    arguments = _arguments(function.get("arguments"))
+    if arguments is not function.get("arguments"):
+        rounded += codec.rounded(arguments)
+    written = json.dumps({"name": function["name"], "arguments": arguments}, ensure_ascii=False)
     if chat.CALL_CLOSE in written or chat.RESULT_CLOSE in written:
         written = written.replace("<", "\\u003c")
     return f"{chat.CALL_OPEN}{written}{chat.CALL_CLOSE}"
