@@ -113,7 +113,7 @@ def read_line(line: bytes, number: int) -> Row:
 
 @contextmanager
 def all_digits() -> Iterator[None]:
-    """Python refuses integers of more than 4300 digits unless told otherwise."""
+    """Python reads and writes integers of up to 4300 digits unless told otherwise; only reading may judge that."""
     before = sys.get_int_max_str_digits()
     sys.set_int_max_str_digits(0)
     try:
@@ -467,8 +467,7 @@ def call_block(function: dict[str, Any]) -> str:
 
 def parsed(arguments: str) -> Any:
     try:
-        with all_digits():
-            value = json.loads(arguments)
+        value = json.loads(arguments)
     except (ValueError, RecursionError):
         return arguments
     # Reading: 1e999 is refused like NaN, for it could only be written as Infinity.

@@ -107,9 +107,7 @@ def _is_blank(message: Message) -> bool:
 
 def _is_title_request(messages: list[Message], reply: Reply) -> bool:
     """Rule d: the side request in which Goose asks for a session's title."""
-    if len(messages) < 2 or messages[0]["role"] != "system" or messages[1]["role"] != "user":
-        return False
-    if reply.message is None or reply.message.get("role") != "assistant":
+    if len(messages) < 2 or messages[0]["role"] != "system" or messages[1]["role"] != "user" or reply.message is None:
         return False
     system, user, answer = (chat.text(message) or "" for message in (*messages[:2], reply.message))
     words = len(answer.split())

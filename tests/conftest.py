@@ -1,0 +1,65 @@
+"""What every test starts from: a fixed key, no variables of the user's, the same examples in every run."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+KEY = "a key for tests, and for nothing else"
+
+settings.register_profile("repeatable", deadline=None, derandomize=True)
+settings.register_profile("explore", deadline=None, max_examples=2000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+
+@pytest.fixture(autouse=True)
+def _the_same_surroundings(monkeypatch, tmp_path_factory):
+    for name in [name for name in os.environ if name.startswith("CHATSQUASH_")]:
+        monkeypatch.delenv(name)
+    key = tmp_path_factory.getbasetemp() / "anonymize.key"
+    if not key.exists():
+        key.write_text(KEY, encoding="utf-8")
+    monkeypatch.setenv("CHATSQUASH_ANONYMIZE_KEY_FILE", str(key))
+
+
+def user(content: Any = "hi") -> dict[str, Any]:
+    return {"role": "user", "content": content}
+
+
+def assistant(content: Any = "hello", **fields: Any) -> dict[str, Any]:
+    return {"role": "assistant", "content": content, **fields}
+
+
+def log_line(*messages: Any, reply: Any = "hello", at: Any = "2026-01-13T10:00:00Z", **fields: Any) -> dict[str, Any]:
+    """One entry: texts are the user's, a text for a reply is the assistant's, ``reply=None`` means no response.
+
+    ``tools`` goes to the request; ``at=None`` leaves the time out; all other fields stand beside the request.
+    """
+    request: dict[str, Any] = {"messages": [user(each) if isinstance(each, str) else each for each in messages]}
+    if "tools" in fields:
+        request["tools"] = fields.pop("tools")
+    line = {"session_id": "s1", "request": request, **fields}
+    if at is not None:
+        line["timestamp"] = at
+    if reply is not None:
+        message = assistant(reply) if isinstance(reply, str) else reply
+        line["response"] = {"choices": [{"index": 0, "message": message}]}
+    return line
+
+
+def write_log(path: Path, *lines: Any) -> Path:
+    """A log of entries; text and bytes are written as they are, no line at all makes a log of one good entry."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"".join(_written(line) + b"\n" for line in lines or (log_line("hi"),)))
+    return path
+
+
+def _written(line: Any) -> bytes:
+    if isinstance(line, bytes):
+        return line
+    return line.encode() if isinstance(line, str) else json.dumps(line).encode()

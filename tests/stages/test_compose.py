@@ -1,0 +1,118 @@
+"""The reply is appended and roles are normalised; nothing else changes."""
+
+import copy
+
+import pytest
+
+from pipeline.model import Reply
+from pipeline.stages.compose import compose, normalise
+from pipeline.stages.select import select
+from tests.checks.rows import assistant, call, result, tool, user
+from tests.stages.streams import entry, facts, ledger, stream, texts
+
+STAYS = [
+    ("a user's message", user()),
+    ("a system message", {"role": "system", "content": "s"}),
+    ("a call with its string of arguments", assistant("", call(arguments='{ "b":1,\n"a": 2 }'))),
+    ("a call with arguments that are no JSON", assistant("", call(arguments="{'a'"))),
+    ("a result", result()),
+    ("a legacy call", assistant("", function_call={"name": "grep", "arguments": "{}"})),
+    ("another role", {"role": "function", "name": "grep", "content": "x"}),
+    ("a role in another case", {"role": "Developer", "content": "x"}),
+    ("a developer's name", {"role": "user", "name": "developer", "content": "developer"}),
+    ("unknown fields", assistant("a", reasoning="hm", annotations=[], x={"y": [1, 1.0, True]})),
+    ("empty values, which are not null", {"role": "assistant", "content": "", "tool_calls": [], "n": 0, "b": False}),
+    ("null deeper down", user([None, {"type": "text", "text": None}])),
+    ("null in the arguments", assistant("", call(arguments={"a": None}))),
+    ("a message with only a role", {"role": "user"}),
+]
+
+CHANGES = [
+    ("developer becomes system", {"role": "developer", "content": "d"}, {"role": "system", "content": "d"}),
+    ("null content goes", assistant(None, call()), {"role": "assistant", "tool_calls": [call()]}),
+    ("every null field goes", assistant("a", refusal=None, audio=None, function_call=None, x=None), assistant("a")),
+    ("only a role is left", {"role": "user", "content": None}, {"role": "user"}),
+    (
+        "both, with the keys where they were",
+        {"content": "d", "name": None, "role": "developer", "x": 1},
+        {"content": "d", "role": "system", "x": 1},
+    ),
+]
+
+
+def composed(*messages, reply=None, tools=()):
+    book = ledger()
+    snapshot = select(stream(entry(*messages, reply=reply, tools=tools)), ledger())
+    return compose(snapshot, book), book
+
+
+@pytest.mark.parametrize("sentence, message", STAYS, ids=[row[0] for row in STAYS])
+def test_nothing_changes_in(sentence, message):
+    before = copy.deepcopy(message)
+    assert normalise(message) == before
+    conversation, _ = composed(message, reply=message)
+    assert conversation.messages == [before, before]
+    assert message == before
+
+
+@pytest.mark.parametrize("sentence, message, expected", CHANGES, ids=[row[0] for row in CHANGES])
+def test_roles_and_nulls(sentence, message, expected):
+    before = copy.deepcopy(message)
+    conversation, _ = composed(message, reply=message)
+    assert conversation.messages == [expected, expected]
+    assert [list(each) for each in conversation.messages] == [list(expected)] * 2
+    assert message == before, "messages are shared with the entries around and never changed"
+
+
+def test_the_reply_comes_last():
+    conversation, book = composed(user(), reply=assistant("b"))
+    assert conversation.messages == [user(), assistant("b")]
+    assert facts(book) == []
+
+
+def test_no_reply_is_made_up():
+    conversation, book = composed(user(), reply=Reply(problem="the response is an error body"))
+    assert conversation.messages == [user()]
+    assert facts(book) == [(1, "missing-reply", "warning")]
+    assert texts(book, "missing-reply")[0].startswith("no reply is appended, the response is an error body:")
+
+
+def test_a_reply_alone_is_a_record():
+    conversation, book = composed(reply=assistant("b"))
+    assert conversation.messages == [assistant("b")]
+    assert facts(book) == []
+
+
+def test_messages_are_not_merged_or_repeated():
+    conversation, _ = composed(user("a"), user("a"), assistant("b"), reply=assistant("b"))
+    assert conversation.messages == [user("a"), user("a"), assistant("b"), assistant("b")]
+
+
+def test_the_entry_keeps_its_messages():
+    entries = list(stream(entry(user(), reply=assistant("b"))))
+    compose(select(iter(entries), ledger()), ledger())
+    assert entries[0].messages == [user()]
+
+
+def test_tools_come_from_the_snapshot():
+    conversation, _ = composed(user(), tools=[{"type": "function", "function": tool()}])
+    assert conversation.tools == [tool()]
+
+
+REPLIES = [
+    ("one choice that stopped by itself", Reply(assistant(), 1, "stop"), []),
+    ("one choice that stopped for calls", Reply(assistant(), 1, "tool_calls"), []),
+    ("one choice that does not say why it stopped", Reply(assistant(), 1, None), []),
+    ("length in another case is another reason", Reply(assistant(), 1, "LENGTH"), []),
+    ("two choices", Reply(assistant(), 2, "stop"), ["extra-choices"]),
+    ("a choice that was cut off", Reply(assistant(), 1, "length"), ["reply-truncated"]),
+    ("two choices, the first of which was cut off", Reply(assistant(), 2, "length"), ["reply-truncated", "extra-choices"]),
+    ("two choices, the first without a message", Reply(None, 2, None, "it has no message"), ["missing-reply", "extra-choices"]),
+    ("no message that could have been cut off", Reply(None, 1, "length", "it has no message"), ["missing-reply"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sentence, reply, codes", REPLIES, ids=[row[0] for row in REPLIES])
+def test_findings_about_the_reply(sentence, reply, codes):
+    _, book = composed(user(), reply=reply)
+    assert facts(book) == [(1, code, "warning") for code in codes]

@@ -1,0 +1,296 @@
+"""Which snapshot becomes the record, the union of the tools up to it, and the role traces on the way."""
+
+import pytest
+
+from pipeline.stages.select import flatten, select
+from tests.checks.rows import assistant, call, result, tool, user
+from tests.stages.streams import entry, facts, ledger, stream, texts
+
+# Selection
+
+
+def requests(*lengths):
+    """Entries with so many messages, each beginning like the others."""
+    messages = [user(str(number)) for number in range(max(lengths, default=0))]
+    return stream(*(entry(*messages[:length], at=10 + line) for line, length in enumerate(lengths)))
+
+
+SELECTED = [
+    ("the only entry", [3], 1, None),
+    ("an entry without messages", [0], 1, None),
+    ("the last of entries that grow", [1, 3, 5], 3, None),
+    ("the last of entries that are as long, as after a retry", [3, 3, 3], 3, None),
+    ("the last, though one before was shorter", [5, 1, 5], 3, None),
+    ("the last, though one before was empty", [0, 0], 2, None),
+    ("the last with the maximum, when a shorter one follows", [1, 3, 2], 2, (3, 2, 2, 3)),
+    ("the last with the maximum, when several shorter ones follow", [3, 1, 2], 1, (3, 2, 1, 3)),
+    ("the last with the maximum, not the first", [1, 3, 3, 1], 3, (4, 1, 3, 3)),
+    ("the last with the maximum, though the tail grows again", [5, 1, 2, 3, 4], 1, (5, 4, 1, 5)),
+    ("an empty entry at the end is cut", [2, 0], 1, (2, 0, 1, 2)),
+]
+
+
+@pytest.mark.parametrize("sentence, lengths, line, tail", SELECTED, ids=[row[0] for row in SELECTED])
+def test_what_becomes_the_record_is(sentence, lengths, line, tail):
+    book = ledger()
+    snapshot = select(requests(*lengths), book, trace_roles=False)
+    assert snapshot.entry.line == line
+    assert len(snapshot.entry.messages) == max(lengths)
+    assert (snapshot.superseded, snapshot.cut) == (line - 1, len(lengths) - line)
+    assert facts(book) == ([(line, "short-tail", "warning")] if tail else [])
+    if tail:
+        last, last_length, kept, kept_length = tail
+        (text,) = texts(book, "short-tail")
+        assert text.startswith(f"line {last} has {last_length} message")
+        assert f"line {kept} has {kept_length} and is converted" in text
+
+
+def test_a_session_without_entries_gives_nothing():
+    book = ledger()
+    assert select(iter([]), book) is None
+    assert book.facts == []
+
+
+STARTED = [
+    ("the first entry", [7, 8, 9], 7),
+    ("the first entry with a readable time", [None, 8, 9], 8),
+    ("file order, also where the times go back", [8, 7, 9], 8),
+    ("0, which is a time", [0, 1], 0),
+    ("none", [None, None], None),
+]
+
+
+@pytest.mark.parametrize("sentence, times, started", STARTED, ids=[row[0] for row in STARTED])
+def test_a_session_starts_with_the_time_of(sentence, times, started):
+    entries = stream(*(entry(user(), at=at) for at in times))
+    assert select(entries, ledger()).started == started
+
+
+def test_a_session_does_not_start_with_an_entry_that_is_cut():
+    entries = stream(entry(user(), user()), entry(user(), at=5))
+    assert select(entries, ledger()).started is None
+
+
+# Tools
+
+GREP, READ = tool("grep"), tool("read")
+OTHER_GREP = tool("grep", description="another")
+
+
+def wrapped(function):
+    return {"type": "function", "function": function}
+
+
+FLAT = [
+    ("a definition that is flat", GREP, GREP),
+    ("a flat definition with a type", {"type": "custom", **GREP}, {"type": "custom", **GREP}),
+    ("a function that is a string", {"name": "a", "function": "grep"}, {"name": "a", "function": "grep"}),
+    ("a function that is null", {"name": "a", "function": None}, {"name": "a", "function": None}),
+    ("a server tool", {"type": "web_search", "max_uses": 3}, {"type": "web_search", "max_uses": 3}),
+    ("a string", "grep", "grep"),
+    ("null", None, None),
+    ("a list", [GREP], [GREP]),
+    ("a wrapped definition becomes its function", wrapped(GREP), GREP),
+    ("what stands beside the function goes", {**wrapped(GREP), "strict": True, "name": "x"}, GREP),
+    ("an empty function is a function", wrapped({}), {}),
+    ("a function within a function stays", wrapped({"function": GREP}), {"function": GREP}),
+]
+
+
+@pytest.mark.parametrize("sentence, logged, expected", FLAT, ids=[row[0] for row in FLAT])
+def test_flattening(sentence, logged, expected):
+    assert flatten(logged) == expected
+
+
+UNIONS = [
+    ("there are none", [[], []], []),
+    ("tools that stay", [[GREP, READ], [GREP, READ]], [GREP, READ]),
+    ("first appearance decides the order", [[READ], [GREP, READ]], [READ, GREP]),
+    ("a tool that is gone later stays", [[GREP, READ], [READ], []], [GREP, READ]),
+    ("a tool that comes late", [[], [GREP], [GREP, READ]], [GREP, READ]),
+    ("the same name twice in one list", [[GREP, dict(GREP)]], [GREP]),
+    ("wrapped and flat are the same tool", [[wrapped(GREP)], [GREP]], [GREP]),
+    ("names in another case are others", [[tool("grep"), tool("Grep")]], [tool("grep"), tool("Grep")]),
+    ("nameless tools are kept once", [[{"type": "web"}], [{"type": "web"}]], [{"type": "web"}]),
+    (
+        "nameless tools are told apart by their definition",
+        [[{"type": "web"}, {"type": "web", "uses": 1}]],
+        [{"type": "web"}, {"type": "web", "uses": 1}],
+    ),
+    (
+        "1, 1.0 and true are three definitions",
+        [[{"n": 1}, {"n": 1.0}, {"n": True}, {"n": 1}]],
+        [{"n": 1}, {"n": 1.0}, {"n": True}],
+    ),
+    ("a name that is no string is none", [[{"name": 5}, {"name": 5, "x": 1}]], [{"name": 5}, {"name": 5, "x": 1}]),
+    ("definitions that are no objects are nameless", [["grep", None, "grep", 5, [], None]], ["grep", None, 5, []]),
+    ("a nameless one is not one that is named", [[{"type": "web"}, tool("web")]], [{"type": "web"}, tool("web")]),
+]
+
+CONFLICTS = [
+    ("the first definition wins", [[GREP], [OTHER_GREP]], [GREP], [2]),
+    ("in one list too", [[GREP, OTHER_GREP]], [GREP], [1]),
+    ("though it is gone in between", [[GREP], [READ], [OTHER_GREP]], [GREP, READ], [3]),
+    ("though the first one comes back", [[GREP], [OTHER_GREP], [GREP]], [GREP], [2]),
+    ("once for a tool", [[GREP], [OTHER_GREP], [tool("grep", x=1)]], [GREP], [2]),
+    ("once for each tool", [[GREP, READ], [OTHER_GREP], [tool("read", x=1)]], [GREP, READ], [2, 3]),
+    ("1 and true differ", [[tool(x=1)], [tool(x=True)]], [tool(x=1)], [2]),
+    ("1 and 1.0 differ", [[tool(x=1)], [tool(x=1.0)]], [tool(x=1)], [2]),
+    ("wrapped or not makes no difference to that", [[wrapped(GREP)], [OTHER_GREP]], [GREP], [2]),
+    ("the order of keys is none", [[GREP], [dict(reversed(GREP.items()))]], [GREP], []),
+    ("what stands beside the function is none", [[wrapped(GREP)], [{**wrapped(GREP), "strict": True}]], [GREP], []),
+    ("nameless tools have none", [[{"x": 1}], [{"x": 2}]], [{"x": 1}, {"x": 2}], []),
+]
+
+
+def with_tools(*lists):
+    messages = [user() for _ in lists]
+    return stream(*(entry(*messages[:length], tools=tools) for length, tools in enumerate(lists, 1)))
+
+
+@pytest.mark.parametrize("sentence, lists, expected", UNIONS, ids=[row[0] for row in UNIONS])
+def test_the_union_of_tools(sentence, lists, expected):
+    book = ledger()
+    union = select(with_tools(*lists), book).tools
+    assert repr(union) == repr(expected)  # which tells 1 from 1.0 and from True
+    assert book.facts == []
+
+
+@pytest.mark.parametrize("sentence, lists, expected, lines", CONFLICTS, ids=[row[0] for row in CONFLICTS])
+def test_conflicts_of_tools(sentence, lists, expected, lines):
+    book = ledger()
+    union = select(with_tools(*lists), book).tools
+    assert repr(union) == repr(expected)
+    assert facts(book) == [(line, "tool-conflict", "warning") for line in lines]
+
+
+def test_a_conflict_names_the_tool_and_both_lines():
+    book = ledger()
+    select(with_tools([READ], [GREP], [OTHER_GREP]), book)
+    (text,) = texts(book, "tool-conflict")
+    assert text.startswith("line 3 defines 'grep' otherwise than line 2")
+
+
+def test_tools_that_are_the_same_list_are_not_looked_at_again():
+    tools = [GREP]
+    out = select(with_tools(tools, tools), ledger())
+    assert out.tools == [GREP]
+
+
+def test_tools_and_findings_of_entries_behind_the_selected_one_do_not_count():
+    long = [user("a"), assistant("b"), user("c")]
+    tail = [assistant("another start")]
+    book = ledger()
+    snapshot = select(stream(entry(*long, tools=[GREP]), entry(*tail, tools=[OTHER_GREP, READ])), book)
+    assert snapshot.tools == [GREP]
+    assert facts(book) == [(1, "short-tail", "warning")]
+
+
+def test_what_stood_behind_a_maximum_counts_once_a_later_maximum_is_selected():
+    long = [user("a"), assistant("b"), user("c")]
+    tail = [assistant("another start")]
+    book = ledger()
+    snapshot = select(stream(entry(*long, tools=[GREP]), entry(*tail, tools=[OTHER_GREP, READ]), entry(*long)), book)
+    assert snapshot.entry.line == 3
+    assert snapshot.tools == [GREP, READ]
+    assert facts(book) == [
+        (2, "tool-conflict", "warning"),
+        (2, "role-sequence", "error"),
+        (3, "role-sequence", "error"),
+    ]
+
+
+# Role traces
+
+SYSTEM, DEVELOPER = {"role": "system", "content": "s"}, {"role": "developer", "content": "s"}
+AC, AT, ACT, A = assistant("text"), assistant(None, call()), assistant("text", call()), assistant("")
+IMAGE = {"type": "image_url", "image_url": {"url": "data:,"}}
+
+FOLLOWS = [
+    ("the same", [user()], [user()]),
+    ("more", [user()], [user(), AC, user()]),
+    ("anything after nothing", [], [AC, user()]),
+    ("other text in the same roles", [SYSTEM, user("a"), AC], [SYSTEM, user("b"), assistant("c"), user()]),
+    ("developer counts as system", [DEVELOPER, user()], [SYSTEM, user()]),
+    ("calls under another id", [user(), AT, result()], [user(), assistant(None, call("x9")), result(), AC]),
+    ("legacy calls are calls", [user(), AT], [user(), assistant(None, function_call={"name": "grep"})]),
+    ("a content list with text is text", [AC], [assistant([{"type": "text", "text": "text"}])]),
+    ("an image is no text", [A], [assistant([IMAGE])]),
+    ("white space is no text", [A], [assistant(" \n")]),
+    ("null is no text", [A], [assistant(None)]),
+    ("an empty list of calls is no call", [AC], [assistant("text", tool_calls=[])]),
+    ("another role is itself", [{"role": "function"}], [{"role": "function"}]),
+    ("calls of a user are no calls", [{**user(), "tool_calls": [call()]}], [user()]),
+    ("Ac At meet Act", [user(), AC, AT, result()], [user(), ACT, result(), AC]),
+    ("Ac At meet Ac At", [user(), AC, AT], [user(), AC, AT, result()]),
+    ("Ac At meet Act more than once", [AC, AT, result(), AC, AT], [ACT, result(), ACT, result()]),
+    ("Ac At meet Act here and Ac At there", [AC, AT, result(), AC, AT], [ACT, result(), AC, AT]),
+    ("Ac at the end meets Ac", [user(), AC], [user(), AC, AT]),
+    ("Ac Ac At meet Ac Act", [AC, AC, AT], [AC, ACT]),
+]
+
+DEPARTS = [
+    ("less", [user(), AC], [user()], "'Ac'", "there is no message 1"),
+    ("nothing", [user()], [], "'user'", "there is no message 0"),
+    ("another role at the end", [user(), AC], [user(), user()], "'Ac'", "message 1 is 'user'"),
+    ("another role at the start", [SYSTEM, user()], [user(), AC], "'system'", "message 0 is 'user'"),
+    ("a message put in", [user(), AC, user()], [user(), SYSTEM, AC, user()], "'Ac'", "message 1 is 'system'"),
+    ("a message taken out", [user(), AT, result(), AC], [user(), AC, user(), AC], "'At'", "message 1 is 'Ac'"),
+    ("text where there was none", [A], [AC], "'A'", "message 0 is 'Ac'"),
+    ("a call where there was none", [AC], [ACT], "'Ac'", "message 0 is 'Act'"),
+    ("a call that is gone", [ACT], [AC], "'Act'", "message 0 is 'Ac'"),
+    ("text that is gone", [ACT], [AT], "'Act'", "message 0 is 'At'"),
+    ("Act does not meet Ac At, which is the other way round", [ACT, result()], [AC, AT, result()], "'Act'", "message 0 is 'Ac'"),
+    ("At Ac are not Ac At", [AT, AC], [ACT], "'At'", "message 0 is 'Act'"),
+    ("Ac and a user's message before At do not meet Act", [AC, user(), AT], [ACT, user()], "'Ac'", "message 0 is 'Act'"),
+    ("a role in another case", [user()], [{"role": "User"}], "'user'", "message 0 is 'User'"),
+    ("after Ac At met Act the positions are those of each entry", [AC, AT, result(), user()], [ACT, result(), AC], "'user'", "message 2 is 'Ac'"),
+]  # fmt: skip
+
+
+def traced(earlier, later):
+    """Two entries whose messages are no objects in common, and then in common as far as they are equal."""
+    yield stream(entry(*earlier), entry(*map(dict, later), *[user()] * len(earlier)))
+    yield stream(entry(*earlier), entry(*later, *[user()] * len(earlier)))
+
+
+@pytest.mark.parametrize("sentence, earlier, later", FOLLOWS, ids=[row[0] for row in FOLLOWS])
+def test_a_trace_begins_with_the_one_before(sentence, earlier, later):
+    for entries in traced(earlier, later):
+        book = ledger()
+        select(entries, book)
+        assert facts(book) == []
+
+
+@pytest.mark.parametrize("sentence, earlier, later, expected, seen", DEPARTS, ids=[row[0] for row in DEPARTS])
+def test_a_trace_departs_from_the_one_before(sentence, earlier, later, expected, seen):
+    book = ledger()
+    padded = [*later, *[user()] * (0 if "no message" in seen else len(earlier))]
+    longest = [*padded, *[user()] * len(earlier)]  # so that the second entry is not behind the selected one
+    select(stream(entry(*earlier), entry(*padded), entry(*longest)), book)
+    found = [fact for fact in facts(book) if fact[0] == 2]
+    assert found == [(2, "role-sequence", "error")]
+    assert texts(book, "role-sequence")[0].startswith(f"in line 2 {seen}, line 1 has {expected}")
+
+
+def test_only_neighbours_are_compared():
+    base = [SYSTEM, user()]
+    other = [user(), AC]
+    book = ledger()
+    select(stream(entry(*base), entry(*other), entry(*other, user()), entry(*other, user(), AC)), book)
+    assert facts(book) == [(2, "role-sequence", "error")]
+
+
+def test_traces_are_followed_through_every_kind_of_edit():
+    s, u, c, t, r = SYSTEM, user(), AC, AT, result()
+    steps = [[s, u], [s, u, c, u], [s, u, t, r], [u, t, r, s], [u, t, r, s, c], [u, t, r, u, s, c]]
+    book = ledger()
+    select(stream(*(entry(*messages) for messages in steps)), book)
+    # 3: Ac is now At; 4: system is gone from the front; 6: a user's message was put in.
+    assert [line for line, *_ in facts(book)] == [3, 4, 6]
+
+
+def test_traces_are_not_taken_when_nobody_wants_them():
+    book = ledger()
+    select(stream(entry(SYSTEM), entry(user())), book, trace_roles=False)
+    assert book.facts == []

@@ -1,0 +1,89 @@
+"""One session id throughout and a clock that goes forward; all entries go on whatever is found."""
+
+import pytest
+
+from pipeline.stages.validate import validate
+from tests.checks.rows import user
+from tests.stages.streams import entry, facts, ledger, stream, texts
+
+SECOND = 10**9
+
+
+def session(*fields):
+    """A session of entries with these ids and times, each ``id@time``, where either may be missing."""
+    parts = [field.split("@") for field in fields]
+    return stream(*(entry(user(), session_id=name or None, at=int(at) if at else None) for name, at in parts))
+
+
+VALID = [
+    ("no entries", [], None),
+    ("one entry", ["s1@1"], "s1"),
+    ("one id and times that increase", ["s1@1", "s1@2", "s1@3"], "s1"),
+    ("a nanosecond is later", [f"s1@{SECOND}", f"s1@{SECOND + 1}"], "s1"),
+    ("times before 1970", ["s1@-2", "s1@-1", "s1@0"], "s1"),
+    ("no ids", ["@1", "@2"], None),
+    ("no times", ["s1@", "s1@"], "s1"),
+    ("neither", ["@", "@"], None),
+    ("an entry without an id is not compared", ["s1@1", "@2", "s1@3"], "s1"),
+    ("the first id may come late", ["@1", "s1@2"], "s1"),
+    ("an entry without a time is not compared", ["s1@1", "s1@", "s1@2"], "s1"),
+    ("ids are compared as they are", ["S1@1", "S1@2"], "S1"),
+]
+
+IDS = ("session-id-mismatch",)
+TIMES = ("timestamp-order",)
+INVALID = [
+    ("another id", ["s1@1", "s2@2"], [(2, *IDS)], "s1"),
+    ("another id in another case", ["s1@1", "S1@2"], [(2, *IDS)], "s1"),
+    ("another id behind an entry without one", ["s1@1", "@2", "s2@3"], [(3, *IDS)], "s1"),
+    ("another id once, however often it comes", ["s1@1", "s2@2", "s1@3", "s3@4"], [(2, *IDS)], "s1"),
+    ("another id that is only white space", ["s1@1", " @2"], [(2, *IDS)], "s1"),
+    ("an equal time", ["s1@5", "s1@5"], [(2, *TIMES)], "s1"),
+    ("an earlier time", ["s1@5", "s1@4"], [(2, *TIMES)], "s1"),
+    ("an earlier time by a nanosecond", [f"s1@{SECOND}", f"s1@{SECOND - 1}"], [(2, *TIMES)], "s1"),
+    ("an earlier time than before an entry without one", ["s1@5", "s1@", "s1@4"], [(3, *TIMES)], "s1"),
+    ("a time of 0 is a time", ["s1@0", "s1@0"], [(2, *TIMES)], "s1"),
+    ("an earlier time once, however often it comes", ["s1@5", "s1@4", "s1@3"], [(2, *TIMES)], "s1"),
+    ("a jump back, where each other step goes forward", ["s1@5", "s1@6", "s1@1", "s1@2"], [(3, *TIMES)], "s1"),
+    ("both, each at its first line", ["s1@5", "s1@5", "s2@6"], [(2, *TIMES), (3, *IDS)], "s1"),
+    ("both in one line", ["s1@5", "s2@5"], [(2, *IDS), (2, *TIMES)], "s1"),
+]
+
+
+@pytest.mark.parametrize("sentence, fields, name", VALID, ids=[row[0] for row in VALID])
+@pytest.mark.parametrize("keep", [False, True])
+def test_a_session_is_valid_with(sentence, fields, name, keep):
+    book = ledger()
+    out = list(validate(session(*fields), book, keep=keep))
+    assert out == list(session(*fields))
+    assert (book.facts, book.invalid, book.session_id) == ([], False, name)
+
+
+@pytest.mark.parametrize("sentence, fields, expected, name", INVALID, ids=[row[0] for row in INVALID])
+def test_a_session_is_left_out_with(sentence, fields, expected, name):
+    book = ledger()
+    out = list(validate(session(*fields), book, keep=False))
+    assert out == list(session(*fields)), "every line is accounted for"
+    assert facts(book) == [(*fact, "error") for fact in expected]
+    assert (book.invalid, book.session_id) == (True, name)
+
+
+@pytest.mark.parametrize("sentence, fields, expected, name", INVALID, ids=[row[0] for row in INVALID])
+def test_a_session_that_is_kept_all_the_same_has_a_warning_with(sentence, fields, expected, name):
+    book = ledger()
+    out = list(validate(session(*fields), book, keep=True))
+    assert [each.line for each in out] == list(range(1, len(fields) + 1)), "file order, not that of the times"
+    assert facts(book) == [(*fact, "warning") for fact in expected]
+    assert (book.invalid, book.session_id) == (False, name)
+
+
+def test_the_findings_say_which_lines_and_what_to_do():
+    book = ledger()
+    list(validate(session("s1@5", "s1@5", "s2@6"), book, keep=False))
+    list(validate(session("@", "@5", "@4"), book, keep=False))
+    keep = "(--on-invalid keep converts it all the same)"
+    assert texts(book, "session-id-mismatch") == [f"session_id is 's2', line 1 has 's1' {keep}"]
+    assert texts(book, "timestamp-order") == [
+        f"timestamp is equal to that of line 1 {keep}",
+        f"timestamp is earlier than line 2 {keep}",
+    ]
