@@ -63,8 +63,8 @@ def token(message: Message) -> str:
     """A message's place in a role trace: system, user, tool, another role itself, or Ac, At, Act, A for assistants."""
     role = message["role"]
     if role == "assistant":
-        spoken = (text(message) or "").strip()
-        return "A" + ("c" if spoken else "") + ("t" if has_calls(message) else "")
+        said = text(message)
+        return "A" + ("c" if said and not said.isspace() else "") + ("t" if has_calls(message) else "")
     return "system" if role == "developer" else role
 
 

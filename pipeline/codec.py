@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from math import isfinite
 from operator import itemgetter
-from typing import Any
+from sys import float_info
+from typing import Any, TypeVar
 
 import msgspec
 import orjson
+
+
+T = TypeVar("T")
 
 
 class NotFiniteError(ValueError):
@@ -25,11 +29,18 @@ class Rounded(float):
 
 def _float(spelled: str) -> float:
     value = float(spelled)
-    # 15 significant digits always survive a double, so only longer spellings can lose anything.
-    if len(spelled) > 16 and isfinite(value) and Decimal(spelled) != Decimal(repr(value)):
+    # 15 significant digits always survive a double, unless it is tiny; so only other spellings can lose anything.
+    if (len(spelled) > 16 or abs(value) < float_info.min) and isfinite(value) and _differs(spelled, value):
         value = Rounded(value)
         value.spelled = spelled
     return value
+
+
+def _differs(spelled: str, value: float) -> bool:
+    try:
+        return Decimal(spelled) != Decimal(repr(value))
+    except InvalidOperation:  # an exponent beyond those of decimals, which leaves 0 of any number
+        return any(digit in "123456789" for digit in spelled.lower().partition("e")[0])
 
 
 def _finite(spelled: str) -> float:
@@ -39,7 +50,12 @@ def _finite(spelled: str) -> float:
     return value
 
 
-_fast = msgspec.json.Decoder(float_hook=_finite)
+def decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
+    """A decoder that makes what ``loads`` makes, and raises where that would ask Python's ``json``."""
+    return msgspec.json.Decoder(kind, float_hook=_finite)
+
+
+_fast = decoder(Any)
 
 
 def loads(data: bytes | str) -> Any:

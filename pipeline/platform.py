@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import signal
 import sys
 import threading
-from pathlib import Path
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
 
 
 def cores() -> int:
@@ -21,15 +28,38 @@ def start_method() -> str:
     return "fork" if sys.platform.startswith("linux") and not threaded else "spawn"
 
 
-def private(path: Path, *, exclusive: bool = False) -> int:
+def private(path: Path) -> int:
     """A descriptor of a new file that only its owner can read."""
-    return os.open(path, os.O_WRONLY | os.O_CREAT | (os.O_EXCL if exclusive else os.O_TRUNC), 0o600)
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
 
 
-def sync_folder(path: Path) -> None:
-    """Make sure that the names in a folder reach the disk."""
+def lock(path: Path) -> int:
+    """A descriptor that locks a file until it is closed, or this process ends; ``BlockingIOError`` where one does."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError) as problem:  # POSIX leaves open which
+        os.close(descriptor)
+        raise BlockingIOError(*problem.args) from None
+    except OSError:
+        pass  # a file system without locks
+    return descriptor
+
+
+def sync(path: Path) -> None:
+    """Make sure that a file's bytes, or the names in a folder, reach the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Ctrl-C waits until what is inside is done."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

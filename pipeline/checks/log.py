@@ -169,9 +169,16 @@ def cleaned(counts: Mapping[str, int]) -> Found:
 
 
 @rule("info")
-def file_not_read(suffix: str, count: int) -> Found:
-    """Reported when files are passed over because their suffix is not that of a session log."""
-    kind = f"suffix {quoted(suffix)}" if suffix else "no suffix"
+def file_not_read(what: str, count: int) -> Found:
+    """Reported when what lies beside the session logs is passed over, by its suffix or because it is no file."""
+    hint = {
+        "linked folder": "--follow-links looks into it",
+        "broken link": "nothing is where it leads",
+        "special file": "only regular files are read",
+    }.get(what)
+    if hint:
+        return info(f"{counted(count, what)} not read: {hint}")
+    kind = f"suffix {quoted(what)}" if what.startswith(".") else "no suffix"
     return info(f"{counted(count, 'file')} with {kind} not read: name a file itself to read it whatever its suffix")
 
 

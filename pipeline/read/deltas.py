@@ -1,36 +1,38 @@
 """Raw lines to entries that say only what each request adds to the one before.
 
-A request repeats the conversation so far, so most of a line's bytes stand in the line before it.  Where the message
-array begins with the very bytes of the previous one, those are replaced by a marker, and so are unchanged tools; what
-is left is small and is parsed.  A marker that stands in the result exactly where it was put proves the cut: the
-parser was in the same state before and after it as it would have been around the bytes.  Where to cut is a guess, and
-a wrong guess costs one more parse.  Where the beginning differs, the array is split into raw messages, and those that
-the previous request had, byte for byte, are taken over from it.
+A request repeats the conversation so far, so most of a line's bytes stand in the line before it.  Runs of messages whose
+bytes are the previous request's are replaced by a marker each, and so are unchanged tools; what is left is small and is
+parsed.  On a log that only grows that is one run; where a message changed, a run ends before it and another may go on
+behind it.
+
+A marker that stands among the messages of the result, or in the place of the tools, proves the cut: the parser was in
+the same state before and after the marker as it would have been around the bytes, which are whole elements of an array
+that was parsed before.  Where to cut is a guess, and a wrong guess costs one more parse.
 """
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from pipeline import codec
-from pipeline.edits import difference
 from pipeline.ledger import Ledger
 from pipeline.model import Added, Edits, Entry, Kept, Message, Rejected, Tool, WrongType
 from pipeline.read import envelopes
 from pipeline.read.envelopes import Envelope, LineError
-from pipeline.read.lines import Line
+from pipeline.read.lines import LONGEST, Line
+from pipeline.read.repeats import Array, Run, find
 from pipeline.read.times import Moment, moment
 
 # No log can hold these by chance or by intent: they are drawn anew in every process.
-_MARKER = os.urandom(16).hex().encode()
-_HEAD = b'["' + _MARKER + b'm"'
-_TOOLS = b'"' + _MARKER + b't"'
+_MARKER = b'"' + os.urandom(16).hex().encode()
+_TOOLS = _MARKER + b't"'
 _NO_TOOLS: list[Tool] = []
-_VALUE = re.compile(rb"[ \t\r]*:[ \t\r]*")
+_PATIENCE = 3
+"""Lines in a row that share nothing, after which lines are not compared for a while."""
+_WHILE = 24
 
 
 @dataclass(slots=True)
@@ -41,31 +43,26 @@ class Effort:
     """Bytes split into raw members."""
     parsed: int = 0
     """Bytes of messages and tools made into objects."""
-    cut: int = 0
-    """Lines whose messages began with all the previous ones, byte for byte."""
-    compared: int = 0
-    """Lines whose messages were compared one by one."""
+    grown: int = 0
+    """Lines whose messages began with all the previous ones."""
+    patched: int = 0
+    """Lines that shared other runs of messages with the previous one."""
+    alone: int = 0
+    """Lines that shared nothing."""
     whole: int = 0
-    """Lines parsed whole: the first of a log."""
-
-
-class _Cut(NamedTuple):
-    """A place in a line that a marker takes."""
-
-    start: int
-    stop: int
-    marker: bytes
+    """Lines that were not compared."""
+    refused: int = 0
+    """Guesses that the parse refused."""
 
 
 class _Request(NamedTuple):
-    """What a line's request becomes, and what the next line is compared with."""
+    """The messages of a line, and their bytes for the next line to be compared with."""
 
     messages: list[Message]
     edits: Edits
-    grown: bytes | None
-    """What follows the previous array's bytes; ``None`` for an array of its own."""
-    array: bytes
-    slices: list[bytes] | None
+    array: Array | None
+    """``None``: the one before, with ``growth`` at its end."""
+    growth: bytes = b""
 
 
 @dataclass(slots=True)
@@ -74,27 +71,22 @@ class _History:
 
     effort: Effort
     messages: list[Message] = field(default_factory=list)
-    array: bytearray = field(default_factory=bytearray)
-    """Its message array from ``[`` on, without the closing bracket."""
-    slices: list[bytes] | None = None
-    """Its raw messages, where they are known."""
+    array: Array = field(default_factory=Array)
     place: int = 0
     """Where in its line the array began."""
     tools_raw: bytes = b""
     tools: list[Tool] = field(default_factory=list)
-    older: tuple[bytes, list[Tool]] = (b"", [])
+    older: tuple[bytes, list[Tool]] = (b"", _NO_TOOLS)
     """The tools before those, since some clients alternate."""
+    misses: int = 0
+    """Lines in a row that shared nothing."""
+    uncompared: int = 0
+    """Lines that are not to be compared."""
 
     def read(self, line: Line, ledger: Ledger) -> Entry:
         """The entry of a line; raises ``LineError`` and changes nothing where it is none."""
-        head, tools_cut = self._guess(line)
-        cuts = sorted(cut for cut in (head, tools_cut) if cut)
-        envelope = self._attempt(line, cuts, head, tools_cut) if cuts else None
-        if envelope is None:
-            head = None
-            envelope = self._split(bytes(line.buffer[line.start : line.stop]))
         try:
-            request = self._grown(envelope.messages) if head else self._other(envelope.messages)
+            envelope, request = self._patched(line) or self._whole(line) or self._alone(line)
             when, session_id = moment(envelope.timestamp), envelopes.session_id(envelope.session_id)
             reply = envelopes.reply(envelope.response)
             tools, wrong = self._tools_of(envelope.tools)  # last, since it remembers them
@@ -104,95 +96,142 @@ class _History:
             raise LineError("bad-line", f"messages or tools hold the number {problem}, which is not JSON") from None
         except ValueError as problem:
             raise LineError("bad-line", f"no JSON object: {problem}") from None
-        self._remember(line, head, request)
+        self._remember(request)
         _note(ledger, line.number, when, session_id, [each for each in (wrong, reply.wrong) if each])
         at = when.at if when else None
         return Entry(line.number, at, session_id, request.messages, request.edits, tools, reply)
 
-    def _split(self, data: bytes) -> Envelope:
-        self.effort.skipped += len(data)
-        return envelopes.split(data)
+    # Three ways to read a line; the first that can is taken.
 
-    def _load(self, raw: bytes) -> Any:
-        self.effort.parsed += len(raw)
-        return codec.loads(raw)
+    def _patched(self, line: Line) -> tuple[Envelope, _Request] | None:
+        """By what it shares with the line before."""
+        if self.uncompared or not self.array.count:
+            return None
+        place = self._find_array(line)
+        runs = self.array.runs(line, place) if place >= 0 else []
+        if not runs:
+            self.misses += 1
+            if self.misses >= _PATIENCE:
+                self.uncompared = _WHILE
+            return None
+        self.misses = 0
+        cuts = [(run.start, run.stop, _marker(n)) for n, run in enumerate(runs)]
+        tools = self._find_tools(line, runs[-1].stop, place)
+        envelope = self._shortened(line, sorted([*cuts, *([(*tools, _TOOLS)] if tools else [])]))
+        request = None
+        if envelope and (envelope.tools == _TOOLS or not tools):
+            whole = runs[0].last - runs[0].first == self.array.count
+            request = self._grow(envelope.messages) if whole else self._patch(envelope.messages, runs, line, place)
+        if envelope is None or request is None:
+            self.effort.refused += 1
+            return None
+        self.place = place - line.start
+        return envelope, request
 
-    # Where to cut
+    def _whole(self, line: Line) -> tuple[Envelope, _Request] | None:
+        """In one go, for a while, where lines share nothing."""
+        if not self.uncompared:
+            return None
+        parsed = envelopes.parse(line.buffer[line.start : line.stop])
+        if parsed is None:
+            return None
+        self.uncompared -= 1
+        self.effort.whole += 1
+        messages, envelope = parsed
+        _judge(messages, 0)
+        return envelope, _Request(messages, _all(messages), Array())
 
-    def _guess(self, line: Line) -> tuple[_Cut | None, _Cut | None]:
-        data, start, stop = line.buffer, line.start, line.stop
-        head = tools = None
-        if self.messages:
-            at = start + self.place
-            if not data.startswith(self.array, at, stop):
-                at = _find(data, b'"messages"', self.array, start, stop)
-            head = _Cut(at, at + len(self.array), _HEAD) if at >= 0 else None
+    def _alone(self, line: Line) -> tuple[Envelope, _Request]:
+        """By itself."""
+        envelope = self._split(bytes(line.buffer[line.start : line.stop]))
+        self.effort.alone += 1
+        raw = envelope.messages
+        messages = self._load(raw)
+        _judge(messages, 0)
+        array = Array(bytearray(raw[:-1].rstrip()), len(messages))
+        place = find(line.buffer, b'"messages"', array.data, line.start, line.stop)
+        self.place = max(0, place - line.start)
+        return envelope, _Request(messages, _all(messages), array)
+
+    # Where a line repeats the one before
+
+    def _find_array(self, line: Line) -> int:
+        place = line.start + self.place
+        if line.buffer.startswith(self.array.data, place, line.stop):
+            return place
+        return find(line.buffer, b'"messages"', b"[", line.start, line.stop)
+
+    def _find_tools(self, line: Line, behind: int, before: int) -> tuple[int, int] | None:
+        """The place of the previous tools, behind the messages or before them."""
         if self.tools_raw:
-            # Behind the messages, or before them.
-            spans = [(head.stop, stop), (start, head.start)] if head else [(start, stop)]
-            for low, high in spans:
-                if (at := _find(data, b'"tools"', self.tools_raw, low, high)) >= 0:
-                    tools = _Cut(at, at + len(self.tools_raw), _TOOLS)
-                    break
-        return head, tools
+            for low, high in ((behind, line.stop), (line.start, before)):
+                if (at := find(line.buffer, b'"tools"', self.tools_raw, low, high)) >= 0:
+                    return at, at + len(self.tools_raw)
+        return None
 
-    def _attempt(self, line: Line, cuts: list[_Cut], head: _Cut | None, tools: _Cut | None) -> Envelope | None:
-        """The shortened line, if every marker stands in it where it was meant to."""
+    def _shortened(self, line: Line, cuts: list[tuple[int, int, bytes]]) -> Envelope | None:
+        """The members of the line with markers in the places of the cuts, if that is an entry."""
         pieces: list[bytes | bytearray] = []
         at = line.start
-        for cut in cuts:
-            pieces += [line.buffer[at : cut.start], cut.marker]
-            at = cut.stop
+        for start, stop, marker in cuts:
+            pieces += [line.buffer[at:start], marker]
+            at = stop
         pieces.append(line.buffer[at : line.stop])
         try:
-            envelope = self._split(b"".join(pieces))
+            return self._split(b"".join(pieces))
         except LineError:
             return None
-        if head and not envelope.messages.startswith(_HEAD):
-            return None
-        if tools and envelope.tools != _TOOLS:
-            return None
-        return envelope
 
     # What was found
 
-    def _grown(self, raw: bytes) -> _Request:
-        """A request whose messages begin with all the previous ones; ``raw`` has the marker in their place."""
-        self.effort.cut += 1
+    def _grow(self, raw: bytes) -> _Request | None:
+        """A request that begins with all the previous messages; ``raw`` has the first marker in their place."""
+        marker = _marker(0)
+        if not raw.startswith(marker, 1):
+            return None
+        self.effort.grown += 1
         added = self._load(raw)[1:]
-        _judge(added, len(self.messages))
-        edits: Edits = (Kept(0, len(self.messages)),)
-        if added:
-            edits += (Added(tuple(added)),)
-        return _Request([*self.messages, *added], edits, raw[len(_HEAD) : -1].rstrip(), b"", None)
+        before = self.array.count
+        _judge(added, before)
+        edits: Edits = (Kept(0, before), Added(tuple(added))) if added else (Kept(0, before),)
+        return _Request([*self.messages, *added], edits, None, raw[1 + len(marker) : -1].rstrip())
 
-    def _other(self, raw: bytes) -> _Request:
-        """A request whose messages are not simply more than the previous ones."""
-        array = raw[:-1].rstrip()
-        if not self.messages:
-            self.effort.whole += 1
-            messages = self._load(raw)
-            _judge(messages, 0)
-            return _Request(messages, (Added(tuple(messages)),) if messages else (), None, array, None)
-        self.effort.compared += 1
-        self.effort.skipped += len(raw)
-        known = self.slices
-        if known is None:
-            known = envelopes.elements(bytes(self.array) + b"]")
-        same = dict(zip(known, self.messages, strict=True))
-        slices = envelopes.elements(raw)
-        messages = []
-        for at, slice_ in enumerate(slices):
-            message = same.get(slice_)
-            if message is None:
-                message = self._load(slice_)
-                _judge([message], at)
-            messages.append(message)
-        return _Request(messages, difference(self.messages, messages), None, array, slices)
+    def _patch(self, raw: bytes, runs: list[Run], line: Line, place: int) -> _Request | None:
+        """A request that shares runs of messages; ``raw`` has a marker in the place of each."""
+        markers = {_marker(n): run for n, run in enumerate(runs)}
+        array = Array()
+        messages: list[Message] = []
+        edits: list[Kept | Added] = []
+        fresh: list[Message] = []
+        added = 0  # how much longer the array in the line is than raw, up to the present element
+        spacing = Array(bytearray(raw))
+        at = spacing.behind_gap(1)
+        for element in envelopes.elements(raw):
+            run = markers.pop(element, None)
+            if run:
+                shift = at + added - self.array.bounds[run.first][0]
+                array.bounds += [(a + shift, b + shift) for a, b in self.array.bounds[run.first : run.last]]
+                messages += self.messages[run.first : run.last]
+                edits += [*_all(fresh), Kept(run.first, run.last)]
+                fresh = []
+                added += run.stop - run.start - len(element)
+            else:
+                message = self._load(element)
+                _judge([message], len(messages))
+                array.bounds.append((at + added, at + added + len(element)))
+                messages.append(message)
+                fresh.append(message)
+            at = spacing.behind_gap(at + len(element))
+        if markers:
+            return None
+        self.effort.patched += 1
+        array.data = line.buffer[place : place + len(raw) + added - 1].rstrip()
+        array.count = len(messages)
+        return _Request(messages, (*edits, *_all(fresh)), array)
 
     def _tools_of(self, raw: bytes) -> tuple[list[Tool], WrongType | None]:
         """The tools of a request: the same object as before where the bytes are the same."""
-        if raw in (_TOOLS, self.tools_raw) and self.tools_raw:
+        if self.tools_raw and raw in (_TOOLS, self.tools_raw):
             return self.tools, None
         if raw in (envelopes.NOTHING, b"null"):
             return _NO_TOOLS, None
@@ -203,16 +242,21 @@ class _History:
         self.older = before
         return self.tools, None
 
-    def _remember(self, line: Line, head: _Cut | None, request: _Request) -> None:
-        self.messages, self.slices = request.messages, request.slices
-        if request.grown is not None:
-            self.array += request.grown
+    def _remember(self, request: _Request) -> None:
+        self.messages = request.messages
+        if request.array is not None:
+            self.array = request.array
         else:
-            self.array = bytearray(request.array)
-        if head:
-            self.place = head.start - line.start
-        elif (at := _find(line.buffer, b'"messages"', request.array, line.start, line.stop)) >= 0:
-            self.place = at - line.start
+            self.array.data += request.growth
+            self.array.count = len(request.messages)
+
+    def _split(self, data: bytes) -> Envelope:
+        self.effort.skipped += len(data)
+        return envelopes.split(data)
+
+    def _load(self, raw: bytes) -> Any:
+        self.effort.parsed += len(raw)
+        return codec.loads(raw)
 
 
 def entries(lines: Iterable[Line], ledger: Ledger, effort: Effort | None = None) -> Iterator[Entry]:
@@ -221,7 +265,7 @@ def entries(lines: Iterable[Line], ledger: Ledger, effort: Effort | None = None)
     for line in lines:
         ledger.lines += 1
         if line.length > line.stop - line.start:
-            reason = f"longer than {line.length - 1:,} bytes are read"
+            reason = f"longer than the {LONGEST:,} bytes that are read"
             ledger.reject(Rejected(line.number, line.offset, line.length, "bad-line", reason))
             continue
         try:
@@ -235,23 +279,20 @@ def entries(lines: Iterable[Line], ledger: Ledger, effort: Effort | None = None)
             yield entry
 
 
-def _find(data: bytearray, key: bytes, value: bytes | bytearray, start: int, stop: int) -> int:
-    """Where ``value`` stands behind ``key``; -1 where it does not, as far as a few places tell."""
-    while (at := data.find(key, start, stop)) >= 0:
-        start = at + len(key)
-        colon = _VALUE.match(data, start, stop)
-        if colon and data.startswith(value, colon.end(), stop):
-            return colon.end()
-        if colon and data.startswith(value[:2], colon.end(), stop):
-            break  # the right place, most likely, with something else in it; looking on costs more than parsing
-    return -1
+def _marker(number: int) -> bytes:
+    """What stands in the place of a run; one for each, so that none is taken for another."""
+    return b'%b%d"' % (_MARKER, number)
+
+
+def _all(messages: list[Message]) -> Edits:
+    return (Added(tuple(messages)),) if messages else ()
 
 
 def _judge(messages: list[Any], first: int) -> None:
     for at, message in enumerate(messages, first):
-        if not isinstance(message, dict):
+        if type(message) is not dict:
             raise LineError("bad-entry", f"request.messages[{at}] is no object")
-        if not isinstance(message.get("role"), str):
+        if type(message.get("role")) is not str:
             raise LineError("bad-entry", f"request.messages[{at}] has no role")
 
 

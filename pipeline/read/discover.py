@@ -4,20 +4,31 @@ from __future__ import annotations
 
 import glob
 import os
+import stat
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
+from errno import ELOOP, ENOENT
 from fnmatch import fnmatchcase
+from operator import attrgetter
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, NamedTuple
 
+from pipeline.checks.registry import escaped
 from pipeline.errors import UsageError
+from pipeline.ledger import Ledger
 from pipeline.model import Job, Options
 from pipeline.read.deltas import entries
 from pipeline.read.lines import lines
-from pipeline.ledger import Ledger
 from pipeline.read.times import day, is_day
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
 SUFFIXES = (".jsonl", ".ndjson")
+NO_SUFFIX, LINKED_FOLDER, BROKEN_LINK, SPECIAL = "no suffix", "linked folder", "broken link", "special file"
+
+Glob = tuple[str, ...]
+"""The parts of a pattern; ``**`` stands for any number of folders."""
 
 
 @dataclass(slots=True)
@@ -26,74 +37,32 @@ class Found:
 
     jobs: list[Job] = field(default_factory=list)
     others: Counter[str] = field(default_factory=Counter)
-    """Files that are no logs, by suffix."""
+    """What is no session log: files by suffix, or in words (``linked folder``, ``broken link``, ``special file``)."""
+    passed_over: int = 0
+    """Session logs that the options leave aside."""
 
 
-@dataclass(slots=True)
-class _Search:
-    options: Options
-    out: Path | None
-    found: Found = field(default_factory=Found)
-    seen: set[tuple[int, int]] = field(default_factory=set)
+class _Root(NamedTuple):
+    """A file or folder that an argument names, or that fits the first parts of a glob."""
 
-    def full(self) -> bool:
-        return self.options.limit is not None and len(self.found.jobs) >= self.options.limit
-
-    def root(self, given: str) -> None:
-        path = Path(given)
-        if path.is_dir():
-            for below in sorted(_walk(path, PurePosixPath(), self.options.follow_links, self.out), key=_parts):
-                self.file(path / below, below.as_posix())
-        else:
-            self.file(path, path.name, named=True)
-
-    def file(self, path: Path, name: str, *, named: bool = False) -> None:
-        suffix = path.suffix.lower()
-        if not named and suffix not in SUFFIXES:
-            self.found.others[suffix or "no suffix"] += 1
-        elif not self.full() and self._wanted(name):
-            self._take(path, name)
-
-    def _wanted(self, name: str) -> bool:
-        options = self.options
-        if options.include and not any(_matches(name, pattern) for pattern in options.include):
-            return False
-        return not any(_matches(name, pattern) for pattern in options.exclude)
-
-    def _take(self, path: Path, name: str) -> None:
-        try:
-            status = path.stat()
-        except OSError:
-            self.found.others["broken link"] += 1
-            return
-        key = (status.st_dev, status.st_ino)
-        if key in self.seen or (self.out and _is_below(path, self.out)):
-            return
-        job = Job(str(path), str(path), name, status.st_size)
-        if self._in_time(job):
-            self.seen.add(key)
-            self.found.jobs.append(job)
-
-    def _in_time(self, job: Job) -> bool:
-        since, until = self.options.since, self.options.until
-        if since is None and until is None:
-            return True
-        logged = path_day(job.name) or _first_day(job)
-        return logged is not None and (since or logged) <= logged <= (until or logged)
+    base: Path
+    """What the names of logs are relative to."""
+    below: PurePosixPath
+    """Where it is, below ``base``."""
+    suffixes: tuple[str, ...] = SUFFIXES
+    rest: Glob = ()
+    """What has to fit the paths below it."""
 
 
-def discover(logs: list[str], options: Options, out: Path | None = None) -> Found:
+def discover(logs: Iterable[str], options: Options, out: Path | None = None) -> Found:
     """The session logs in directories, files and globs; ``out``, the output folder, is never read.
 
-    Raises ``UsageError`` for an argument that names nothing.
+    Raises ``UsageError`` for an argument that names nothing and for a date that is none.
     """
-    for value, name in ((options.since, "--since"), (options.until, "--until")):
-        if value is not None and not is_day(value):
-            raise UsageError(f"{name} {value}: not a date; write YYYY-MM-DD")
-    search = _Search(options, out.resolve() if out else None)
+    _check_dates(options.since, options.until)
+    search = _Search(options, out)
     for given in logs:
-        for root in _expand(given):
-            search.root(root)
+        search.argument(given)
     return search.found
 
 
@@ -103,56 +72,177 @@ def path_day(name: str) -> str | None:
     return next((part for part in reversed([*folders, last.partition(".")[0]]) if is_day(part)), None)
 
 
-def _expand(given: str) -> list[str]:
-    if os.path.lexists(given):
-        return [given]
-    if glob.has_magic(given):
-        matches = sorted(glob.glob(given, recursive=True), key=lambda match: _parts(PurePosixPath(match)))
-        if matches:
-            return matches
-        raise UsageError(f"{given}: nothing matches")
-    raise UsageError(f"{given}: no such file or directory")
+def _check_dates(since: str | None, until: str | None) -> None:
+    for value, name in ((since, "--since"), (until, "--until")):
+        if value is not None and not is_day(value):
+            raise UsageError(f"{name} {value}: not a date; write YYYY-MM-DD")
+    if since and until and since > until:
+        raise UsageError(f"--since {since} is after --until {until}: no day is left")
 
 
-def _walk(root: Path, below: PurePosixPath, follow: bool, out: Path | None) -> Iterator[PurePosixPath]:
-    """The files below a directory, as relative paths."""
-    todo: list[tuple[PurePosixPath, tuple[Path, ...]]] = [(below, (root.resolve(),))]
-    while todo:
-        folder, above = todo.pop()
+@dataclass(slots=True)
+class _Search:
+    """Takes files in the order of their paths, each once."""
+
+    options: Options
+    out: Path | None
+    found: Found = field(default_factory=Found)
+    seen: set[tuple[int, int]] = field(default_factory=set)
+
+    def argument(self, given: str) -> None:
+        """What an argument names: a file, a folder, or whatever fits it as a glob."""
+        path = Path(given)
         try:
-            inside = list(os.scandir(root / folder))
-        except PermissionError as problem:
-            raise UsageError(f"{root / folder}: cannot be listed ({problem.strerror})") from None
-        for item in inside:
-            path = folder / item.name
-            if not item.is_dir(follow_symlinks=follow):
-                if not item.is_dir():
-                    yield path
-                continue
-            real = Path(item.path).resolve()
-            # A link back to a folder that holds it would never end.
-            if real != out and real not in above:
-                todo.append((path, (*above, real)))
+            is_folder = stat.S_ISDIR(os.stat(given).st_mode)  # noqa: PTH116 - Path("") would be the present folder
+        except OSError as problem:
+            if not glob.has_magic(given):
+                raise UsageError(f"{given}: cannot be read ({problem.strerror})") from None
+            for root in _expand(given, path.parts):
+                self._fitting(root)
+            return
+        if self._is_out(path):
+            raise UsageError(f"{given}: lies in the output folder, which is never read; choose another with --output")
+        if is_folder:
+            self._folder(_Root(path, PurePosixPath()))
+        else:
+            self._file(path, path.name, (path.suffix.lower(),))
+
+    def _fitting(self, root: _Root) -> None:
+        path = root.base / root.below
+        if not path.is_dir():
+            self._file(path, root.below.as_posix(), root.suffixes)
+        elif path.is_symlink() and not self.options.follow_links:
+            self.found.others[LINKED_FOLDER] += 1
+        else:
+            self._folder(root)
+
+    def _folder(self, root: _Root) -> None:
+        entered: set[Path] = set()  # a link to where we were already would never end
+        todo = self._inside(root.base / root.below, entered)
+        while todo:
+            item = todo.pop()
+            below = PurePosixPath(item.path).relative_to(root.base)
+            if not _is_folder(item):
+                if not root.rest or _fits(below.parts[len(root.below.parts) :], root.rest):
+                    self._file(Path(item.path), below.as_posix(), root.suffixes)
+            elif item.is_symlink() and not self.options.follow_links:
+                self.found.others[LINKED_FOLDER] += 1
+            elif not self._excluded(below):
+                todo += self._inside(Path(item.path), entered)
+
+    def _inside(self, folder: Path, entered: set[Path]) -> list[os.DirEntry[str]]:
+        """What is in a folder, the first name last."""
+        real = folder.resolve()
+        if real in entered or self._is_out(real):
+            return []
+        entered.add(real)
+        try:
+            with os.scandir(folder) as items:
+                return sorted(items, key=attrgetter("name"), reverse=True)
+        except OSError as problem:
+            hint = "mend its permissions, or pass it over with --exclude"
+            raise UsageError(f"{folder}: cannot be listed ({problem.strerror}); {hint}") from None
+
+    def _file(self, path: Path, name: str, suffixes: tuple[str, ...]) -> None:
+        suffix = path.suffix.lower()
+        if suffix not in suffixes:
+            self.found.others[escaped(suffix) or NO_SUFFIX] += 1
+        elif not self._wanted(PurePosixPath(name)):
+            self.found.passed_over += 1
+        else:
+            self._take(path, name)
+
+    def _take(self, path: Path, name: str) -> None:
+        try:
+            status = path.stat()
+        except OSError as problem:
+            if problem.errno in (ENOENT, ELOOP):
+                self.found.others[BROKEN_LINK] += 1
+            else:
+                self._add(Job(str(path), str(path), name, 0))  # converting it will say what is wrong
+            return
+        if not stat.S_ISREG(status.st_mode):
+            self.found.others[SPECIAL] += 1
+        elif (status.st_dev, status.st_ino) not in self.seen and not (path.is_symlink() and self._is_out(path)):
+            self.seen.add((status.st_dev, status.st_ino))
+            self._add(Job(str(path), str(path), name, status.st_size))
+
+    def _add(self, job: Job) -> None:
+        full = self.options.limit is not None and len(self.found.jobs) >= self.options.limit
+        if full or not self._in_time(job):
+            self.found.passed_over += 1
+        else:
+            self.found.jobs.append(job)
+
+    def _wanted(self, path: PurePosixPath) -> bool:
+        include = self.options.include
+        return (not include or _matches(path, include)) and not self._excluded(path)
+
+    def _excluded(self, path: PurePosixPath) -> bool:
+        return _matches(path, self.options.exclude)
+
+    def _in_time(self, job: Job) -> bool:
+        since, until = self.options.since, self.options.until
+        if since is None and until is None:
+            return True
+        try:
+            logged = path_day(job.name) or _first_day(job)
+        except OSError:
+            return True  # so that converting it will say what is wrong
+        return logged is not None and (since or logged) <= logged <= (until or logged)
+
+    def _is_out(self, path: Path) -> bool:
+        return self.out is not None and path.resolve().is_relative_to(self.out.resolve())
 
 
-def _parts(path: PurePosixPath) -> tuple[str, ...]:
-    return path.parts
+def _is_folder(item: os.DirEntry[str]) -> bool:
+    try:
+        return item.is_dir()
+    except OSError:  # a link that leads to itself
+        return False
 
 
-def _matches(name: str, pattern: str) -> bool:
-    """Whether a glob fits the whole relative path, or a file name or folder in it where the glob has no slash."""
-    if "/" in pattern:
-        return fnmatchcase(name, pattern)
-    return any(fnmatchcase(part, pattern) for part in name.split("/"))
+def _expand(given: str, parts: Glob) -> Iterator[_Root]:
+    """What fits a glob up to its first ``**``; from there on links to folders above would keep ``glob`` busy forever."""
+    fixed = next(at for at, part in enumerate(parts) if glob.has_magic(part))
+    deep = parts.index("**") if "**" in parts else len(parts)
+    base = Path(*parts[:fixed])
+    shallow = str(PurePosixPath(*parts[fixed:deep]))
+    matches = glob.glob(shallow, root_dir=base) if deep > fixed else [shallow] * base.is_dir()
+    if not matches:
+        raise UsageError(f"{given}: nothing matches")
+    rest = (*parts[deep:], "**") if deep < len(parts) else ()
+    for below in sorted(map(PurePosixPath, matches), key=attrgetter("parts")):
+        yield _Root(base, below, _suffixes(parts[-1]), rest)
 
 
-def _is_below(path: Path, folder: Path) -> bool:
-    return path.resolve().is_relative_to(folder)
+def _suffixes(pattern: str) -> tuple[str, ...]:
+    """A suffix that is spelled out is asked for, as in ``*.log``; what else fits, as in ``*``, is not."""
+    suffix = PurePosixPath(pattern).suffix.lower()
+    return (*SUFFIXES, suffix) if suffix and not glob.has_magic(suffix) else SUFFIXES
+
+
+def _matches(path: PurePosixPath, patterns: Iterable[str]) -> bool:
+    """Whether a path, or a folder that it lies in, fits a glob; one without a slash fits at any depth."""
+    for pattern in patterns:
+        parts = PurePosixPath(pattern).parts
+        if _fits(path.parts, (*(() if len(parts) > 1 else ("**",)), *parts, "**")):
+            return True
+    return False
+
+
+def _fits(parts: tuple[str, ...], pattern: Glob) -> bool:
+    if not pattern:
+        return not parts
+    head, rest = pattern[0], pattern[1:]
+    if head == "**":
+        return any(_fits(parts[at:], rest) for at in range(len(parts) + 1))
+    return bool(parts) and fnmatchcase(parts[0], head) and _fits(parts[1:], rest)
 
 
 def _first_day(job: Job) -> str | None:
     """The UTC date of the first readable time in a log."""
-    with open(job.path, "rb", buffering=0) as file:
+    with Path(job.path).open("rb", buffering=0) as file:
         for entry in entries(lines(file), Ledger("")):
             if entry.at is not None:
                 return day(entry.at)

@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from pipeline import codec
-from pipeline.model import Reply, WrongType
+from pipeline.model import Message, Reply, WrongType
 
 NOTHING = b""
 """The raw slice of a member that is not there."""
@@ -53,6 +53,18 @@ class _Line(Struct, gc=False):
     response: Raw = Raw()
 
 
+class _WholeRequest(Struct, gc=False):
+    messages: list[dict[str, Any]]
+    tools: Raw = Raw()
+
+
+class _WholeLine(Struct, gc=False):
+    request: _WholeRequest
+    timestamp: Raw = Raw()
+    session_id: Raw = Raw()
+    response: Raw = Raw()
+
+
 class _Choice(Struct, gc=False):
     message: Raw = Raw()
     finish_reason: Raw = Raw()
@@ -64,6 +76,7 @@ class _Response(Struct, gc=False):
 
 
 _line = msgspec.json.Decoder(_Line)
+_whole_line = codec.decoder(_WholeLine)
 _response = msgspec.json.Decoder(_Response)
 _array = msgspec.json.Decoder(list[Raw])
 _space = re.compile(r"[ \t\n\r]*")
@@ -94,6 +107,16 @@ def split(line: bytes) -> Envelope:
         what = "is missing" if found.messages == NOTHING else f"is {kind(found.messages)}, not a list"
         raise LineError("bad-entry", f"request.messages {what}")
     return found
+
+
+def parse(line: bytes | bytearray) -> tuple[list[Message], Envelope] | None:
+    """The messages of a line as objects, its other members raw; ``None`` where ``split`` has to decide."""
+    try:
+        parsed = _whole_line.decode(line)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+    others = (parsed.request.tools, parsed.timestamp, parsed.session_id, parsed.response)
+    return parsed.request.messages, Envelope(NOTHING, *map(bytes, others))  # type: ignore[return-value]
 
 
 def is_blank(line: bytes | bytearray) -> bool:

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pipeline import codec
 from pipeline.checks.registry import escaped
-from pipeline.model import Finding, Rejected
+
+if TYPE_CHECKING:
+    from pipeline.model import Finding, Rejected
 
 
 def as_text(finding: Finding) -> str:
     """One line of the integrity report."""
-    place = escaped(finding.file) + (f":{finding.line}" if finding.line is not None else "")
     at = f"messages[{finding.message}]: " if finding.message is not None else ""
-    session = escaped(finding.session)
-    return f"{finding.severity.upper()}\tsession={session}\tinput={place}\t[{finding.code}] {at}{finding.text}"
+    session, where = escaped(finding.session), place(finding.file, finding.line)
+    return f"{finding.severity.upper()}\tsession={session}\tinput={where}\t[{finding.code}] {at}{finding.text}"
 
 
-def as_message(finding: Finding) -> str:
-    """A finding as an error message: where, what, and its code."""
-    place = escaped(finding.file) + (f":{finding.line}" if finding.line is not None else "")
-    return f"{place}: {finding.text} [{finding.code}]"
+def place(file: str, line: int | None) -> str:
+    """Where something was found, as ``FILE:LINE``."""
+    return escaped(file) + (f":{line}" if line is not None else "")
 
 
 def as_json(finding: Finding) -> bytes:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from pipeline.checks.registry import counted
+from pipeline.checks.registry import counted, escaped
 from pipeline.model import Account, Cleaned, Job, Outcome, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_KINDS = 8  # of files that were not read; there may be as many suffixes as files
 
 
 @dataclass(slots=True)
@@ -24,7 +29,7 @@ class Summary:
     """Lines seen."""
     size: int = 0
     """Bytes of the logs."""
-    account: Account = Account()
+    account: Account = field(default_factory=Account)
     """What became of each line."""
     cleaned: Counter[str] = field(default_factory=Counter)
     """What cleaning changed in the records, by rule."""
@@ -33,7 +38,9 @@ class Summary:
     findings: Counter[tuple[Severity, str]] = field(default_factory=Counter)
     """Findings by severity and code."""
     others: Counter[str] = field(default_factory=Counter)
-    """Files beside the logs that were not read, by suffix."""
+    """What lay beside the logs and was not read: files by suffix, or in words."""
+    passed_over: int = 0
+    """Session logs that the options left aside."""
     files: list[str] = field(default_factory=list)
     """Record files, as paths below the output folder."""
     output: str = ""
@@ -83,6 +90,7 @@ class Summary:
             "addresses": self.addresses,
             "findings": by_severity,
             "other_files": dict(sorted(self.others.items())),
+            "passed_over": self.passed_over,
         }
 
     def as_json(self) -> dict[str, object]:
@@ -106,14 +114,24 @@ class Summary:
         if self.addresses:
             yield f"anonymised: {counted(self.addresses, 'e-mail address', 'e-mail addresses')}"
         if self.others:
-            yield "not read: " + ", ".join(f"{count:,} {suffix}" for suffix, count in sorted(self.others.items()))
+            yield f"not read: {listed(self.others)}"
+        if self.passed_over:
+            yield f"passed over by options: {counted(self.passed_over, 'log')}"
         if self.findings:
             yield "findings:"
         for (severity, code), count in sorted(self.findings.items(), key=_gravest_first):
             yield f"  {count:>7,}  {severity:<7}  {code}"
         rate = self.size / 1e6 / self.seconds if self.seconds else 0
         yield f"{self.size / 1e6:,.1f} MB in {self.seconds:.2f} s ({rate:,.0f} MB/s)"
-        yield f"records: {self.output} ({counted(len(self.files), 'file')}); reports: {self.output}/reports"
+        output = escaped(self.output)
+        yield f"records: {output} ({counted(len(self.files), 'file')}); reports: {output}/reports"
+
+
+def listed(others: Counter[str]) -> str:
+    """The most frequent kinds of what was not read, with their counts."""
+    most = sorted(others.items(), key=lambda item: (-item[1], item[0]))
+    rest = sum(count for _, count in most[_KINDS:])
+    return ", ".join(f"{count:,} {kind}" for kind, count in [*most[:_KINDS], *([("others", rest)] if rest else [])])
 
 
 def _gravest_first(item: tuple[tuple[Severity, str], int]) -> tuple[int, str]:

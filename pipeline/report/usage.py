@@ -5,13 +5,16 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter, defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from pipeline import chat
-from pipeline.checks.registry import View
+from pipeline.checks.registry import View, escaped
 from pipeline.checks.results import outcomes
 from pipeline.model import Conversation, ToolUse, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 COLUMNS = (
     "date",
@@ -89,13 +92,14 @@ class Totals:
 
 
 def table(header: Iterable[str], rows: Iterable[Iterable[object]]) -> bytes:
-    """A CSV file; cells that a spreadsheet would run as a formula start with an apostrophe."""
+    """A CSV file; what does not print is escaped, and what a spreadsheet would run starts with an apostrophe."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(header)
-    writer.writerows([_cell(cell) for cell in row] for row in rows)
-    return file.getvalue().encode("utf-8", "backslashreplace")
+    writer.writerows([_cell(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
+    return file.getvalue().encode()
 
 
-def _cell(cell: object) -> object:
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
+def _cell(text: str) -> str:
+    shown = escaped(text)
+    return f"'{shown}" if shown.startswith(("=", "+", "-", "@")) else shown

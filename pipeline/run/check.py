@@ -2,35 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from codecs import BOM_UTF8
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pipeline import chat, codec
 from pipeline.checks import examine, log
 from pipeline.checks.registry import json_type
 from pipeline.errors import UsageError
 from pipeline.model import Conversation, Finding, Found, Message
+from pipeline.read.discover import SUFFIXES
 from pipeline.read.lines import lines
 from pipeline.stages.select import flatten
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def check(path: str) -> Iterator[Finding]:
     """What is wrong with the records of a JSONL dataset; native and inlined calls are told apart record by record.
 
-    Raises ``UsageError`` for a file that cannot be read.
+    A folder stands for the record files in it.  Raises ``UsageError`` for a file that cannot be read.
     """
-    try:
-        with open(path, "rb", buffering=0) as file:
-            for line in lines(file):
-                data = bytes(line.buffer[line.start : line.stop])
-                if data.strip() or line.length > len(data):
-                    for found in _record(data):
-                        yield Finding(
-                            found.code, found.severity, Path(path).stem, path, line.number, found.at, found.text
-                        )
-    except OSError as problem:
-        raise UsageError(f"{path}: cannot be read ({problem.strerror})") from None
+    for dataset in _datasets(path):
+        try:
+            yield from _check(dataset)
+        except OSError as problem:
+            raise UsageError(f"{dataset}: cannot be read ({problem.strerror})") from None
+
+
+def _datasets(path: str) -> list[Path]:
+    folder = Path(path)
+    if not folder.is_dir():
+        return [folder]
+    inside = sorted(each for each in folder.iterdir() if each.suffix.lower() in SUFFIXES and each.is_file())
+    if not inside:
+        raise UsageError(f"{path}: no datasets (*.jsonl, *.ndjson) in this folder")
+    return inside
+
+
+def _check(path: Path) -> Iterator[Finding]:
+    with path.open("rb", buffering=0) as file:
+        for line in lines(file):
+            data = bytes(line.buffer[line.start : line.stop])
+            if data.strip() or line.length > len(data):
+                for found in _record(data.removeprefix(BOM_UTF8)):
+                    yield Finding(found.code, found.severity, path.stem, str(path), line.number, found.at, found.text)
 
 
 def _record(data: bytes) -> Iterator[Found]:

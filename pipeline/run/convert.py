@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import fields
 from os import PathLike, fspath
 from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
 
 import orjson
 
 import pipeline
 from pipeline.checks import log
+from pipeline.checks.registry import escaped
 from pipeline.errors import StoppedError, UsageError
 from pipeline.model import Finding, Job, Options, Outcome
-from pipeline.read.discover import discover
+from pipeline.read.discover import Found, discover
 from pipeline.report import findings as report
-from pipeline.report.summary import Summary
+from pipeline.report.summary import Summary, listed
 from pipeline.report.usage import Totals
 from pipeline.run.session import with_key
 from pipeline.run.workers import outcomes
@@ -25,7 +26,15 @@ from pipeline.stages.anonymize import fingerprint
 from pipeline.write.groups import Groups, labeller
 from pipeline.write.output import RUN, Output
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 SCHEMA_VERSION = 1
+_REPORT, _FINDINGS, _REJECTED = (
+    f"reports/{name}" for name in ("integrity-report.txt", "findings.jsonl", "rejected.jsonl")
+)
+_USAGE, _TOOLS, _KEPT = (f"reports/{name}" for name in ("tool-usage.csv", "tools.csv", "rejected-lines.jsonl"))
+_PIECE = 1 << 20
 Observer = Callable[[Job, Outcome, int], None]
 """Told each session's job and outcome in order, and the bytes of all logs."""
 
@@ -50,6 +59,7 @@ def convert(
     Raises:
         UsageError: Nothing to read, or an output folder or key file that cannot be used.
         StoppedError: ``strict`` or ``on_invalid="abort"`` ended the run; nothing new was written.
+        OSError: Writing failed, for example on a full disk.
 
     >>> import tempfile, pathlib
     >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -59,16 +69,16 @@ def convert(
     """
     started = time.monotonic()
     options = with_key(options or Options())
-    roots = [logs] if isinstance(logs, str | PathLike) else list(logs)
+    roots = [fspath(root) for root in ([logs] if isinstance(logs, str | PathLike) else logs)]
     out = Path(output)
-    found = discover([fspath(root) for root in roots], options, out)
+    found = discover(roots, options, out)
     if not found.jobs:
-        raise UsageError(_nothing([fspath(root) for root in roots], found.others))
+        raise UsageError(nothing_to_read(roots, found))
     folder = Output(out, force=options.force)
     try:
         run = _Run(options, folder, observer)
         run.all(found.jobs)
-        summary = run.close(found.others, started)
+        summary = run.close(found, started)
         folder.commit()
     except BaseException:
         folder.discard()
@@ -76,9 +86,11 @@ def convert(
     return summary
 
 
-def _nothing(logs: list[str], others: Mapping[str, int]) -> str:
-    seen = ", ".join(f"{count:,} {suffix}" for suffix, count in sorted(others.items())) or "no files"
-    return f"{', '.join(logs)}: no session logs (*.jsonl, *.ndjson); seen: {seen}. Name a file to read it whatever its suffix"
+def _nothing(roots: list[str], found: Found) -> str:
+    beside = [listed(found.others)] if found.others else []
+    beside += [f"{found.passed_over:,} passed over by options"] if found.passed_over else []
+    seen = ", ".join(beside) or "no files"
+    return f"{', '.join(roots)}: no session logs to read; seen: {seen}. Logs are *.jsonl and *.ndjson, or files named"
 
 
 class _Run:
@@ -93,7 +105,8 @@ class _Run:
         self._label = labeller(options.group_by)
         self._groups = Groups()
         self._inputs: list[dict[str, object]] = []
-        for name in ("reports/integrity-report.txt", "reports/findings.jsonl", "reports/rejected.jsonl"):
+        out.refuse_foreign(RUN, _USAGE, _TOOLS, _KEPT)  # at once, not after the work is done
+        for name in (_REPORT, _FINDINGS, _REJECTED):
             out.write(name, b"")
 
     def all(self, jobs: list[Job]) -> None:
@@ -104,20 +117,20 @@ class _Run:
             if self._observer:
                 self._observer(job, outcome, total)
         if self._options.tool_report:
-            self._out.write("reports/tool-usage.csv", self._totals.usage_csv(self._options.group_by))
-            self._out.write("reports/tools.csv", self._totals.tools_csv())
+            self._out.write(_USAGE, self._totals.usage_csv(self._options.group_by))
+            self._out.write(_TOOLS, self._totals.tools_csv())
 
-    def close(self, others: Counter[str], started: float) -> Summary:
+    def close(self, found: Found, started: float) -> Summary:
         """Add up, assert the sums, and write ``run.json``."""
         summary = self._summary
-        summary.others = others
-        for suffix, count in sorted(others.items()):
-            found = log.file_not_read(suffix, count)
-            summary.findings[found.severity, found.code] += 1
-            self._report(Finding(found.code, found.severity, "", "", None, None, found.text))
+        summary.others, summary.passed_over = found.others, found.passed_over
+        for what, count in sorted(found.others.items()):
+            fact = log.file_not_read(what, count)
+            summary.findings[fact.severity, fact.code] += 1
+            self._report(Finding(fact.code, fact.severity, "", "", None, None, fact.text))
         summary.close()
         staged = self._out.staged()
-        summary.output = str(self._out.path)
+        summary.output = report.printable(str(self._out.path))
         summary.files = [file.name for file in staged if "/" not in file.name]
         summary.seconds = time.monotonic() - started
         written = [{"path": f.name, "size": f.size, "lines": f.lines, "sha256": f.digest.hexdigest()} for f in staged]
@@ -134,13 +147,13 @@ class _Run:
         return summary
 
     def _take(self, job: Job, outcome: Outcome) -> None:
-        self._stop_for(outcome)
+        self._stop_for(outcome, job.shown)
         self._summary.add(job, outcome)
         self._inputs.append({"path": report.printable(job.shown), "size": job.size, "sha256_ends": outcome.digest})
         for finding in outcome.findings:
             self._report(finding)
         for rejected in outcome.rejected:
-            self._out.append("reports/rejected.jsonl", report.rejected_as_json(job.shown, rejected))
+            self._out.append(_REJECTED, report.rejected_as_json(job.shown, rejected))
         if self._options.keep_rejected and outcome.rejected:
             self._keep(job, outcome)
         if outcome.record is not None and outcome.usage is not None:
@@ -149,30 +162,44 @@ class _Run:
             self._totals.add(label, outcome.usage)
 
     def _report(self, finding: Finding) -> None:
-        self._out.append("reports/integrity-report.txt", report.as_text(finding).encode("utf-8", "backslashreplace"))
-        self._out.append("reports/findings.jsonl", report.as_json(finding))
+        self._out.append(_REPORT, report.as_text(finding).encode("utf-8", "backslashreplace"))
+        self._out.append(_FINDINGS, report.as_json(finding))
 
-    def _stop_for(self, outcome: Outcome) -> None:
+    def _stop_for(self, outcome: Outcome, file: str) -> None:
         invalid = outcome.left_out in ("session-id-mismatch", "timestamp-order")
-        incomplete = outcome.left_out is not None or outcome.rejected
-        if (self._options.on_invalid == "abort" and invalid) or (self._options.strict and incomplete):
-            why = "--on-invalid abort" if invalid and self._options.on_invalid == "abort" else "--strict"
-            first = next(
-                f for f in outcome.findings if f.code == outcome.left_out or f.code in ("bad-line", "bad-entry")
-            )
-            raise StoppedError(f"stopped by {why}, nothing was written: {report.as_message(first)}")
+        if self._options.on_invalid == "abort" and invalid:
+            raise StoppedError(f"stopped by --on-invalid abort, nothing was written: {_why(outcome, file)}")
+        if self._options.strict and (outcome.left_out or outcome.rejected):
+            raise StoppedError(f"stopped by --strict, nothing was written: {_why(outcome, file)}")
 
     def _keep(self, job: Job, outcome: Outcome) -> None:
         """Copy the bytes of lines that could not be read; private, since nothing in them was anonymised."""
-        with open(job.path, "rb") as file:
+        with Path(job.path).open("rb") as file:
             for rejected in outcome.rejected:
                 file.seek(rejected.offset)
-                self._out.append("reports/rejected-lines.jsonl", file.read(rejected.length), private=True)
+                self._out.append_private(_KEPT, _pieces(file, rejected.length))
+
+
+def _why(outcome: Outcome, file: str) -> str:
+    """What a run stops for, as an error message: where, what, and the code."""
+    if outcome.rejected and outcome.left_out in (None, "empty-session"):
+        first = outcome.rejected[0]
+        return f"{report.place(file, first.line)}: {escaped(first.reason)} [{first.code}]"
+    found = next(finding for finding in outcome.findings if finding.code == outcome.left_out)
+    return f"{report.place(file, found.line)}: {found.text} [{found.code}]"
+
+
+def _pieces(file: BinaryIO, length: int) -> Iterator[bytes]:
+    """So many bytes of a file, a moderate number at a time."""
+    while length and (piece := file.read(min(length, _PIECE))):
+        yield piece
+        length -= len(piece)
 
 
 def described(options: Options) -> dict[str, object]:
     """The options that decide the output's bytes, as ``run.json`` holds them; the key as its fingerprint."""
-    aside = ("workers", "force", "anonymize_key")
+    aside = ("workers", "force", "anonymize_key", "include", "exclude")
     chosen = {field.name: getattr(options, field.name) for field in fields(options) if field.name not in aside}
+    globs = {name: [report.printable(each) for each in getattr(options, name)] for name in ("include", "exclude")}
     key = options.anonymize_key if options.anonymize else None
-    return {**chosen, "anonymize_key_fingerprint": fingerprint(key) if key else None}
+    return {**chosen, **globs, "anonymize_key_fingerprint": fingerprint(key) if key else None}

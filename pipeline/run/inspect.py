@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import textwrap
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pipeline import chat, codec
 from pipeline.checks.registry import escaped
@@ -12,14 +14,21 @@ from pipeline.errors import UsageError
 from pipeline.ledger import Ledger
 from pipeline.model import Added, Entry, Job, Message, Options, Reply
 from pipeline.read.deltas import entries
+from pipeline.read.discover import discover
 from pipeline.read.lines import lines
 from pipeline.report.findings import as_text
+from pipeline.run.convert import nothing_to_read
 from pipeline.run.session import Converter
 from pipeline.stages import plan
-from pipeline.stages.select import select
+from pipeline.stages.select import Snapshot, select
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 _COLUMNS = ("line", "time", "kept", "added", "tools", "reply", "outcome", "roles added")
 _SHOWN = 200
+_ROLE = 12
+_WIDTH = 100
 
 
 @dataclass(slots=True)
@@ -49,6 +58,12 @@ class _Rows:
             self.by_line[entry.line].outcome = "superseded"
             yield entry
 
+    def settle(self, snapshot: Snapshot | None) -> None:
+        """Mark what was selected, and what was cut behind it."""
+        for line, row in self.by_line.items():
+            if snapshot and row.outcome == "superseded" and line >= snapshot.entry.line:
+                row.outcome = "selected" if line == snapshot.entry.line else "cut"
+
     def _row(self, entry: Entry) -> _Row:
         added = [message for run in entry.edits if isinstance(run, Added) for message in run.messages]
         kept = len(entry.messages) - len(added)
@@ -61,47 +76,55 @@ class _Rows:
             _reply(entry.reply),
         )
         texts = [_text(message) for message in added] if self.verbose else []
-        return _Row(cells, chat.trace(added), texts)
+        return _Row(cells, escaped(chat.trace(added)), texts)
 
 
-def inspect(path: str, options: Options, *, verbose: bool = False) -> Iterator[str]:
-    """A session log as lines of text: a table of its entries, what became of each, and the findings.
+def inspect(logs: Iterable[str], options: Options, *, verbose: bool = False) -> Iterator[str]:
+    """Session logs (folders, files or globs) as lines of text: per session a table of its entries, and the findings.
 
     Columns: line; time (UTC); messages kept from the entry before, and added; tools; kind and size in bytes of the
     reply; what became of the entry; the roles of the messages added.  ``verbose`` adds the beginning of each added
-    message's text, escaped.  Raises ``UsageError`` for a file that cannot be read.
+    message's text, escaped.  Raises ``UsageError`` for a file that cannot be read, and where there is none.
     """
+    roots = list(logs)
+    found = discover(roots, options)
+    if not found.jobs:
+        raise UsageError(nothing_to_read(roots, found))
+    for number, job in enumerate(found.jobs):
+        if number:
+            yield ""
+        try:
+            yield from _session(job, options, verbose)
+        except OSError as problem:
+            raise UsageError(f"{job.shown}: cannot be read ({problem.strerror})") from None
+
+
+def _session(job: Job, options: Options, verbose: bool) -> Iterator[str]:
     rows = _Rows(verbose)
     ledger = Ledger("")
-    try:
-        with open(path, "rb", buffering=0) as file:
-            stream = rows.logged(entries(lines(file), ledger))
-            for stage in plan(options, None).entries:
-                stream = stage(stream, ledger)
-            snapshot = select(rows.left(stream), ledger)
-            size = file.tell()
-        outcome = Converter(options).convert(Job(path, path, path.rpartition("/")[2], size))
-    except OSError as problem:
-        raise UsageError(f"{path}: cannot be read ({problem.strerror})") from None
-    if snapshot:
-        for line, row in rows.by_line.items():
-            if line >= snapshot.entry.line and row.outcome == "superseded":
-                row.outcome = "selected" if line == snapshot.entry.line else "cut"
+    with Path(job.path).open("rb", buffering=0) as file:
+        stream = rows.logged(entries(lines(file), ledger))
+        for stage in plan(options, None).entries:
+            stream = stage(stream, ledger)
+        rows.settle(select(rows.left(stream), ledger))
     for rejected in ledger.rejected:
         cells = (str(rejected.line), *[""] * 4, f"{rejected.length:,} B")
         rows.by_line[rejected.line] = _Row(cells, "", [], rejected.code)
-    yield f"{escaped(path)}: session {escaped(outcome.session)}"
+    outcome = Converter(options).convert(job)
+    yield f"{escaped(job.shown)}: session {escaped(outcome.session)}"
     yield from _table([rows.by_line[line] for line in sorted(rows.by_line)])
     yield f"record: {len(outcome.record):,} bytes" if outcome.record else f"left out: {outcome.left_out}"
     yield from map(as_text, outcome.findings)
 
 
 def _table(rows: list[_Row]) -> Iterator[str]:
-    body = [(*row.cells, row.outcome, row.roles) for row in rows]
-    widths = [max(map(len, column)) for column in zip(_COLUMNS, *body, strict=True)]
-    for cells, texts in ((_COLUMNS, []), *((cells, row.texts) for cells, row in zip(body, rows, strict=True))):
-        yield "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
-        yield from (f"    {text}" for text in texts)
+    head = _Row(_COLUMNS[:-2], _COLUMNS[-1], [], _COLUMNS[-2])
+    body = [(*row.cells, row.outcome) for row in (head, *rows)]
+    widths = [max(map(len, column)) for column in zip(*body, strict=True)]
+    for cells, row in zip(body, (head, *rows), strict=True):
+        line = "  ".join([*(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)), row.roles])
+        yield from textwrap.wrap(line, _WIDTH, subsequent_indent=" " * 6, break_on_hyphens=False)
+        yield from (f"    {text}" for text in row.texts)
 
 
 def _time(at: int | None) -> str:
@@ -114,10 +137,15 @@ def _time(at: int | None) -> str:
 def _reply(reply: Reply) -> str:
     if reply.message is None:
         return "none"
-    return f"{chat.token(reply.message)} {len(codec.dumps(reply.message)):,} B"
+    return f"{_short(chat.token(reply.message))} {len(codec.dumps(reply.message)):,} B"
 
 
 def _text(message: Message) -> str:
     text = chat.text(message) or ""
     shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
-    return f"{escaped(message['role'])}: {escaped(shown)}"
+    return f"{_short(message['role'])}: {escaped(shown)}"
+
+
+def _short(role: str) -> str:
+    """A role, which is any text, for a narrow column."""
+    return escaped(role if len(role) <= _ROLE else f"{role[: _ROLE - 1]}…")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import secrets
+import tempfile
 from pathlib import Path
 
 import click
 
-from pipeline import platform
 from pipeline.errors import UsageError
 
 VARIABLE = "CHATSQUASH_ANONYMIZE_KEY_FILE"
@@ -45,15 +45,13 @@ def _make(path: Path) -> bytes:
     """A new key, which appears whole; of two processes that make one at a time, the first wins."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     key = secrets.token_hex(32).encode()
-    beside = path.with_name(f"{path.name}.{os.getpid()}")
-    with open(platform.private(beside, exclusive=True), "wb") as file:
+    # A temporary file is its owner's alone from the start.
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f"{path.name}.") as file:
         file.write(key + b"\n")
         file.flush()
         os.fsync(file.fileno())
-    try:
-        os.link(beside, path)
-    except FileExistsError:
-        return _read(path)
-    finally:
-        beside.unlink()
+        try:
+            os.link(file.name, path)
+        except FileExistsError:
+            return _read(path)
     return key

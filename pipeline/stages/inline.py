@@ -51,9 +51,11 @@ def _with_calls(message: Message, rounded: list[str]) -> Message:
 
 def _block(function: dict[str, Any], rounded: list[str]) -> str:
     arguments = _arguments(function.get("arguments"))
-    if arguments is not function.get("arguments"):
-        rounded += codec.rounded(arguments)
-    written = json.dumps({"name": function["name"], "arguments": arguments}, ensure_ascii=False)
+    rounded += codec.rounded(arguments)
+    try:
+        written = json.dumps({"name": function["name"], "arguments": arguments}, ensure_ascii=False)
+    except RecursionError:  # parsing may go a few levels deeper than writing
+        written = json.dumps({"name": function["name"], "arguments": function["arguments"]}, ensure_ascii=False)
     if chat.CALL_CLOSE in written or chat.RESULT_CLOSE in written:
         written = written.replace("<", "\\u003c")
     return f"{chat.CALL_OPEN}{written}{chat.CALL_CLOSE}"

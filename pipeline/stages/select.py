@@ -34,17 +34,18 @@ def select(entries: Iterator[Entry], ledger: Ledger, *, trace_roles: bool = True
     best: Entry | None = None
     last: Entry | None = None
     started: int | None = None
+    first: int | None = None  # the same, also of entries that may turn out to be behind
     tools, trace = Tools(), Trace()
     waiting: list[tuple[Found, int]] = []
     superseded = seen = 0
     for entry in entries:
         seen += 1
-        started = entry.at if started is None else started
+        first = entry.at if first is None else first
         waiting += tools.take(entry)
         if trace_roles:
             waiting += trace.take(entry)
         if best is None or len(entry.messages) >= len(best.messages):
-            best, superseded = entry, seen - 1
+            best, superseded, started = entry, seen - 1, first
             tools.settle()
             for found, line in waiting:
                 ledger.note(found, line)
@@ -119,8 +120,8 @@ class Trace:
             return
         earlier, self._tokens = self._tokens, self._follow(entry)
         if before is not None and (at := _departs(earlier, self._tokens)) is not None:
-            seen = self._tokens[at[1]] if at[1] < len(self._tokens) else "nothing"
-            yield log.role_sequence(before.line, entry.line, at[0], earlier[at[0]], seen), entry.line
+            seen = self._tokens[at[1]] if at[1] < len(self._tokens) else ""
+            yield log.role_sequence(before.line, entry.line, at[1], earlier[at[0]], seen), entry.line
 
     def _follow(self, entry: Entry) -> list[str]:
         tokens: list[str] = []

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
 from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from pipeline.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 UNDATED = "undated"
 SINGLE = "conversations"
-_UUID = re.compile(r"-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$", re.IGNORECASE)
-_STAMP = re.compile(r"-\d{19}$")
+_UUID = re.compile(r"-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z", re.IGNORECASE)
+_STAMP = re.compile(r"-[0-9]{19}\Z")
 _UNSAFE = re.compile(r"[^\w.-]")
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 _LONGEST = 120
@@ -39,7 +44,7 @@ def sanitised(label: str) -> str:
         name = f"_{name}"
     if len(name.encode()) > _LONGEST:
         short = name.encode()[: _LONGEST - 9].decode("utf-8", "ignore")
-        name = f"{short}-{sha256(name.encode()).hexdigest()[:8]}"
+        name = f"{short}-{sha256(name.casefold().encode()).hexdigest()[:8]}"
     return name
 
 
@@ -57,8 +62,11 @@ class Groups:
 
 def labeller(group_by: str) -> Callable[[str | None, str], str]:
     """From a session's day and its file's stem to the label of its group."""
-    if group_by == "date":
-        return lambda day, _: day or UNDATED
-    if group_by == "scenario":
-        return lambda _, stem: scenario(stem)
-    return lambda _day, _stem: SINGLE
+    ways: dict[str, Callable[[str | None, str], str]] = {
+        "date": lambda day, _: day or UNDATED,
+        "scenario": lambda _, stem: scenario(stem),
+        "none": lambda _day, _stem: SINGLE,
+    }
+    if group_by not in ways:
+        raise UsageError(f"--group-by {group_by}: not known; known are {', '.join(ways)}")
+    return ways[group_by]

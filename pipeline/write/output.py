@@ -6,15 +6,18 @@ import json
 import os
 import shutil
 from collections import OrderedDict
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
-from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from itertools import chain
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from pipeline import platform
 from pipeline.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from hashlib import _Hash
 
 OURS = ".chatsquash"
@@ -32,6 +35,12 @@ class Staged:
     lines: int = 0
     digest: _Hash = field(default_factory=sha256)
 
+    def add(self, data: bytes) -> None:
+        """Count bytes that were written."""
+        self.size += len(data)
+        self.lines += data.count(b"\n")
+        self.digest.update(data)
+
 
 class Output:
     """An output folder that is ours.
@@ -39,126 +48,169 @@ class Output:
     Files are written below ``OUT/.chatsquash/staging`` and take their places in ``commit``, each by one rename and
     ``run.json`` last.  What an earlier run wrote there is replaced or removed; nothing else is ever touched.
 
-    Raises ``UsageError`` for a folder that is not empty and not ours, unless ``force``; and, whatever ``force`` says,
-    before a file would take the place of one that is not in the record of what we wrote.
+    Raises ``UsageError`` for a folder that is not empty and not ours, unless ``force``; for one that another process
+    is writing to; and, whatever ``force`` says, before a file would take the place of one that is not in the record of
+    what we wrote.
     """
 
     def __init__(self, path: Path, *, force: bool = False) -> None:
         self.path = path
         self._ours = path / OURS
         self._staging = self._ours / "staging"
-        self._claim(force=force)
-        self._written = self._read_record()
+        self._made: list[Path] = []
+        self._lock: int | None = None
+        self._written: list[str] = []
         self._staged: dict[str, Staged] = {}
         self._handles: OrderedDict[str, BinaryIO] = OrderedDict()
+        try:
+            self._claim(force=force)
+        except OSError as problem:
+            self.discard()
+            raise UsageError(f"{path}: cannot be written to ({problem.strerror})") from None
+        except UsageError:
+            self.discard()
+            raise
 
     def _claim(self, *, force: bool) -> None:
+        if self.path.exists() and not self.path.is_dir():
+            raise UsageError(f"{self.path}: is a file; choose another folder with --output")
+        if not self._ours.is_dir() and self.path.is_dir() and any(self.path.iterdir()) and not force:
+            hint = "choose another with --output, or add to it with --force"
+            raise UsageError(f"{self.path}: is not empty and was not written by chatsquash; {hint}")
+        self._made = [folder for folder in (self._ours, self.path, *self.path.parents) if not folder.exists()]
+        self._ours.mkdir(parents=True, exist_ok=True)
         try:
-            if self.path.exists() and not self.path.is_dir():
-                raise UsageError(f"{self.path}: is a file; choose another folder with --output")
-            if not self._ours.is_dir() and self.path.is_dir() and any(self.path.iterdir()) and not force:
-                hint = "choose another with --output, or add to it with --force"
-                raise UsageError(f"{self.path}: is not empty and was not written by chatsquash; {hint}")
-            self._ours.mkdir(parents=True, exist_ok=True)
-            shutil.rmtree(self._staging, ignore_errors=True)
-            self._staging.mkdir()
-        except OSError as problem:
-            raise UsageError(f"{self.path}: cannot be written to ({problem.strerror})") from None
+            self._lock = platform.lock(self._ours / "lock")
+        except BlockingIOError:
+            hint = "wait for it, or choose another folder with --output"
+            raise UsageError(f"{self.path}: another run is writing there; {hint}") from None
+        self._written = _read_record(self._ours / "written.json")
+        shutil.rmtree(self._staging, ignore_errors=True)
+        self._staging.mkdir()
 
-    def _read_record(self) -> list[str]:
-        try:
-            record = json.loads((self._ours / "written.json").read_bytes())
-            return [str(name) for name in record["files"]]
-        except FileNotFoundError:
-            return []
-        except (ValueError, KeyError, TypeError):
-            damaged = self._ours / "written.json"
-            raise UsageError(f"{damaged}: is damaged; choose another folder with --output") from None
+    def refuse_foreign(self, *names: str) -> None:
+        """Raise ``UsageError`` where one of these files would take the place of something that is not ours."""
+        for name in names:
+            target = self.path / name
+            if target.parent != self.path and os.path.lexists(target.parent) and not target.parent.is_dir():
+                target = target.parent
+            elif name in self._written or not os.path.lexists(target):
+                continue
+            hint = "move it away, or choose another folder with --output"
+            raise UsageError(f"{target}: was not written by chatsquash and would be overwritten; {hint}")
 
-    def append(self, name: str, data: bytes, *, private: bool = False) -> None:
+    def append(self, name: str, data: bytes) -> None:
         """Add a line to a staged file."""
-        staged = self._staged.get(name)
-        if staged is None:
-            self._refuse_foreign(name)
-            staged = self._staged[name] = Staged(name)
-        handle = self._handle(name, private=private)
-        for piece in (data, b"\n"):
-            handle.write(piece)
-            staged.digest.update(piece)
-        staged.size += len(data) + 1
-        staged.lines += 1
+        self._add(name, (data, b"\n"))
+
+    def append_private(self, name: str, pieces: Iterable[bytes]) -> None:
+        """Add a line, piece by piece, to a staged file that only its owner can read."""
+        if name not in self._staged:
+            self.refuse_foreign(name)
+            os.close(platform.private(self._place(name)))
+        self._add(name, chain(pieces, (b"\n",)))
 
     def write(self, name: str, data: bytes) -> None:
         """Stage a whole file."""
-        self._refuse_foreign(name)
-        staged = self._staged[name] = Staged(name)
-        self._handle(name).write(data)
-        staged.digest.update(data)
-        staged.size = len(data)
+        self._add(name, (data,))
 
     def staged(self) -> list[Staged]:
         """The files staged so far, by name."""
         return [self._staged[name] for name in sorted(self._staged)]
 
     def commit(self) -> None:
-        """Put every staged file in its place, ``run.json`` last, and remove what earlier runs wrote and this did not."""
+        """Put all staged files in their places, ``run.json`` last; what only earlier runs wrote is removed."""
         for handle in self._handles.values():
             handle.close()
         names = sorted(self._staged, key=lambda name: (name == RUN, name))
         for name in names:
-            with open(self._staging / name, "rb") as file:
-                os.fsync(file.fileno())
-        self._record(sorted({*self._written, *names}))
-        stale = [name for name in self._written if name not in self._staged]
-        for name in stale:
-            (self.path / name).unlink(missing_ok=True)
-        for name in names:
-            target = self.path / name
-            target.parent.mkdir(exist_ok=True)
-            if name == RUN:
-                self._sync()
-            (self._staging / name).replace(target)
-        self._sync()
-        self._record(names)
-        shutil.rmtree(self._staging)
+            platform.sync(self._staging / name)
+        with platform.uninterrupted():
+            self._record(sorted({*self._written, *names}))
+            for name in self._written:
+                if name not in self._staged:
+                    (self.path / name).unlink(missing_ok=True)
+            for name in names:
+                self._settle(name)
+            self._sync()
+            self._record(names)
+        self.discard()
 
     def discard(self) -> None:
-        """Forget what was staged; what stood in the folder stays."""
+        """Forget what is staged; what stood in the folder stays, and a folder that we made goes."""
         for handle in self._handles.values():
-            handle.close()
-        shutil.rmtree(self._staging, ignore_errors=True)
+            with suppress(OSError):
+                handle.close()
+        if self._lock is not None:
+            shutil.rmtree(self._staging, ignore_errors=True)
+            if self._ours in self._made and not (self._ours / "written.json").exists():
+                (self._ours / "lock").unlink(missing_ok=True)
+            os.close(self._lock)
+            self._lock = None
+        for folder in self._made:
+            with suppress(OSError):
+                folder.rmdir()  # does nothing to one that is not empty
+
+    def _settle(self, name: str) -> None:
+        target = self.path / name
+        target.parent.mkdir(exist_ok=True)
+        if name == RUN:
+            self._sync()
+        (self._staging / name).replace(target)
 
     def _sync(self) -> None:
         for folder in (self.path / "reports", self.path):
             if folder.is_dir():
-                platform.sync_folder(folder)
+                platform.sync(folder)
 
     def _record(self, names: list[str]) -> None:
         """Say which files are ours; before they appear and after others went, so that it never says too little."""
         beside = self._ours / "written.json.new"
-        with open(beside, "wb") as file:
-            file.write(json.dumps({"files": names}, indent=1).encode())
-            file.flush()
-            os.fsync(file.fileno())
+        beside.write_bytes(json.dumps({"files": names}, indent=1).encode())
+        platform.sync(beside)
         beside.replace(self._ours / "written.json")
-        platform.sync_folder(self._ours)
+        platform.sync(self._ours)
 
-    def _refuse_foreign(self, name: str) -> None:
-        target = self.path / name
-        if name not in self._written and os.path.lexists(target):
-            hint = "move it away, or choose another folder with --output"
-            raise UsageError(f"{target}: was not written by chatsquash and would be overwritten; {hint}")
+    def _add(self, name: str, pieces: Iterable[bytes]) -> None:
+        staged = self._staged.get(name)
+        if staged is None:
+            self.refuse_foreign(name)
+            staged = self._staged[name] = Staged(name)
+        handle = self._handle(name)
+        for piece in pieces:
+            handle.write(piece)
+            staged.add(piece)
 
-    def _handle(self, name: str, *, private: bool = False) -> BinaryIO:
+    def _handle(self, name: str) -> BinaryIO:
         """An open file; of many groups only some are open at a time."""
         handle = self._handles.get(name)
         if handle is None:
-            path = self._staging / name
-            path.parent.mkdir(exist_ok=True)
             if len(self._handles) >= _OPEN_FILES:
                 self._handles.popitem(last=False)[1].close()
-            if private and not path.exists():
-                os.close(platform.private(path))
-            handle = self._handles[name] = open(path, "ab")  # noqa: SIM115 - closed by commit and discard
+            handle = self._handles[name] = self._place(name).open("ab")
         self._handles.move_to_end(name)
         return handle
+
+    def _place(self, name: str) -> Path:
+        place = self._staging / name
+        place.parent.mkdir(exist_ok=True)
+        return place
+
+
+def _read_record(path: Path) -> list[str]:
+    """The files that earlier runs wrote, as paths below OUT."""
+    try:
+        record = json.loads(path.read_bytes())
+        return [_inside(name) for name in record["files"]]
+    except FileNotFoundError:
+        return []
+    except (ValueError, KeyError, TypeError):
+        raise UsageError(f"{path}: is damaged; choose another folder with --output") from None
+
+
+def _inside(name: Any) -> str:
+    """A name that leads nowhere else, whoever wrote it."""
+    parts = PurePosixPath(name).parts
+    if not parts or ".." in parts or parts[0] in ("/", OURS):
+        raise ValueError(name)
+    return str(name)

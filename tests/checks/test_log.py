@@ -43,7 +43,8 @@ ROWS = [
     (log.number_changed(["1", "2", "3", "4"], 4), "number-changed", "warning", "'1', '2', '3', … ("),
     (log.cleaned({"info-msg": 3, "goose-system": 1}), "cleaned", "info", "info-msg 3, goose-system 1"),
     (log.file_not_read(".md", 2), "file-not-read", "info", "2 files with suffix '.md' not read"),
-    (log.file_not_read("", 1), "file-not-read", "info", "1 file with no suffix not read"),
+    (log.file_not_read("no suffix", 1), "file-not-read", "info", "1 file with no suffix not read"),
+    (log.file_not_read("linked folder", 2), "file-not-read", "info", "2 linked folders not read: --follow-links"),
 ]
 
 

@@ -1,0 +1,194 @@
+"""What an agent's session says: made up, but with the sizes, the languages and the mishaps of real ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from random import Random
+from typing import Any, NamedTuple
+
+import orjson
+
+_CORPUS = 400_000  # characters of each kind of text, of which messages are slices
+_LONGEST_RESULT = 50_000
+_WORDS = """
+    the of and to in a is that for it as was with be by on not he this are or his from at which but have an had they you
+    were their one all we can her has there been if more when will would who so no out up into than them only its time
+    some could these two may then do first any my now such like our over man even most made after also did many before
+    must through file function module test error value return class server request response token session message path
+    directory config parser index buffer thread lock cache query table column branch commit merge release build package
+    version dependency import export schema field record stream handler timeout retry socket client header payload user
+    account invoice order customer delivery report summary budget meeting schedule reply address number amount currency
+""".split()
+_FOREIGN = """
+    Überprüfung der Änderungen an der Konfiguration größerer Straßenzüge façade déjà naïve coöperatie señor mañana corazón
+    проверка файла завершена успешно ошибка чтения данных 設定ファイルを確認しました 次の手順に進みます エラーが発生しました
+    请检查配置文件 测试已通过 错误信息如下 파일을 확인했습니다 오류가 발생했습니다 ✅ 🚀 ⚠️ → “quoted” – résumé Ελληνικά δοκιμή
+""".split()
+_CODE = (
+    "def {a}_{b}(self, {c}: str | None = None) -> dict[str, int]:\n",
+    '    """Return the {a} of the {b}, or none."""\n',
+    "    if not {a} or {b}.{c} < {n}:\n        raise ValueError(f\"{a} {{{b}!r}} is no {c}\")\n",
+    "    {a} = [{b}.{c}(item) for item in self._{c}[{n}:]]\n",
+    "    for {a}, {b} in enumerate(self.{c}):\n        {a} += {n}\n",
+    "@dataclass(frozen=True)\nclass {a}{b}:\n    {c}: int = {n}\n\n",
+    "# {a} {b}: {c}\n",
+    "\treturn self.{a}[\"{b}\"] + '{c}' * {n}\n\n",
+    "import {a}.{b} as {c}\n",
+)
+_LISTING = (
+    "-rw-r--r--  1 user user {n:>8} Jan 12 09:41 {a}/{b}_{c}.py\n",
+    "2026-01-13 10:0{d}:{n:02.2} INFO  {a}.{b}: {c} took {n} ms\n",
+    "tests/{a}/test_{b}.py::test_{c} PASSED   [ {d}%]\n",
+    "src/{a}/{b}.ts:{n}:{d}: warning: {c} is deprecated\n",
+    "  npm @types/{a}@{d}.{n} git@{b}.internal:{c}.git\n",
+)
+_SAYS = ("Let me look at", "I will change", "Now I can see", "This is caused by", "Next, I check", "Done:")
+
+
+class Step(NamedTuple):
+    """What one request adds, and what was answered."""
+
+    added: list[dict[str, Any]]
+    reply: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How long a session's parts are."""
+
+    prompt: int = 8_000
+    tools: tuple[int, int] = (15, 40)
+    result: int = 760
+    """Characters of the median tool result."""
+
+
+def steps(rng: Random, requests: int, shape: Shape, names: list[str]) -> Iterator[Step]:
+    """A conversation of an agent that has these tools, request by request."""
+    talk = _Talk(rng, shape, names)
+    added = [{"role": "system", "content": prompt(rng, shape)}, talk.user()]
+    for _ in range(requests):
+        reply = talk.assistant()
+        yield Step(added, reply)
+        results = [talk.result(call) for call in reply.get("tool_calls", ())]
+        added = [reply, *(results or [talk.user()])]
+
+
+def prompt(rng: Random, shape: Shape) -> str:
+    """A system prompt."""
+    return f"You are a coding agent.\n\n# Rules\n{_slice(rng, 'prose', shape.prompt)}"
+
+
+def title_request(rng: Random) -> Step:
+    """A side request that a client sends at the end of a session: fewer messages, another system prompt."""
+    asked = {"role": "user", "content": _slice(rng, "prose", 300)}
+    told = {"role": "system", "content": "Name this conversation in a few words."}
+    return Step([told, asked], {"role": "assistant", "content": "A title for it"})
+
+
+def definitions(rng: Random, shape: Shape) -> list[dict[str, Any]]:
+    """A session's tools."""
+    return rng.sample(_tools(), rng.randint(*shape.tools))
+
+
+class _Talk:
+    """Writes the messages of one session."""
+
+    def __init__(self, rng: Random, shape: Shape, names: list[str]) -> None:
+        self._rng, self._shape, self._names = rng, shape, names
+
+    def user(self) -> dict[str, Any]:
+        length = int(self._rng.lognormvariate(5, 0.8))
+        return {"role": "user", "content": self._with_address(_text(self._rng, min(length, 4_000)))}
+
+    def assistant(self) -> dict[str, Any]:
+        rng = self._rng
+        text = f"{rng.choice(_SAYS)} {_text(rng, int(rng.lognormvariate(4.6, 0.6)))}"
+        if rng.random() < 0.12:
+            return {"role": "assistant", "content": self._with_address(text)}
+        calls = [self._call() for _ in range(2 if rng.random() < 0.1 else 1)]
+        silent = rng.random() < 0.3
+        return {"role": "assistant", "content": None if silent else self._with_address(text), "tool_calls": calls}
+
+    def _call(self) -> dict[str, Any]:
+        rng = self._rng
+        arguments: dict[str, Any] = {"path": f"src/{rng.choice(_WORDS)}/{rng.choice(_WORDS)}.py", "limit": rng.randint(1, 999)}
+        if rng.random() < 0.3:
+            arguments["text"] = _slice(rng, "code", min(int(rng.lognormvariate(5.8, 0.9)), 8_000))
+        function = {"name": rng.choice(self._names), "arguments": orjson.dumps(arguments).decode()}
+        return {"id": f"call_{rng.getrandbits(96):024x}", "type": "function", "function": function}
+
+    def result(self, call: dict[str, Any]) -> dict[str, Any]:
+        rng = self._rng
+        length = min(int(rng.lognormvariate(0, 1.1) * self._shape.result) + 20, _LONGEST_RESULT)
+        kind = rng.random()
+        if kind < 1 / 30:
+            text = orjson.dumps({"error": f"no such {rng.choice(_WORDS)}", "code": rng.randint(1, 99)}).decode()
+        elif kind < 0.2:
+            text = _json_result(rng, length)
+        else:
+            text = self._with_address(_slice(rng, "code" if kind < 0.6 else "listing", length))
+        return {"role": "tool", "tool_call_id": call["id"], "content": text}
+
+    def _with_address(self, text: str) -> str:
+        rng = self._rng
+        if rng.random() >= 1 / 40:  # one message in 50, as some do not come here
+            return text
+        place = rng.randint(0, len(text))
+        address = f"{rng.choice(_WORDS)}.{rng.choice(_WORDS)}{rng.randint(1, 999)}@{rng.choice(_WORDS)}-corp.com"
+        return f"{text[:place]} {address} {text[place:]}"
+
+
+def _text(rng: Random, length: int) -> str:
+    return _slice(rng, "foreign" if rng.random() < 0.15 else "prose", length)
+
+
+def _slice(rng: Random, kind: str, length: int) -> str:
+    start = rng.randrange(_CORPUS - length)
+    return _corpus(kind)[start : start + length]
+
+
+def _json_result(rng: Random, length: int) -> str:
+    rows = []
+    while length > 0:
+        text = _text(rng, 60)
+        rows.append({"id": rng.randint(1, 10**6), "score": rng.random(), "ok": True, "error": None, "text": text})
+        length -= 130
+    return orjson.dumps({"status": "done", "rows": rows}).decode()
+
+
+@cache
+def _corpus(kind: str) -> str:
+    """A long text; the same in every run, since ``Random`` takes a string's bytes for its seed."""
+    rng = Random(kind)
+    pieces: list[str] = []
+    length = 0
+    while length < _CORPUS:
+        pieces.append(_piece(rng, kind))
+        length += len(pieces[-1])
+    return "".join(pieces)[:_CORPUS]
+
+
+def _piece(rng: Random, kind: str) -> str:
+    if kind in ("code", "listing"):
+        a, b, c = (rng.choice(_FOREIGN if rng.random() < 0.003 else _WORDS) for _ in range(3))
+        template = rng.choice(_CODE if kind == "code" else _LISTING)
+        return template.format(a=a, b=b, c=c, n=str(rng.randint(10, 9999)), d=rng.randint(0, 9))
+    rare = 0.5 if kind == "foreign" else 0.001
+    words = [rng.choice(_FOREIGN if rng.random() < rare else _WORDS) for _ in range(rng.randint(4, 18))]
+    return " ".join(words).capitalize() + rng.choice((". ", ". ", ", ", ".\n", ".\n\n- ", ': "', '" (', ") "))
+
+
+@cache
+def _tools() -> list[dict[str, Any]]:
+    rng = Random("tools")
+    return [_tool(rng, f"{rng.choice(_WORDS)}_{rng.choice(_WORDS)}_{number}") for number in range(60)]
+
+
+def _tool(rng: Random, name: str) -> dict[str, Any]:
+    names = rng.sample(_WORDS, rng.randint(2, 5))
+    properties = {each: {"type": "string", "description": _slice(rng, "prose", 70)} for each in names}
+    parameters = {"type": "object", "properties": properties, "required": names[:2], "additionalProperties": False}
+    described = {"name": name, "description": _slice(rng, "prose", 180), "parameters": parameters}
+    return {"type": "function", "function": described}

@@ -1,0 +1,380 @@
+"""The documentation is true: its commands run, its examples convert, its tables name what there is.
+
+Fenced blocks are told apart by what stands behind the fence:
+
+- ``console``: lines that start with ``$ `` are commands, the lines after each are what it prints (``...`` stands for any
+  lines); they run in a new folder that holds sample_logs and the files of the page up to there;
+- ``json file=NAME`` and ``text file=NAME``: such a file; JSON is written one value per line, text as it stands;
+- ``json before`` and ``json after OPTIONS``: a request's messages, or whole log lines, and what becomes of them;
+- ``python``: runs in the same kind of folder; lines ``# -> text`` are what it prints.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from pipeline.cli import cli
+from pipeline.model import Cleaned
+
+from . import generate
+
+ROOT = generate.ROOT
+PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")))
+GENERATED = generate.pages()
+
+# They set up an environment and run the tests, this one too; .ci/run runs both.
+NOT_RUN = ["make convert", "make test"]
+
+
+class Block(NamedTuple):
+    page: str
+    line: int
+    language: str
+    words: str
+    text: str
+
+
+def blocks(page: str, text: str | None = None) -> Iterator[Block]:
+    text = (ROOT / page).read_text(encoding="utf-8") if text is None else text
+    for found in re.finditer(r"^```([^\s`]*)[ \t]*([^\n]*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        yield Block(page, text.count("\n", 0, found.start()) + 1, found[1], found[2].strip(), found[3])
+
+
+ALL = [block for page in PAGES for block in blocks(page)]
+
+
+def of_language(language: str, words: str = "") -> list:
+    chosen = [block for block in ALL if block.language == language and block.words.startswith(words)]
+    return [pytest.param(block, id=f"{block.page}:{block.line}") for block in chosen]
+
+
+def json_values(text: str) -> list[str]:
+    """The JSON values of a text, each as it is spelled but on one line."""
+    found, at = [], 0
+    while text[at:].strip():
+        at += len(text[at:]) - len(text[at:].lstrip())
+        _, end = json.JSONDecoder().raw_decode(text, at)
+        found.append(text[at:end].replace("\n", " "))
+        at = end
+    return found
+
+
+def compact(spelled: str) -> str:
+    return re.sub(r'("(?:[^"\\]|\\.)*")|\s+', r"\1", spelled)
+
+
+def content(block: Block) -> str:
+    return "".join(f"{value}\n" for value in json_values(block.text)) if block.language == "json" else block.text
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A new folder with the sample logs, and a home of its own."""
+    work = tmp_path / "work"
+    work.mkdir()
+    (tmp_path / "home").mkdir()
+    if (ROOT / "sample_logs").is_dir():
+        shutil.copytree(ROOT / "sample_logs", work / "sample_logs")
+    return work
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """No options from variables, the user's key aside; the commands of this environment first."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("CHATSQUASH_", "PYTEST_"))}
+    key = os.environ.get("CHATSQUASH_ANONYMIZE_KEY_FILE")
+    return {
+        **{name: value for name, value in clean.items() if name not in ("COLUMNS", "NO_COLOR")},
+        **({"CHATSQUASH_ANONYMIZE_KEY_FILE": key} if key else {}),
+        "HOME": str(folder.parent / "home"),
+        "XDG_CONFIG_HOME": str(folder.parent / "home"),
+        "LC_ALL": "C",
+        "PYTHONUTF8": "1",
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+    }
+
+
+def run(command: list[str], folder: Path) -> str:
+    done = subprocess.run(
+        command, cwd=folder, env=environment(folder), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120
+    )
+    shown = done.stdout.decode()
+    assert done.returncode == 0, f"exit code {done.returncode} of {command[-1]}\n{shown}"
+    return shown
+
+
+def exchanges(text: str) -> list[tuple[str, list[str]]]:
+    """The commands of a console block, each with the lines it is to print."""
+    found: list[tuple[str, list[str]]] = []
+    for line in text.splitlines():
+        if line.startswith("$ "):
+            found.append((line[2:], []))
+        else:
+            assert found, f"output before the first command: {line}"
+            found[-1][1].append(line)
+    return found
+
+
+def normalised(line: str) -> str:
+    """Without what differs from run to run: seconds and megabytes a second."""
+    line = re.sub(r" in [\d,.]+ s \([\d,]+ MB/s\)$", " in 0.00 s (0 MB/s)", line)
+    return re.sub(r'"seconds": ?[\d.e-]+', '"seconds": 0.0', line)
+
+
+def shows(expected: list[str], lines: list[str]) -> bool:
+    pattern = "".join(
+        r"(?:.*\n)*" if line == "..." else re.escape(normalised(line)) + r"\n" for line in map(str.rstrip, expected)
+    )
+    return re.fullmatch(pattern, "".join(f"{normalised(line.rstrip())}\n" for line in lines)) is not None
+
+
+# The pages as they stand
+
+
+@pytest.mark.parametrize("page", sorted(GENERATED))
+def test_generated_pages_are_what_the_code_says(page):
+    written = (ROOT / page).read_text(encoding="utf-8")
+    made = GENERATED[page]
+    if f"by click {generate.click_version()}." not in written:  # another click formats help texts otherwise
+        hidden = re.compile(r"(by click )[\d.]+|^```text\nUsage.*?^```$", re.MULTILINE | re.DOTALL)
+        written, made = hidden.sub(r"\1", written), hidden.sub(r"\1", made)
+    assert written == made, "write it anew with: make docs"
+
+
+def anchors(page: Path) -> set[str]:
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_to_files_and_headings_that_are_there(page):
+    text = re.sub(r"^```.*?^```$", "", (ROOT / page).read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        file = (ROOT / page).parent / path if path else ROOT / page
+        assert file.exists(), target
+        assert not anchor or anchor in anchors(file), target
+
+
+@pytest.mark.parametrize("block", of_language("json"))
+def test_json_examples_parse(block):
+    assert json_values(block.text)
+
+
+def test_blocks_are_of_languages_that_are_tested_or_need_no_test():
+    assert {block.language for block in ALL} <= {"console", "json", "python", "sh", "text"}
+
+
+def test_every_page_of_docs_is_named_in_the_readme():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert [page for page in PAGES if page.startswith("docs/") and f"({page})" not in readme] == []
+
+
+# What the pages show
+
+
+def test_only_the_two_commands_of_the_readme_are_not_run():
+    commands = [command for block in ALL if block.language == "console" for command, _ in exchanges(block.text)]
+    assert [command for command in commands if command.startswith("make")] == NOT_RUN
+    first = next(block for block in ALL if block.page == "README.md" and block.language == "console")
+    assert [command for command, _ in exchanges(first.text)] == NOT_RUN
+
+
+@pytest.mark.parametrize("block", of_language("console"))
+def test_console_blocks_print_what_they_show(block, folder):
+    parts = [part for part in exchanges(block.text) if part[0] not in NOT_RUN]
+    for file in ALL:
+        if file.page == block.page and file.line < block.line and file.words.startswith("file="):
+            (folder / file.words.removeprefix("file=")).write_text(content(file), encoding="utf-8")
+    marker = "== next command =="
+    script = "set -e\n" + "".join(f"{command}\nprintf '%s\\n' '{marker}'\n" for command, _ in parts)
+    printed = run(["bash", "-c", script], folder).split(f"{marker}\n")
+    for (command, expected), shown in zip(parts, printed, strict=False):
+        assert shows(expected, shown.splitlines()), f"$ {command}\n{shown}"
+
+
+@pytest.mark.parametrize("block", of_language("python"))
+def test_python_blocks_run_and_print_what_they_show(block, folder):
+    printed = run([sys.executable, "-c", block.text], folder).splitlines()
+    assert printed == re.findall(r"# -> (.*)$", block.text, re.MULTILINE)
+
+
+BEFORE_AND_AFTER = [
+    pytest.param(block, after, id=f"{block.page}:{block.line}")
+    for block, after in zip(ALL, [*ALL[1:], None], strict=True)
+    if block.words == "before"
+]
+
+
+@pytest.mark.parametrize("before, after", BEFORE_AND_AFTER)
+def test_what_stands_before_becomes_what_stands_after(before, after, tmp_path):
+    assert after.words.split()[0] == "after"
+    logged, (wanted,) = json_values(before.text), json_values(after.text)
+    if logged[0].startswith("["):
+        logged = [f'{{"timestamp": 1, "session_id": "s", "request": {{"messages": {logged[0]}}}}}']
+    log, key = tmp_path / "session.jsonl", tmp_path / "key"
+    log.write_text("\n".join(logged), encoding="utf-8")
+    key.write_text("the key of the examples in docs/\n", encoding="utf-8")
+    arguments = [str(log), "-qo", str(tmp_path / "out"), "--single-file", "--anonymize-key-file", str(key)]
+    ran = CliRunner().invoke(cli, ["convert", *arguments, *after.words.split()[1:]])
+    assert ran.exception is None, ran.output
+    record = (tmp_path / "out" / "conversations.jsonl").read_text(encoding="utf-8").removesuffix("\n")
+    if wanted.startswith("["):
+        record = record.removeprefix('{"messages":').rpartition(',"tools":')[0]
+    assert record == compact(wanted)
+
+
+def test_every_before_has_an_after():
+    kinds = [block.words.split()[0] for block in ALL if block.words.startswith(("before", "after"))]
+    assert kinds == ["before", "after"] * (len(kinds) // 2)
+    assert kinds
+
+
+# What the pages name
+
+
+def handwritten() -> str:
+    return "\n".join((ROOT / page).read_text(encoding="utf-8") for page in PAGES if page not in GENERATED)
+
+
+CONVERT = cli.commands["convert"]
+OPTIONS = [name for param in CONVERT.params if isinstance(param, click.Option) for name in param.opts]
+
+
+@pytest.mark.parametrize("option", [name for name in OPTIONS if name.startswith("--") and name != "--help"])
+def test_every_option_of_convert_is_explained(option):
+    assert re.search(rf"{option}(?![\w-])", handwritten())
+
+
+def test_every_option_that_a_page_names_exists():
+    known = {name for command in cli.commands.values() for p in command.params for name in (*p.opts, *p.secondary_opts)}
+    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", handwritten()))
+    others = {"--from", "--spec"}  # of uvx and pipx
+    assert named - known - others == {"--help", "--version"} & named
+
+
+def table(page: str, heading: str) -> list[str]:
+    """The first column of the table under a heading, as far as it is code."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    section = re.split(rf"^#+ {re.escape(heading)}$", text, flags=re.MULTILINE)[1]
+    section = re.split(r"^#", section, maxsplit=1, flags=re.MULTILINE)[0]
+    return re.findall(r"^\| `([^`]+)` \|", section, re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def converted(tmp_path_factory):
+    """A run whose files have all fields that there are."""
+    folder = tmp_path_factory.mktemp("converted")
+    message, call = {"role": "user", "content": "Hi"}, {"id": "c", "function": {"name": "ls", "arguments": "{}"}}
+    entry = {"request": {"messages": [message, {"role": "assistant", "tool_calls": [call]}], "tools": [call]}}
+    (folder / "a.jsonl").write_text(f"{json.dumps(entry)}\n[1]\n")
+    (folder / "notes.txt").write_text("notes\n")
+    ran = CliRunner().invoke(
+        cli, ["convert", str(folder), "--output", str(folder / "out"), "--keep-rejected", "--json", "--no-anonymize"]
+    )
+    assert ran.exit_code == 0, ran.output  # click's runner does not see what the command returns
+    return folder / "out", json.loads(ran.stdout)
+
+
+def lines(path: Path) -> list:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+# Objects whose keys are codes, rules, suffixes: described in words.
+OPEN = ("sessions.left_out", "findings", "cleaned", "other_files")
+
+
+def paths(value: object, name: str = "") -> list[str]:
+    """The fields of a JSON value: ``a.b`` inside objects, ``a[]`` for the items of a list."""
+    if isinstance(value, dict) and not name.endswith(OPEN):
+        return [path for key, member in value.items() for path in paths(member, f"{name}.{key}" if name else key)]
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return list(dict.fromkeys(path for member in value for path in paths(member, f"{name}[]")))
+    return [name]
+
+
+@pytest.mark.parametrize("name", ["findings", "rejected"])
+def test_the_fields_of_reports_are_described(name, converted):
+    for line in lines(converted[0] / "reports" / f"{name}.jsonl"):
+        assert list(line) == table("docs/output.md", f"reports/{name}.jsonl")
+
+
+def test_the_fields_of_run_json_are_described(converted):
+    run = json.loads((converted[0] / "run.json").read_text(encoding="utf-8"))
+    assert paths(run) == table("docs/output.md", "run.json")
+
+
+def test_the_fields_of_the_summary_are_described(converted):
+    counts = [
+        path.removeprefix("counts.") for path in table("docs/output.md", "run.json") if path.startswith("counts.")
+    ]
+    assert paths(converted[1]) == [*counts, *table("docs/output.md", "The summary")]
+
+
+def test_the_fields_of_a_record_are_described(converted):
+    (record,) = lines(next(converted[0].glob("*.jsonl")))
+    assert list(record) == table("docs/output.md", "Records")
+
+
+@pytest.mark.parametrize("name", ["tool-usage", "tools"])
+def test_the_columns_of_tables_are_described(name, converted):
+    header = (converted[0] / "reports" / f"{name}.csv").read_text(encoding="utf-8").splitlines()[0]
+    assert header.split(",") == table("docs/output.md", f"reports/{name}.csv")
+
+
+def test_every_file_is_described(converted):
+    written = {path.relative_to(converted[0]).as_posix() for path in converted[0].rglob("*") if path.is_file()}
+    described = set(table("docs/output.md", "Files"))
+    assert {name for name in written if not name.endswith("undated.jsonl")} == described - {"*.jsonl"}
+
+
+def test_every_cleaning_rule_has_the_name_under_which_it_is_counted():
+    page = (ROOT / "docs/cleanup.md").read_text(encoding="utf-8")
+    assert [rule for rule in (*Cleaned._fields, "title_requests") if f"`{rule}`" not in page] == []
+
+
+# The tests themselves
+
+
+@pytest.mark.parametrize(
+    "sentence, expected, printed, same",
+    [
+        ("equal lines", ["a", "b"], ["a", "b"], True),
+        ("a line more", ["a"], ["a", "b"], False),
+        ("a line less", ["a", "b"], ["a"], False),
+        ("dots stand for no line", ["a", "...", "b"], ["a", "b"], True),
+        ("dots stand for several lines", ["...", "b"], ["a", "", "b"], True),
+        ("what follows the dots counts", ["...", "b"], ["a"], False),
+        ("dots within a line stand for themselves", ["a ... b"], ["a x b"], False),
+        ("seconds differ from run to run", ["0.1 MB in 0.02 s (5 MB/s)"], ["0.1 MB in 1.20 s (1,234 MB/s)"], True),
+        ("sizes do not", ["0.1 MB in 0.02 s (5 MB/s)"], ["0.2 MB in 0.02 s (5 MB/s)"], False),
+        ("seconds in JSON", ['"seconds": 0.1'], ['"seconds": 12'], True),
+    ],
+)
+def test_output_is_compared_line_by_line(sentence, expected, printed, same):
+    assert shows(expected, printed) is same, sentence
+
+
+def test_blocks_are_found_by_their_fences():
+    text = "a\n\n```json before\n[1,\n 2]\n```\n\n```console\n$ x\n```\n"
+    assert [block[1:] for block in blocks("p", text)] == [
+        (3, "json", "before", "[1,\n 2]\n"),
+        (8, "console", "", "$ x\n"),
+    ]
+
+
+def test_values_keep_their_spelling_on_one_line():
+    assert json_values('{"a":\n 1.0}\n[2]\n') == ['{"a":  1.0}', "[2]"]
+    assert compact('{"a b": "c \\" d",\n 1.0}') == '{"a b":"c \\" d",1.0}'

@@ -1,0 +1,88 @@
+"""Edits lead from one list of messages to the next; what is the same object is kept."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.edits import difference, replay
+from pipeline.model import Added, Entry, Kept, Reply
+
+MESSAGES = [{"role": "user", "content": str(number)} for number in range(8)]
+A, B, C, D = MESSAGES[:4]
+TWIN = dict(A)  # equal, and another object
+
+LISTS = st.lists(st.sampled_from(MESSAGES), max_size=10)
+DISTINCT = st.lists(st.sampled_from(MESSAGES), max_size=8, unique_by=id)
+
+ROWS = [
+    ("nothing from nothing", [], [], ()),
+    ("all is new", [], [A, B], (Added((A, B)),)),
+    ("all is gone", [A, B], [], ()),
+    ("the same", [A, B], [A, B], (Kept(0, 2),)),
+    ("more at the end", [A, B], [A, B, C, D], (Kept(0, 2), Added((C, D)))),
+    ("less at the end", [A, B, C], [A, B], (Kept(0, 2),)),
+    ("less at the start", [A, B, C], [B, C], (Kept(1, 3),)),
+    ("a clock in the first message", [A, B, C], [D, B, C], (Added((D,)), Kept(1, 3))),
+    ("one put in", [A, B], [A, C, B], (Kept(0, 1), Added((C,)), Kept(1, 2))),
+    ("one taken out", [A, B, C], [A, C], (Kept(0, 1), Kept(2, 3))),
+    ("swapped", [A, B], [B, A], (Kept(1, 2), Kept(0, 1))),
+    ("said twice", [A, B], [A, B, A, B], (Kept(0, 2), Kept(0, 2))),
+    ("an equal message is another one", [A, B], [TWIN, B], (Added((TWIN,)), Kept(1, 2))),
+    ("the same object twice in a row", [A, A, B], [A, A, B], (Kept(0, 3),)),
+]
+
+
+@pytest.mark.parametrize("sentence, before, after, edits", ROWS, ids=[row[0] for row in ROWS])
+def test_the_edits_of(sentence, before, after, edits):
+    found = difference(before, after)
+    assert found == edits
+    assert [each is other for each, other in zip(replay(before, found), after, strict=True)] == [True] * len(after)
+
+
+@given(LISTS, LISTS)
+def test_replaying_the_difference_gives_what_comes_after(before, after):
+    replayed = replay(before, difference(before, after))
+    assert [id(message) for message in replayed] == [id(message) for message in after]
+
+
+@given(LISTS, LISTS)
+def test_runs_are_not_empty_and_only_what_is_new_is_added(before, after):
+    known = {id(message) for message in before}
+    previous = None
+    for run in difference(before, after):
+        if isinstance(run, Added):
+            assert run.messages
+            assert not known & {id(message) for message in run.messages}
+            assert not isinstance(previous, Added)
+        else:
+            assert 0 <= run.start < run.stop <= len(before)
+            assert not isinstance(previous, Kept) or previous.stop != run.start, "runs that touch are one run"
+        previous = run
+
+
+@given(LISTS, DISTINCT)
+def test_what_only_grew_is_one_kept_run_and_one_added(before, more):
+    new = tuple(dict(message) for message in more)
+    expected = (*([Kept(0, len(before))] if before else []), *([Added(new)] if new else []))
+    assert difference(before, [*before, *new]) == expected
+
+
+@given(LISTS, LISTS)
+def test_neither_list_is_changed(before, after):
+    copies = list(before), list(after)
+    replay(before, difference(before, after))
+    assert (before, after) == copies
+
+
+KEPT = [
+    ("what only grew", (Kept(0, 3), Added((A,))), 3),
+    ("what was cut", (Kept(0, 2),), 2),
+    ("a new beginning", (Added((A,)), Kept(1, 3)), 0),
+    ("a beginning from elsewhere", (Kept(1, 3),), 0),
+    ("nothing", (), 0),
+]
+
+
+@pytest.mark.parametrize("sentence, edits, kept", KEPT, ids=[row[0] for row in KEPT])
+def test_an_entry_knows_how_much_of_the_beginning_it_kept(sentence, edits, kept):
+    assert Entry(1, None, None, [], edits, [], Reply()).kept == kept
