@@ -29,7 +29,7 @@ _FOREIGN = """
 _CODE = (
     "def {a}_{b}(self, {c}: str | None = None) -> dict[str, int]:\n",
     '    """Return the {a} of the {b}, or none."""\n',
-    "    if not {a} or {b}.{c} < {n}:\n        raise ValueError(f\"{a} {{{b}!r}} is no {c}\")\n",
+    '    if not {a} or {b}.{c} < {n}:\n        raise ValueError(f"{a} {{{b}!r}} is no {c}")\n',
     "    {a} = [{b}.{c}(item) for item in self._{c}[{n}:]]\n",
     "    for {a}, {b} in enumerate(self.{c}):\n        {a} += {n}\n",
     "@dataclass(frozen=True)\nclass {a}{b}:\n    {c}: int = {n}\n\n",
@@ -113,7 +113,10 @@ class _Talk:
 
     def _call(self) -> dict[str, Any]:
         rng = self._rng
-        arguments: dict[str, Any] = {"path": f"src/{rng.choice(_WORDS)}/{rng.choice(_WORDS)}.py", "limit": rng.randint(1, 999)}
+        arguments: dict[str, Any] = {
+            "path": f"src/{rng.choice(_WORDS)}/{rng.choice(_WORDS)}.py",
+            "limit": rng.randint(1, 999),
+        }
         if rng.random() < 0.3:
             arguments["text"] = _slice(rng, "code", min(int(rng.lognormvariate(5.8, 0.9)), 8_000))
         function = {"name": rng.choice(self._names), "arguments": orjson.dumps(arguments).decode()}

@@ -53,11 +53,11 @@ PROFILES = {
     "spaced": replace(_STANDARD, style="spaced"),
     "hostile": replace(_STANDARD, style="hostile"),
     "worst": replace(_STANDARD, style="worst"),
-    "giant": Profile(1, requests=1_000, shape=Shape(result=830)),
-    "giant_rewritten": Profile(1, requests=1_000, style="worst", shape=Shape(result=830)),
+    "giant": Profile(1, requests=1_000, shape=Shape(result=780)),
+    "giant_rewritten": Profile(1, requests=1_000, style="worst", shape=Shape(result=780)),
     "standard10": replace(_STANDARD, sessions=2_000, halves=True),
     "long10": replace(_LONG, sessions=60, halves=True),
-    "small": Profile(1, requests=2, shape=Shape(tools=(20, 20))),
+    "small": Profile(1, requests=2, shape=Shape(tools=(16, 16))),
 }
 _FEWER = {"standard10": 8, "long10": 6, "giant": 1, "giant_rewritten": 1, "small": 1}
 
@@ -157,7 +157,11 @@ class _Envelope:
             "created": int(self.when.timestamp()),
             "model": "gpt-5",
             "choices": [choice],
-            "usage": {"prompt_tokens": 900 * self.turn, "completion_tokens": 120, "total_tokens": 900 * self.turn + 120},
+            "usage": {
+                "prompt_tokens": 900 * self.turn,
+                "completion_tokens": 120,
+                "total_tokens": 900 * self.turn + 120,
+            },
         }
         request = {"model": "gpt-5", "messages": "@messages@", "tools": "@tools@", "temperature": 0.2, "stream": False}
         session = f"5e55{self.session:08x}"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import click
@@ -13,6 +13,9 @@ from pipeline import __version__
 from pipeline.errors import ChatsquashError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
+
     from pipeline.model import GroupBy, Job, Options, Outcome
     from pipeline.report.summary import Summary
     from pipeline.run.convert import Observer
@@ -27,7 +30,8 @@ class _Option(click.Option):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.envvar = f"CHATSQUASH_{(self.name or '').upper()}"
+        name = max(self.opts, key=len).lstrip("-")
+        self.envvar = f"CHATSQUASH_{name.replace('-', '_').upper()}"
 
 
 def option(*names: str, **settings: Any) -> Callable[..., Any]:
@@ -37,18 +41,35 @@ def option(*names: str, **settings: Any) -> Callable[..., Any]:
 
 def main() -> NoReturn:
     """Run the command; the exit codes are in ``docs/cli.md``."""
+    signal.signal(signal.SIGTERM, _terminate)
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
         code = cli.main(prog_name="chatsquash", standalone_mode=False)
     except click.ClickException as problem:
         problem.show()
         code = problem.exit_code
     except click.Abort:
-        click.echo("interrupted; nothing new was written", err=True)
+        click.echo("interrupted", err=True)
         code = INTERRUPTED
     except ChatsquashError as problem:
-        click.echo(f"{_red('error')}: {problem}", err=True)
-        code = problem.exit_code
+        code = _fail(str(problem), problem.exit_code)
+    except OSError as problem:
+        place = f"{problem.filename}: " if problem.filename else ""
+        code = _fail(f"{place}{problem.strerror}", ChatsquashError.exit_code)
     sys.exit(code)
+
+
+def _terminate(number: int, _frame: FrameType | None) -> NoReturn:
+    """End as after an error, so that nothing half done is left."""
+    sys.exit(128 + number)
+
+
+def _fail(text: str, code: int) -> int:
+    from pipeline.checks.registry import escaped
+
+    click.echo(f"{_red('error')}: {escaped(text)}", err=True)
+    return code
 
 
 @click.group(context_settings=_CONTEXT)
@@ -109,7 +130,7 @@ def convert(logs: tuple[str, ...], **given: Any) -> int:
 @click.argument("datasets", nargs=-1, required=True)
 @option("--json", "as_json", is_flag=True, help="Print findings as JSON lines.")
 def check(datasets: tuple[str, ...], *, as_json: bool) -> int:
-    """Check the records of JSONL datasets; calls may be native or inlined.
+    """Check the records of JSONL datasets, files or folders of them; calls may be native or inlined.
 
     Prints the findings. Exits with 3 when one of them is an error.
     """
@@ -129,13 +150,12 @@ def check(datasets: tuple[str, ...], *, as_json: bool) -> int:
 @option("--cleanup-goose/--no-cleanup-goose", default=True, show_default=True, help="Remove what Goose puts around.")
 @option("--verbose", "-v", is_flag=True, help="Show the beginning of each message's text.")
 def inspect(logs: tuple[str, ...], *, cleanup_goose: bool, verbose: bool) -> None:
-    """Show session logs entry by entry, to see why a session came out as it did."""
+    """Show session logs (folders, files or globs) entry by entry, to see why a session came out as it did."""
     from pipeline.model import Options
     from pipeline.run.inspect import inspect as run
 
-    for log in logs:
-        for line in run(log, Options(cleanup_goose=cleanup_goose, anonymize=False), verbose=verbose):
-            click.echo(line)
+    for line in run(logs, Options(cleanup_goose=cleanup_goose, anonymize=False), verbose=verbose):
+        click.echo(line)
 
 
 def _options(given: dict[str, Any]) -> Options:

@@ -6,12 +6,13 @@ import glob
 import os
 import stat
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from errno import ELOOP, ENOENT
 from fnmatch import fnmatchcase
 from operator import attrgetter
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from pipeline.checks.registry import escaped
 from pipeline.errors import UsageError
@@ -20,9 +21,6 @@ from pipeline.model import Job, Options
 from pipeline.read.deltas import entries
 from pipeline.read.lines import lines
 from pipeline.read.times import day, is_day
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 SUFFIXES = (".jsonl", ".ndjson")
 NO_SUFFIX, LINKED_FOLDER, BROKEN_LINK, SPECIAL = "no suffix", "linked folder", "broken link", "special file"
@@ -203,7 +201,7 @@ def _is_folder(item: os.DirEntry[str]) -> bool:
 
 
 def _expand(given: str, parts: Glob) -> Iterator[_Root]:
-    """What fits a glob up to its first ``**``; from there on links to folders above would keep ``glob`` busy forever."""
+    """What fits a glob up to its first ``**``; links to folders above would keep ``glob`` busy forever there."""
     fixed = next(at for at, part in enumerate(parts) if glob.has_magic(part))
     deep = parts.index("**") if "**" in parts else len(parts)
     base = Path(*parts[:fixed])

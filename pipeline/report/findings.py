@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pipeline import codec
 from pipeline.checks.registry import escaped
-
-if TYPE_CHECKING:
-    from pipeline.model import Finding, Rejected
+from pipeline.model import Finding, Rejected
 
 
 def as_text(finding: Finding) -> str:

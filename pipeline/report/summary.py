@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from pipeline.checks.registry import counted, escaped
 from pipeline.model import Account, Cleaned, Job, Outcome, Severity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _KINDS = 8  # of files that were not read; there may be as many suffixes as files
 

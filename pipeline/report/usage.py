@@ -5,16 +5,13 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from pipeline import chat
 from pipeline.checks.registry import View, escaped
 from pipeline.checks.results import outcomes
 from pipeline.model import Conversation, ToolUse, Usage
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 COLUMNS = (
     "date",

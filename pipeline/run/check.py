@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from codecs import BOM_UTF8
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pipeline import chat, codec
 from pipeline.checks import examine, log
@@ -14,9 +15,6 @@ from pipeline.model import Conversation, Finding, Found, Message
 from pipeline.read.discover import SUFFIXES
 from pipeline.read.lines import lines
 from pipeline.stages.select import flatten
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def check(path: str) -> Iterator[Finding]:

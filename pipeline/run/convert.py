@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 import orjson
 
@@ -25,9 +25,6 @@ from pipeline.run.workers import outcomes
 from pipeline.stages.anonymize import fingerprint
 from pipeline.write.groups import Groups, labeller
 from pipeline.write.output import RUN, Output
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SCHEMA_VERSION = 1
 _REPORT, _FINDINGS, _REJECTED = (
@@ -86,7 +83,8 @@ def convert(
     return summary
 
 
-def _nothing(roots: list[str], found: Found) -> str:
+def nothing_to_read(roots: list[str], found: Found) -> str:
+    """The error for arguments that lead to no session log: what was seen instead, and what would be read."""
     beside = [listed(found.others)] if found.others else []
     beside += [f"{found.passed_over:,} passed over by options"] if found.passed_over else []
     seen = ", ".join(beside) or "no files"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pipeline import chat, codec
 from pipeline.checks.registry import escaped
@@ -21,9 +21,6 @@ from pipeline.run.convert import nothing_to_read
 from pipeline.run.session import Converter
 from pipeline.stages import plan
 from pipeline.stages.select import Snapshot, select
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 _COLUMNS = ("line", "time", "kept", "added", "tools", "reply", "outcome", "roles added")
 _SHOWN = 200

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
 from hashlib import sha256
-from typing import TYPE_CHECKING
 
 from pipeline.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 UNDATED = "undated"
 SINGLE = "conversations"

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 from collections import OrderedDict
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -17,7 +18,6 @@ from pipeline import platform
 from pipeline.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from hashlib import _Hash
 
 OURS = ".chatsquash"

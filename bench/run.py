@@ -1,0 +1,212 @@
+"""Times chatsquash as whole processes, beside a naive converter and ``wc -l``, and writes what came of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from bench import table
+from bench.generate import PROFILES, generate, profile
+
+HERE = Path(__file__).parent
+DATA = HERE / ".data"
+DOCS = HERE.parent / "docs" / "performance.md"
+CHATSQUASH = str(Path(sys.executable).with_name("chatsquash"))
+FINISHED = {0, 3}  # 3: some lines could not be read, as is meant
+LARGE = 4.5e9  # bytes of a set that has to stay in the page cache
+EVERYTHING = 14e9  # bytes of all sets
+SIMPLE = ["--no-cleanup-goose", "--no-anonymize", "--single-file", "--on-invalid", "keep", "--workers", "1", "--quiet"]
+"""The options with which the records are those of ``naive.py``."""
+
+Commands = list[list[str]]
+"""Commands that run side by side."""
+
+
+class Bench(NamedTuple):
+    """One run of the benchmark."""
+
+    data: Path
+    names: list[str]
+    rounds: int
+    quick: bool
+
+    @property
+    def out(self) -> Path:
+        return self.data / "out"
+
+    def environment(self) -> dict[str, str]:
+        key = self.data / "key"
+        key.write_text("a key for timing only, of no use to anyone")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("CHATSQUASH_")}
+        return {**kept, "CHATSQUASH_ANONYMIZE_KEY_FILE": str(key)}
+
+    def convert(self, logs: Path, *options: str, to: str = "ours") -> list[str]:
+        return [CHATSQUASH, "convert", str(logs), "--output", str(self.out / to), *options]
+
+    def naive(self, logs: Path) -> list[str]:
+        return [sys.executable, str(HERE / "naive.py"), str(logs), str(self.out / "naive.jsonl")]
+
+
+@click.command()
+@click.option("--profile", "names", multiple=True, type=click.Choice(list(PROFILES)), help="Only these logs.")
+@click.option("--rounds", type=click.IntRange(min=1), help="How often everything is timed.  [default: 5]")
+@click.option("--quick", is_flag=True, help="Less of everything, 3 rounds; for development.")
+@click.option("--docs", type=click.Path(path_type=Path), help="Where to write the page.  [default: docs/, if all ran]")
+def main(names: tuple[str, ...], rounds: int | None, docs: Path | None, *, quick: bool) -> None:
+    """Time chatsquash against a naive converter and against reading alone."""
+    data = DATA / "quick" if quick else DATA
+    data.mkdir(parents=True, exist_ok=True)
+    bench = Bench(data, list(names or PROFILES), rounds or (3 if quick else 5), quick)
+    facts = table.machine()
+    logs = _logs(bench, share := _share())
+    if not all([_same(bench, name, logs[name]) for name in bench.names]):
+        sys.exit("records differ; nothing was timed")
+    print(f"all {len(bench.names)} profiles: the same records as naive.py")
+    sizes = {name: _size(folder) for name, folder in logs.items()}
+    times = {name: _timed(bench, name, groups) for name, groups in _groups(bench, logs)}
+    results = {"machine": facts, "rounds": bench.rounds, "quick": quick, "share": share, "sizes": sizes, "times": times}
+    (DATA / "results.json").write_text(json.dumps(results, indent=1))
+    print(table.summary(results), table.details(results), sep="\n\n")
+    page = docs or (None if names or quick else DOCS)
+    if page:
+        page.write_text(table.page(results))
+
+
+# The logs
+
+
+def _logs(bench: Bench, share: float) -> dict[str, Path]:
+    """The folder of each profile; ten times standard is timed beside standard itself."""
+    needed = [*bench.names, *(["standard"] if "standard10" in bench.names else [])]
+    made = {
+        name: generate(name, profile(name, quick=bench.quick, share=share), bench.data)
+        for name in PROFILES
+        if name in needed
+    }
+    os.sync()
+    return made
+
+
+def _share() -> float:
+    """How much of the large sets this machine has room for."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    made = sum(path.stat().st_size for path in DATA.rglob("*.jsonl"))
+    disk = shutil.disk_usage(DATA).free + made
+    return round(min(1, memory / 3 / LARGE, disk / 1.3 / EVERYTHING), 1) or 0.1
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(folder.rglob("*.jsonl"))
+
+
+def _size(folder: Path) -> dict[str, int]:
+    files = _files(folder)
+    return {"bytes": sum(path.stat().st_size for path in files), "sessions": len(files)}
+
+
+# The records
+
+
+def _same(bench: Bench, name: str, logs: Path) -> bool:
+    """Whether both converters write the same bytes; prints where they do not."""
+    with _Fresh(bench.out):
+        for command in (bench.naive(logs), bench.convert(logs, *SIMPLE)):
+            code = subprocess.run(command, env=bench.environment(), check=False).returncode
+            if code not in FINISHED:
+                sys.exit(f"{name}: exit code {code} of {' '.join(command)}")
+        with (
+            (bench.out / "naive.jsonl").open("rb") as theirs,
+            (bench.out / "ours/conversations.jsonl").open("rb") as ours,
+        ):
+            differing = list(_differences(logs, zip_longest(theirs, ours, fillvalue=b"")))
+    for line in differing[:5]:
+        print(f"{name}: {line}")
+    if differing:
+        print(f"{name}: {len(differing)} records differ")
+    return not differing
+
+
+def _differences(logs: Path, pairs: Iterator[tuple[bytes, bytes]]) -> Iterator[str]:
+    for path, (theirs, ours) in zip_longest(_files(logs), pairs, fillvalue=(b"", b"")):
+        if theirs != ours:
+            at = next(
+                (i for i, (a, b) in enumerate(zip(theirs, ours, strict=False)) if a != b), min(len(theirs), len(ours))
+            )
+            near = slice(max(0, at - 60), at + 60)
+            yield f"{path}: at byte {at}\n  naive      {theirs[near]!r}\n  chatsquash {ours[near]!r}"
+
+
+# The times
+
+
+def _groups(bench: Bench, logs: dict[str, Path]) -> Iterator[tuple[str, dict[str, Commands]]]:
+    """What is timed in turns."""
+    for name in bench.names:
+        folder = logs[name]
+        one = [bench.convert(folder, "--workers", "1")]
+        two = [bench.convert(folder, "--workers", "2")]
+        read = [[str(shutil.which("find")), str(folder), "-name", "*.jsonl", "-exec", "wc", "-l", "{}", "+"]]
+        if name == "small":
+            yield name, {"help": [[CHATSQUASH, "--help"]], "session": [bench.convert(folder)]}
+        elif name.startswith("giant"):
+            yield name, {"one": one, "wc": read}
+        elif PROFILES[name].halves:
+            halves = [bench.convert(folder / half, "--workers", "1", to=half) for half in ("a", "b")]
+            variants = {"one": one, "two": two, "halves": halves, "wc": read}
+            if name == "standard10":
+                variants["tenth"] = [bench.convert(logs["standard"], "--workers", "1")]
+                variants["tenth_two"] = [bench.convert(logs["standard"], "--workers", "2")]
+            yield name, variants
+        else:
+            yield name, {"one": one, "naive": [bench.naive(folder)], "wc": read, "two": two}
+
+
+def _timed(bench: Bench, name: str, variants: dict[str, Commands]) -> dict[str, list[dict[str, Any]]]:
+    """Every variant in turn, round by round; the first round only fills the page cache."""
+    print(f"timing {name} ...", flush=True)
+    if "wc" in variants:
+        _measure(bench, variants["wc"])
+    taken: dict[str, list[dict[str, Any]]] = {variant: [] for variant in variants}
+    for _ in range(bench.rounds * (3 if name == "small" else 1)):
+        for variant, commands in variants.items():
+            taken[variant].append(_measure(bench, commands))
+    return taken
+
+
+def _measure(bench: Bench, commands: Commands) -> dict[str, Any]:
+    with _Fresh(bench.out):
+        launcher = [sys.executable, "-IS", str(HERE / "measure.py"), json.dumps(commands)]
+        done = subprocess.run(launcher, env=bench.environment(), capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(done.stderr)
+    took: dict[str, Any] = json.loads(done.stdout)
+    if not set(took["codes"]) <= FINISHED:
+        sys.exit(f"{commands}: exit codes {took['codes']}\n{done.stderr}")
+    return took
+
+
+class _Fresh:
+    """An output folder that is there, and empty, for one run only."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        shutil.rmtree(self._path, ignore_errors=True)
+        self._path.mkdir()
+
+    def __exit__(self, *_: object) -> None:
+        shutil.rmtree(self._path)
+
+
+if __name__ == "__main__":
+    main()

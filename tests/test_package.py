@@ -1,0 +1,56 @@
+"""What is installed, and what a start loads."""
+
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import pipeline
+
+ROOT = Path(__file__).parents[1]
+
+
+def python(*args: str) -> str:
+    return subprocess.run([sys.executable, *args], capture_output=True, text=True, check=True, cwd=ROOT).stdout
+
+
+def test_the_wheel_holds_the_package_and_nothing_else(tmp_path):
+    python("-m", "hatchling", "build", "--target", "wheel", "--directory", str(tmp_path))
+    (wheel,) = tmp_path.glob("chatsquash-*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+    assert {name.split("/")[0] for name in names} == {"pipeline", f"chatsquash-{pipeline.__version__}.dist-info"}
+    assert {"pipeline/py.typed", "pipeline/cli.py", "pipeline/checks/results.py"} <= set(names)
+
+
+def test_the_core_install_is_small():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    names = {requirement.split(">=")[0] for requirement in project["dependencies"]}
+    assert names == {"click", "msgspec", "orjson", "polars", "tqdm"}
+    assert all(">=" in requirement and "==" not in requirement for requirement in project["dependencies"])
+
+
+@pytest.mark.parametrize(
+    ("start", "absent"),
+    [
+        ("from pipeline.cli import cli", {"polars", "orjson", "msgspec", "tqdm", "multiprocessing", "pipeline.model"}),
+        ("import pipeline.run.convert", {"polars", "tqdm", "multiprocessing", "concurrent.futures"}),
+    ],
+    ids=["help", "converting"],
+)
+def test_a_start_loads_only_what_it_needs(start, absent):
+    loaded = set(python("-c", f"import sys; {start}; print(*sys.modules, sep='\\n')").split())
+    assert not absent & loaded
+
+
+def test_the_module_and_the_script_are_the_same():
+    assert python("-m", "pipeline", "--version") == f"chatsquash, version {pipeline.__version__}\n"
+
+
+def test_public_names_are_there():
+    assert all(getattr(pipeline, name) is not None for name in pipeline.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        pipeline.nothing  # noqa: B018
