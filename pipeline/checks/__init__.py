@@ -11,13 +11,13 @@ import pkgutil
 from functools import cache
 from typing import TYPE_CHECKING
 
-from pipeline.checks.registry import RULES, Rule, View
+from pipeline.checks.registry import RULES, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pipeline.checks.registry import Kind
-    from pipeline.model import Conversation, Found
+    from pipeline.checks.registry import Kind, View
+    from pipeline.model import Found
 
 _INTRODUCTION = """\
 # Checks
@@ -56,9 +56,8 @@ def _of_kinds(*kinds: Kind) -> tuple[Rule, ...]:
     return tuple(rule for rule in rules().values() if rule.kind in kinds)
 
 
-def examine(conversation: Conversation, *kinds: Kind) -> Iterator[Found]:
-    """What is wrong with a conversation, by the rules of the kinds named."""
-    view = View(conversation)
+def examine(view: View, *kinds: Kind) -> Iterator[Found]:
+    """What is wrong with a record, by the rules of the kinds named."""
     for rule in _of_kinds(*kinds):
         for found in rule.function(view):
             yield found._replace(code=rule.code)

@@ -64,11 +64,11 @@ def tool_parameters_type(view: View) -> Iterator[Found]:
 
     Arguments are always an object, so the definition contradicts every call of the tool.
     """
-    for label, parameters in _schemas(view):
+    for index, tool, parameters in _schemas(view):
         kind = parameters.get("type", ABSENT)
         if kind != "object":
             seen = "missing" if kind is ABSENT else quoted(kind) if isinstance(kind, str) else json_type(kind)
-            yield error(f"the type in parameters of {label} is {seen}: it must be 'object'")
+            yield error(f"the type in parameters of {_label(index, tool)} is {seen}: it must be 'object'")
 
 
 @check("error", kind="record")
@@ -77,11 +77,13 @@ def tool_properties(view: View) -> Iterator[Found]:
 
     Many chat templates read it and stop, or print the tool as if it took no arguments.
     """
-    for label, parameters in _schemas(view):
+    for index, tool, parameters in _schemas(view):
         properties = parameters.get("properties", ABSENT)
         if not isinstance(properties, dict):
             seen = "missing" if properties is ABSENT else json_type(properties)
-            yield error(f"properties in parameters of {label} is {seen}: it must be an object, if need be an empty one")
+            yield error(
+                f"properties in parameters of {_label(index, tool)} is {seen}: it must be an object, if need be an empty one"
+            )
 
 
 @check("error", kind="record")
@@ -90,10 +92,12 @@ def tool_required(view: View) -> Iterator[Found]:
 
     Chat templates that mark required arguments then mark wrong ones or stop.
     """
-    for label, parameters in _schemas(view):
+    for index, tool, parameters in _schemas(view):
         required = parameters.get("required", [])
         if not isinstance(required, list):
-            yield error(f"required in parameters of {label} is {json_type(required)}: it must be a list of names")
+            yield error(
+                f"required in parameters of {_label(index, tool)} is {json_type(required)}: it must be a list of names"
+            )
 
 
 def _label(index: int, tool: Tool) -> str:
@@ -101,9 +105,9 @@ def _label(index: int, tool: Tool) -> str:
     return f"tools[{index}]" if name is None or name == "" else f"tool {quoted(name)}"
 
 
-def _schemas(view: View) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every definition's ``parameters`` that is an object, with the words that name the tool."""
+def _schemas(view: View) -> Iterator[tuple[int, Tool, dict[str, Any]]]:
+    """Every definition whose ``parameters`` is an object, with its index and those."""
     for index, tool in enumerate(view.tools):
         parameters = tool.get("parameters") if isinstance(tool, dict) else None
         if isinstance(parameters, dict):
-            yield _label(index, tool), parameters
+            yield index, tool, parameters

@@ -142,6 +142,8 @@ def info(text: str) -> Found:
 
 def escaped(text: str) -> str:
     """Text for a finding: control, bidi and other characters that do not print, and lone surrogates, as escapes."""
+    if text.isprintable():
+        return text
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
 

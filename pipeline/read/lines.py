@@ -25,9 +25,12 @@ class Line(NamedTuple):
     stop: int
 
 
-def lines(file: BinaryIO, longest: int = LONGEST) -> Iterator[Line]:
-    """Every line of a file opened unbuffered, in the memory of about the longest one."""
-    buffer = bytearray(CHUNK)
+def lines(file: BinaryIO, longest: int = LONGEST, size: int = CHUNK) -> Iterator[Line]:
+    """Every line of a file opened unbuffered, in the memory of about the longest one.
+
+    ``size`` is how many bytes the file is thought to have: a small one is not worth a large buffer.
+    """
+    buffer = bytearray(max(1, min(CHUNK, size + 1)))
     number = start = filled = origin = 0  # origin: where in the file the buffer begins
     passed = 0  # bytes of an overlong line that are gone already
     searched = 0

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pipeline import chat
 from pipeline.checks.registry import View, escaped
 from pipeline.checks.results import outcomes
-from pipeline.model import Conversation, ToolUse, Usage
+from pipeline.model import ToolUse, Usage
 
 COLUMNS = (
     "date",
@@ -27,12 +27,12 @@ _SIDES = {"system": "client", "user": "client", "assistant": "assistant"}
 _BESIDE = ("tool", "function")
 
 
-def measure(conversation: Conversation) -> Usage:
-    """Count calls and turns of a conversation whose calls are native."""
+def measure(view: View) -> Usage:
+    """Count calls and turns of a record whose calls are native."""
     calls = client = assistant = with_tools = 0
     side: str | None = None
     counted = False  # whether the present assistant turn is among those with tools
-    for message in conversation.messages:
+    for message in view.messages:
         if message["role"] in _BESIDE:
             continue
         before, side = side, _SIDES.get(message["role"])
@@ -44,13 +44,13 @@ def measure(conversation: Conversation) -> Usage:
             calls += count
             with_tools += not counted
             counted = True
-    names = sorted({name for tool in conversation.tools if (name := chat.tool_name(tool))})
-    return Usage(calls, tuple(names), client, assistant, with_tools, _by_tool(conversation, names))
+    names = sorted(view.tool_names)
+    return Usage(calls, tuple(names), client, assistant, with_tools, _by_tool(view, names))
 
 
-def _by_tool(conversation: Conversation, names: list[str]) -> tuple[ToolUse, ...]:
+def _by_tool(view: View, names: list[str]) -> tuple[ToolUse, ...]:
     found: dict[str, Counter[str]] = {name: Counter() for name in names}
-    for name, state in outcomes(View(conversation)):
+    for name, state in outcomes(view):
         found.setdefault(name, Counter())[state] += 1
     return tuple(
         ToolUse(name, states.total(), states["failed"], states["unanswered"]) for name, states in sorted(found.items())

@@ -9,7 +9,7 @@ from typing import Any
 
 from pipeline import chat, codec
 from pipeline.checks import examine, log
-from pipeline.checks.registry import json_type
+from pipeline.checks.registry import View, json_type
 from pipeline.errors import UsageError
 from pipeline.model import Conversation, Finding, Found, Message
 from pipeline.read.discover import SUFFIXES
@@ -63,7 +63,7 @@ def _record(data: bytes) -> Iterator[Found]:
         yield log.wrong_type("tools", json_type(tools), 1)
     conversation = Conversation(record["messages"], list(map(flatten, tools if isinstance(tools, list) else [])))
     inlined = _is_inlined(conversation.messages)
-    yield from examine(conversation, "record", "inlined" if inlined else "native")
+    yield from examine(View(conversation), "record", "inlined" if inlined else "native")
     _, rounded = codec.encode(record)
     if rounded:
         yield log.number_changed(rounded, len(rounded))

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from pipeline import chat, codec
-from pipeline.checks import log
+from pipeline.checks import examine, log
+from pipeline.checks.registry import View
 from pipeline.ledger import Ledger
 from pipeline.model import Account, Cleaned, Job, Options, Outcome, Usage
 from pipeline.read.deltas import entries
@@ -71,7 +72,7 @@ class Converter:
     def read(self, file: BinaryIO, job: Job) -> Outcome:
         """Convert an open session log."""
         ledger = Ledger(job.stem)
-        stream = entries(lines(file), ledger)
+        stream = entries(lines(file, size=job.size), ledger)
         for stage in self._plan.entries:
             stream = stage(stream, ledger)
         snapshot = select(stream, ledger, trace_roles=self._options.integrity_analysis)
@@ -98,17 +99,18 @@ class Converter:
     def _finish(self, snapshot: Snapshot, ledger: Ledger) -> tuple[bytes, Usage, str]:
         line = snapshot.entry.line
         conversation = compose(snapshot, ledger)
-        for stage in self._plan.native:
-            conversation = stage(conversation, ledger, line)
-        usage = measure(conversation)
-        native = conversation
-        for stage in self._plan.final:
+        view = View(conversation)
+        if self._options.integrity_analysis:
+            for found in examine(view, "record", "native"):
+                ledger.note(found, line)
+        usage = measure(view)
+        for stage in self._plan.conversation:
             conversation = stage(conversation, ledger, line)
         record, rounded = codec.encode({"messages": conversation.messages, "tools": conversation.tools})
         if rounded:
             ledger.note(log.number_changed(rounded, len(rounded)), line)
         failed = any(found.severity == "error" for _, found in ledger.facts)
-        return record, usage, chat.trace(native.messages) if failed else ""
+        return record, usage, chat.trace(view.messages) if failed else ""
 
 
 def _left_out(snapshot: Snapshot | None, ledger: Ledger) -> str | None:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import NamedTuple
 
 from pipeline.checks import examine
-from pipeline.checks.registry import Kind
+from pipeline.checks.registry import View
 from pipeline.ledger import Ledger
 from pipeline.model import Conversation, Entry, Options
 from pipeline.stages.anonymize import Anonymizer
@@ -24,9 +24,8 @@ class Plan(NamedTuple):
     """The stages in order: over the stream of entries, then, once one is selected, over the conversation."""
 
     entries: tuple[EntryStage, ...]
-    native: tuple[ConversationStage, ...]
-    """While calls and addresses stand as logged."""
-    final: tuple[ConversationStage, ...]
+    conversation: tuple[ConversationStage, ...]
+    """These come after the checks of what was logged."""
 
 
 def plan(options: Options, anonymizer: Anonymizer | None) -> Plan:
@@ -36,21 +35,20 @@ def plan(options: Options, anonymizer: Anonymizer | None) -> Plan:
             *([clean] if options.cleanup_goose else []),
             partial(validate, keep=options.on_invalid == "keep"),
         ),
-        native=(*([partial(_check, ("record", "native"))] if options.integrity_analysis else []),),
-        final=(
+        conversation=(
             *([partial(_anonymize, anonymizer)] if anonymizer else []),
             *([inline] if options.json_tool_calls else []),
-            *([partial(_check, ("inlined",))] if options.json_tool_calls and options.integrity_analysis else []),
+            *([_check_markup] if options.json_tool_calls and options.integrity_analysis else []),
         ),
     )
 
 
-def _check(kinds: tuple[Kind, ...], conversation: Conversation, ledger: Ledger, line: int) -> Conversation:
-    for found in examine(conversation, *kinds):
+def _check_markup(conversation: Conversation, ledger: Ledger, line: int) -> Conversation:
+    for found in examine(View(conversation), "inlined"):
         ledger.note(found, line)
     return conversation
 
 
 def _anonymize(anonymizer: Anonymizer, conversation: Conversation, ledger: Ledger, line: int) -> Conversation:
     del ledger, line
-    return Conversation(anonymizer.value(conversation.messages), anonymizer.value(conversation.tools))
+    return Conversation(list(map(anonymizer.value, conversation.messages)), anonymizer.value(conversation.tools))

@@ -6,8 +6,9 @@ import hmac
 from collections.abc import Iterable
 from functools import lru_cache
 
+from pipeline import codec
 from pipeline.model import Json
-from pipeline.stages.addresses import addresses, may_have_address
+from pipeline.stages.addresses import addresses, may_have_address, may_have_address_in
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _NAME_LENGTH, _LABEL_LENGTH = 16, 8
@@ -53,6 +54,8 @@ class Anonymizer:
         """Replace all addresses in the strings of a JSON value, keys aside; what has none is the same object after."""
         if isinstance(value, str):
             return self.text(value)
+        if not may_have_address_in(codec.dumps(value)):
+            return value  # writing it is several times faster than looking at each of its strings
         inside: list[tuple[Json, int, Json]] = [(value, -1, None)]  # each container, its parent, its place in there
         copies: dict[int, Json] = {}  # of those that change
         for number, (container, _, _) in enumerate(inside):  # which grows meanwhile, so that depth costs no recursion

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from pipeline.checks import examine, rules
+from pipeline.checks.registry import View
 from pipeline.model import Conversation
 
 
@@ -44,7 +45,7 @@ def talk(*messages: Any, tools: Any = None) -> Conversation:
 
 def found(row: Row) -> list[tuple[str, str, int | None]]:
     kinds = ("inlined",) if rules()[row.code].kind == "inlined" else ("record", "native")
-    return [(fact.code, fact.severity, fact.at) for fact in examine(row.conversation, *kinds)]
+    return [(fact.code, fact.severity, fact.at) for fact in examine(View(row.conversation), *kinds)]
 
 
 def names(rows: list[Row]) -> list[str]:

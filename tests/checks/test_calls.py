@@ -1,6 +1,7 @@
 import pytest
 
 from pipeline.checks import examine
+from pipeline.checks.registry import View
 
 from .rows import Row, assistant, call, found, names, result, talk, user
 
@@ -157,12 +158,12 @@ def test_calls(row):
 
 def test_an_undeclared_tool_comes_with_the_number_of_its_calls():
     record = talk(*answered(call("a", "rm")), *answered(call("b", "rm")), assistant())
-    assert [fact.text.split(",")[0] for fact in examine(record, "native")] == ["2 calls of 'rm'"]
+    assert [fact.text.split(",")[0] for fact in examine(View(record), "native")] == ["2 calls of 'rm'"]
 
 
 def test_names_from_a_log_are_escaped_and_cut():
     record = talk(*answered(call("a", "r\x1b[31m\u202e\ud800'" + "x" * 200)), assistant())
-    (fact,) = examine(record, "native")
+    (fact,) = examine(View(record), "native")
     assert fact.text.startswith("1 call of 'r\\x1b[31m\\u202e\\ud800\\'xxx")
     assert "…'" in fact.text
     assert len(fact.text) < 200

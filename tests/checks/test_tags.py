@@ -1,6 +1,7 @@
 import pytest
 
 from pipeline.checks import examine, tags
+from pipeline.checks.registry import View
 
 from .rows import Row, assistant, call, found, names, talk, user
 
@@ -147,7 +148,7 @@ HOSTILE = {
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_two_megabytes_of_tags_are_found_once_and_soon(text):
     """Quadratic work would take minutes here, which no test run would bear."""
-    codes = [fact.code for fact in examine(said(text), "inlined")]
+    codes = [fact.code for fact in examine(View(said(text)), "inlined")]
     assert "markup-collision" in codes
     assert len(codes) == len(set(codes))
 
@@ -157,9 +158,9 @@ def test_no_character_is_parsed_more_than_twice(text, monkeypatch):
     parsed = []
     loads = tags.codec.loads
     monkeypatch.setattr(tags.codec, "loads", lambda piece: (parsed.append(len(piece)), loads(piece))[1])
-    list(examine(said(text), "inlined"))
+    list(examine(View(said(text)), "inlined"))
     assert sum(parsed) <= 2 * len(text)
 
 
 def test_many_well_formed_blocks_are_no_finding():
-    assert not list(examine(said("\n".join([BLOCK] * 30_000)), "inlined"))
+    assert not list(examine(View(said("\n".join([BLOCK] * 30_000))), "inlined"))
