@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 import msgspec
 import orjson
 
-
 T = TypeVar("T")
 
 

@@ -187,6 +187,7 @@ class Usage(NamedTuple):
     assistant_turns: int
     assistant_turns_with_tools: int
     tools: tuple[ToolUse, ...]
+    """Of the tools that it called."""
 
 
 class Account(NamedTuple):

@@ -28,6 +28,7 @@ This page is made from the documentation of the rules in `pipeline/checks`; a te
 _TITLES: dict[Kind, str] = {
     "log": "While a log is read and converted",
     "record": "On every record",
+    "tools": "On the tool definitions of a record",
     "native": "On a record whose calls are native, also before they are inlined",
     "inlined": "On a record whose calls stand in the text",
 }

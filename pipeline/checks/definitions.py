@@ -36,7 +36,7 @@ def no_tools(view: View) -> Iterator[Found]:
         yield warning("the record defines no tools: if the session had some, the logger leaves request.tools out")
 
 
-@check("error", kind="record")
+@check("error", kind="tools")
 def tool_not_object(view: View) -> Iterator[Found]:
     """Reported when a tool definition is no JSON object: no chat template can print it."""
     for index, tool in enumerate(view.tools):
@@ -44,7 +44,7 @@ def tool_not_object(view: View) -> Iterator[Found]:
             yield error(f"tools[{index}] is {json_type(tool)}, not an object: remove or correct the definition")
 
 
-@check("error", "warning", kind="record")
+@check("error", "warning", kind="tools")
 def tool_parameters(view: View) -> Iterator[Found]:
     """Reported when a definition's `parameters` is no object, as a warning when it is missing.
 
@@ -58,7 +58,7 @@ def tool_parameters(view: View) -> Iterator[Found]:
             yield error(f"parameters of {_label(index, tool)} is {json_type(parameters)}: make it a JSON schema object")
 
 
-@check("error", kind="record")
+@check("error", kind="tools")
 def tool_parameters_type(view: View) -> Iterator[Found]:
     """Reported when the `type` of a definition's `parameters` is missing or not `object`.
 
@@ -71,7 +71,7 @@ def tool_parameters_type(view: View) -> Iterator[Found]:
             yield error(f"the type in parameters of {_label(index, tool)} is {seen}: it must be 'object'")
 
 
-@check("error", kind="record")
+@check("error", kind="tools")
 def tool_properties(view: View) -> Iterator[Found]:
     """Reported when `properties` in a definition's `parameters` is missing or no object.
 
@@ -82,11 +82,12 @@ def tool_properties(view: View) -> Iterator[Found]:
         if not isinstance(properties, dict):
             seen = "missing" if properties is ABSENT else json_type(properties)
             yield error(
-                f"properties in parameters of {_label(index, tool)} is {seen}: it must be an object, if need be an empty one"
+            where = f"properties in parameters of {_label(index, tool)}"
+            yield error(f"{where} is {seen}: it must be an object, if need be an empty one")
             )
 
 
-@check("error", kind="record")
+@check("error", kind="tools")
 def tool_required(view: View) -> Iterator[Found]:
     """Reported when `required` in a definition's `parameters` is there and no list.
 

@@ -13,7 +13,7 @@ from pipeline.model import Conversation, Found, Json, Message, Severity, Tool
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-Kind = Literal["record", "native", "inlined", "log"]
+Kind = Literal["tools", "record", "native", "inlined", "log"]
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -26,7 +26,7 @@ class Rule(NamedTuple):
     code: str
     severities: tuple[Severity, ...]
     kind: Kind
-    """When it runs: over any record, over a native one, over an inlined one, or while a log is read and converted."""
+    """When it runs: on the tools of a record alone, on any record, on a native or an inlined one, or on a log."""
     doc: str
     function: Callable[..., Any]
     module: str

@@ -1,8 +1,8 @@
 """Raw lines to entries that say only what each request adds to the one before.
 
-A request repeats the conversation so far, so most of a line's bytes stand in the line before it.  Runs of messages whose
-bytes are the previous request's are replaced by a marker each, and so are unchanged tools; what is left is small and is
-parsed.  On a log that only grows that is one run; where a message changed, a run ends before it and another may go on
+A request repeats the conversation so far, so most of a line's bytes stand in the line before it.  Runs of messages
+whose bytes are the previous request's are replaced by a marker each, and so are unchanged tools; what is left is small
+and is parsed.  On a log that only grows that is one run; where a message changed, a run ends before it and another may go on
 behind it.
 
 A marker that stands among the messages of the result, or in the place of the tools, proves the cut: the parser was in
@@ -13,7 +13,7 @@ that was parsed before.  Where to cut is a guess, and a wrong guess costs one mo
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -66,18 +66,32 @@ class _Request(NamedTuple):
 
 
 @dataclass(slots=True)
+class KnownTools:
+    """The last two tool lists that were read, since some clients alternate; they may outlive a session."""
+
+    raw: bytes = b""
+    value: list[Tool] = field(default_factory=list)
+    older: tuple[bytes, list[Tool]] = (b"", _NO_TOOLS)
+
+    def learn(self, raw: bytes, load: Callable[[bytes], Any]) -> list[Tool]:
+        """The tools in raw JSON: the same object as before for the same bytes."""
+        if raw != self.raw:
+            before = (self.raw, self.value)
+            self.raw, self.value = self.older if raw == self.older[0] else (raw, load(raw))
+            self.older = before
+        return self.value
+
+
+@dataclass(slots=True)
 class _History:
     """The previous entry of a log, as messages and as bytes."""
 
     effort: Effort
+    tools: KnownTools
     messages: list[Message] = field(default_factory=list)
     array: Array = field(default_factory=Array)
     place: int = 0
     """Where in its line the array began."""
-    tools_raw: bytes = b""
-    tools: list[Tool] = field(default_factory=list)
-    older: tuple[bytes, list[Tool]] = (b"", _NO_TOOLS)
-    """The tools before those, since some clients alternate."""
     misses: int = 0
     """Lines in a row that shared nothing."""
     uncompared: int = 0
@@ -163,10 +177,10 @@ class _History:
 
     def _find_tools(self, line: Line, behind: int, before: int) -> tuple[int, int] | None:
         """The place of the previous tools, behind the messages or before them."""
-        if self.tools_raw:
+        if self.tools.raw:
             for low, high in ((behind, line.stop), (line.start, before)):
-                if (at := find(line.buffer, b'"tools"', self.tools_raw, low, high)) >= 0:
-                    return at, at + len(self.tools_raw)
+                if (at := find(line.buffer, b'"tools"', self.tools.raw, low, high)) >= 0:
+                    return at, at + len(self.tools.raw)
         return None
 
     def _shortened(self, line: Line, cuts: list[tuple[int, int, bytes]]) -> Envelope | None:
@@ -230,17 +244,13 @@ class _History:
         return _Request(messages, (*edits, *_all(fresh)), array)
 
     def _tools_of(self, raw: bytes) -> tuple[list[Tool], WrongType | None]:
-        """The tools of a request: the same object as before where the bytes are the same."""
-        if self.tools_raw and raw in (_TOOLS, self.tools_raw):
-            return self.tools, None
+        if raw == _TOOLS:
+            return self.tools.value, None
         if raw in (envelopes.NOTHING, b"null"):
             return _NO_TOOLS, None
         if raw[:1] != b"[":
             return _NO_TOOLS, WrongType("request.tools", envelopes.kind(raw))
-        before = (self.tools_raw, self.tools)
-        self.tools_raw, self.tools = self.older if raw == self.older[0] else (raw, self._load(raw))
-        self.older = before
-        return self.tools, None
+        return self.tools.learn(raw, self._load), None
 
     def _remember(self, request: _Request) -> None:
         self.messages = request.messages
@@ -259,9 +269,14 @@ class _History:
         return codec.loads(raw)
 
 
-def entries(lines: Iterable[Line], ledger: Ledger, effort: Effort | None = None) -> Iterator[Entry]:
-    """The entries of a log, in file order; lines that are none go to the ledger."""
-    history = _History(effort or Effort())
+def entries(
+    lines: Iterable[Line], ledger: Ledger, effort: Effort | None = None, tools: KnownTools | None = None
+) -> Iterator[Entry]:
+    """The entries of a log, in file order; lines that are none go to the ledger.
+
+    ``tools`` that were met in other logs need not be parsed again.
+    """
+    history = _History(effort or Effort(), tools or KnownTools())
     for line in lines:
         ledger.lines += 1
         if line.length > line.stop - line.start:

@@ -44,12 +44,11 @@ def measure(view: View) -> Usage:
             calls += count
             with_tools += not counted
             counted = True
-    names = sorted(view.tool_names)
-    return Usage(calls, tuple(names), client, assistant, with_tools, _by_tool(view, names))
+    return Usage(calls, tuple(sorted(view.tool_names)), client, assistant, with_tools, _by_tool(view))
 
 
-def _by_tool(view: View, names: list[str]) -> tuple[ToolUse, ...]:
-    found: dict[str, Counter[str]] = {name: Counter() for name in names}
+def _by_tool(view: View) -> tuple[ToolUse, ...]:
+    found: dict[str, Counter[str]] = {}
     for name, state in outcomes(view):
         found.setdefault(name, Counter())[state] += 1
     return tuple(
@@ -70,8 +69,10 @@ class Totals:
         counts = (1, usage.calls, usage.client_turns, usage.assistant_turns, usage.assistant_turns_with_tools)
         self.groups[group] = [a + b for a, b in zip(self.groups[group], counts, strict=True)]
         self.names[group].update(usage.tool_names)
+        for name in {*usage.tool_names, *(tool.name for tool in usage.tools)}:
+            self.tools[name][0] += 1
         for tool in usage.tools:
-            use = (1, tool.calls, tool.failed, tool.unanswered)
+            use = (0, tool.calls, tool.failed, tool.unanswered)
             self.tools[tool.name] = [a + b for a, b in zip(self.tools[tool.name], use, strict=True)]
 
     def usage_csv(self, group_by: str) -> bytes:

@@ -63,7 +63,7 @@ def _record(data: bytes) -> Iterator[Found]:
         yield log.wrong_type("tools", json_type(tools), 1)
     conversation = Conversation(record["messages"], list(map(flatten, tools if isinstance(tools, list) else [])))
     inlined = _is_inlined(conversation.messages)
-    yield from examine(View(conversation), "record", "inlined" if inlined else "native")
+    yield from examine(View(conversation), "tools", "record", "inlined" if inlined else "native")
     _, rounded = codec.encode(record)
     if rounded:
         yield log.number_changed(rounded, len(rounded))

@@ -14,8 +14,9 @@ from pipeline import chat, codec
 from pipeline.checks import examine, log
 from pipeline.checks.registry import View
 from pipeline.ledger import Ledger
-from pipeline.model import Account, Cleaned, Job, Options, Outcome, Usage
-from pipeline.read.deltas import entries
+from pipeline.memo import Last
+from pipeline.model import Account, Cleaned, Conversation, Found, Job, Options, Outcome, Tool, Usage
+from pipeline.read.deltas import KnownTools, entries
 from pipeline.read.discover import path_day
 from pipeline.read.lines import lines
 from pipeline.read.times import day
@@ -63,6 +64,7 @@ class Converter:
         self._options = options
         self._anonymizer = Anonymizer(options.anonymize_key or b"") if options.anonymize else None
         self._plan = plan(options, self._anonymizer)
+        self._tools = KnownTools()
 
     def convert(self, job: Job) -> Outcome:
         """Convert a session log; raises ``OSError`` where it cannot be read."""
@@ -72,7 +74,7 @@ class Converter:
     def read(self, file: BinaryIO, job: Job) -> Outcome:
         """Convert an open session log."""
         ledger = Ledger(job.stem)
-        stream = entries(lines(file, size=job.size), ledger)
+        stream = entries(lines(file, size=job.size), ledger, tools=self._tools)
         for stage in self._plan.entries:
             stream = stage(stream, ledger)
         snapshot = select(stream, ledger, trace_roles=self._options.integrity_analysis)
@@ -101,16 +103,26 @@ class Converter:
         conversation = compose(snapshot, ledger)
         view = View(conversation)
         if self._options.integrity_analysis:
-            for found in examine(view, "record", "native"):
+            for found in (*_examine_tools(view.tools), *examine(view, "record", "native")):
                 ledger.note(found, line)
         usage = measure(view)
         for stage in self._plan.conversation:
             conversation = stage(conversation, ledger, line)
-        record, rounded = codec.encode({"messages": conversation.messages, "tools": conversation.tools})
-        if rounded:
-            ledger.note(log.number_changed(rounded, len(rounded)), line)
+        messages, rounded = codec.encode(conversation.messages)
+        tools, rounded_too = _encode_tools(conversation.tools)
+        if spellings := [*rounded, *rounded_too]:
+            ledger.note(log.number_changed(spellings, len(spellings)), line)
+        record = b'{"messages":%b,"tools":%b}' % (messages, tools)
         failed = any(found.severity == "error" for _, found in ledger.facts)
         return record, usage, chat.trace(view.messages) if failed else ""
+
+
+@Last
+def _examine_tools(tools: list[Tool]) -> list[Found]:
+    return list(examine(View(Conversation([], tools)), "tools"))
+
+
+_encode_tools = Last(codec.encode)
 
 
 def _left_out(snapshot: Snapshot | None, ledger: Ledger) -> str | None:

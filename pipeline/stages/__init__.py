@@ -9,7 +9,8 @@ from typing import NamedTuple
 from pipeline.checks import examine
 from pipeline.checks.registry import View
 from pipeline.ledger import Ledger
-from pipeline.model import Conversation, Entry, Options
+from pipeline.memo import Last
+from pipeline.model import Conversation, Entry, Options, Tool
 from pipeline.stages.anonymize import Anonymizer
 from pipeline.stages.clean import clean
 from pipeline.stages.inline import inline
@@ -36,7 +37,7 @@ def plan(options: Options, anonymizer: Anonymizer | None) -> Plan:
             partial(validate, keep=options.on_invalid == "keep"),
         ),
         conversation=(
-            *([partial(_anonymize, anonymizer)] if anonymizer else []),
+            *([partial(_anonymize, anonymizer, Last(anonymizer.counted))] if anonymizer else []),
             *([inline] if options.json_tool_calls else []),
             *([_check_markup] if options.json_tool_calls and options.integrity_analysis else []),
         ),
@@ -49,6 +50,14 @@ def _check_markup(conversation: Conversation, ledger: Ledger, line: int) -> Conv
     return conversation
 
 
-def _anonymize(anonymizer: Anonymizer, conversation: Conversation, ledger: Ledger, line: int) -> Conversation:
+def _anonymize(
+    anonymizer: Anonymizer,
+    counted: Callable[[list[Tool]], tuple[list[Tool], int]],
+    conversation: Conversation,
+    ledger: Ledger,
+    line: int,
+) -> Conversation:
     del ledger, line
-    return Conversation(list(map(anonymizer.value, conversation.messages)), anonymizer.value(conversation.tools))
+    tools, replaced = counted(conversation.tools)
+    anonymizer.count += replaced
+    return Conversation(list(map(anonymizer.value, conversation.messages)), tools)

@@ -50,6 +50,13 @@ class Anonymizer:
             self.count += 1
         return "".join((*pieces, text[done:])) if pieces else text
 
+    def counted(self, value: Json) -> tuple[Json, int]:
+        """What ``value`` gives, and how many addresses it replaced, which are not added to ``count``."""
+        before = self.count
+        replaced = self.value(value)
+        found, self.count = self.count - before, before
+        return replaced, found
+
     def value(self, value: Json) -> Json:
         """Replace all addresses in the strings of a JSON value, keys aside; what has none is the same object after."""
         if isinstance(value, str):

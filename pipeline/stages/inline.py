@@ -72,7 +72,9 @@ def _arguments(arguments: Json) -> Json:
 
 
 def _with_result(message: Message) -> Message:
-    quoted = str(message["tool_call_id"]).replace('"', "&quot;").replace("<", "&lt;")
+    call_id: Json = message["tool_call_id"]
+    written_id = call_id if isinstance(call_id, str) else codec.dumps(call_id).decode()
+    quoted = written_id.replace('"', "&quot;").replace("<", "&lt;")
     text = chat.text(message) or ""
     content = f'{chat.RESULT_OPEN} tool_call_id="{quoted}">{text}{chat.RESULT_CLOSE}'
     written: dict[str, Any] = {**message, "content": content}

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pipeline import chat, codec
 from pipeline.checks import log
 from pipeline.ledger import Ledger
+from pipeline.memo import Last, Same
 from pipeline.model import Added, Entry, Found, Tool
 
 
@@ -59,27 +60,33 @@ def select(entries: Iterator[Entry], ledger: Ledger, *, trace_roles: bool = True
     return Snapshot(best, tools.settled(), started, superseded, seen - 1 - superseded)
 
 
+Key = tuple[str, bytes | str]
+
+
 @dataclass(slots=True)
 class Tools:
     """The union of tool definitions by name, in order of first appearance; the first of a name wins."""
 
     _last: list[Tool] | None = None
-    _known: dict[tuple[str, bytes | str], tuple[Tool, int]] = field(default_factory=dict)
+    _known: dict[Key, Tool] = field(default_factory=dict)
+    _lines: dict[Key, int] = field(default_factory=dict)
     _conflicts: set[str] = field(default_factory=set)
     _settled: int = 0
 
     def take(self, entry: Entry) -> Iterator[tuple[Found, int]]:
         """Add an entry's tools; yields the conflicts that are new."""
-        if entry.tools is self._last:
+        before, self._last = self._last, entry.tools
+        if entry.tools is before:
             return
-        self._last = entry.tools
-        for logged in entry.tools:
-            tool = flatten(logged)
-            name = chat.tool_name(tool)
-            key: tuple[str, bytes | str] = ("unnamed", _spelled(tool)) if name is None else ("named", name)
-            first, line = self._known.setdefault(key, (tool, entry.line))
-            differs = name is not None and first is not tool and _spelled(first) != _spelled(tool)
-            if name is not None and differs and name not in self._conflicts:
+        keyed = _keyed(entry.tools)
+        if before is None and len({key for key, _ in keyed}) == len(keyed):
+            self._known, self._lines = dict(keyed), dict.fromkeys((key for key, _ in keyed), entry.line)
+            return
+        for key, tool in keyed:
+            kind, name = key
+            first, line = self._known.setdefault(key, tool), self._lines.setdefault(key, entry.line)
+            differs = first is not tool and kind == "named" and _spelled(first) != _spelled(tool)
+            if differs and isinstance(name, str) and name not in self._conflicts:
                 self._conflicts.add(name)
                 yield log.tool_conflict(name, line, entry.line), entry.line
 
@@ -88,8 +95,18 @@ class Tools:
         self._settled = len(self._known)
 
     def settled(self) -> list[Tool]:
-        """The definitions of the entries that stay."""
-        return [tool for tool, _ in list(self._known.values())[: self._settled]]
+        """The definitions of the entries that stay; the same object as in the last session where they are its."""
+        return _same(list(self._known.values())[: self._settled])
+
+
+_same: Same[Tool] = Same()
+
+
+@Last
+def _keyed(tools: list[Tool]) -> list[tuple[Key, Tool]]:
+    """Definitions, flattened, with what tells them apart: the name, or all of it where there is none."""
+    flat = [(chat.tool_name(tool), tool) for tool in map(flatten, tools)]
+    return [(("unnamed", _spelled(tool)) if name is None else ("named", name), tool) for name, tool in flat]
 
 
 def flatten(tool: Tool) -> Tool:
