@@ -81,10 +81,8 @@ def tool_properties(view: View) -> Iterator[Found]:
         properties = parameters.get("properties", ABSENT)
         if not isinstance(properties, dict):
             seen = "missing" if properties is ABSENT else json_type(properties)
-            yield error(
             where = f"properties in parameters of {_label(index, tool)}"
             yield error(f"{where} is {seen}: it must be an object, if need be an empty one")
-            )
 
 
 @check("error", kind="tools")

@@ -2,8 +2,8 @@
 
 A request repeats the conversation so far, so most of a line's bytes stand in the line before it.  Runs of messages
 whose bytes are the previous request's are replaced by a marker each, and so are unchanged tools; what is left is small
-and is parsed.  On a log that only grows that is one run; where a message changed, a run ends before it and another may go on
-behind it.
+and is parsed.  On a log that only grows that is one run; where a message changed, a run ends before it and another may
+go on behind it.
 
 A marker that stands among the messages of the result, or in the place of the tools, proves the cut: the parser was in
 the same state before and after the marker as it would have been around the bytes, which are whole elements of an array

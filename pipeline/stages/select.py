@@ -9,7 +9,7 @@ from pipeline import chat, codec
 from pipeline.checks import log
 from pipeline.ledger import Ledger
 from pipeline.memo import Last, Same
-from pipeline.model import Added, Entry, Found, Tool
+from pipeline.model import Added, Entry, Found, Kept, Tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +131,8 @@ class Trace:
         """Compare an entry with the one before; yields what breaks the rule."""
         before, self._entry = self._entry, entry
         if before is not None and entry.kept == len(before.messages):
-            self._tokens += [
-                chat.token(message) for run in entry.edits if isinstance(run, Added) for message in run.messages
-            ]
+            for run in entry.edits[1:] if entry.kept else entry.edits:  # the first run stands there already
+                self._tokens += self._of(run)
             return
         earlier, self._tokens = self._tokens, self._follow(entry)
         if before is not None and (at := _departs(earlier, self._tokens)) is not None:
@@ -141,13 +140,10 @@ class Trace:
             yield log.role_sequence(before.line, entry.line, at[1], earlier[at[0]], seen), entry.line
 
     def _follow(self, entry: Entry) -> list[str]:
-        tokens: list[str] = []
-        for run in entry.edits:
-            if isinstance(run, Added):
-                tokens += map(chat.token, run.messages)
-            else:
-                tokens += self._tokens[run.start : run.stop]
-        return tokens
+        return [token for run in entry.edits for token in self._of(run)]
+
+    def _of(self, run: Kept | Added) -> list[str]:
+        return self._tokens[run.start : run.stop] if isinstance(run, Kept) else [*map(chat.token, run.messages)]
 
 
 def _departs(earlier: list[str], later: list[str]) -> tuple[int, int] | None:
