@@ -234,7 +234,7 @@ class Outcome:
     trace: str
     """The role trace of the record of a session with errors, else empty."""
     digest: str
-    """SHA-256, hexadecimal, of the log's first and last 64 KiB (of all of it, if that is no more)."""
+    """SHA-256, hexadecimal, of the log's first and last 16 KiB (of all of it, if that is no more)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @check("error")
 def tool_calls_not_list(view: View) -> Iterator[Found]:
     """Reported when an assistant's `tool_calls` is neither a list nor null: its calls cannot be read or trained on."""
-    for at, items in _tool_calls(view):
+    for at, items in view.once(_tool_calls):
         if not isinstance(items, list):
             yield error(f"tool_calls is {json_type(items)}, not a list: correct the logger or leave the record out", at)
 
@@ -24,7 +24,7 @@ def tool_calls_not_list(view: View) -> Iterator[Found]:
 @check("error")
 def tool_call_not_object(view: View) -> Iterator[Found]:
     """Reported when an item of `tool_calls` is no JSON object: it is no call that a chat template can print."""
-    for at, index, call in _items(view):
+    for at, index, call in view.once(_items):
         if not isinstance(call, dict):
             yield error(f"tool_calls[{index}] is {json_type(call)}, not an object: leave the record out", at)
 
@@ -32,7 +32,7 @@ def tool_call_not_object(view: View) -> Iterator[Found]:
 @check("error")
 def tool_call_function(view: View) -> Iterator[Found]:
     """Reported when a call has no `function` object: it names no tool and has no arguments to train on."""
-    for at, index, call in _objects(view):
+    for at, index, call in view.once(_objects):
         function = call.get("function")
         if not isinstance(function, dict):
             seen = json_type(function) if "function" in call else "missing"
@@ -45,7 +45,7 @@ def tool_call_name(view: View) -> Iterator[Found]:
 
     A model trained on it learns calls that nothing can run, and the message is not inlined.
     """
-    for at, index, call in _objects(view):
+    for at, index, call in view.once(_objects):
         function = call.get("function")
         if isinstance(function, dict) and chat.call_name(call) is None:
             seen = "missing" if "name" not in function else "empty" if function["name"] == "" else "no string"
@@ -59,7 +59,7 @@ def tool_call_id(view: View) -> Iterator[Found]:
     Results are matched to calls by id, so a trainer may pair them wrongly or refuse the record.
     """
     first: dict[str | bytes, int] = {}
-    for at, index, call in _objects(view):
+    for at, index, call in view.once(_objects):
         call_id = call.get("id")
         key = id_key(call_id)
         if key is None:
@@ -77,7 +77,7 @@ def undeclared_tool(view: View) -> Iterator[Found]:
     A model trained on it learns to call tools that it was never shown.
     """
     seen: dict[str, list[int]] = {}
-    for at, _, call in _objects(view):
+    for at, _, call in view.once(_objects):
         name = chat.call_name(call)
         if name is not None and name not in view.tool_names:
             seen.setdefault(name, []).append(at)
@@ -92,7 +92,7 @@ def arguments_not_json(view: View) -> Iterator[Found]:
 
     A model trained on it learns broken calls; often the reply was cut off.
     """
-    for at, index, call in _objects(view):
+    for at, index, call in view.once(_objects):
         function = call.get("function")
         arguments = function.get("arguments") if isinstance(function, dict) else None
         if isinstance(arguments, str) and (seen := _not_object(arguments)):
@@ -111,23 +111,24 @@ def legacy_function_call(view: View) -> Iterator[Found]:
             yield error("function_call is the legacy form: convert it to tool_calls or leave the record out", at)
 
 
-def _tool_calls(view: View) -> Iterator[tuple[int, Json]]:
+def _tool_calls(view: View) -> list[tuple[int, Json]]:
     """The ``tool_calls`` of every assistant message that has them, whatever they are."""
-    for at, message in enumerate(view.messages):
-        if message.get("role") == "assistant" and message.get("tool_calls") is not None:
-            yield at, message["tool_calls"]
+    return [
+        (at, message["tool_calls"])
+        for at, message in enumerate(view.messages)
+        if message.get("role") == "assistant" and message.get("tool_calls") is not None
+    ]
 
 
-def _items(view: View) -> Iterator[tuple[int, int, Json]]:
+def _items(view: View) -> list[tuple[int, int, Json]]:
     """Every item of every list of calls: the message's index, its own, and the item."""
-    for at, items in _tool_calls(view):
-        if isinstance(items, list):
-            yield from ((at, index, item) for index, item in enumerate(items))
+    lists = [(at, items) for at, items in view.once(_tool_calls) if isinstance(items, list)]
+    return [(at, index, item) for at, items in lists for index, item in enumerate(items)]
 
 
-def _objects(view: View) -> Iterator[tuple[int, int, dict[str, Any]]]:
+def _objects(view: View) -> list[tuple[int, int, dict[str, Any]]]:
     """The items of ``_items`` that are objects."""
-    return ((at, index, item) for at, index, item in _items(view) if isinstance(item, dict))
+    return [(at, index, item) for at, index, item in view.once(_items) if isinstance(item, dict)]
 
 
 def _not_object(arguments: str) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -12,7 +13,7 @@ from pipeline import chat, codec
 from pipeline.checks.registry import escaped
 from pipeline.errors import UsageError
 from pipeline.ledger import Ledger
-from pipeline.model import Added, Entry, Job, Message, Options, Reply
+from pipeline.model import Entry, Job, Message, Options, Reply
 from pipeline.read.deltas import entries
 from pipeline.read.discover import discover
 from pipeline.read.lines import lines
@@ -44,6 +45,8 @@ class _Rows:
 
     verbose: bool
     by_line: dict[int, _Row] = field(default_factory=dict)
+    before: Counter[bytes] = field(default_factory=Counter)
+    """The messages of the entry before, as JSON."""
 
     def logged(self, stream: Iterator[Entry]) -> Iterator[Entry]:
         for entry in stream:
@@ -62,7 +65,7 @@ class _Rows:
                 row.outcome = "selected" if line == snapshot.entry.line else "cut"
 
     def _row(self, entry: Entry) -> _Row:
-        added = [message for run in entry.edits if isinstance(run, Added) for message in run.messages]
+        added = list(self._added(entry.messages))
         kept = len(entry.messages) - len(added)
         cells = (
             str(entry.line),
@@ -74,6 +77,17 @@ class _Rows:
         )
         texts = [_text(message) for message in added] if self.verbose else []
         return _Row(cells, escaped(chat.trace(added)), texts)
+
+    def _added(self, messages: list[Message]) -> Iterator[Message]:
+        """The messages that the entry before does not have; its edits say less where the reader did not compare."""
+        left, self.before = self.before, Counter()
+        for message in messages:
+            spelled = codec.dumps(message)
+            self.before[spelled] += 1
+            if left[spelled]:
+                left[spelled] -= 1
+            else:
+                yield message
 
 
 def inspect(logs: Iterable[str], options: Options, *, verbose: bool = False) -> Iterator[str]:

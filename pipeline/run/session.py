@@ -27,7 +27,7 @@ from pipeline.stages.anonymize import Anonymizer
 from pipeline.stages.compose import compose
 from pipeline.stages.select import Snapshot, select
 
-_END = 64 * 1024
+_END = 16 * 1024
 _RULES = ("info messages", "system prompts", "empty assistants", "title requests")
 
 

@@ -47,14 +47,18 @@ def clean(entries: Iterator[Entry], ledger: Ledger) -> Iterator[Entry]:
 
 def _follow(entry: Entry, previous: list[Message], tidied: list[Message | None] | None) -> list[Message | None] | None:
     """Tidy what an entry adds, and take over the rest."""
-    added = (message for run in entry.edits if isinstance(run, Added) for message in run.messages)
-    if tidied is None and all(_tidy(message) is message and not _is_blank(message) for message in added):
+    if tidied is None and all(all(map(_is_plain, run.messages)) for run in entry.edits if isinstance(run, Added)):
         return None
     known: list[Message | None] = list(previous) if tidied is None else tidied
     out: list[Message | None] = []
     for run in entry.edits:
         out += map(_tidy, run.messages) if isinstance(run, Added) else known[run.start : run.stop]
     return out
+
+
+def _is_plain(message: Message) -> bool:
+    """Whether no rule could touch a message, whatever its neighbours."""
+    return not _is_blank(message) if message["role"] == "assistant" else _tidy(message) is message
 
 
 def _tidy(message: Message) -> Message | None:

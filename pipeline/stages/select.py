@@ -70,6 +70,7 @@ class Tools:
     _last: list[Tool] | None = None
     _known: dict[Key, Tool] = field(default_factory=dict)
     _lines: dict[Key, int] = field(default_factory=dict)
+    _spelled: dict[Key, bytes] = field(default_factory=dict)
     _conflicts: set[str] = field(default_factory=set)
     _settled: int = 0
 
@@ -83,12 +84,19 @@ class Tools:
             self._known, self._lines = dict(keyed), dict.fromkeys((key for key, _ in keyed), entry.line)
             return
         for key, tool in keyed:
-            kind, name = key
+            name = key[1]
             first, line = self._known.setdefault(key, tool), self._lines.setdefault(key, entry.line)
-            differs = first is not tool and kind == "named" and _spelled(first) != _spelled(tool)
-            if differs and isinstance(name, str) and name not in self._conflicts:
+            if first is tool or not isinstance(name, str) or name in self._conflicts:
+                continue
+            if self._spell(key, first) != _spelled(tool):
                 self._conflicts.add(name)
                 yield log.tool_conflict(name, line, entry.line), entry.line
+
+    def _spell(self, key: Key, tool: Tool) -> bytes:
+        spelled = self._spelled.get(key)
+        if spelled is None:
+            spelled = self._spelled[key] = _spelled(tool)
+        return spelled
 
     def settle(self) -> None:
         """The entries so far stay."""
