@@ -71,7 +71,7 @@ def loads(data: bytes | str) -> Any:
         value = json.loads(text, parse_float=_float)
     for leaf in leaves(value):
         if isinstance(leaf, float) and not isfinite(leaf):
-            raise NotFiniteError(str(leaf))
+            raise NotFiniteError("NaN" if leaf != leaf else "Infinity")  # noqa: PLR0124 - only NaN differs from itself
     return value
 
 

@@ -430,7 +430,7 @@ def union(tools: list[Any]) -> list[Any]:
 
 
 def inlined(message: dict[str, Any]) -> dict[str, Any]:
-    # Reading: only a list of calls can be inlined, and only a string can be quoted as an id; else the message stays.
+    # Reading: only a list of calls can be inlined, else the message stays; an id that is no string is its JSON.
     # Reading: content that is neither text, list, null nor missing cannot become text and is dropped like an image.
     # Reading: a message that had no content (null ones are gone by now) gets it as its last key.
     text = text_of(message) or ""
@@ -441,8 +441,10 @@ def inlined(message: dict[str, Any]) -> dict[str, Any]:
         blocks = "\n".join(call_block(call["function"]) for call in calls)
         content = (text + "\n" + blocks if text else blocks).strip()
         return {key: value for key, value in {**message, "content": content}.items() if key != "tool_calls"}
-    if message["role"] == "tool" and isinstance(message.get("tool_call_id"), str):
-        quoted = message["tool_call_id"].replace('"', "&quot;").replace("<", "&lt;")
+    if message["role"] == "tool" and message.get("tool_call_id") is not None:
+        call_id = message["tool_call_id"]
+        written = call_id if isinstance(call_id, str) else encode(call_id).decode()
+        quoted = written.replace('"', "&quot;").replace("<", "&lt;")
         content = f'<tool_result tool_call_id="{quoted}">{text}</tool_result>'
         return {key: value for key, value in {**message, "content": content}.items() if key != "tool_call_id"}
     return message

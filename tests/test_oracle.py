@@ -272,7 +272,7 @@ def test_rule_c_needs_an_assistant_as_the_next_message():
 
 TITLE = [
     said("system", "\n Reply with only a description in four words or less."),
-    said("user", ["Here are the first few ", "user messages: hi"]),
+    said("user", ["\t\n", "Here are the first few ", "user messages: hi"]),
 ]
 
 
@@ -280,7 +280,11 @@ TITLE = [
     ("messages", "reply", "stays"),
     [
         (TITLE, said("assistant", "a title of up to six"), False),
-        ([*TITLE, said("user", "x")], said("assistant", [{"text": "title"}]), False),
+        (
+            [*TITLE, said("user", "x")],
+            said("assistant", ["a ", {"text": "title"}, {"type": "image_url", "url": "a b c d"}]),
+            False,
+        ),
         ([said("user", INFO), *TITLE], said("assistant", "title"), False),
         (TITLE, said("assistant", "a title of more than six words"), True),
         (TITLE, said("assistant", " "), True),
@@ -290,6 +294,7 @@ TITLE = [
         ([{**TITLE[0], "role": "developer"}, TITLE[1]], said("assistant", "title"), True),
         ([said("system", "Please reply with only"), TITLE[1]], said("assistant", "title"), True),
         ([TITLE[0], said("user", "hi")], said("assistant", "title"), True),
+        ([TITLE[0], said("user", "Here are the first few messages:")], said("assistant", "title"), True),
     ],
 )
 def test_rule_d_drops_title_requests(messages, reply, stays):
@@ -453,6 +458,10 @@ def test_tools(lists, expected, rule):
             {"role": "tool", "tool_call_id": "", "content": None, "name": "f"},
             rb'{"role":"tool","name":"f","content":"<tool_result tool_call_id=\"\"></tool_result>"}',
         ),
+        (
+            {"role": "tool", "tool_call_id": ["<", True], "content": "x"},
+            rb'{"role":"tool","content":"<tool_result tool_call_id=\"[&quot;&lt;&quot;,true]\">x</tool_result>"}',
+        ),
         ({"role": "tool", "tool_call_id": None, "content": "x"}, rb'{"role":"tool","content":"x"}'),
     ],
 )
@@ -472,7 +481,6 @@ def test_inline(message, expected):
         {"role": "user", "content": "x", "tool_calls": [{"function": {"name": "f"}}]},
         {"role": "user", "content": ["a", {"type": "image_url"}], "tool_call_id": "c"},
         {"role": "tool", "content": ["a", "b"]},
-        {"role": "tool", "tool_call_id": 5, "content": "x"},
     ],
 )
 def test_inline_leaves_all_else_alone(message):

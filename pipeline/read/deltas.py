@@ -101,8 +101,7 @@ class _History:
         """The entry of a line; raises ``LineError`` and changes nothing where it is none."""
         try:
             envelope, request = self._patched(line) or self._whole(line) or self._alone(line)
-            when, session_id = moment(envelope.timestamp), envelopes.session_id(envelope.session_id)
-            reply = envelopes.reply(envelope.response)
+            when = moment(envelope.timestamp)
             tools, wrong = self._tools_of(envelope.tools)  # last, since it remembers them
         except RecursionError:
             raise LineError("bad-line", "nested too deeply") from None
@@ -111,6 +110,7 @@ class _History:
         except ValueError as problem:
             raise LineError("bad-line", f"no JSON object: {problem}") from None
         self._remember(request)
+        session_id, reply = envelope.session_id, envelope.reply
         _note(ledger, line.number, when, session_id, [each for each in (wrong, reply.wrong) if each])
         at = when.at if when else None
         return Entry(line.number, at, session_id, request.messages, request.edits, tools, reply)

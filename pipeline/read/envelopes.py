@@ -32,13 +32,13 @@ class LineError(Exception):
 
 
 class Envelope(NamedTuple):
-    """A line's members of interest as raw JSON."""
+    """A line's members of interest, the large ones as raw JSON."""
 
     messages: bytes
     tools: bytes
     timestamp: bytes
-    session_id: bytes
-    response: bytes
+    session_id: str | None
+    reply: Reply
 
 
 class _Request(Struct, gc=False):
@@ -46,38 +46,50 @@ class _Request(Struct, gc=False):
     tools: Raw = Raw()
 
 
+class _WholeRequest(Struct, gc=False):
+    messages: list[dict[str, Any]]
+    tools: Raw = Raw()
+
+
+class _Choice(Struct, gc=False):
+    message: dict[str, Any] | None = None
+    finish_reason: str | None = None
+
+
+class _Response(Struct, gc=False):
+    choices: list[_Choice] | None = None
+    error: Raw = Raw()
+
+
 class _Line(Struct, gc=False):
+    """A line as nearly all are."""
+
+    request: _Request
+    timestamp: Raw = Raw()
+    session_id: str | int | None = None
+    response: _Response | None = None
+
+
+class _WholeLine(Struct, gc=False):
+    request: _WholeRequest
+    timestamp: Raw = Raw()
+    session_id: str | int | None = None
+    response: _Response | None = None
+
+
+class _OddLine(Struct, gc=False):
+    """A line with something of another type around its request."""
+
     request: _Request
     timestamp: Raw = Raw()
     session_id: Raw = Raw()
     response: Raw = Raw()
 
 
-class _WholeRequest(Struct, gc=False):
-    messages: list[dict[str, Any]]
-    tools: Raw = Raw()
-
-
-class _WholeLine(Struct, gc=False):
-    request: _WholeRequest
-    timestamp: Raw = Raw()
-    session_id: Raw = Raw()
-    response: Raw = Raw()
-
-
-class _Choice(Struct, gc=False):
-    message: Raw = Raw()
-    finish_reason: Raw = Raw()
-
-
-class _Response(Struct, gc=False):
-    choices: list[_Choice]
-    error: Raw = Raw()
-
-
-_line = msgspec.json.Decoder(_Line)
+_line = codec.decoder(_Line)
+_odd_line = codec.decoder(_OddLine)
 _whole_line = codec.decoder(_WholeLine)
-_response = msgspec.json.Decoder(_Response)
+_response = codec.decoder(_Response)
 _array = msgspec.json.Decoder(list[Raw])
 _space = re.compile(r"[ \t\n\r]*")
 # What is skipped is not judged, so numbers of any size pass.
@@ -85,23 +97,25 @@ _scan = json.JSONDecoder(parse_int=str, parse_float=str).raw_decode
 
 _BOM = b"\xef\xbb\xbf"
 _ID_STARTS = tuple(bytes([digit]) for digit in b'"-0123456789')
+_ERROR = "the response is an error body"
+_REFUSED = (msgspec.MsgspecError, ValueError, RecursionError)
 _NO_ERROR = (NOTHING, b"null", b"false", b'""', b"{}", b"[]", b"0")
 
 
 def split(line: bytes) -> Envelope:
-    """The raw members of a line; raises ``LineError`` for what is no entry."""
+    """The members of a line; raises ``LineError`` for what is no entry, and as ``codec.loads`` for a bad reply."""
     try:
         parsed = _line.decode(line)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        found = _split_slowly(line)
+    except _REFUSED:
+        found = _split_odd(line)
     else:
         request = parsed.request
         found = Envelope(
             bytes(request.messages),
             bytes(request.tools),
             bytes(parsed.timestamp),
-            bytes(parsed.session_id),
-            bytes(parsed.response),
+            _id(parsed.session_id),
+            _answer(parsed.response),
         )
     if found.messages[:1] != b"[":
         what = "is missing" if found.messages == NOTHING else f"is {kind(found.messages)}, not a list"
@@ -110,13 +124,31 @@ def split(line: bytes) -> Envelope:
 
 
 def parse(line: bytes | bytearray) -> tuple[list[Message], Envelope] | None:
-    """The messages of a line as objects, its other members raw; ``None`` where ``split`` has to decide."""
+    """The messages of a line as objects, and its other members; ``None`` where ``split`` has to decide."""
     try:
         parsed = _whole_line.decode(line)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
+    except _REFUSED:
         return None
-    others = (parsed.request.tools, parsed.timestamp, parsed.session_id, parsed.response)
-    return parsed.request.messages, Envelope(NOTHING, *map(bytes, others))  # type: ignore[return-value]
+    tools, timestamp = bytes(parsed.request.tools), bytes(parsed.timestamp)
+    envelope = Envelope(NOTHING, tools, timestamp, _id(parsed.session_id), _answer(parsed.response))
+    return parsed.request.messages, envelope  # type: ignore[return-value]
+
+
+def _split_odd(line: bytes) -> Envelope:
+    try:
+        parsed = _odd_line.decode(line)
+    except _REFUSED:
+        outer, inner = _split_slowly(line)
+        raw = [
+            *(inner.get(name, NOTHING) for name in ("messages", "tools")),
+            *(outer.get(name, NOTHING) for name in ("timestamp", "session_id", "response")),
+        ]
+    else:
+        request = parsed.request
+        raw = list(map(bytes, (request.messages, request.tools, parsed.timestamp, parsed.session_id, parsed.response)))
+    messages, tools, timestamp, session_id, response = raw
+    value = codec.loads(session_id) if session_id[:1] in _ID_STARTS else None
+    return Envelope(messages, tools, timestamp, _id(value), reply(response))
 
 
 def is_blank(line: bytes | bytearray) -> bool:
@@ -128,27 +160,19 @@ def elements(raw: bytes) -> list[bytes]:
     """The raw elements of a JSON array."""
     try:
         return [bytes(element) for element in _array.decode(raw)]
-    except (msgspec.MsgspecError, ValueError, RecursionError):
+    except _REFUSED:
         text = raw.decode("latin-1")
         return [text[start:stop].encode("latin-1") for _, start, stop in _walk(text, "[")]
-
-
-def session_id(raw: bytes) -> str | None:
-    """The session id in a raw value: a string, or the digits of an integer."""
-    value = codec.loads(raw) if raw[:1] in _ID_STARTS else None
-    return str(value) if isinstance(value, str | int) and value != "" else None
 
 
 def reply(raw: bytes) -> Reply:
     """What a response answers, or why it answers nothing; raises as ``codec.loads`` for what is no JSON after all."""
     if raw in (NOTHING, b"null"):
-        return Reply(problem="there is no response")
+        return _answer(None)
     try:
-        parsed = _response.decode(raw)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return _reply_slowly(raw)
-    choices = [(bytes(choice.message), bytes(choice.finish_reason)) for choice in parsed.choices[:1]]
-    return _reply(choices, len(parsed.choices), bytes(parsed.error))
+        return _answer(_response.decode(raw))
+    except _REFUSED:
+        return _odd_reply(raw)
 
 
 def kind(raw: bytes) -> str:
@@ -158,21 +182,22 @@ def kind(raw: bytes) -> str:
     return names.get(first, "a number")
 
 
-def _reply(choices: list[tuple[bytes, bytes]], count: int, error: bytes) -> Reply:
-    if error not in _NO_ERROR:
-        return Reply(problem="the response is an error body")
-    if not choices:
+def _id(value: Any) -> str | None:
+    """A session id: a string that is not empty, or the digits of an integer."""
+    return str(value) if isinstance(value, str | int) and value != "" else None
+
+
+def _answer(response: _Response | None) -> Reply:
+    if response is None:
+        return Reply(problem="there is no response")
+    if bytes(response.error) not in _NO_ERROR:
+        return Reply(problem=_ERROR)
+    if not response.choices:
         return Reply(problem="the response has no choices")
-    message, reason = choices[0]
-    stopped = _text(reason)
-    if message in (NOTHING, b"null"):
-        return Reply(None, count, stopped, "the first choice has no message")
-    if message[:1] != b"{":
-        return _wrong("response.choices[0].message", kind(message), count)
-    try:
-        return _said(codec.loads(message), count, stopped)
-    except codec.NotFiniteError as problem:
-        return _wrong("response.choices[0].message", f"an object with the number {problem}", count)
+    first, count = response.choices[0], len(response.choices)
+    if first.message is None:
+        return Reply(None, count, first.finish_reason, "the first choice has no message")
+    return _said(first.message, count, first.finish_reason)
 
 
 def _wrong(what: str, seen: str, count: int = 0) -> Reply:
@@ -189,30 +214,36 @@ def _said(message: dict[str, Any], count: int, stopped: str | None) -> Reply:
     return Reply(message, count, stopped, wrong=wrong)  # type: ignore[arg-type]
 
 
-def _text(raw: bytes) -> str | None:
-    return str(codec.loads(raw)) if raw[:1] == b'"' else None
-
-
-def _reply_slowly(raw: bytes) -> Reply:
+def _odd_reply(raw: bytes) -> Reply:
     """A response that is not of the expected shape, or holds what ``msgspec`` refuses."""
     if raw[:1] != b"{":
         return _wrong("response", kind(raw))
     response = members(raw)
-    error = response.get("error", NOTHING)
-    choices = response.get("choices", NOTHING)
-    if choices in (NOTHING, b"null"):
-        return _reply([], 0, error)
+    choices = response.get("choices", b"null")
+    if response.get("error", NOTHING) not in _NO_ERROR:
+        return Reply(problem=_ERROR)
+    if choices == b"null":
+        return _answer(_Response())
     if choices[:1] != b"[":
         return _wrong("response.choices", kind(choices))
     found = elements(choices)
-    if found and found[0][:1] != b"{":
+    if not found:
+        return _answer(_Response())
+    if found[0][:1] != b"{":
         return _wrong("response.choices[0]", kind(found[0]), len(found))
-    first = [members(choice) for choice in found[:1]]
-    pairs = [(choice.get("message", NOTHING), choice.get("finish_reason", NOTHING)) for choice in first]
-    return _reply(pairs, len(found), error)
+    first = members(found[0])
+    message, reason = first.get("message", b"null"), first.get("finish_reason", NOTHING)
+    if message[:1] not in b"{n":
+        return _wrong("response.choices[0].message", kind(message), len(found))
+    try:
+        choice = _Choice(codec.loads(message), codec.loads(reason) if reason[:1] == b'"' else None)
+    except codec.NotFiniteError as problem:
+        return _wrong("response.choices[0].message", f"an object with the number {problem}", len(found))
+    return _answer(_Response([choice, *[_Choice()] * (len(found) - 1)]))
 
 
-def _split_slowly(line: bytes) -> Envelope:
+def _split_slowly(line: bytes) -> tuple[dict[str, bytes], dict[str, bytes]]:
+    """The raw members of a line and of its request."""
     try:
         outer = members(line.removeprefix(_BOM))
         request = outer.get("request", NOTHING)
@@ -220,16 +251,15 @@ def _split_slowly(line: bytes) -> Envelope:
     except RecursionError:
         raise LineError("bad-line", "nested too deeply") from None
     except json.JSONDecodeError as problem:
-        raise LineError("bad-line", f"no JSON object: {problem.msg} at byte {problem.pos + 1}") from None
+        raise LineError(
+            "bad-line", f"no JSON object: {problem.msg.removesuffix(' at')} at byte {problem.pos + 1}"
+        ) from None
     except ValueError as problem:
         raise LineError("bad-line", f"no JSON object: {type(problem).__name__}") from None
     if request[:1] != b"{":
         what = "is missing" if request == NOTHING else f"is {kind(request)}, not an object"
         raise LineError("bad-entry", f"request {what}")
-    names = ("timestamp", "session_id", "response")
-    return Envelope(
-        inner.get("messages", NOTHING), inner.get("tools", NOTHING), *(outer.get(name, NOTHING) for name in names)
-    )
+    return outer, inner
 
 
 def members(raw: bytes) -> dict[str, bytes]:

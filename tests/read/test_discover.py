@@ -287,7 +287,7 @@ def test_a_folder_that_cannot_be_listed_is_an_error_unless_it_is_excluded(logs, 
         return listed(folder)
 
     monkeypatch.setattr(os, "scandir", refuse)
-    with pytest.raises(UsageError, match="^logs/locked: cannot be listed .Permission denied.; mend its permissions"):
+    with pytest.raises(UsageError, match=r"^logs/locked: cannot be listed .Permission denied.; mend its permissions"):
         found("logs")
     assert names("logs", exclude=("locked",)) == ["a.jsonl"]
 

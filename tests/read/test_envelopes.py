@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline.model import Reply
 from pipeline.read import envelopes
 from pipeline.read.envelopes import Envelope, LineError
 
@@ -21,7 +22,11 @@ LINES = [
 
 @pytest.mark.parametrize("line", LINES)
 def test_the_scanner_of_json_splits_as_msgspec_does(line):
-    assert envelopes._split_slowly(line) == envelopes.split(line)
+    outer, inner = envelopes._split_slowly(line)
+    split = envelopes.split(line)
+    assert (inner["messages"], inner.get("tools", b"")) == (split.messages, split.tools)
+    assert outer.get("timestamp", b"") == split.timestamp
+    assert envelopes.reply(outer.get("response", b"")) == split.reply
 
 
 @pytest.mark.parametrize("line", LINES)
@@ -31,11 +36,16 @@ def test_slices_are_the_values(line):
     assert [json.loads(element) for element in envelopes.elements(split.messages)] == parsed["request"]["messages"]
 
 
+NO_CHOICES, NO_RESPONSE = Reply(problem="the response has no choices"), Reply(problem="there is no response")
 NAN = b'{"x":NaN,"request":{"messages":[{"role":"user"}]},"response":{"choices":[],"p":-Infinity}}'
 ROWS = [
-    ("NaN in what nobody reads", NAN, Envelope(b'[{"role":"user"}]', b"", b"", b"", b'{"choices":[],"p":-Infinity}')),
-    ("a lone surrogate", rb'{"request":{"messages":["\ud800"]}}', Envelope(rb'["\ud800"]', b"", b"", b"", b"")),
-    ("a byte order mark", b'\xef\xbb\xbf{"request":{"messages":[]}}', Envelope(b"[]", b"", b"", b"", b"")),
+    ("NaN in what nobody reads", NAN, Envelope(b'[{"role":"user"}]', b"", b"", None, NO_CHOICES)),
+    (
+        "a lone surrogate",
+        rb'{"request":{"messages":["\ud800"]}}',
+        Envelope(rb'["\ud800"]', b"", b"", None, NO_RESPONSE),
+    ),
+    ("a byte order mark", b'\xef\xbb\xbf{"request":{"messages":[]}}', Envelope(b"[]", b"", b"", None, NO_RESPONSE)),
     ("no JSON", b"nonsense", "bad-line"),
     ("a cut line", b'{"request":{"messages":[', "bad-line"),
     ("two objects glued", b'{"request":{"messages":[]}}{"request":{"messages":[]}}', "bad-line"),
