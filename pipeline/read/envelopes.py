@@ -219,14 +219,15 @@ def _odd_reply(raw: bytes) -> Reply:
     if raw[:1] != b"{":
         return _wrong("response", kind(raw))
     response = members(raw)
-    choices = response.get("choices", b"null")
     if response.get("error", NOTHING) not in _NO_ERROR:
         return Reply(problem=_ERROR)
-    if choices == b"null":
-        return _answer(_Response())
-    if choices[:1] != b"[":
+    choices = response.get("choices", b"null")
+    if choices[:1] not in (b"[", b"n"):
         return _wrong("response.choices", kind(choices))
-    found = elements(choices)
+    return _odd_choices(elements(choices) if choices != b"null" else [])
+
+
+def _odd_choices(found: list[bytes]) -> Reply:
     if not found:
         return _answer(_Response())
     if found[0][:1] != b"{":
