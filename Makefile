@@ -5,7 +5,7 @@ OUT ?= out
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help convert test check check-code format docs clean
+.PHONY: help convert test check check-code format docs bench clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -40,6 +40,9 @@ format: $(VENV)/installed ## Format the code and mend what the linter can
 
 docs: $(VENV)/installed ## Write the generated pages anew
 	$(BIN)/python -m tests.generate
+
+bench: $(VENV)/installed ## Time it beside a naive converter; writes docs/performance.md
+	@$(BIN)/python -m bench.run $(BENCH)
 
 clean: ## Remove the environment and the output
 	rm -rf $(VENV) $(OUT)

@@ -52,6 +52,13 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
+def leave_interrupts_to_parent() -> None:
+    """Make a worker process deaf to Ctrl-C, which reaches its parent, too; it was started while that did not listen."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})
+
+
 @contextmanager
 def uninterrupted() -> Iterator[None]:
     """Ctrl-C waits until what is inside is done."""

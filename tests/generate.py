@@ -29,13 +29,15 @@ Colour is used on a terminal only, and not where `NO_COLOR` is set. A closed pip
 _AFTER = {
     "convert": """\
 `LOGS` are folders, files or globs; [conversion.md](conversion.md#which-files-are-read) says which files are read. `DIR`
-is described in [output.md](output.md). An option given more than once counts once, the last time;
-`--include` and `--exclude` add up.
+is described in [output.md](output.md). Of an option given more than once the last one counts; `--include` and
+`--exclude` add up. `--workers` changes nothing in the output; small inputs are converted in one process.
 """,
     "check": """\
-Every line of a dataset is a record. Whether its calls are native or written in the text is recognised record by
-record. The findings are printed as in `reports/integrity-report.txt`, with `--json` as in `reports/findings.jsonl`;
-[checks.md](checks.md) lists them. A record is checked as it stands: addresses are neither looked for nor replaced.
+`DATASETS` are files, or folders whose `*.jsonl` and `*.ndjson` files are taken; folders in them are not looked into.
+Every line is a record. Whether its calls are native or written in the text is recognised record by record. The findings
+are printed as in `reports/integrity-report.txt`, with `--json` as in `reports/findings.jsonl`; [checks.md](checks.md)
+lists them. `session` is the name of the file without its suffix. A record is checked as it stands: addresses are
+neither looked for nor replaced.
 
 ```console
 $ printf '%s\\n' '{"messages": [{"role": "user", "content": "Hi"}], "tools": [{"name": "ls"}]}' '[1]' > data.jsonl
@@ -46,14 +48,45 @@ exit code 3
 ```
 """,
     "inspect": """\
-One row per line of the log: its time (UTC), how many of its messages are taken over from the entry before and how
-many are added, the number of tools, kind and size of the reply, what became of the entry, and the roles of the added
-messages. The findings follow. A role is written as in the check `role-sequence`: `Ac` is an assistant message with
-text, `At` one with calls, `Act` one with both, `A` one with neither.
+`LOG` is found as the `LOGS` of `convert` are. One row per line of the log: its time (UTC), how many of its messages are
+taken over from the line before and how many are added, the number of tools, kind and size of the reply, what became of
+the entry, and the roles of the added messages. The record's size and the findings follow. `Ac` is an assistant message
+with text, `At` one with calls, `Act` one with both, `A` one with neither; `tool*2` are two messages of that role.
+
+With this log as `tail.jsonl`, whose last entry asks for a title:
+
+```json file=tail.jsonl
+{"timestamp": "2026-01-13T10:00:00Z", "session_id": "s1",
+ "request": {"messages": [{"role": "user", "content": "Hi"}]},
+ "response": {"choices": [{"message": {"role": "assistant", "content": "Hello"}}]}}
+{"timestamp": "2026-01-13T10:00:09Z", "session_id": "s1",
+ "request": {"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"},
+                          {"role": "user", "content": "Bye"}]},
+ "response": {"choices": [{"message": {"role": "assistant", "content": "Goodbye"}}]}}
+{"timestamp": "2026-01-13T10:00:10Z", "session_id": "s1",
+ "request": {"messages": [{"role": "user", "content": "A title for this?"}]},
+ "response": {"choices": [{"message": {"role": "assistant", "content": "A greeting"}}]}}
+```
+
+```console
+$ chatsquash inspect --verbose tail.jsonl
+tail.jsonl: session s1
+line  time                     kept  added  tools  reply    outcome     roles added
+1     2026-01-13 10:00:00.000  0     1      0      Ac 38 B  superseded  user
+    user: Hi
+2     2026-01-13 10:00:09.000  1     2      0      Ac 40 B  selected    Ac user
+    assistant: Hello
+    user: Bye
+3     2026-01-13 10:00:10.000  0     1      0      Ac 43 B  cut         user
+    user: A title for this?
+record: 168 bytes
+WARNING	session=s1	input=tail.jsonl:2	[short-tail] line 3 has 1 message, line 2 has 3 and is converted: see whether the conversation went on after it
+WARNING	session=s1	input=tail.jsonl:2	[no-tools] the record defines no tools: if the session had some, the logger leaves request.tools out
+```
 
 | outcome | the entry |
 |---|---|
-| `selected` | became the record |
+| `selected` | became the record, or would have if the session were not left out |
 | `superseded` | came before it |
 | `cut` | came after it and has fewer messages |
 | `cleaned` | was dropped by the cleaning rules |
@@ -94,14 +127,15 @@ output was closed early |
 wrong options, or a file that cannot be read |
 | 3 | finished, but a session or a line was left out | a finding is an error | |
 | 130 | interrupted; no new output | interrupted | interrupted |
+| 143 | terminated; no new output | terminated | terminated |
 
 Findings alone do not change the exit code of `convert`: a record with errors in `reports/integrity-report.txt` is
 written and counts as written.
 
 ## Shell completion
 
-The command completes its commands, options and values. Put one line into your shell's start file, then open a new
-shell.
+Commands, options and the choices of an option are completed; paths are not. Put one line into your shell's start file,
+then open a new shell.
 
 Bash 4.4 or newer, in `~/.bashrc`:
 

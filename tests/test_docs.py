@@ -258,6 +258,13 @@ def test_every_option_of_convert_is_explained(option):
     assert re.search(rf"{option}(?![\w-])", handwritten())
 
 
+def test_every_target_of_make_that_a_page_names_exists():
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    named = set(re.findall(r"(?:^|`|\$ )make ([a-z-]+)", handwritten(), re.MULTILINE))
+    assert named
+    assert named - targets == set()
+
+
 def test_every_option_that_a_page_names_exists():
     known = {name for command in cli.commands.values() for p in command.params for name in (*p.opts, *p.secondary_opts)}
     named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", handwritten()))

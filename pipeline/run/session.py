@@ -80,7 +80,8 @@ class Converter:
         snapshot = select(stream, ledger, trace_roles=self._options.integrity_analysis)
         left_out = _left_out(snapshot, ledger)
         replaced = self._anonymizer.count if self._anonymizer else 0
-        record, usage, trace = (None, None, "") if snapshot is None or left_out else self._finish(snapshot, ledger)
+        record, usage = (None, None) if snapshot is None or left_out else self._finish(snapshot, ledger)
+        failed = snapshot is not None and any(found.severity == "error" for _, found in ledger.facts)
         started = snapshot.started if snapshot else None
         return Outcome(
             session=ledger.session_id or ledger.stem,
@@ -94,11 +95,11 @@ class Converter:
             addresses=self._anonymizer.count - replaced if self._anonymizer else 0,
             usage=usage,
             day=path_day(job.name) or (day(started) if started is not None else None),
-            trace=trace,
+            trace=chat.trace(snapshot.entry.messages) if snapshot and failed else "",
             digest=_digest(file),
         )
 
-    def _finish(self, snapshot: Snapshot, ledger: Ledger) -> tuple[bytes, Usage, str]:
+    def _finish(self, snapshot: Snapshot, ledger: Ledger) -> tuple[bytes, Usage]:
         line = snapshot.entry.line
         conversation = compose(snapshot, ledger)
         view = View(conversation)
@@ -113,8 +114,7 @@ class Converter:
         if spellings := [*rounded, *rounded_too]:
             ledger.note(log.number_changed(spellings, len(spellings)), line)
         record = b'{"messages":%b,"tools":%b}' % (messages, tools)
-        failed = any(found.severity == "error" for _, found in ledger.facts)
-        return record, usage, chat.trace(view.messages) if failed else ""
+        return record, usage
 
 
 @Last

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import signal
+import os
+import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -57,8 +58,9 @@ def _spread(jobs: list[Job], options: Options, workers: int) -> Iterator[tuple[J
     ahead: deque[tuple[Batch, Future[list[Outcome]]]] = deque()
     try:
         while True:
-            for batch in islice(todo, 2 * workers + 2 - len(ahead)):
-                ahead.append((batch, pool.submit(_convert_batch, batch)))
+            with platform.uninterrupted():  # handing over may start a process, which is not to see an interrupt
+                for batch in islice(todo, 2 * workers + 2 - len(ahead)):
+                    ahead.append((batch, pool.submit(_convert_batch, batch)))
             if not ahead:
                 break
             batch, future = ahead.popleft()
@@ -74,10 +76,20 @@ _converter: Converter | None = None
 
 
 def _start(options: Options) -> None:
-    """Prepare a worker process; an interrupt is the parent's to handle."""
+    """Prepare a worker process."""
     global _converter  # noqa: PLW0603 - a worker's one piece of state
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    platform.leave_interrupts_to_parent()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     _converter = Converter(options)
+
+
+def _end_with_parent() -> None:
+    """A parent that is killed cannot end its workers, which would wait for work forever."""
+    from multiprocessing import parent_process
+
+    if parent := parent_process():
+        parent.join()
+        os._exit(1)
 
 
 def _convert_batch(batch: Batch) -> list[Outcome]:
