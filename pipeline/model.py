@@ -232,7 +232,7 @@ class Outcome:
     day: str | None
     """``YYYY-MM-DD``: the date in the path, else the UTC date of the first entry left."""
     trace: str
-    """The role trace of the request that was selected, for a session with errors; else empty."""
+    """The role trace of the selected request and its reply, for a session with errors; else empty."""
     digest: str
     """SHA-256, hexadecimal, of the log's first and last 16 KiB (of all of it, if that is no more)."""
 

@@ -95,7 +95,7 @@ class Converter:
             addresses=self._anonymizer.count - replaced if self._anonymizer else 0,
             usage=usage,
             day=path_day(job.name) or (day(started) if started is not None else None),
-            trace=chat.trace(snapshot.entry.messages) if snapshot and failed else "",
+            trace=_trace(snapshot) if snapshot and failed else "",
             digest=_digest(file),
         )
 
@@ -135,6 +135,11 @@ def _left_out(snapshot: Snapshot | None, ledger: Ledger) -> str | None:
         ledger.note(log.cleaned(counts), snapshot.entry.line)
     invalid = (found.code for _, found in ledger.facts if found.code in ("session-id-mismatch", "timestamp-order"))
     return next(invalid) if ledger.invalid else None
+
+
+def _trace(snapshot: Snapshot) -> str:
+    reply = snapshot.entry.reply.message
+    return chat.trace([*snapshot.entry.messages, *([reply] if reply else [])])
 
 
 def _account(snapshot: Snapshot | None, ledger: Ledger, *, written: bool) -> Account:
