@@ -22,9 +22,10 @@ _WORDS = """
     account invoice order customer delivery report summary budget meeting schedule reply address number amount currency
 """.split()
 _FOREIGN = """
-    Überprüfung der Änderungen an der Konfiguration größerer Straßenzüge façade déjà naïve coöperatie señor mañana corazón
-    проверка файла завершена успешно ошибка чтения данных 設定ファイルを確認しました 次の手順に進みます エラーが発生しました
-    请检查配置文件 测试已通过 错误信息如下 파일을 확인했습니다 오류가 발생했습니다 ✅ 🚀 ⚠️ → “quoted” – résumé Ελληνικά δοκιμή
+    Überprüfung der Änderungen an der Konfiguration größerer Straßenzüge façade déjà naïve coöperatie señor mañana
+    проверка файла завершена успешно ошибка чтения данных Ελληνικά δοκιμή résumé “quoted” – → ✅ 🚀 ⚠️ corazón
+    設定ファイルを確認しました 次の手順に進みます エラーが発生しました 请检查配置文件 测试已通过 错误信息如下
+    파일을 확인했습니다 오류가 발생했습니다
 """.split()
 _CODE = (
     "def {a}_{b}(self, {c}: str | None = None) -> dict[str, int]:\n",
@@ -77,7 +78,7 @@ def steps(rng: Random, requests: int, shape: Shape, names: list[str]) -> Iterato
 
 def prompt(rng: Random, shape: Shape) -> str:
     """A system prompt."""
-    return f"You are a coding agent.\n\n# Rules\n{_slice(rng, 'prose', shape.prompt)}"
+    return f"You are a coding agent — careful, and brief.\n\n# Rules\n\n• {_slice(rng, 'prose', shape.prompt)}"
 
 
 def title_request(rng: Random) -> Step:
@@ -156,7 +157,9 @@ def _json_result(rng: Random, length: int) -> str:
     rows = []
     while length > 0:
         text = _text(rng, 60)
-        rows.append({"id": rng.randint(1, 10**6), "score": rng.random(), "ok": True, "error": None, "text": text})
+        rows.append(
+            {"id": rng.randint(1, 10**6), "score": round(rng.random(), 3), "ok": True, "error": None, "text": text}
+        )
         length -= 130
     return orjson.dumps({"status": "done", "rows": rows}).decode()
 
@@ -175,7 +178,7 @@ def _corpus(kind: str) -> str:
 
 def _piece(rng: Random, kind: str) -> str:
     if kind in ("code", "listing"):
-        a, b, c = (rng.choice(_FOREIGN if rng.random() < 0.003 else _WORDS) for _ in range(3))
+        a, b, c = (rng.choice(_FOREIGN if rng.random() < 0.004 else _WORDS) for _ in range(3))
         template = rng.choice(_CODE if kind == "code" else _LISTING)
         return template.format(a=a, b=b, c=c, n=str(rng.randint(10, 9999)), d=rng.randint(0, 9))
     rare = 0.5 if kind == "foreign" else 0.001
@@ -193,5 +196,6 @@ def _tool(rng: Random, name: str) -> dict[str, Any]:
     names = rng.sample(_WORDS, rng.randint(2, 5))
     properties = {each: {"type": "string", "description": _slice(rng, "prose", 70)} for each in names}
     parameters = {"type": "object", "properties": properties, "required": names[:2], "additionalProperties": False}
-    described = {"name": name, "description": _slice(rng, "prose", 180), "parameters": parameters}
+    text = f"{_slice(rng, 'prose', 180)}{rng.choice((' — see above', '…', '.', '.'))}"
+    described = {"name": name, "description": text, "parameters": parameters}
     return {"type": "function", "function": described}

@@ -28,6 +28,8 @@ _TOKEN = "@@@token@@@@"
 _MARKER = re.compile(rb'"@(messages|tools|reply)@"')
 _SMALL = Shape(prompt=900, tools=(3, 4), result=400)
 
+Bytes = bytes | bytearray
+
 
 @dataclass(frozen=True)
 class Profile:
@@ -112,7 +114,7 @@ def _session(file: BinaryIO, number: int, chosen: Profile, count: int) -> int:
     return count
 
 
-def _lines(number: int, chosen: Profile) -> Iterator[list[bytes]]:
+def _lines(number: int, chosen: Profile) -> Iterator[list[Bytes]]:
     """A session's lines, in pieces.
 
     What is said depends on the number and the shape alone, so that the styles say the same.
@@ -186,13 +188,17 @@ class _Growing:
         for message in messages:
             self._body += (self.comma if self._body else b"") + self.encode(message)
 
-    def line(self, envelope: _Envelope) -> list[bytes]:
+    def line(self, envelope: _Envelope) -> list[Bytes]:
         """A line, in pieces."""
         return self.filled(envelope.members(), [b"[", self._body, b"]"], self._tools, envelope.step)
 
-    def filled(self, members: dict[str, Any], messages: list[bytes], tools: bytes, step: Step) -> list[bytes]:
-        parts = {b"messages": messages, b"tools": [tools], b"reply": [self.encode(step.reply)]}
-        pieces: list[bytes] = []
+    def filled(self, members: dict[str, Any], messages: list[Bytes], tools: bytes, step: Step) -> list[Bytes]:
+        parts: dict[bytes, list[Bytes]] = {
+            b"messages": messages,
+            b"tools": [tools],
+            b"reply": [self.encode(step.reply)],
+        }
+        pieces: list[Bytes] = []
         for at, piece in enumerate(_MARKER.split(self.encode(members))):
             pieces += parts[piece] if at % 2 else [piece]
         return pieces
@@ -228,11 +234,11 @@ class _Hostile(_Growing):
             self._body += b"," + self._own(message)
         self._last = messages[-1]
 
-    def line(self, envelope: _Envelope) -> list[bytes]:
+    def line(self, envelope: _Envelope) -> list[Bytes]:
         told = self._system["content"]
         clock = f"{told[:300]}\nIt is {envelope.when:%A, %d %B %Y, %H:%M:%S}.\n{told[300:]}"
         part = {"type": "text", "text": self._last["content"], "cache_control": {"type": "ephemeral"}}
-        messages = [b"[", self._own({**self._system, "content": clock}), self._body, b","]
+        messages: list[Bytes] = [b"[", self._own({**self._system, "content": clock}), self._body, b","]
         messages += [self._own({**self._last, "content": [part]}), b"]"]
         members = envelope.members()
         if self.rng.random() < 0.5:
@@ -266,7 +272,7 @@ class _Worst(_Growing):
                 changed["tool_calls"] = [{**call, "id": _renamed(call["id"])} for call in message["tool_calls"]]
             self._messages.append(self._variants(changed))
 
-    def line(self, envelope: _Envelope) -> list[bytes]:
+    def line(self, envelope: _Envelope) -> list[Bytes]:
         token = b"%012x" % self.rng.getrandbits(48)
         messages = b",".join(self._pick(self._messages)).replace(_TOKEN.encode(), token)
         tools = b"[" + b",".join(self._pick(self._definitions)) + b"]"

@@ -15,6 +15,7 @@ _UNIT = 1 if sys.platform == "darwin" else 1024  # of ru_maxrss
 
 
 def main() -> None:
+    """Start every command, wait for all processes, print the time of the commands and the peak of the processes."""
     if sys.platform.startswith("linux"):
         ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
     commands = json.loads(sys.argv[1])

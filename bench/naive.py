@@ -31,5 +31,4 @@ def convert(path: Path) -> bytes:
 
 if __name__ == "__main__":
     with open(sys.argv[2], "wb") as out:
-        for log in sorted(Path(sys.argv[1]).rglob("*.jsonl")):
-            out.write(convert(log) + b"\n")
+        out.writelines(convert(log) + b"\n" for log in sorted(Path(sys.argv[1]).rglob("*.jsonl")))

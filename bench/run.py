@@ -41,18 +41,22 @@ class Bench(NamedTuple):
 
     @property
     def out(self) -> Path:
+        """The folder that every run writes to."""
         return self.data / "out"
 
     def environment(self) -> dict[str, str]:
+        """The environment, with no option of ours in it but the key."""
         key = self.data / "key"
         key.write_text("a key for timing only, of no use to anyone")
         kept = {name: value for name, value in os.environ.items() if not name.startswith("CHATSQUASH_")}
         return {**kept, "CHATSQUASH_ANONYMIZE_KEY_FILE": str(key)}
 
     def convert(self, logs: Path, *options: str, to: str = "ours") -> list[str]:
+        """Our command."""
         return [CHATSQUASH, "convert", str(logs), "--output", str(self.out / to), *options]
 
     def naive(self, logs: Path) -> list[str]:
+        """The other one's."""
         return [sys.executable, str(HERE / "naive.py"), str(logs), str(self.out / "naive.jsonl")]
 
 
@@ -68,7 +72,8 @@ def main(names: tuple[str, ...], rounds: int | None, docs: Path | None, *, quick
     bench = Bench(data, list(names or PROFILES), rounds or (3 if quick else 5), quick)
     facts = table.machine()
     logs = _logs(bench, share := _share())
-    if not all([_same(bench, name, logs[name]) for name in bench.names]):
+    same = [_same(bench, name, logs[name]) for name in bench.names]
+    if not all(same):
         sys.exit("records differ; nothing was timed")
     print(f"all {len(bench.names)} profiles: the same records as naive.py")
     sizes = {name: _size(folder) for name, folder in logs.items()}

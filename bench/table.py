@@ -28,8 +28,8 @@ _LOGS = {
     "long": "sessions of 250 requests",
     "tiny": "sessions of 2 requests",
     "spaced": "standard, as `json.dumps` spaces and escapes it",
-    "hostile": "standard, with a clock in the system prompt, `cache_control` on the last message, tools before messages in "
-    "half of the lines, and a history whose ids and order of keys are not those of the responses",
+    "hostile": "standard, with a clock in the system prompt, `cache_control` on the last message, tools before "
+    "messages in half of the lines, and a history whose ids and order of keys are not those of the responses",
     "worst": "standard, with keys in random order (tools' too) and new ids in every request",
     "giant": "one session of 1,000 requests, the last of 2 MB",
     "giant_rewritten": "the same, written as worst",
@@ -66,12 +66,16 @@ class Row(NamedTuple):
 
 def seconds(results: Results, name: str, variant: str) -> float:
     """The median time of a variant."""
-    return median(run["seconds"] for run in results["times"][name][variant])
+    return _median(results["times"][name][variant], "seconds")
+
+
+def _median(runs: list[dict[str, Any]], what: str) -> float:
+    return float(median(run[what] for run in runs))
 
 
 def peak(results: Results, name: str, *variants: str) -> float:
     """The largest process in any round, in MB."""
-    return max(run["peak"] for variant in variants for run in results["times"][name][variant]) / _MB
+    return float(max(run["peak"] for variant in variants for run in results["times"][name][variant])) / _MB
 
 
 def _ratio(name: str, slow: str, fast: str) -> Callable[[Results], float]:
@@ -112,18 +116,18 @@ ROWS = [
     ),
     *(
         Row(
-            f"two workers vs one, {large} of {name}, as a share of what two independent processes gain",
+            f"two workers vs one, {{size}} of {name}, as a share of what two independent processes gain",
             f"{name}10",
             SHARE,
             0.85,
             0.95,
             _ratio(f"{name}10", "halves", "two"),
         )
-        for name, large in (("standard", "4.4 GB"), ("long", "4.4 GB"))
+        for name in ("standard", "long")
     ),
     Row("two workers vs one, standard", "standard", TIMES, 1.3, 1.5, _ratio("standard", "one", "two")),
     Row(
-        "two workers, 4.4 GB of long, as a share of the speed of wc",
+        "two workers, {size} of long, as a share of the speed of wc",
         "long10",
         SHARE,
         1 / 3,
@@ -154,7 +158,8 @@ def summary(results: Results) -> str:
         if row.profile in results["times"]:
             value = row.value(results)
             shown = [row.unit.text.format(number) for number in (row.at_least, row.aim, value)]
-            lines.append([row.what, *shown, _verdict(row, value)])
+            size = f"{results['sizes'][row.profile]['bytes'] / 1e9:.1f} GB"
+            lines.append([row.what.format(size=size), *shown, _verdict(row, value)])
     return _markdown(lines)
 
 
@@ -172,7 +177,7 @@ def details(results: Results) -> str:
         for variant, runs in variants.items():
             size = results["sizes"]["standard" if variant.startswith("tenth") else name]
             took = seconds(results, name, variant)
-            cpu = median(run["cpu"] for run in runs)
+            cpu = _median(runs, "cpu")
             amount = [f"{size['bytes'] / _MB:.1f}", f"{size['sessions']:,}"]
             speed = "" if variant == "help" else f"{size['bytes'] / _MB / took:,.0f}"
             lines.append(

@@ -43,7 +43,8 @@ def main() -> NoReturn:
     """Run the command; the exit codes are in ``docs/cli.md``."""
     signal.signal(signal.SIGTERM, _terminate)
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+        if stream:  # a process may be started without
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
         code = cli.main(prog_name="chatsquash", standalone_mode=False)
     except click.ClickException as problem:
@@ -177,7 +178,7 @@ class _Watch:
 
     def __init__(self, *, quiet: bool, verbose: bool) -> None:
         self._bar: Any = None
-        self._wanted = not quiet and sys.stderr.isatty()
+        self._wanted = not quiet and bool(sys.stderr) and sys.stderr.isatty()
         self._verbose = verbose
         self.observe: Observer | None = self._observe if self._wanted or verbose else None
 

@@ -36,8 +36,10 @@ def _float(spelled: str) -> float:
 
 
 def _differs(spelled: str, value: float) -> bool:
+    digits = len(spelled.lower().partition("e")[0].lstrip("-0.").replace(".", ""))
     try:
-        return Decimal(spelled) != Decimal(repr(value))
+        # At its shortest or at as many digits, since 0.10000000000000001 is what some write for 0.1.
+        return Decimal(spelled) not in (Decimal(repr(value)), Decimal(f"{value:.{max(digits, 1) - 1}e}"))
     except InvalidOperation:  # an exponent beyond those of decimals, which leaves 0 of any number
         return any(digit in "123456789" for digit in spelled.lower().partition("e")[0])
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import settings
@@ -63,3 +65,35 @@ def _written(line: Any) -> bytes:
     if isinstance(line, bytes):
         return line
     return line.encode() if isinstance(line, str) else json.dumps(line).encode()
+
+
+def tree(folder: Path) -> dict[str, bytes | None]:
+    """Every path below a folder, hidden ones too, with the bytes of files."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() if path.is_file() else None
+        for path in sorted(folder.rglob("*"))
+    }
+
+
+class Result(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def command(monkeypatch, capsys):
+    """Runs ``chatsquash`` with these arguments in this process."""
+    from pipeline.cli import main
+
+    terminate = signal.getsignal(signal.SIGTERM)
+
+    def run(*arguments: str | Path) -> Result:
+        monkeypatch.setattr(sys, "argv", ["chatsquash", *map(str, arguments)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return Result(ended.value.code or 0, *capsys.readouterr())
+
+    yield run
+    signal.signal(signal.SIGTERM, terminate)

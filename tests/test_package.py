@@ -53,4 +53,4 @@ def test_the_module_and_the_script_are_the_same():
 def test_public_names_are_there():
     assert all(getattr(pipeline, name) is not None for name in pipeline.__all__)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        pipeline.nothing  # noqa: B018
+        pipeline.nothing

@@ -134,8 +134,11 @@ class _History:
         envelope = self._shortened(line, sorted([*cuts, *([(*tools, _TOOLS)] if tools else [])]))
         request = None
         if envelope and (envelope.tools == _TOOLS or not tools):
-            whole = runs[0].last - runs[0].first == self.array.count
-            request = self._grow(envelope.messages) if whole else self._patch(envelope.messages, runs, line, place)
+            raw = envelope.messages
+            # Where the array really begins: the first place named so may have been another's.
+            place = runs[0].start - raw.find(_marker(0))
+            grown = runs[0].last - runs[0].first == self.array.count and raw.startswith(_marker(0), 1)
+            request = self._grow(raw) if grown else self._patch(raw, runs, line, place)
         if envelope is None or request is None:
             self.effort.refused += 1
             return None
@@ -198,11 +201,9 @@ class _History:
 
     # What was found
 
-    def _grow(self, raw: bytes) -> _Request | None:
+    def _grow(self, raw: bytes) -> _Request:
         """A request that begins with all the previous messages; ``raw`` has the first marker in their place."""
         marker = _marker(0)
-        if not raw.startswith(marker, 1):
-            return None
         self.effort.grown += 1
         added = self._load(raw)[1:]
         before = self.array.count

@@ -99,7 +99,6 @@ _BOM = b"\xef\xbb\xbf"
 _ID_STARTS = tuple(bytes([digit]) for digit in b'"-0123456789')
 _ERROR = "the response is an error body"
 _REFUSED = (msgspec.MsgspecError, ValueError, RecursionError)
-_NO_ERROR = (NOTHING, b"null", b"false", b'""', b"{}", b"[]", b"0")
 
 
 def split(line: bytes) -> Envelope:
@@ -190,7 +189,7 @@ def _id(value: Any) -> str | None:
 def _answer(response: _Response | None) -> Reply:
     if response is None:
         return Reply(problem="there is no response")
-    if bytes(response.error) not in _NO_ERROR:
+    if _is_error(bytes(response.error)):
         return Reply(problem=_ERROR)
     if not response.choices:
         return Reply(problem="the response has no choices")
@@ -198,6 +197,11 @@ def _answer(response: _Response | None) -> Reply:
     if first.message is None:
         return Reply(None, count, first.finish_reason, "the first choice has no message")
     return _said(first.message, count, first.finish_reason)
+
+
+def _is_error(raw: bytes) -> bool:
+    """Whether the ``error`` of a response says that there was one."""
+    return raw not in (NOTHING, b"null") and bool(json.loads(raw))
 
 
 def _wrong(what: str, seen: str, count: int = 0) -> Reply:
@@ -219,7 +223,7 @@ def _odd_reply(raw: bytes) -> Reply:
     if raw[:1] != b"{":
         return _wrong("response", kind(raw))
     response = members(raw)
-    if response.get("error", NOTHING) not in _NO_ERROR:
+    if _is_error(response.get("error", NOTHING)):
         return Reply(problem=_ERROR)
     choices = response.get("choices", b"null")
     if choices[:1] not in (b"[", b"n"):

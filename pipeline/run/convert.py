@@ -32,6 +32,7 @@ _REPORT, _FINDINGS, _REJECTED = (
 )
 _USAGE, _TOOLS, _KEPT = (f"reports/{name}" for name in ("tool-usage.csv", "tools.csv", "rejected-lines.jsonl"))
 _PIECE = 1 << 20
+_NAMED = 5  # arguments in an error
 Observer = Callable[[Job, Outcome, int], None]
 """Told each session's job and outcome in order, and the bytes of all logs."""
 
@@ -88,7 +89,8 @@ def nothing_to_read(roots: list[str], found: Found) -> str:
     beside = [listed(found.others)] if found.others else []
     beside += [f"{found.passed_over:,} passed over by options"] if found.passed_over else []
     seen = ", ".join(beside) or "no files"
-    return f"{', '.join(roots)}: no session logs to read; seen: {seen}. Logs are *.jsonl and *.ndjson, or files named"
+    where = ", ".join([*roots[:_NAMED], *(["..."] if len(roots) > _NAMED else [])])
+    return f"{where}: no session logs to read; seen: {seen}. Logs are *.jsonl and *.ndjson, or files named"
 
 
 class _Run:

@@ -46,7 +46,8 @@ def convert_session(source: str | PathLike[str] | Iterable[str | bytes], options
     if isinstance(source, str | PathLike):
         path = Path(source)
         return converter.convert(Job(str(path), str(path), path.name, path.stat().st_size))
-    data = b"\n".join(line if isinstance(line, bytes) else line.encode("utf-8", "surrogatepass") for line in source)
+    encoded = (line if isinstance(line, bytes) else line.encode("utf-8", "surrogatepass") for line in source)
+    data = b"\n".join(line.removesuffix(b"\n") for line in encoded)
     return converter.read(io.BytesIO(data), Job("", "session", "session", len(data)))
 
 

@@ -128,6 +128,8 @@ RESULTS = [
     ("a content list becomes its joined text", result([part("a"), "b", part("c")]), '<tool_result tool_call_id="c1">abc</tool_result>'),
     ("an empty content list wraps nothing", result([]), '<tool_result tool_call_id="c1"></tool_result>'),
     ("quotes and < in the id are escaped", result("x", 'a"b<c>&\''), "<tool_result tool_call_id=\"a&quot;b&lt;c>&'\">x</tool_result>"),
+    ("a number for an id", result("x", 7), '<tool_result tool_call_id="7">x</tool_result>'),
+    ("any other id is written as JSON", result("x", ["<", True]), '<tool_result tool_call_id="[&quot;&lt;&quot;,true]">x</tool_result>'),
     ("an empty id is an id", result("x", ""), '<tool_result tool_call_id="">x</tool_result>'),
     ("text with a tag is not escaped, a check finds it", result("</tool_result>"), '<tool_result tool_call_id="c1"></tool_result></tool_result>'),
 ]  # fmt: skip

@@ -1,7 +1,10 @@
 """Which snapshot becomes the record, the union of the tools up to it, and the role traces on the way."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from pipeline.chat import token
 from pipeline.stages.select import flatten, select
 from tests.checks.rows import assistant, call, result, tool, user
 from tests.stages.streams import entry, facts, ledger, stream, texts
@@ -294,3 +297,28 @@ def test_traces_are_not_taken_when_nobody_wants_them():
     book = ledger()
     select(stream(entry(SYSTEM), entry(user())), book, trace_roles=False)
     assert book.facts == []
+
+
+def begins_with(later, earlier):
+    """The rule as the contract has it, one token after the other."""
+    if not earlier:
+        return True
+    if later and later[0] == earlier[0]:
+        return begins_with(later[1:], earlier[1:])
+    return earlier[:2] == ["Ac", "At"] and later[:1] == ["Act"] and begins_with(later[1:], earlier[2:])
+
+
+MESSAGES = [user(), user("b"), AC, assistant("other"), AT, ACT, A, result(), SYSTEM, DEVELOPER]
+HISTORIES = st.lists(st.lists(st.sampled_from(MESSAGES), max_size=6), min_size=1, max_size=5)
+
+
+@given(HISTORIES, st.lists(st.booleans(), min_size=4, max_size=4))
+def test_traces_are_those_of_whole_entries_whatever_their_edits(histories, growing):
+    for number, grows in enumerate(growing[: len(histories) - 1], 1):
+        if grows:
+            histories[number] = [*histories[number - 1], *histories[number]]
+    book = ledger()
+    selected = select(stream(*(entry(*messages) for messages in histories)), book).entry.line
+    traces = [[token(message) for message in messages] for messages in histories[:selected]]
+    expected = [line for line in range(2, selected + 1) if not begins_with(traces[line - 1], traces[line - 2])]
+    assert [line for line, code, _ in facts(book) if code == "role-sequence"] == expected

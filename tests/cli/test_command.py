@@ -1,0 +1,352 @@
+"""The command by exit code and whole output."""
+
+import json
+import re
+from pathlib import Path
+
+import click
+import orjson
+import pytest
+
+import pipeline
+from pipeline.cli import cli
+from tests.checks.rows import assistant, call, tool
+from tests.conftest import log_line, write_log
+
+BAD = b'{"no": "entry"}'
+BACKWARD = [log_line("a", at=2), log_line("a", at=1)]
+GOOD = log_line("hi", tools=[tool()])
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    """The present folder is a new one; it holds one good log."""
+    monkeypatch.chdir(tmp_path)
+    write_log(tmp_path / "logs" / "a.jsonl", GOOD)
+    return tmp_path
+
+
+def without_times(text: str) -> str:
+    return re.sub(r"in \d+\.\d\d s \([\d,]+ MB/s\)", "in S s (R MB/s)", text)
+
+
+def files(folder="out"):
+    return sorted(path.name for path in Path(folder).glob("*") if path.name[0] != ".")
+
+
+SUMMARY = """\
+1 session seen = 1 written + 0 left out
+1 line seen = 1 selected + 0 superseded + 0 cut + 0 cleaned + 0 left out + 0 unreadable + 0 blank
+0.0 MB in S s (R MB/s)
+records: out (1 file); reports: out/reports
+"""
+
+
+def test_convert_shows_its_summary_on_standard_error(command):
+    code, out, err = command("convert", "logs")
+    assert (code, out, without_times(err)) == (0, "", SUMMARY)
+
+
+def test_quiet_says_nothing(command):
+    assert command("convert", "logs", "--quiet") == command("convert", "logs", "-q") == (0, "", "")
+
+
+def test_json_is_the_summary_on_standard_output(command):
+    (Path("logs") / "x.\x1b").touch()
+    code, out, err = command("convert", "logs", "--json")
+    assert (code, err) == (0, "")
+    summary = json.loads(out)
+    assert summary["sessions"] == {"seen": 1, "written": 1, "left_out": {}}
+    assert summary["other_files"] == {".\\x1b": 1}
+    assert (summary["output"], summary["files"]) == ("out", ["2026-01-13.jsonl"])
+
+
+def test_what_was_left_out_shows_in_the_summary_and_in_the_exit_code(command, here):
+    write_log(here / "logs" / "b.jsonl", *BACKWARD)
+    (here / "logs" / "README.md").touch()
+    code, out, err = command("convert", "logs", "--exclude", "c*")
+    assert (code, out) == (3, "")
+    assert (
+        without_times(err)
+        == """\
+2 sessions seen = 1 written + 1 left out
+        1  left out: timestamp-order
+3 lines seen = 1 selected + 0 superseded + 0 cut + 0 cleaned + 2 left out + 0 unreadable + 0 blank
+not read: 1 .md
+findings:
+        1  error    timestamp-order
+        1  info     file-not-read
+0.0 MB in S s (R MB/s)
+records: out (1 file); reports: out/reports
+"""
+    )
+
+
+CODES = [
+    ("all written", [GOOD], [], 0),
+    ("errors in a record do not matter", [log_line("x", tools=["none"])], [], 0),
+    ("a session left out", BACKWARD, [], 3),
+    ("a session kept", BACKWARD, ["--on-invalid", "keep"], 0),
+    ("a line left out", [GOOD, BAD], [], 3),
+    ("nothing but blank lines", [b"", b""], [], 3),
+    ("stopped by abort", BACKWARD, ["--on-invalid", "abort"], 1),
+    ("abort lets bad lines pass", [GOOD, BAD], ["--on-invalid", "abort"], 3),
+    ("stopped by strict", [GOOD, BAD], ["--strict"], 1),
+    ("strict with nothing to stop for", [GOOD, b""], ["--strict"], 0),
+    ("single file", [GOOD], ["--single-file"], 0),
+    ("single file twice over", [GOOD], ["--single-file", "--group-by", "none"], 0),
+    ("single file against another grouping", [GOOD], ["--single-file", "--group-by", "date"], 2),
+    ("an unknown option", [GOOD], ["--nope"], 2),
+    ("an unknown choice", [GOOD], ["--on-invalid", "nope"], 2),
+    ("no workers", [GOOD], ["--workers", "0"], 2),
+    ("no session", [GOOD], ["--limit", "0"], 2),
+    ("no day", [GOOD], ["--since", "yesterday"], 2),
+    ("no key", [GOOD], ["--anonymize-key-file", "nope"], 2),
+    ("a key that nobody needs", [GOOD], ["--anonymize-key-file", "nope", "--no-anonymize"], 0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sentence, lines, options, code", CODES, ids=[row[0] for row in CODES])
+def test_exit_codes(command, here, sentence, lines, options, code):
+    write_log(here / "logs" / "a.jsonl", *lines)
+    result = command("convert", "logs", *options)
+    assert (result.code, result.out) == (code, ""), result.err
+    assert "Traceback" not in result.err
+    assert Path("out").exists() == (code in (0, 3))
+
+
+LOGS_ARE = "Logs are *.jsonl and *.ndjson, or files named"
+CHOOSE = "choose another with --output"
+ERRORS = [
+    ("a wrong path", ["nope"], "error: nope: cannot be read (No such file or directory)\n"),
+    ("a wrong path beside a good one", ["logs", "nope"], "error: nope: cannot be read (No such file or directory)\n"),
+    ("a glob that nothing fits", ["*.x"], "error: *.x: nothing matches\n"),
+    ("nothing to read", ["other"],
+     f"error: other: no session logs to read; seen: 1 .md. {LOGS_ARE}\n"),
+    ("logs in the output folder", ["logs", "-o", "."],
+     f"error: logs: lies in the output folder, which is never read; {CHOOSE}\n"),
+    ("an output folder of others", ["logs", "-o", "other"],
+     f"error: other: is not empty and was not written by chatsquash; {CHOOSE}, or add to it with --force\n"),
+    ("an output that is a file", ["logs", "-o", "file"], "error: file: is a file; choose another folder with --output\n"),
+    ("a day that is none", ["logs", "--since", "1.1.2026"], "error: --since 1.1.2026: not a date; write YYYY-MM-DD\n"),
+    ("names cannot speak to the terminal", ["\x1b]0;\n"], "error: \\x1b]0;\\n: cannot be read (No such file or directory)\n"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sentence, arguments, err", ERRORS, ids=[row[0] for row in ERRORS])
+def test_errors_say_where_what_and_what_to_do(command, sentence, arguments, err):
+    Path("other").mkdir()
+    Path("other/README.md").touch()
+    Path("file").touch()
+    assert command("convert", *arguments) == (2, "", err)
+
+
+def test_usage_errors_show_the_usage(command):
+    code, out, err = command("convert", "logs", "--single-file", "--group-by", "scenario")
+    assert (code, out) == (2, "")
+    first, *_, last = err.splitlines()
+    assert first == "Usage: chatsquash convert [OPTIONS] LOGS..."
+    assert last == "Error: --single-file and --group-by scenario exclude each other."
+
+
+def test_a_full_disk_is_an_error_without_a_traceback(command, monkeypatch):
+    def full(_):
+        raise OSError(28, "No space left on device", "out/x")
+
+    monkeypatch.setattr("pipeline.platform.sync", full)
+    assert command("convert", "logs") == (1, "", "error: out/x: No space left on device\n")
+    assert not Path("out").exists()
+
+
+def test_an_interrupt_ends_with_130(command, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pipeline.run.convert.outcomes", interrupt)
+    code, out, err = command("convert", "logs")
+    assert (code, out, err.strip()) == (130, "", "interrupted")
+    assert not Path("out").exists()
+
+
+def test_verbose_shows_the_role_traces_of_sessions_with_errors(command, here):
+    evil = {"role": "\x1b[2J", "content": "x"}
+    write_log(here / "logs" / "b.jsonl", log_line("x", evil, assistant("", call(name="nope")), assistant()))
+    write_log(here / "logs" / "c.jsonl", *BACKWARD)
+    for options in (["-v", "-q"], ["--verbose", "--quiet"]):
+        code, out, err = command("convert", "logs", *options)
+        assert (code, out) == (3, "")
+        first, second = err.splitlines()
+        assert first.startswith("logs/b.jsonl: user \\x1b[2J At Ac")
+        assert second.startswith("logs/c.jsonl: user")
+
+
+# Options and variables
+
+VARIABLES = [
+    ("a choice", {"CHATSQUASH_GROUP_BY": "none"}, [], ["conversations.jsonl"]),
+    ("a flag", {"CHATSQUASH_SINGLE_FILE": "1"}, [], ["conversations.jsonl"]),
+    ("a flag that is off", {"CHATSQUASH_SINGLE_FILE": "no"}, [], ["2026-01-13.jsonl"]),
+    ("a folder", {"CHATSQUASH_OUTPUT": "other"}, [], None),
+    ("an option wins over its variable", {"CHATSQUASH_GROUP_BY": "none"}, ["--group-by", "scenario"], ["a.jsonl", "b.jsonl"]),
+    ("globs, separated by spaces", {"CHATSQUASH_INCLUDE": "x* b*", "CHATSQUASH_SINGLE_FILE": "1"}, [], ["conversations.jsonl"]),
+    ("globs that fit nothing", {"CHATSQUASH_EXCLUDE": "a* b*"}, [], None),
+    ("an empty one counts as not set", {"CHATSQUASH_GROUP_BY": "", "CHATSQUASH_SINCE": ""}, [], ["2026-01-13.jsonl"]),
+    ("a day", {"CHATSQUASH_SINCE": "2026-01-14"}, [], None),
+    ("a number", {"CHATSQUASH_LIMIT": "1", "CHATSQUASH_GROUP_BY": "scenario"}, [], ["a.jsonl"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sentence, variables, options, expected", VARIABLES, ids=[row[0] for row in VARIABLES])
+def test_every_option_can_be_set_by_a_variable(command, here, monkeypatch, sentence, variables, options, expected):
+    write_log(here / "logs" / "b.jsonl", log_line("b"))
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    command("convert", "logs", *options)
+    assert files() == ([*expected, "reports", "run.json"] if expected else [])
+
+
+FLAGS = [
+    ("CLEANUP_GOOSE", "cleanup_goose"),
+    ("ANONYMIZE", "anonymize"),
+    ("INTEGRITY_ANALYSIS", "integrity_analysis"),
+    ("TOOL_REPORT", "tool_report"),
+    ("JSON_TOOL_CALLS", "json_tool_calls"),
+    ("KEEP_REJECTED", "keep_rejected"),
+    ("STRICT", "strict"),
+    ("FOLLOW_LINKS", "follow_links"),
+]
+
+
+@pytest.mark.parametrize("variable, name", FLAGS, ids=[row[1] for row in FLAGS])
+@pytest.mark.parametrize("value", [True, False])
+def test_flags_can_be_set_by_variables_and_by_options(command, monkeypatch, variable, name, value):
+    monkeypatch.setenv(f"CHATSQUASH_{variable}", "true" if value else "false")
+    command("convert", "logs")
+    assert json.loads(Path("out/run.json").read_bytes())["options"][name] is value
+    spelled = f"--{name.replace('_', '-')}"
+    if value or f"--no-{name.replace('_', '-')}" in command("convert", "--help").out:
+        command("convert", "logs", spelled if value else spelled.replace("--", "--no-"))
+        assert json.loads(Path("out/run.json").read_bytes())["options"][name] is value
+
+
+def test_a_variable_is_named_as_its_option_is():
+    names = {
+        option.opts[0]: option.envvar
+        for command in cli.commands.values()
+        for option in command.params
+        if isinstance(option, click.Option)
+    }
+    assert names["--json"] == "CHATSQUASH_JSON"
+    assert names["--output"] == "CHATSQUASH_OUTPUT"
+    assert names["--json-tool-calls"] == "CHATSQUASH_JSON_TOOL_CALLS"
+    assert all(
+        variable == f"CHATSQUASH_{name.strip('-').replace('-', '_').upper()}" for name, variable in names.items()
+    )
+
+
+OPTIONS = """
+    --output -o --cleanup-goose --no-cleanup-goose --on-invalid --json-tool-calls -j -J --no-json-tool-calls --anonymize
+    --no-anonymize --anonymize-key-file --integrity-analysis --no-integrity-analysis --group-by --single-file
+    --tool-report --no-tool-report --keep-rejected --include --exclude --since --until --limit --follow-links --workers
+    --strict --force --json --quiet --verbose -v --help -h
+"""
+
+
+def test_help_names_every_option(command):
+    code, out, err = command("convert", "-h")
+    assert (code, err) == (0, "")
+    assert command("convert", "--help").out == out
+    assert [option for option in OPTIONS.split() if not re.search(rf"(?<![\w-]){option}(?![\w-])", out)] == []
+
+
+@pytest.mark.parametrize("arguments", [[], ["convert"], ["check"], ["inspect"]])
+def test_help_is_on_standard_output(command, arguments):
+    for flag in ("-h", "--help"):
+        code, out, err = command(*arguments, flag)
+        assert (code, err) == (0, "")
+        assert out.startswith("Usage: chatsquash")
+
+
+@pytest.mark.parametrize("arguments", [["convert"], ["check"], ["inspect"], ["nope"]])
+def test_missing_arguments_and_unknown_commands_are_usage_errors(command, arguments):
+    code, out, err = command(*arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith("Usage: chatsquash")
+
+
+def test_without_a_command_there_is_help(command):
+    code, out, err = command()
+    assert (code, "Commands:" in out + err) == (2, True)
+
+
+def test_version(command):
+    assert command("--version") == (0, f"chatsquash, version {pipeline.__version__}\n", "")
+
+
+# check
+
+
+def test_check_prints_findings_and_ends_with_3_for_an_error(command, here):
+    write_log(here / "data.jsonl", {"messages": [{"role": "user", "content": "x"}], "tools": []}, "[]")
+    code, out, err = command("check", "data.jsonl")
+    assert (code, err) == (3, "")
+    first, second = out.splitlines()
+    assert first.startswith("WARNING\tsession=data\tinput=data.jsonl:1\t[no-tools] ")
+    assert second.startswith("ERROR\tsession=data\tinput=data.jsonl:2\t[bad-record] ")
+
+
+def test_check_prints_json_lines_on_request(command, here):
+    write_log(here / "data.jsonl", "[]")
+    code, out, err = command("check", "data.jsonl", "--json")
+    (line,) = out.splitlines()
+    assert (code, err, orjson.loads(line)["code"]) == (3, "", "bad-record")
+
+
+def test_check_ends_with_0_for_warnings_and_for_nothing(command, here):
+    write_log(here / "a.jsonl", {"messages": [{"role": "user", "content": "x"}], "tools": []})
+    write_log(here / "b.jsonl", {"messages": [{"role": "user", "content": "x"}], "tools": [tool()]})
+    assert command("check", "a.jsonl").code == 0
+    assert command("check", "b.jsonl") == (0, "", "")
+
+
+def test_check_reads_several_datasets_and_folders(command, here):
+    for name in ("a", "b", "c/d"):
+        write_log(here / f"{name}.jsonl", "[]")
+    code, out, _ = command("check", "b.jsonl", "a.jsonl", "c")
+    inputs = [line.split("\t")[2] for line in out.splitlines()]
+    assert (code, inputs) == (3, ["input=b.jsonl:1", "input=a.jsonl:1", "input=c/d.jsonl:1"])
+
+
+def test_check_of_what_is_not_there_is_a_usage_error(command):
+    assert command("check", "nope") == (2, "", "error: nope: cannot be read (No such file or directory)\n")
+
+
+def test_check_of_what_convert_wrote_is_clean(command):
+    assert command("convert", "logs", "-q").code == 0
+    assert command("check", "out") == (0, "", "")
+
+
+# inspect
+
+
+def test_inspect_prints_a_table(command):
+    code, out, err = command("inspect", "logs/a.jsonl")
+    assert (code, err) == (0, "")
+    assert (
+        out
+        == """\
+logs/a.jsonl: session s1
+line  time                     kept  added  tools  reply    outcome   roles added
+1     2026-01-13 10:00:00.000  0     1      1      Ac 38 B  selected  user
+record: 175 bytes
+"""
+    )
+
+
+def test_inspect_shows_text_on_request_only(command):
+    assert "hi" not in command("inspect", "logs/a.jsonl").out
+    assert "    user: hi\n" in command("inspect", "logs/a.jsonl", "-v").out
+
+
+def test_inspect_of_what_is_not_there_is_a_usage_error(command):
+    assert command("inspect", "nope") == (2, "", "error: nope: cannot be read (No such file or directory)\n")

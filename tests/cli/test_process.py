@@ -1,0 +1,300 @@
+"""The command as a process: pipes, terminals, signals, worker processes."""
+
+import contextlib
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import termios
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import log_line, tree, write_log
+
+COMMAND = [sys.executable, "-m", "pipeline"]
+BIG = 12 << 20
+"""Bytes of logs that are worth a second process."""
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """The present folder is a new one; it holds one good log."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("NO_COLOR", "FORCE_COLOR", "PYTHONUTF8", "PYTHONIOENCODING", "LC_ALL", "LANG"):
+        monkeypatch.delenv(name, raising=False)
+    write_log(tmp_path / "logs" / "a.jsonl")
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def big(tmp_path_factory):
+    """Many logs of growing sessions, ``BIG`` bytes in all."""
+    folder = tmp_path_factory.mktemp("big")
+    talk = [{"role": "user", "content": f"{n}: me{n}@corp.de {'x' * 2000}"} for n in range(40)]
+    lines = [log_line(*talk[: n + 1], at=n) for n in range(40)]
+    size = number = 0
+    while size < BIG:
+        size += write_log(folder / f"2026-01-{10 + number % 3}" / f"{number}.jsonl", *lines).stat().st_size
+        number += 1
+    return folder
+
+
+def run(*arguments, **options) -> subprocess.CompletedProcess[str]:
+    command = [*COMMAND, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **{"timeout": 60, **options})
+
+
+def on_a_terminal(*arguments, **environment: str) -> tuple[int, str]:
+    """Exit code and what the command shows where standard error is a terminal."""
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (24, 100))
+    command = [*COMMAND, *map(str, arguments)]
+    variables = {**os.environ, "TERM": "xterm", **environment}
+    with subprocess.Popen(command, stderr=theirs, stdout=subprocess.DEVNULL, env=variables) as process:
+        os.close(theirs)
+        shown = b""
+        with contextlib.suppress(OSError):  # what Linux reports for the end
+            while piece := os.read(ours, 65536):
+                shown += piece
+    os.close(ours)
+    return process.returncode, shown.decode()
+
+
+@pytest.mark.parametrize(
+    "command", [COMMAND, [str(Path(sys.executable).with_name("chatsquash"))]], ids=["-m", "script"]
+)
+def test_the_script_and_the_module_are_the_same(here, command):
+    ran = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout.split(",")[0], ran.stderr) == (0, "chatsquash", "")
+
+
+# Terminals and pipes
+
+
+def test_progress_in_bytes_is_shown_on_a_terminal(here):
+    code, shown = on_a_terminal("convert", "logs")
+    assert code == 0
+    assert "  0%|" in shown
+    assert "B/s]" in shown
+    assert "1 session seen" in shown
+
+
+def test_quiet_shows_nothing_on_a_terminal(here):
+    assert on_a_terminal("convert", "logs", "--quiet") == (0, "")
+
+
+def test_traces_are_shown_beside_progress(here):
+    write_log(here / "logs" / "b.jsonl", log_line({"role": "\x1b[2J", "content": "x"}, tools=["none"]))
+    code, shown = on_a_terminal("convert", "logs", "-v")
+    assert code == 0
+    assert "logs/b.jsonl: \\x1b[2J" in shown
+
+
+def test_without_a_terminal_there_is_neither_progress_nor_colour(here):
+    for ran in (run("convert", "logs"), run("convert", "nope")):
+        assert "%|" not in ran.stderr
+        assert "\x1b" not in ran.stderr
+        assert "\r" not in ran.stderr
+
+
+def test_an_error_is_red_on_a_terminal_unless_colour_is_unwanted(here):
+    assert on_a_terminal("convert", "nope")[1].startswith("\x1b[31m\x1b[1merror\x1b[0m: nope")
+    assert on_a_terminal("convert", "nope", NO_COLOR="1")[1].startswith("error: nope")
+
+
+def test_a_pipe_that_is_closed_ends_the_command_quietly(here):
+    write_log(here / "long.jsonl", *(log_line(*"x" * n, at=n) for n in range(300)))
+    with subprocess.Popen(
+        [*COMMAND, "inspect", "long.jsonl", "-v"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout.readline() == b"long.jsonl: session s1\n"
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(timeout=60) == 1
+
+
+@pytest.mark.parametrize(
+    "arguments", [["inspect", "logs"], ["check", "bad.jsonl"], ["convert", "logs", "--json"], ["--help"]]
+)
+def test_a_pipe_that_nobody_reads_ends_the_command_quietly(here, arguments):
+    write_log(here / "bad.jsonl", "[]")
+    reading, writing = os.pipe()
+    os.close(reading)
+    ran = subprocess.run([*COMMAND, *arguments], stdout=writing, stderr=subprocess.PIPE, timeout=60, check=False)
+    os.close(writing)
+    assert ran.stderr == b""
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_streams_may_be_closed_from_the_start(here, closed):
+    shell = f'"$0" -m pipeline convert logs --json {closed}'
+    assert subprocess.run(["sh", "-c", shell, sys.executable], capture_output=True, check=False).returncode == 0
+    assert (here / "out" / "run.json").exists()
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-8"])
+def test_text_that_the_encoding_does_not_have_is_escaped(here, encoding):
+    write_log(here / "日.jsonl", log_line("日本", session_id="日"))
+    shown = run("inspect", "日.jsonl", "-v", env={**os.environ, "PYTHONIOENCODING": encoding}, encoding=encoding).stdout
+    name = "日" if encoding == "utf-8" else "\\u65e5"
+    assert shown.startswith(f"{name}.jsonl: session {name}\n")
+
+
+def test_json_on_standard_output_is_the_only_thing_there(here):
+    write_log(here / "logs" / "b.jsonl", b"{bad")
+    ran = run("convert", "logs", "--json", "-v")
+    assert ran.returncode == 3
+    assert json.loads(ran.stdout)["sessions"]["seen"] == 2
+
+
+def test_quoted_globs_are_expanded(here):
+    write_log(here / "logs" / "2026-01-14" / "b.jsonl")
+    assert run("convert", "logs/**/*.jsonl", "--quiet").returncode == 0
+    assert sorted(path.name for path in (here / "out").glob("*.jsonl")) == ["2026-01-13.jsonl", "2026-01-14.jsonl"]
+
+
+def test_a_key_is_made_once_and_is_all_that_is_written_outside_the_output(here, monkeypatch):
+    monkeypatch.delenv("CHATSQUASH_ANONYMIZE_KEY_FILE")
+    monkeypatch.setenv("HOME", str(here / "home"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(here / "home" / "config"))
+    write_log(here / "logs" / "a.jsonl", log_line("me@corp.de"))
+    first = run("convert", "logs", "-o", "one", "--quiet")
+    (key,) = (path for path in (here / "home").rglob("*") if path.is_file())
+    assert run("convert", "logs", "-o", "two", "--quiet").returncode == first.returncode == 0
+    assert (here / "one" / "2026-01-13.jsonl").read_bytes() == (here / "two" / "2026-01-13.jsonl").read_bytes()
+    assert b"me@corp.de" not in (here / "one" / "2026-01-13.jsonl").read_bytes()
+    assert oct(key.stat().st_mode & 0o777) == "0o600"
+    assert sorted(path.name for path in here.iterdir()) == ["home", "logs", "one", "two"]
+
+
+# Worker processes
+
+
+def without_seconds(folder: Path) -> dict[str, bytes | None]:
+    files = tree(folder)
+    counts = json.loads(files["run.json"])
+    del counts["seconds"]
+    return {**files, "run.json": json.dumps(counts).encode()}
+
+
+def test_all_bytes_are_equal_for_one_and_two_processes(here, big):
+    for count in (1, 2):
+        assert run("convert", big, "-o", f"out{count}", "--workers", count, "--quiet").returncode == 0
+    assert without_seconds(here / "out1") == without_seconds(here / "out2")
+
+
+GUARDED = """
+import polars
+from pipeline import Options, convert
+if __name__ == "__main__":
+    print(convert({logs!r}, "out", Options(workers=2)).written)
+"""
+
+
+def test_worker_processes_are_safe_beside_polars(here, big):
+    (here / "script.py").write_text(GUARDED.format(logs=str(big)))
+    ran = subprocess.run([sys.executable, "script.py"], capture_output=True, text=True, timeout=60, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert int(ran.stdout) == len(list(big.rglob("*.jsonl")))
+
+
+# Signals
+
+HELD = """
+import os, time
+from pathlib import Path
+from pipeline.run import session, workers
+
+def held(self, job):
+    Path(f"ready-{os.getpid()}").touch()
+    while not Path("go").exists():
+        time.sleep(0.01)
+    return convert(self, job)
+
+workers._WORTH_A_PROCESS = 1
+workers._BATCH_JOBS = 1
+convert, session.Converter.convert = session.Converter.convert, held
+if __name__ == "__main__":
+    from pipeline.cli import main
+    main()
+"""
+
+
+@pytest.fixture
+def converting(here):
+    """Starts a conversion in a session of its own; every process of it has begun and waits for a file ``go``.
+
+    All of them hold its standard output, so that ``communicate`` returns when the last one has ended.
+    """
+    (here / "held.py").write_text(HELD)
+    begun = []
+
+    def start(count: int) -> subprocess.Popen[str]:
+        command = [sys.executable, "held.py", "convert", "logs", "--workers", str(count)]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        process = subprocess.Popen(command, **pipes, start_new_session=True, text=True)
+        begun.append(process.pid)
+        while len([*here.glob("ready-*")]) < count:
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.01)
+        return process
+
+    yield start
+    for group in begun:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(group, signal.SIGKILL)
+
+
+SIGNALS = [
+    ("Ctrl-C", signal.SIGINT, os.killpg, 130, "interrupted"),
+    ("an interrupt of the main process alone", signal.SIGINT, os.kill, 130, "interrupted"),
+    ("a request to end", signal.SIGTERM, os.kill, 143, ""),
+]
+
+
+@pytest.mark.parametrize("sentence, number, send, code, err", SIGNALS, ids=[row[0] for row in SIGNALS])
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_signal_leaves_no_output_and_no_processes(here, converting, count, sentence, number, send, code, err):
+    assert run("convert", "logs", "--quiet").returncode == 0
+    before = tree(here / "out")
+    write_log(here / "logs" / "b.jsonl")
+    process = converting(count)
+    send(process.pid, number)
+    (here / "go").touch()
+    out, shown = process.communicate(timeout=60)
+    assert (process.returncode, out, shown.strip()) == (code, "", err)
+    assert tree(here / "out") == before
+
+
+def test_what_a_killed_run_leaves_is_no_hindrance(here, converting):
+    write_log(here / "logs" / "b.jsonl")
+    process = converting(2)
+    process.kill()
+    process.communicate(timeout=60)
+    assert run("convert", "logs", "--quiet").returncode == 0
+    assert not (here / "out" / ".chatsquash" / "staging").exists()
+
+
+def test_an_interrupt_while_workers_start_is_clean(here):
+    write_log(here / "logs" / "b.jsonl")
+    (here / "held.py").write_text(HELD.replace("if __name__", INTERRUPTING + "if __name__"))
+    (here / "go").touch()
+    ran = subprocess.run(
+        [sys.executable, "held.py", "convert", "logs", "--workers", "2"],
+        capture_output=True, text=True, timeout=60, check=False, start_new_session=True,
+    )  # fmt: skip
+    assert (ran.returncode, ran.stdout, ran.stderr.strip()) == (130, "", "interrupted")
+    assert not (here / "out").exists()
+
+
+INTERRUPTING = """
+def interrupt(options):
+    os.killpg(0, 2)
+    start(options)
+
+start, workers._start = workers._start, interrupt
+"""

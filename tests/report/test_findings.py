@@ -1,0 +1,73 @@
+"""Findings as lines for people and for programs."""
+
+import json
+
+import pytest
+
+from pipeline.model import Finding, Rejected
+from pipeline.report import findings as report
+
+TEXTS = [
+    (
+        "an error at a line",
+        Finding("bad-line", "error", "s1", "logs/a.jsonl", 7, None, "left out"),
+        "ERROR\tsession=s1\tinput=logs/a.jsonl:7\t[bad-line] left out",
+    ),
+    (
+        "a warning at a message",
+        Finding("tool-call-id", "warning", "s1", "logs/a.jsonl", 7, 3, "no id"),
+        "WARNING\tsession=s1\tinput=logs/a.jsonl:7\t[tool-call-id] messages[3]: no id",
+    ),
+    (
+        "the first message has a number, too",
+        Finding("tool-call-id", "warning", "s1", "a", 1, 0, "no id"),
+        "WARNING\tsession=s1\tinput=a:1\t[tool-call-id] messages[0]: no id",
+    ),
+    (
+        "a fact about a whole file",
+        Finding("empty-session", "error", "s1", "a.jsonl", None, None, "nothing"),
+        "ERROR\tsession=s1\tinput=a.jsonl\t[empty-session] nothing",
+    ),
+    (
+        "a fact about the run",
+        Finding("file-not-read", "info", "", "", None, None, "1 file"),
+        "INFO\tsession=\tinput=\t[file-not-read] 1 file",
+    ),
+    (
+        "names break neither the line nor the terminal",
+        Finding("bad-line", "error", "a\tb\nc\x1b[2J", "d\r\x9b\u202e.jsonl", 7, None, "x"),
+        "ERROR\tsession=a\\tb\\nc\\x1b[2J\tinput=d\\r\\x9b\\u202e.jsonl:7\t[bad-line] x",
+    ),
+    (
+        "names of any script stay, bytes that are no text are escaped",
+        Finding("bad-line", "error", "日本", "é\udcff.jsonl", 7, None, "x"),
+        "ERROR\tsession=日本\tinput=é\\udcff.jsonl:7\t[bad-line] x",
+    ),
+]
+
+
+@pytest.mark.parametrize("sentence, finding, expected", TEXTS, ids=[row[0] for row in TEXTS])
+def test_a_finding_is_one_line_for_people(sentence, finding, expected):
+    assert report.as_text(finding) == expected
+
+
+JSON = [
+    ("all fields in order", Finding("a-b", "error", "s", "f", 1, 2, "t"), '{"code":"a-b","severity":"error","session":"s","file":"f","line":1,"message":2,"text":"t"}'),
+    ("what is not known is null", Finding("a", "info", "", "", None, None, "t"), '{"code":"a","severity":"info","session":"","file":"","line":null,"message":null,"text":"t"}'),
+    ("names stand as they are", Finding("a", "info", "a\nb", "é\t", None, None, "t"), '{"code":"a","severity":"info","session":"a\\nb","file":"é\\t","line":null,"message":null,"text":"t"}'),
+    ("as far as UTF-8 can hold them", Finding("a", "info", "\ud800", "\udcff", None, None, "t"), '{"code":"a","severity":"info","session":"\\\\ud800","file":"\\\\udcff","line":null,"message":null,"text":"t"}'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sentence, finding, expected", JSON, ids=[row[0] for row in JSON])
+def test_a_finding_is_one_json_object_for_programs(sentence, finding, expected):
+    line = report.as_json(finding)
+    assert line.decode("utf-8") == expected
+    assert list(json.loads(line)) == list(Finding._fields)
+
+
+def test_a_rejected_line_says_where_its_bytes_are():
+    line = report.rejected_as_json("f\udcff", Rejected(3, 120, 17, "bad-line", "no JSON"))
+    assert json.loads(line) == {
+        "file": "f\\udcff", "line": 3, "offset": 120, "length": 17, "code": "bad-line", "reason": "no JSON",
+    }  # fmt: skip

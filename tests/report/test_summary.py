@@ -1,0 +1,131 @@
+"""What a run says it did; the sums are asserted."""
+
+from collections import Counter
+
+import pytest
+
+from pipeline.model import Account, Cleaned, Finding, Job, Outcome
+from pipeline.report.summary import Summary, listed
+
+JOB = Job("a.jsonl", "a.jsonl", "a.jsonl", 1_500_000)
+
+
+def outcome(record=b"{}", lines=3, account=None, **fields) -> Outcome:
+    account = account or Account(selected=1, superseded=2)
+    rest = {
+        "session": "s", "left_out": None if record else "empty-session", "findings": [], "rejected": [],
+        "cleaned": Cleaned(), "addresses": 0, "usage": None, "day": None, "trace": "", "digest": "",
+    }  # fmt: skip
+    return Outcome(**{**rest, "record": record, "lines": lines, "account": account, **fields})
+
+
+def finding(code, severity):
+    return Finding(code, severity, "s", "a.jsonl", 1, None, "text")
+
+
+def full() -> Summary:
+    summary = Summary(output="out", seconds=2.0, files=["2026-01-13.jsonl"], passed_over=4)
+    summary.others = Counter({".md": 2, "no suffix": 1})
+    summary.add(JOB, outcome(cleaned=Cleaned(1, 0, 2), addresses=3))
+    found = [finding("no-tools", "warning"), finding("cleaned", "info")]
+    summary.add(JOB, outcome(lines=6, account=Account(1, 1, 1, 1, 0, 1, 1), findings=found))
+    found = [finding("timestamp-order", "error"), finding("bad-line", "error"), finding("bad-line", "error")]
+    account = Account(left_out=1000, unreadable=2)
+    summary.add(JOB, outcome(None, lines=1002, account=account, left_out="timestamp-order", findings=found))
+    summary.close()
+    return summary
+
+
+def test_the_summary_for_people():
+    assert full().as_text().splitlines() == [
+        "3 sessions seen = 2 written + 1 left out",
+        "        1  left out: timestamp-order",
+        "1,011 lines seen = 2 selected + 3 superseded + 1 cut + 1 cleaned + 1,000 left out + 3 unreadable + 1 blank",
+        "cleaned: 1 info messages, 2 empty assistants, 1 title requests",
+        "anonymised: 3 e-mail addresses",
+        "not read: 2 .md, 1 no suffix",
+        "passed over by options: 4 logs",
+        "findings:",
+        "        2  error    bad-line",
+        "        1  error    timestamp-order",
+        "        1  warning  no-tools",
+        "        1  info     cleaned",
+        "4.5 MB in 2.00 s (2 MB/s)",
+        "records: out (1 file); reports: out/reports",
+    ]
+
+
+def test_a_run_without_anything_to_tell_tells_little():
+    summary = Summary(output="out", seconds=1.0, files=["a.jsonl", "b.jsonl"])
+    summary.add(JOB, outcome())
+    summary.close()
+    assert summary.as_text().splitlines() == [
+        "1 session seen = 1 written + 0 left out",
+        "3 lines seen = 1 selected + 2 superseded + 0 cut + 0 cleaned + 0 left out + 0 unreadable + 0 blank",
+        "1.5 MB in 1.00 s (2 MB/s)",
+        "records: out (2 files); reports: out/reports",
+    ]
+
+
+def test_the_summary_for_programs():
+    assert full().as_json() == {
+        "sessions": {"seen": 3, "written": 2, "left_out": {"timestamp-order": 1}},
+        "lines": {
+            "seen": 1011, "selected": 2, "superseded": 3, "cut": 1, "cleaned": 1, "left_out": 1000, "unreadable": 3,
+            "blank": 1,
+        },
+        "bytes": 4_500_000,
+        "cleaned": {"empty_assistants": 2, "info_messages": 1, "title_requests": 1},
+        "addresses": 3,
+        "findings": {
+            "error": {"bad-line": 2, "timestamp-order": 1}, "warning": {"no-tools": 1}, "info": {"cleaned": 1},
+        },
+        "other_files": {".md": 2, "no suffix": 1},
+        "passed_over": 4,
+        "output": "out",
+        "files": ["2026-01-13.jsonl"],
+        "seconds": 2.0,
+    }  # fmt: skip
+
+
+COMPLETE = [
+    ("all written", outcome(), True),
+    ("a session left out", outcome(None, account=Account(left_out=3)), False),
+    ("a line not read", outcome(account=Account(selected=1, superseded=1, unreadable=1)), False),
+    ("blank lines miss nothing", outcome(account=Account(selected=1, blank=2)), True),
+    ("nor do entries that cleaning drops, or that are cut", outcome(account=Account(1, 0, 1, 1)), True),
+    ("nor errors in a record", outcome(findings=[finding("undeclared-tool", "error")]), True),
+]
+
+
+@pytest.mark.parametrize("sentence, one, complete", COMPLETE, ids=[row[0] for row in COMPLETE])
+def test_a_run_is_complete_when_no_session_and_no_line_was_left_out(sentence, one, complete):
+    summary = Summary()
+    summary.add(JOB, one)
+    summary.close()
+    assert summary.complete is complete
+
+
+def test_lines_that_do_not_add_up_are_a_defect():
+    summary = Summary()
+    summary.add(JOB, outcome(lines=4))
+    with pytest.raises(AssertionError):
+        summary.close()
+
+
+def test_sessions_that_do_not_add_up_are_a_defect():
+    summary = Summary()
+    summary.add(JOB, outcome())
+    summary.sessions += 1
+    with pytest.raises(AssertionError):
+        summary.close()
+
+
+def test_of_many_suffixes_the_most_frequent_are_named():
+    others = Counter({f".{number}": 1 for number in range(100)} | {".md": 5})
+    assert listed(others) == "5 .md, 1 .0, 1 .1, 1 .10, 1 .11, 1 .12, 1 .13, 1 .14, 93 others"
+
+
+def test_the_output_folder_cannot_speak_to_the_terminal():
+    assert "\x1b" not in Summary(output="a\x1b[2J\n").as_text()
+    assert Summary(output="a\x1b").as_text().endswith("records: a\\x1b (0 files); reports: a\\x1b/reports")

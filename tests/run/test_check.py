@@ -1,0 +1,146 @@
+"""The record checks on datasets that exist already."""
+
+import json
+import os
+import threading
+
+import orjson
+import pytest
+
+from pipeline import Options, convert
+from pipeline.errors import UsageError
+from pipeline.run.check import check
+from tests.checks.rows import assistant, call, result, tool, user
+from tests.conftest import log_line, write_log
+
+NATIVE = [user(), assistant("", call()), result()]
+CALL = '<tool_call>{"name": "grep", "arguments": {}}</tool_call>'
+INLINED = [user(), assistant(CALL), {"role": "tool", "content": '<tool_result tool_call_id="c1">done</tool_result>'}]
+WRAPPED = {"type": "function", "function": tool()}
+UNWRAPPED = {"role": "tool", "content": "done"}
+
+
+def record(*messages, tools=None, **fields):
+    return {"messages": list(messages), "tools": [tool()] if tools is None else tools, **fields}
+
+
+def found(path, *records):
+    write_log(path, *records)
+    return [(each.code, each.severity, each.line, each.message) for each in check(str(path))]
+
+
+RECORDS = [
+    ("a native record", record(*NATIVE), []),
+    ("an inlined record", record(*INLINED), []),
+    ("tools that are wrapped as requests have them", record(*NATIVE, tools=[WRAPPED]), []),
+    ("fields that we do not write", record(*NATIVE, id=1, split="train"), []),
+    ("null-valued fields", record({**user(), "tool_calls": None}, {**assistant(), "tool_call_id": None}), []),
+    ("a conversation without calls", record(user(), assistant()), []),
+    ("no tools", {"messages": [user()]}, [("no-tools", "warning", 1, None)]),
+    ("tools are null", record(user(), tools=None) | {"tools": None}, [("no-tools", "warning", 1, None)]),
+    ("no messages", record(), [("no-messages", "error", 1, None)]),
+    ("checks of native calls on a native record", record(*NATIVE[:2], user()), [("tool-result-missing", "error", 1, 1)]),
+    ("checks of tags on an inlined record", record(*INLINED[:2], UNWRAPPED), [("tool-result-tags", "error", 1, 2)]),
+    ("tags that are cut off", record(user(), assistant(CALL[:-1])), [
+        ("tool-call-tags", "error", 1, 1), ("markup-collision", "warning", 1, 1)]),
+    ("a user's tags do not make a record inlined", record(user(CALL), *NATIVE[1:]), []),
+    ("nor do tags beside native calls", record(user(), assistant(CALL, call()), result()), []),
+    ("digits that a double cannot hold", '{"messages": [{"role": "user", "content": "x", "n": 0.12345678901234567890}], "tools": [{"name": "t", "parameters": {"type": "object", "properties": {}}}]}', [
+        ("number-changed", "warning", 1, None)]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sentence, line, expected", RECORDS, ids=[row[0] for row in RECORDS])
+def test_a_record_is_checked(tmp_path, sentence, line, expected):
+    assert found(tmp_path / "data.jsonl", line) == expected
+
+
+BROKEN = [
+    ("no JSON", "{", "the line is no JSON"),
+    ("no text", b"\xff", "the line is no JSON"),
+    ("NaN, which JSON does not have", '{"messages": [{"role": "user", "content": NaN}]}', "the line is no JSON"),
+    ("too deep", "[" * 100_000, "the line is no JSON"),
+    ("a list", "[]", "the line is a list"),
+    ("a log entry", log_line("x"), "messages is missing"),
+    ("messages of the wrong type", {"messages": "x"}, "messages is a string"),
+    ("a message that is no object", {"messages": [user(), "x"]}, "messages[1] is no object with a role"),
+    ("a message without a role", {"messages": [{"content": "x"}]}, "messages[0] is no object with a role"),
+]
+
+
+@pytest.mark.parametrize("sentence, line, reason", BROKEN, ids=[row[0] for row in BROKEN])
+def test_a_line_that_is_no_record_is_an_error_and_the_next_one_is_checked(tmp_path, sentence, line, reason):
+    write_log(tmp_path / "data.jsonl", line, {"messages": [], "tools": [tool()]})
+    first, second = check(str(tmp_path / "data.jsonl"))
+    assert (first.code, first.severity, first.line) == ("bad-record", "error", 1)
+    assert reason in first.text
+    assert (second.code, second.line) == ("no-messages", 2)
+
+
+def test_tools_of_the_wrong_type_are_told(tmp_path):
+    lines = {"messages": [user()], "tools": {"a": 1}}
+    assert found(tmp_path / "data.jsonl", lines)[0] == ("wrong-type", "warning", 1, None)
+
+
+def test_blank_lines_a_byte_order_mark_and_carriage_returns_are_nothing(tmp_path):
+    good = json.dumps(record(*NATIVE)).encode()
+    assert found(tmp_path / "data.jsonl", b"\xef\xbb\xbf" + good + b"\r", b"", b" \t\r", good) == []
+
+
+def test_native_and_inlined_records_are_told_apart_one_by_one(tmp_path):
+    assert found(tmp_path / "data.jsonl", record(*NATIVE), record(*INLINED), record(*INLINED[:2], UNWRAPPED)) == [
+        ("tool-result-tags", "error", 3, 2)
+    ]
+
+
+def test_findings_name_the_dataset_and_the_line(tmp_path):
+    write_log(tmp_path / "data.jsonl", record(*NATIVE), "[]")
+    (only,) = check(str(tmp_path / "data.jsonl"))
+    assert (only.session, only.file, only.line) == ("data", str(tmp_path / "data.jsonl"), 2)
+
+
+@pytest.mark.parametrize("inlined", [False, True])
+def test_what_we_write_is_found_to_be_what_was_found_while_writing(tmp_path, inlined):
+    lines = [
+        log_line("x", *NATIVE[1:], tools=[WRAPPED]),
+        log_line("x", assistant("", call(name="ls")), tools=[WRAPPED]),
+    ]
+    for number, line in enumerate(lines):
+        write_log(tmp_path / "logs" / f"{number}.jsonl", line)
+    convert(tmp_path / "logs", tmp_path / "out", Options(json_tool_calls=inlined))
+    reported = [orjson.loads(line) for line in (tmp_path / "out/reports/findings.jsonl").read_bytes().splitlines()]
+    expected = [] if inlined else [(each["code"], each["message"]) for each in reported]
+    assert [(each.code, each.message) for each in check(str(tmp_path / "out"))] == expected
+    assert {each["code"] for each in reported} == {"undeclared-tool", "tool-result-missing"}
+
+
+def test_a_folder_stands_for_the_datasets_in_it(tmp_path):
+    write_log(tmp_path / "b.jsonl", "[]")
+    write_log(tmp_path / "a.ndjson", "[]")
+    write_log(tmp_path / "reports" / "findings.jsonl", "[]")
+    write_log(tmp_path / "run.json", "[]")
+    (tmp_path / "x.jsonl").mkdir()
+    assert [each.file for each in check(str(tmp_path))] == [str(tmp_path / "a.ndjson"), str(tmp_path / "b.jsonl")]
+
+
+WRONG = [
+    ("a path that is not there", "nope", "nope: cannot be read (No such file or directory)"),
+    ("a folder without datasets", "empty", "empty: no datasets (*.jsonl, *.ndjson) in this folder"),
+]
+
+
+@pytest.mark.parametrize("sentence, given, message", WRONG, ids=[row[0] for row in WRONG])
+def test_what_cannot_be_checked_is_an_error(tmp_path, monkeypatch, sentence, given, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UsageError) as caught:
+        list(check(given))
+    assert str(caught.value) == message
+
+
+def test_a_pipe_is_read_to_its_end(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=lambda: (tmp_path / "pipe").write_text("[]\n"))
+    writer.start()
+    assert [each.code for each in check(str(tmp_path / "pipe"))] == ["bad-record"]
+    writer.join()

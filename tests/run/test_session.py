@@ -1,0 +1,418 @@
+"""One session log to one outcome: the record, the findings, and what became of every line."""
+
+import io
+import json
+from collections import Counter
+from collections.abc import Sequence
+from itertools import product
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from pipeline import Options, convert_session
+from pipeline.checks import rules
+from pipeline.model import Account, Cleaned, Job
+from pipeline.run.session import Converter, unreadable
+from tests import oracle, strategies
+from tests.checks.rows import assistant, call, result, tool, user
+from tests.conftest import log_line
+
+NATIVE = Options(anonymize=False)
+INLINE = Options(anonymize=False, json_tool_calls=True)
+KEEP = Options(anonymize=False, on_invalid="keep")
+AS_LOGGED = Options(anonymize=False, cleanup_goose=False)
+
+INFO = "<info-msg>now</info-msg>"
+TITLE = {"role": "system", "content": "Reply with only a description in four words or less"}
+FIRST = user("Here are the first few user messages: hi")
+IMAGE = {"type": "image_url", "image_url": {"url": "data:,"}}
+A, B, C = user("a"), assistant("b"), user("c")
+
+
+def at(second: int) -> str:
+    return f"2026-01-13T10:00:{second:02}Z"
+
+
+def line(*messages: Any, second: int = 0, **fields: Any) -> dict[str, Any]:
+    return log_line(*messages, at=fields.pop("at", at(second)), **fields)
+
+
+def without(entry: dict[str, Any], *path: str) -> dict[str, Any]:
+    """An entry without one of its members."""
+    key, *rest = path
+    return {k: v if k != key else without(v, *rest) for k, v in entry.items() if k != key or rest}
+
+
+def responding(response: Any) -> dict[str, Any]:
+    return line(A, reply=None, response=response)
+
+
+def converted(lines: list[Any], options: Options = NATIVE):
+    return convert_session([each if isinstance(each, str | bytes) else json.dumps(each) for each in lines], options)
+
+
+def of_the_log(outcome) -> list[tuple[str, str, int | None, int | None]]:
+    """The findings that the reader or a stage made: code, severity, line, message."""
+    return [(f.code, f.severity, f.line, f.message) for f in outcome.findings if rules()[f.code].kind == "log"]
+
+
+class Row(NamedTuple):
+    code: str
+    """What the row is about."""
+    sentence: str
+    lines: list[Any]
+    expected: Sequence[tuple[Any, ...]] = ()
+    """All findings of the reader and the stages: code, severity, line and, for some, message."""
+    text: str = ""
+    """What the finding says."""
+    options: Options = NATIVE
+
+
+GROWING = [line(A, second=0), line(A, B, C, second=1)]
+
+ROWS = [
+    # Lines
+    Row("bad-line", "every line is an entry", GROWING),
+    Row("bad-line", "blank lines are none", ["", *GROWING, " \t\r", ""]),
+    Row("bad-line", "a BOM and CRLF are not in the way", ["\ufeff" + json.dumps(GROWING[0]) + "\r", GROWING[1]]),
+    Row("bad-line", "NaN that nobody reads is not judged", [json.dumps({**line(A), "latency": float("nan")})]),
+    Row("bad-line", "NaN in parameters of the request is not judged", ['{"session_id": "s", "timestamp": 1, "request": {"messages": [], "top_p": NaN}, "response": {"choices": [{"message": {"content": "x"}}]}}']),
+    Row("bad-line", "text", ["hello", *GROWING], [("bad-line", "error", 1)], "the line is left out, no JSON object"),
+    Row("bad-line", "a line cut off", [GROWING[0], json.dumps(GROWING[1])[:-2]], [("bad-line", "error", 2)]),
+    Row("bad-line", "two objects on one line", [GROWING[0], json.dumps(GROWING[1]) * 2], [("bad-line", "error", 2)]),
+    Row("bad-line", "JSON that is no object", ["[]", "1", "null", '"x"', GROWING[0]], [("bad-line", "error", number) for number in (1, 2, 3, 4)]),
+    Row("bad-line", "bytes that are no text", [GROWING[0], json.dumps(GROWING[1]).encode().replace(b'"c"', b'"\xff"')], [("bad-line", "error", 2)]),
+    Row("bad-line", "NaN in a message", [GROWING[0], line({**A, "x": [float("nan")]})], [("bad-line", "error", 2)], "hold the number"),
+    Row("bad-line", "Infinity in a tool", [GROWING[0], line(A, tools=[{"x": float("inf")}])], [("bad-line", "error", 2)], "hold the number"),
+    Row("bad-line", "a number too large in a message", [GROWING[0], json.dumps(GROWING[1]).replace('"c"', "1e999")], [("bad-line", "error", 2)]),
+    Row("bad-line", "nesting that no parser follows", [GROWING[0], json.dumps(GROWING[1]).replace('"c"', "[" * 10**5 + "]" * 10**5)], [("bad-line", "error", 2)], "nested too deeply"),
+    Row("bad-entry", "a request with messages is enough", ['{"session_id": "s", "timestamp": 1, "request": {"messages": []}, "response": {"choices": [{"message": {}}]}}']),
+    Row("bad-entry", "no request", [GROWING[0], without(GROWING[1], "request")], [("bad-entry", "error", 2)], "request is missing"),
+    Row("bad-entry", "a request that is no object", [GROWING[0], {**GROWING[1], "request": [1]}], [("bad-entry", "error", 2)], "request is a list"),
+    Row("bad-entry", "no messages", [GROWING[0], without(GROWING[1], "request", "messages")], [("bad-entry", "error", 2)], "request.messages is missing"),
+    Row("bad-entry", "messages that are no list", [GROWING[0], {**GROWING[1], "request": {"messages": "hi"}}], [("bad-entry", "error", 2)], "request.messages is a string"),
+    Row("bad-entry", "a message that is no object", [GROWING[0], line(A, None)], [("bad-entry", "error", 2)], "request.messages[1] is no object"),
+    Row("bad-entry", "a message without a role", [GROWING[0], line(A, B, {"content": "c"})], [("bad-entry", "error", 2)], "request.messages[2] has no role"),
+    Row("bad-entry", "a role that is no string", [GROWING[0], line({"role": 5})], [("bad-entry", "error", 2)], "request.messages[0] has no role"),
+    Row("bad-entry", "a bad message among known ones", [*GROWING, line(A, {"role": None}, C)], [("bad-entry", "error", 3)], "request.messages[1] has no role"),
+    # Session ids and times
+    Row("session-id-mismatch", "one id throughout", GROWING),
+    Row("session-id-mismatch", "an integer and its digits are one id", [line(A, session_id=7), line(A, second=1, session_id="7")]),
+    Row("session-id-mismatch", "entries of another id that cleaning drops", [GROWING[0], line(TITLE, FIRST, second=9, session_id="other"), GROWING[1]], [("cleaned", "info", 3)]),
+    Row("session-id-mismatch", "two ids", [line(A), line(A, second=1, session_id="s2")], [("session-id-mismatch", "error", 2)], "session_id is 's2', line 1 has 's1' (--on-invalid keep"),
+    Row("session-id-mismatch", "two ids that are kept", [line(A), line(A, second=1, session_id="s2")], [("session-id-mismatch", "warning", 2)], "converted in file order", KEEP),
+    Row("session-id-mismatch", "another id in an entry that is cut", [*GROWING, line(A, second=2, session_id="s2")], [("short-tail", "warning", 2), ("session-id-mismatch", "error", 3)]),
+    Row("timestamp-order", "times that increase", GROWING),
+    Row("timestamp-order", "times that increase by a nanosecond", [line(A, at="2026-01-13T10:00:00.000000001Z"), line(A, at="2026-01-13T10:00:00.000000002Z")]),
+    Row("timestamp-order", "times in other zones", [line(A, at="2026-01-13T10:00:00Z"), line(A, at="2026-01-13T09:00:01-01:00")]),
+    Row("timestamp-order", "equal times", [line(A), line(A)], [("timestamp-order", "error", 2)], "timestamp is equal to that of line 1 (--on-invalid keep"),
+    Row("timestamp-order", "an earlier time", [line(A, second=1), line(A, second=0)], [("timestamp-order", "error", 2)], "timestamp is earlier than line 1"),
+    Row("timestamp-order", "an earlier time that is kept", [line(A, second=1), line(A, second=0)], [("timestamp-order", "warning", 2)], "converted in file order", KEEP),
+    Row("timestamp-order", "an earlier time in an entry that is cut", [line(A, B, second=1), line(A, second=0)], [("short-tail", "warning", 1), ("timestamp-order", "error", 2)]),
+    Row("missing-session-id", "every entry has one", GROWING),
+    Row("missing-session-id", "an integer is one", [line(A, session_id=7)]),
+    Row("missing-session-id", "none, once per session", [without(each, "session_id") for each in GROWING], [("missing-session-id", "warning", 1)], "no session_id in 2 entries"),
+    Row("missing-session-id", "none in one entry", [GROWING[0], without(GROWING[1], "session_id")], [("missing-session-id", "warning", 2)], "no session_id in 1 entry"),
+    Row("missing-session-id", "what is no id", [line(A, session_id=value, second=number) for number, value in enumerate([None, "", True, 1.0, [], {}])], [("missing-session-id", "warning", 1)], "in 6 entries"),
+    Row("missing-timestamp", "every entry has one", GROWING),
+    Row("missing-timestamp", "epoch times", [line(A, at=value) for value in (0, 1.5, 1768298400, 1768298400001, 1768298400002000, 1768298400003000000)]),
+    Row("missing-timestamp", "none, once per session", [without(each, "timestamp") for each in GROWING], [("missing-timestamp", "warning", 1)], "no readable timestamp in 2 entries"),
+    Row("missing-timestamp", "what is no time", [line(A, at=value) for value in ("soon", "", True, [], {}, 10**30, float("inf"))], [("missing-timestamp", "warning", 1)], "in 7 entries"),
+    Row("naive-timestamp", "Z", [line(A, at="2026-01-13T10:00:00Z")]),
+    Row("naive-timestamp", "an offset", [line(A, at="2026-01-13T10:00:00+01:00")]),
+    Row("naive-timestamp", "an epoch time", [line(A, at=1768298400)]),
+    Row("naive-timestamp", "no offset, once per session", [line(A, at="2026-01-13T10:00:00"), line(A, at="2026-01-13T10:00:01.5"), line(A, second=2)], [("naive-timestamp", "warning", 1)], "no time zone in the timestamp of 2 entries"),
+    # Members of the wrong type
+    Row("wrong-type", "tools that are missing or null", [line(A), line(A, second=1, tools=None), line(A, second=2, tools=[])]),
+    Row("wrong-type", "tools", [line(A, tools={"name": "grep"})], [("wrong-type", "warning", 1)], "request.tools is an object in 1 entry"),
+    Row("wrong-type", "tools, once for each type", [line(A, tools="x"), line(A, tools=5, second=1), line(A, tools="y", second=2)], [("wrong-type", "warning", 1), ("wrong-type", "warning", 2)], "request.tools is a string in 2 entries"),
+    Row("wrong-type", "response", [responding("x")], [("wrong-type", "warning", 1), ("missing-reply", "warning", 1)], "response is a string in 1 entry"),
+    Row("wrong-type", "a null response is a missing one", [responding(None)], [("missing-reply", "warning", 1)]),
+    Row("wrong-type", "choices", [responding({"choices": {"0": 1}})], [("wrong-type", "warning", 1), ("missing-reply", "warning", 1)], "response.choices is an object in 1 entry"),
+    Row("wrong-type", "null choices are missing ones", [responding({"choices": None})], [("missing-reply", "warning", 1)]),
+    Row("wrong-type", "choices[0]", [responding({"choices": ["x"]})], [("wrong-type", "warning", 1), ("missing-reply", "warning", 1)], "response.choices[0] is a string in 1 entry"),
+    Row("wrong-type", "message", [responding({"choices": [{"message": "x"}]})], [("wrong-type", "warning", 1), ("missing-reply", "warning", 1)], "response.choices[0].message is a string in 1 entry"),
+    Row("wrong-type", "a message with a number that is none", [responding({"choices": [{"message": {"content": "x", "x": float("nan")}}]})], [("wrong-type", "warning", 1), ("missing-reply", "warning", 1)], "response.choices[0].message is an object with the number"),
+    Row("wrong-type", "a null message is a missing one", [responding({"choices": [{"message": None}]})], [("missing-reply", "warning", 1)]),
+    Row("wrong-type", "role", [responding({"choices": [{"message": {"role": 5, "content": "x"}}]})], [("wrong-type", "warning", 1)], "response.choices[0].message.role is a number in 1 entry"),
+    Row("wrong-type", "a missing or null role is the assistant's", [responding({"choices": [{"message": {"content": "x"}}]}), line(A, second=1, reply={"role": None, "content": "x"})]),
+    Row("wrong-type", "in an entry that is superseded too", [responding([]), line(A, second=1)], [("wrong-type", "warning", 1)], "response is a list"),
+    # Truncating and replying
+    Row("short-tail", "the last entry has the most messages", GROWING),
+    Row("short-tail", "an entry in the middle is shorter", [line(A, B, C), line(A, B, second=1), line(A, B, C, second=2)], [("role-sequence", "error", 2)]),
+    Row("short-tail", "the last entry is shorter only before cleaning", [line(A, user(INFO), user(INFO)), line(A, second=1)], []),
+    Row("short-tail", "the last entry is shorter", [*GROWING, line(A, second=2)], [("short-tail", "warning", 2)], "line 3 has 1 message, line 2 has 3 and is converted"),
+    Row("short-tail", "the last entry is shorter only after cleaning", [line(A, C), line(A, user(INFO), second=1)], [("short-tail", "warning", 1)], "line 2 has 1 message, line 1 has 2"),
+    Row("missing-reply", "the reply is there", [line(A)]),
+    Row("missing-reply", "only an entry that is superseded has none", [line(A, reply=None), line(A, second=1)]),
+    Row("missing-reply", "no response", [line(A, reply=None)], [("missing-reply", "warning", 1)], "no reply is appended, there is no response"),
+    Row("missing-reply", "an earlier reply is not taken instead", [line(A), line(A, B, C, second=1, reply=None)], [("missing-reply", "warning", 2)]),
+    Row("missing-reply", "an error body", [responding({"error": {"message": "overloaded"}})], [("missing-reply", "warning", 1)], "the response is an error body"),
+    Row("missing-reply", "an error body beside choices", [responding({"error": "late", "choices": [{"message": B}]})], [("missing-reply", "warning", 1)], "the response is an error body"),
+    Row("missing-reply", "a null error is none", [responding({"error": None, "choices": [{"message": B}]})]),
+    Row("missing-reply", "no choices", [responding({"choices": []})], [("missing-reply", "warning", 1)], "the response has no choices"),
+    Row("missing-reply", "a choice without a message", [responding({"choices": [{"delta": {"content": "x"}}]})], [("missing-reply", "warning", 1)], "the first choice has no message"),
+    Row("missing-reply", "stream chunks", [responding([{"choices": [{"delta": {"content": "x"}}]}])], [("wrong-type", "warning", 1), ("missing-reply", "warning", 1)], "response is a list"),
+    Row("extra-choices", "one choice", [line(A)]),
+    Row("extra-choices", "an entry that is superseded has two", [responding({"choices": [{"message": B}, {"message": B}]}), line(A, second=1)]),
+    Row("extra-choices", "two choices", [responding({"choices": [{"message": B}, {"message": B}]})], [("extra-choices", "warning", 1)], "the response has 2 choices, the first is converted"),
+    Row("extra-choices", "two choices of which one is odd", [responding({"choices": [{"message": B}, "x", None]})], [("extra-choices", "warning", 1)], "3 choices"),
+    Row("reply-truncated", "other reasons", [responding({"choices": [{"message": B, "finish_reason": reason}]}) | {"timestamp": at(second)} for second, reason in enumerate(["stop", "tool_calls", None, 5, "LENGTH"])]),
+    Row("reply-truncated", "an entry that is superseded was cut off", [responding({"choices": [{"message": B, "finish_reason": "length"}]}), line(A, second=1)]),
+    Row("reply-truncated", "the length limit", [responding({"choices": [{"message": B, "finish_reason": "length"}]})], [("reply-truncated", "warning", 1)], "cut off at its length limit"),
+    # Whole sessions
+    Row("empty-session", "one entry is enough", [line()]),
+    Row("empty-session", "no line", [], [("empty-session", "error", None)], "no usable entry"),
+    Row("empty-session", "only blank and bad lines", ["", "x"], [("empty-session", "error", None), ("bad-line", "error", 2)], "no usable entry"),
+    Row("empty-session", "title requests only", [line(TITLE, FIRST)], [("empty-session", "error", None)], "cleaning left none of 1 entry"),
+    Row("empty-session", "title requests that are not cleaned", [line(TITLE, FIRST)], [], "", AS_LOGGED),
+    Row("role-sequence", "a log that grows", GROWING),
+    Row("role-sequence", "developer counts as system", [line({"role": "system"}, A), line({"role": "developer"}, A, second=1)]),
+    Row("role-sequence", "Ac At in the earlier one meets Act in the later one", [line(A, B, assistant("", call()), tools=[tool()]), line(A, assistant("b", call()), result(), second=1, tools=[tool()])]),
+    Row("role-sequence", "messages that cleaning drops are in nobody's trace", [line(A, user(INFO), B), line(A, B, C, second=1)], []),
+    Row("role-sequence", "only entries behind the selected one depart", [line(A, B, C), line(B, second=1)], [("short-tail", "warning", 1)]),
+    Row("role-sequence", "a rewrite", [line(A, B), line(A, A, B, second=1)], [("role-sequence", "error", 2)], "in line 2 message 1 is 'user', line 1 has 'Ac'"),
+    Row("role-sequence", "a compaction that then grows", [line(A, B, C), line(A, second=1), line(A, B, C, A, second=2)], [("role-sequence", "error", 2)], "in line 2 there is no message 1, line 1 has 'Ac'"),
+    Row("role-sequence", "Act in the earlier one does not meet Ac At", [line(A, assistant("b", call()), tools=[tool()]), line(A, B, assistant("", call()), second=1, tools=[tool()])], [("role-sequence", "error", 2)]),
+    Row("role-sequence", "nobody asked", [line(A, B), line(A, A, B, second=1)], [], "", Options(anonymize=False, integrity_analysis=False)),
+    # Tools, parts, numbers
+    Row("tool-conflict", "the same definition", [line(A, tools=[tool()]), line(A, second=1, tools=[tool()])]),
+    Row("tool-conflict", "another definition behind the selected entry", [line(A, B, tools=[tool()]), line(A, second=1, tools=[tool(x=1)])], [("short-tail", "warning", 1)]),
+    Row("tool-conflict", "another definition", [line(A, tools=[tool()]), line(A, second=1, tools=[tool(x=1)])], [("tool-conflict", "warning", 2)], "line 2 defines 'grep' otherwise than line 1"),
+    Row("parts-dropped", "native lists stay", [line(A, result([IMAGE]))]),
+    Row("parts-dropped", "lists of text", [line(A, result(["a", {"type": "text", "text": "b"}]))], [], "", INLINE),
+    Row("parts-dropped", "a user's image stays", [line(user([IMAGE]))], [], "", INLINE),
+    Row("parts-dropped", "an image in a result", [line(A, result([IMAGE, "a", IMAGE]))], [("parts-dropped", "warning", 1, 1)], "parts that are no text are left out: 2 'image_url'", INLINE),
+    Row("number-changed", "numbers that a double holds", [line({**A, "n": [0.1, 1e22, 2**70, 1.5]})]),
+    Row("number-changed", "other spellings of them", ['{"session_id":"s","timestamp":1,"request":{"messages":[{"role":"user","n":[0.10000000000000000000,1E5,-0]}]},"response":{"choices":[{"message":{}}]}}']),
+    Row("number-changed", "in bytes that nobody reads", [json.dumps({**line(A), "x": 5}).replace("5}", "0.1234567890123456789}")]),
+    Row("number-changed", "in a message", [json.dumps(line({**A, "n": 5})).replace("5}", "0.1234567890123456789}")], [("number-changed", "warning", 1)], "1 number lost digits: '0.1234567890123456789'"),
+    Row("number-changed", "in a tool", [json.dumps(line(A, tools=[tool(n=5)])).replace(": 5}", ": 0.1234567890123456789}")], [("number-changed", "warning", 1)]),
+    Row("number-changed", "in the reply", [json.dumps(line(A, reply={"x": 5})).replace("5}", "1e-400}")], [("number-changed", "warning", 1)]),
+    Row("number-changed", "in the string of arguments, which is not parsed", [line(assistant("", call(arguments="0.1234567890123456789")), tools=[tool()])]),
+    Row("number-changed", "in the string of arguments, which is", [line(assistant("", call(arguments="0.1234567890123456789")), tools=[tool()])], [("number-changed", "warning", 1)], "", INLINE),
+    Row("number-changed", "in arguments that are an object", [json.dumps(line(assistant("", call(arguments={"n": 5})), tools=[tool()])).replace("5}", "0.1234567890123456789}")], [("number-changed", "warning", 1)], "", INLINE),
+    # Cleaning
+    Row("cleaned", "nothing to clean", GROWING),
+    Row("cleaned", "nobody asked", [line(A, user(INFO))], [], "", AS_LOGGED),
+    Row("cleaned", "an info message", [line(A, user(INFO))], [("cleaned", "info", 1)], "info messages 1, system prompts 0, empty assistants 0, title requests 0"),
+    Row("cleaned", "all four rules", [line({"role": "system", "content": "a general-purpose AI agent called goose"}, A, assistant(""), user(INFO), user(INFO), B), line(TITLE, FIRST, second=1)], [("cleaned", "info", 1)], "info messages 2, system prompts 1, empty assistants 1, title requests 1"),
+    Row("cleaned", "a session that is left out", [line(A), line(A, user(INFO))], [("cleaned", "info", 2), ("timestamp-order", "error", 2)]),
+    Row("cleaned", "an entry that is superseded, in a record that is as logged", [line(A, user(INFO)), line(A, C, second=1)]),
+]  # fmt: skip
+
+MADE_ELSEWHERE = {"unreadable-log", "file-not-read", "bad-record"}
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[f"{row.code}: {row.sentence}" for row in ROWS])
+def test_findings(row):
+    outcome = converted(row.lines, row.options)
+    expected = [(*each, None)[:4] for each in row.expected]
+    assert sorted(of_the_log(outcome), key=str) == sorted(expected, key=str)
+    assert any(row.text in found.text for found in outcome.findings if found.code == row.code) or not row.text
+
+
+@pytest.mark.parametrize("code", sorted(code for code, rule in rules().items() if rule.kind == "log"))
+def test_every_finding_of_the_reader_and_the_stages_has_a_passing_and_a_failing_row(code):
+    rows = [row for row in ROWS if row.code == code]
+    outcomes = {code in {expected for expected, *_ in row.expected} for row in rows}
+    assert outcomes == (set() if code in MADE_ELSEWHERE else {True, False})
+
+
+def test_a_log_that_cannot_be_read_is_a_finding_with_its_reason(tmp_path):
+    job = Job(str(tmp_path), "logs/a.jsonl", "a.jsonl", 0)
+    with pytest.raises(OSError) as raised:
+        Converter(NATIVE).convert(job)
+    outcome = unreadable(job, raised.value)
+    assert (outcome.record, outcome.left_out, outcome.lines, sum(outcome.account)) == (None, "unreadable-log", 0, 0)
+    (found,) = outcome.findings
+    assert (found.code, found.severity, found.session, found.file) == ("unreadable-log", "error", "a", "logs/a.jsonl")
+    assert "Is a directory" in found.text
+
+
+# What an outcome says
+
+SYSTEM = {"role": "system", "content": "a general-purpose AI agent called goose"}
+TALK = [
+    line(SYSTEM, A, user(INFO)),
+    line(TITLE, FIRST, second=1),
+    "",
+    line(SYSTEM, A, B, C, user(INFO), second=2),
+    "bad",
+    {},
+    line(A, second=3),
+    line(TITLE, FIRST, second=4),
+    "",
+]
+
+
+def test_an_outcome_tells_all_about_its_session(tmp_path):
+    path = tmp_path / "2026-01-12" / "stem.jsonl"
+    path.parent.mkdir()
+    path.write_text("\n".join(each if isinstance(each, str) else json.dumps(each) for each in TALK) + "\n")
+    outcome = convert_session(path, NATIVE)
+    assert json.loads(outcome.record) == {
+        "messages": [{"role": "system", "content": "You are a general-purpose AI agent"}, A, B, C, assistant("hello")],
+        "tools": [],
+    }
+    assert (outcome.session, outcome.left_out, outcome.day) == ("s1", None, "2026-01-13")
+    assert (outcome.lines, outcome.addresses, outcome.trace) == (9, 0, "system user Ac user Ac")
+    assert outcome.account == Account(selected=1, superseded=1, cut=1, cleaned=2, left_out=0, unreadable=2, blank=2)
+    assert outcome.cleaned == Cleaned(info_messages=1, system_prompts=1, empty_assistants=0)
+    assert {(found.session, found.file) for found in outcome.findings} == {("s1", str(path))}
+    rejected = [(each.line, each.length, each.code) for each in outcome.rejected]
+    assert rejected == [(5, 3, "bad-line"), (6, 2, "bad-entry")]
+    data = path.read_bytes()
+    assert [data[each.offset : each.offset + each.length] for each in outcome.rejected] == [b"bad", b"{}"]
+    assert outcome.usage.calls == 0
+
+
+def test_lines_and_the_file_that_holds_them_give_the_same(tmp_path):
+    path = tmp_path / "session.jsonl"
+    lines = [each if isinstance(each, str) else json.dumps(each) for each in TALK]
+    path.write_text("\n".join(lines))
+    from_file = convert_session(path, NATIVE)
+    for source in (lines, [each.encode() for each in lines], iter(lines), str(path)):
+        outcome = convert_session(source, NATIVE)
+        assert (outcome.record, outcome.account, outcome.digest) == (
+            from_file.record,
+            from_file.account,
+            from_file.digest,
+        )
+
+
+def test_a_session_without_an_id_has_the_name_of_its_file(tmp_path):
+    path = tmp_path / "name.of.file.jsonl"
+    path.write_text(json.dumps(without(line(A), "session_id")))
+    outcome = convert_session(path, NATIVE)
+    assert outcome.session == "name.of.file"
+    assert {found.session for found in outcome.findings} == {"name.of.file"}
+
+
+def test_findings_come_in_the_order_of_the_lines():
+    outcome = converted(
+        [line(A, at="2026-01-13T10:00:00"), "x", line(A, at=None), {}, without(line(A, second=1), "session_id")]
+    )
+    places = [(found.line, found.code) for found in outcome.findings if rules()[found.code].kind == "log"]
+    assert places == [
+        (1, "naive-timestamp"), (2, "bad-line"), (3, "missing-timestamp"), (4, "bad-entry"), (5, "missing-session-id"),
+    ]  # fmt: skip
+
+
+ACCOUNTS = [
+    ("one entry", [line(A)], NATIVE, Account(selected=1)),
+    ("entries before the selected one", [line(A), line(A, second=1), line(A, second=2)], NATIVE, Account(selected=1, superseded=2)),
+    ("entries behind it", [line(A, B), line(A, second=1), line(A, second=2)], NATIVE, Account(selected=1, cut=2)),
+    ("title requests, wherever they are", [line(TITLE, FIRST), line(A, second=1), line(TITLE, FIRST)], NATIVE, Account(selected=1, cleaned=2)),
+    ("title requests that nobody cleans", [line(A), line(TITLE, FIRST, second=1)], AS_LOGGED, Account(selected=1, superseded=1)),
+    ("bad and blank lines", ["", "x", line(A), " ", "{}", "[]"], NATIVE, Account(selected=1, unreadable=3, blank=2)),
+    ("a session left out", [line(A), line(A), "x", "", line(TITLE, FIRST)], NATIVE, Account(left_out=2, unreadable=1, blank=1, cleaned=1)),
+    ("the same session kept", [line(A), line(A), "x", "", line(TITLE, FIRST)], KEEP, Account(selected=1, superseded=1, unreadable=1, blank=1, cleaned=1)),
+    ("a session that is all title requests", ["", line(TITLE, FIRST)], NATIVE, Account(cleaned=1, blank=1)),
+    ("a session without entries", ["", "x", "{}"], NATIVE, Account(unreadable=2, blank=1)),
+    ("no lines", [], NATIVE, Account()),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sentence, lines, options, account", ACCOUNTS, ids=[row[0] for row in ACCOUNTS])
+def test_every_line_is_accounted_for(sentence, lines, options, account):
+    outcome = converted(lines, options)
+    assert outcome.account == account
+    assert sum(outcome.account) == outcome.lines == len(lines)
+    assert (outcome.record is None) == (outcome.left_out is not None) == (account.selected == 0)
+
+
+LEFT_OUT = [
+    ("nothing is left out", [line(A)], None),
+    ("what is invalid", [line(A), line(A)], "timestamp-order"),
+    ("two ids", [line(A), line(A, second=1, session_id="s2")], "session-id-mismatch"),
+    ("the first of two reasons", [line(A, second=1), line(A, second=0), line(A, second=2, session_id="s2")], "timestamp-order"),
+    ("what is empty", ["x"], "empty-session"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sentence, lines, code", LEFT_OUT, ids=[row[0] for row in LEFT_OUT])
+def test_a_session_is_left_out_for_the_code_of_a_finding(sentence, lines, code):
+    outcome = converted(lines)
+    assert outcome.left_out == code
+    assert code is None or code in {found.code for found in outcome.findings if found.severity == "error"}
+
+
+DAYS = [
+    ("the first entry left", [line(A, at="2026-01-13T23:59:59Z"), line(A, at="2026-01-14T00:00:01Z")], "2026-01-13"),
+    ("its UTC date", [line(A, at="2026-01-13T23:30:00-01:00")], "2026-01-14"),
+    ("its date where it has no zone", [line(A, at="2026-01-13T23:30:00")], "2026-01-13"),
+    ("an epoch time", [line(A, at=1768298400000)], "2026-01-13"),
+    ("none that cleaning dropped", [line(TITLE, FIRST, at="2026-01-12T10:00:00Z"), line(A)], "2026-01-13"),
+    ("the first that can be read", [line(A, at="soon"), line(A)], "2026-01-13"),
+    ("none that is cut", [line(A, B, at=None), line(A)], None),
+    ("nothing, where there is no time", [line(A, at=None)], None),
+]
+
+
+@pytest.mark.parametrize("sentence, lines, day", DAYS, ids=[row[0] for row in DAYS])
+def test_the_day_of_a_session_is_that_of(sentence, lines, day):
+    assert converted(lines).day == day
+
+
+def test_the_last_date_in_the_path_goes_before_the_times():
+    data = json.dumps(line(A)).encode()
+    names = ["2026-01-12/a.jsonl", "2026-01-11/2026-01-12/x-2026/a.jsonl", "2026-01-12/2026-13-01/a.jsonl"]
+    days = [Converter(NATIVE).read(io.BytesIO(data), Job("", name, name, len(data))).day for name in names]
+    assert days == ["2026-01-12", "2026-01-12", "2026-01-12"]
+
+
+# What once came out wrong
+
+FALSY = ["null", "false", "0", "0.0", "-0", '""', "{}", "{ }", "[]", "[\t]"]
+
+
+@pytest.mark.parametrize("error", FALSY)
+def test_an_error_that_says_nothing_is_none(error):
+    outcome = converted([json.dumps(responding({"error": "E", "choices": [{"message": B}]})).replace('"E"', error)])
+    assert json.loads(outcome.record)["messages"] == [A, B]
+
+
+def test_an_array_before_the_messages_is_not_taken_for_them():
+    """Its bytes are as long as the last message, so that what is kept ends between two messages all the same."""
+    other = '[{"role":"user","content":"another array"}],"messages":'
+    message = '{"role":"user","content":"%s"}'
+    last = message % ("z" * (len(other) - len(message) + 1))
+    first, second, fourth = (message % (letter * 40) for letter in "abd")
+    lines = [
+        f'{{"timestamp":{second},"session_id":"s1","request":{{"messages":{other}[{",".join(messages)}]}}}}'
+        for second, messages in enumerate([[first, second], [first, second, last], [first, second, last, fourth]])
+    ]
+    lines[1] = lines[1].replace("{", "{ ", 1)
+    assert json.loads(converted(lines).record)["messages"] == [
+        json.loads(each) for each in (first, second, last, fourth)
+    ]
+
+
+# The record against the oracle
+
+OPTIONS = [
+    Options(anonymize=False, json_tool_calls=inline, cleanup_goose=clean, on_invalid=on_invalid)
+    for inline, clean, on_invalid in product([False, True], [False, True], ["skip", "keep"])
+]
+KINDS = {
+    "records", "bad-line", "bad-entry", "session-id-mismatch", "timestamp-order", "missing-session-id", "missing-timestamp",
+    "naive-timestamp", "wrong-type", "short-tail", "missing-reply", "role-sequence", "tool-conflict", "parts-dropped", "cleaned",
+}  # fmt: skip
+
+
+def test_any_log_becomes_the_record_that_the_oracle_gives():
+    seen: Counter[str] = Counter()
+
+    @given(log=strategies.described_logs())
+    @settings(deadline=None, derandomize=True, max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+    def holds(log):
+        for options in OPTIONS:
+            outcome = Converter(options).read(io.BytesIO(log.data), Job("", "stem", "stem", len(log.data)))
+            assert outcome.record == oracle.convert(log.data, "stem", options)
+            assert sum(outcome.account) == outcome.lines
+            seen.update({outcome.left_out or "records", *(found.code for found in outcome.findings)})
+
+    holds()
+    assert min(seen[kind] for kind in KINDS) >= 3 * len(OPTIONS), f"the logs were of too few kinds: {seen}"

@@ -1,0 +1,323 @@
+"""The output folder: whole files or none, and nothing of anybody else's is touched."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pipeline import platform
+from pipeline.errors import UsageError
+from pipeline.write import output
+from pipeline.write.output import Output
+from tests.conftest import tree
+
+
+def run(out: Path, force: bool = False, **files: str) -> None:
+    """A run that writes these files; ``__`` in a name is a slash."""
+    folder = Output(out, force=force)
+    try:
+        for name, text in files.items():
+            folder.write(name.replace("__", "/"), text.encode())
+        folder.write("run.json", b"{}")
+        folder.commit()
+    except BaseException:
+        folder.discard()
+        raise
+
+
+def test_files_stand_in_their_places_after_commit(tmp_path):
+    out = tmp_path / "some" / "out"
+    run(out, a="1", reports__b="2")
+    record = json.dumps({"files": ["a", "reports/b", "run.json"]}, indent=1).encode()
+    hidden = {".chatsquash": None, ".chatsquash/lock": b"", ".chatsquash/written.json": record}
+    assert tree(out) == {**hidden, "a": b"1", "reports": None, "reports/b": b"2", "run.json": b"{}"}
+
+
+def test_before_commit_nothing_stands_there(tmp_path):
+    folder = Output(tmp_path / "out")
+    folder.write("a", b"1")
+    assert [path.name for path in (tmp_path / "out").iterdir()] == [".chatsquash"]
+    folder.discard()
+
+
+@pytest.mark.parametrize("made", ["out", "some/out", "."])
+def test_discarding_leaves_no_trace(tmp_path, made):
+    before = tree(tmp_path)
+    folder = Output(tmp_path / made)
+    folder.write("reports/a", b"1")
+    folder.discard()
+    assert tree(tmp_path) == before
+
+
+def test_discarding_leaves_what_stood_there(tmp_path):
+    run(tmp_path, a="1", reports__b="2")
+    before = tree(tmp_path)
+    folder = Output(tmp_path)
+    folder.write("a", b"new")
+    folder.append("c", b"new")
+    folder.discard()
+    assert tree(tmp_path) == before
+
+
+def test_a_rerun_replaces_its_files_and_removes_those_it_no_longer_writes(tmp_path):
+    run(tmp_path, a="1", b="2", reports__c="3")
+    (tmp_path / "mine").write_text("stays")
+    run(tmp_path, a="new", d="4")
+    files = {name: data for name, data in tree(tmp_path).items() if data is not None and not name.startswith(".")}
+    assert files == {"a": b"new", "d": b"4", "mine": b"stays", "run.json": b"{}"}
+
+
+def test_what_was_removed_since_does_not_matter(tmp_path):
+    run(tmp_path, a="1", b="2")
+    (tmp_path / "a").unlink()
+    (tmp_path / "b").unlink()
+    run(tmp_path, a="new")
+    assert (tmp_path / "a").read_text() == "new"
+
+
+def test_a_folder_with_other_files_is_refused(tmp_path):
+    (tmp_path / "mine").write_text("stays")
+    before = tree(tmp_path)
+    with pytest.raises(UsageError, match=r"is not empty and was not written by chatsquash; choose another .* --force$"):
+        Output(tmp_path)
+    assert tree(tmp_path) == before
+
+
+def test_force_adds_to_other_files(tmp_path):
+    (tmp_path / "mine").write_text("stays")
+    run(tmp_path, force=True, a="1")
+    assert (tmp_path / "mine").read_text() == "stays"
+    run(tmp_path, a="2")
+    assert (tmp_path / "a").read_text() == "2"
+
+
+FOREIGN = [
+    ("a file", "a", Path.touch),
+    ("a folder", "a", Path.mkdir),
+    ("a link, also a broken one", "a", lambda path: path.symlink_to("gone")),
+    ("a report", "reports/b", lambda path: (path.parent.mkdir(), path.touch())),
+    ("the file that ends a run", "run.json", Path.touch),
+    ("a file called reports", "reports", Path.touch),
+    ("a broken link called reports", "reports", lambda path: path.symlink_to("gone")),
+]
+
+
+@pytest.mark.parametrize("sentence, name, make", FOREIGN, ids=[row[0] for row in FOREIGN])
+@pytest.mark.parametrize("force", [False, True])
+def test_what_is_not_ours_is_never_overwritten(tmp_path, sentence, name, make, force):
+    run(tmp_path, z="1")
+    (tmp_path / "run.json").unlink()
+    (tmp_path / ".chatsquash" / "written.json").write_text('{"files": ["z"]}')
+    make(tmp_path / name)
+    before = tree(tmp_path)
+    with pytest.raises(UsageError) as caught:
+        run(tmp_path, force=force, a="1", reports__b="2")
+    hint = "move it away, or choose another folder with --output"
+    assert str(caught.value) == f"{tmp_path / name}: was not written by chatsquash and would be overwritten; {hint}"
+    assert tree(tmp_path) == before
+
+
+def test_names_can_be_refused_before_there_is_anything_to_write(tmp_path):
+    (tmp_path / "a").touch()
+    folder = Output(tmp_path, force=True)
+    with pytest.raises(UsageError, match="would be overwritten"):
+        folder.refuse_foreign("b", "a")
+    folder.discard()
+
+
+def test_a_file_is_no_output_folder(tmp_path):
+    (tmp_path / "out").touch()
+    with pytest.raises(UsageError, match=r"out: is a file; choose another folder with --output$"):
+        Output(tmp_path / "out")
+
+
+def test_below_a_file_there_is_no_output_folder(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match=r"file/out: cannot be written to \(Not a directory\)$"):
+        Output(tmp_path / "file" / "out")
+
+
+def test_a_folder_that_cannot_be_written_to_is_an_error(tmp_path, monkeypatch):
+    def refuse(path, *_, **__):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    with pytest.raises(UsageError, match=r"out: cannot be written to \(Permission denied\)$"):
+        Output(tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_empty_folder_is_taken(tmp_path):
+    run(tmp_path, a="1")
+    assert (tmp_path / "a").exists()
+
+
+def test_a_link_to_a_folder_is_taken(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "out").symlink_to("real")
+    run(tmp_path / "out", a="1")
+    assert (tmp_path / "real" / "a").exists()
+
+
+DAMAGED = [
+    ("no JSON", "{"),
+    ("no text", "\x00\xff"),
+    ("no object", "[]"),
+    ("no list", '{"files": 1}'),
+    ("no names", '{"files": [1]}'),
+    ("a name that leads up", '{"files": ["../mine"]}'),
+    ("a name that leads up in the middle", '{"files": ["reports/../../mine"]}'),
+    ("a name that leads to the root", '{"files": ["/etc/mine"]}'),
+    ("a name that is the folder", '{"files": [""]}'),
+    ("our own mark", '{"files": [".chatsquash/written.json"]}'),
+]
+
+
+@pytest.mark.parametrize("sentence, text", DAMAGED, ids=[row[0] for row in DAMAGED])
+def test_a_damaged_record_of_what_is_ours_stops_before_anything_is_touched(tmp_path, sentence, text):
+    out = tmp_path / "out"
+    run(out, a="1")
+    (out / ".chatsquash" / "written.json").write_text(text, encoding="latin-1")
+    before = tree(tmp_path)
+    with pytest.raises(UsageError, match=r"written.json: is damaged; choose another folder with --output$"):
+        Output(out)
+    assert tree(tmp_path) == before
+
+
+def test_what_a_killed_run_left_is_swept_away(tmp_path):
+    run(tmp_path, a="1")
+    (tmp_path / ".chatsquash" / "staging").mkdir()
+    (tmp_path / ".chatsquash" / "staging" / "b").write_text("half")
+    run(tmp_path, a="2")
+    assert not (tmp_path / ".chatsquash" / "staging").exists()
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from pipeline.write.output import Output
+from tests.conftest import tree
+folder = Output(Path(sys.argv[1]))
+folder.write("a", b"other")
+print("here", flush=True)
+sys.stdin.read()
+folder.commit()
+"""
+
+
+def test_two_runs_do_not_write_to_one_folder_at_a_time(tmp_path):
+    out = tmp_path / "out"
+    command = [sys.executable, "-c", WRITER, str(out)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout.readline() == "here\n"
+        with pytest.raises(UsageError, match="out: another run is writing there; wait for it, or choose another"):
+            Output(out)
+        other.communicate("")
+    assert (out / "a").read_text() == "other"
+    run(out, a="mine")
+    assert (out / "a").read_text() == "mine"
+
+
+def test_a_lock_that_the_file_system_does_not_know_is_done_without(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError(95, "Operation not supported")
+
+    monkeypatch.setattr(platform.fcntl, "lockf", refuse)
+    run(tmp_path, a="1")
+    assert (tmp_path / "a").exists()
+
+
+def test_files_take_their_places_in_order_and_the_one_that_names_them_last(tmp_path, monkeypatch):
+    seen = []
+    replace = Path.replace
+
+    def watch(path, target):
+        seen.append(Path(target).relative_to(tmp_path).as_posix())
+        return replace(path, target)
+
+    monkeypatch.setattr(Path, "replace", watch)
+    run(tmp_path, b="1", z="2", reports__a="3")
+    places = [name for name in seen if not name.startswith(".")]
+    assert places == ["b", "reports/a", "z", "run.json"]
+
+
+@pytest.mark.parametrize("failing", range(6))
+def test_a_commit_that_fails_half_way_never_forgets_what_is_ours(tmp_path, monkeypatch, failing):
+    run(tmp_path, a="1", old="1", reports__c="1")
+    replace, calls = Path.replace, []
+
+    def fail(path, target):
+        calls.append(target)
+        if len(calls) == failing + 1:
+            raise OSError(5, "Input/output error")
+        return replace(path, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", fail)
+        with pytest.raises(OSError, match="Input/output error"):
+            run(tmp_path, a="2", b="2", reports__c="2")
+    whole = {"1", "2", "{}"}
+    assert all(
+        path.read_text() in whole for path in (*tmp_path.glob("*"), *tmp_path.glob("reports/*")) if path.is_file()
+    )
+    run(tmp_path, a="3", b="3", reports__c="3")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".chatsquash", "a", "b", "reports", "run.json"]
+
+
+def test_a_full_disk_is_told_and_leaves_what_stood_there(tmp_path, monkeypatch):
+    run(tmp_path, a="1")
+    before = tree(tmp_path)
+
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(platform, "sync", full)
+    with pytest.raises(OSError, match="No space left"):
+        run(tmp_path, a="2")
+    assert tree(tmp_path) == before
+
+
+def test_lines_are_appended_in_turn_to_more_files_than_are_open(tmp_path, monkeypatch):
+    monkeypatch.setattr(output, "_OPEN_FILES", 2)
+    folder = Output(tmp_path)
+    for number in range(20):
+        folder.append(f"{number % 5}", str(number).encode())
+    folder.commit()
+    assert {path.name: path.read_text() for path in tmp_path.glob("[0-9]")} == {
+        str(name): "".join(f"{number}\n" for number in range(name, 20, 5)) for name in range(5)
+    }
+
+
+def test_size_lines_and_hash_are_those_of_the_files(tmp_path):
+    folder = Output(tmp_path)
+    folder.append("a", b"one")
+    folder.append("a", b"two")
+    folder.write("b", b"x\ny\nz")
+    folder.write("empty", b"")
+    folder.append_private("p", iter([b"se", b"cret"]))
+    told = {staged.name: (staged.size, staged.lines, staged.digest.hexdigest()) for staged in folder.staged()}
+    folder.commit()
+    data = {name: (tmp_path / name).read_bytes() for name in told}
+    assert told == {
+        name: (len(each), each.count(b"\n"), hashlib.sha256(each).hexdigest()) for name, each in data.items()
+    }
+    assert data == {"a": b"one\ntwo\n", "b": b"x\ny\nz", "empty": b"", "p": b"secret\n"}
+
+
+def test_a_private_file_is_its_owners_alone_and_others_go_by_the_umask(tmp_path):
+    before = os.umask(0o027)
+    try:
+        folder = Output(tmp_path)
+        folder.append_private("p", [b"secret"])
+        folder.append_private("p", [b"more"])
+        folder.append("a", b"open")
+        folder.commit()
+    finally:
+        os.umask(before)
+    assert (tmp_path / "p").read_text() == "secret\nmore\n"
+    assert oct((tmp_path / "p").stat().st_mode & 0o777) == "0o600"
+    assert oct((tmp_path / "a").stat().st_mode & 0o777) == "0o640"
