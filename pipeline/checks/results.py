@@ -6,6 +6,7 @@ A block is an assistant message with calls and what follows up to the next assis
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 State = Literal["ok", "failed", "empty", "unanswered"]
 FAILURES = frozenset({"error", "timeout", "missing", "incomplete"})
+_JSON = re.compile(r"\s*[{\[]")
 
 
 @check("error", "warning")
@@ -216,13 +218,13 @@ def _results(view: View) -> list[tuple[Result, Call | None, bool]]:
 
 def _judge(at: int, message: Message) -> Result:
     text = chat.text(message) or ""
-    empty = not text.strip() and not chat.other_parts(message)
+    empty = (not text or text.isspace()) and not chat.other_parts(message)
     return Result(at, message.get("tool_call_id"), _failure(text), empty)
 
 
 def _failure(text: str) -> str | None:
     """The first key in a JSON result that says that the call failed."""
-    if text.lstrip()[:1] not in {"{", "["}:
+    if not _JSON.match(text) or not _may_fail(text):
         return None
     todo = [_parsed(text)]
     while todo:
@@ -235,6 +237,12 @@ def _failure(text: str) -> str | None:
         elif isinstance(item, list):
             todo.extend(reversed(item))
     return None
+
+
+def _may_fail(text: str) -> bool:
+    """Whether a text may hold one of the keys, which is found sooner than by parsing it."""
+    lower = text.lower()
+    return any(key in lower for key in FAILURES) or "\\u" in lower
 
 
 def _parsed(text: str) -> Any:

@@ -107,6 +107,8 @@ class _Search:
 
     def _fitting(self, root: _Root) -> None:
         path = root.base / root.below
+        if self._is_out(path):
+            return
         if not path.is_dir():
             self._file(path, root.below.as_posix(), root.suffixes)
         elif path.is_symlink() and not self.options.follow_links:
@@ -190,7 +192,8 @@ class _Search:
         return logged is not None and (since or logged) <= logged <= (until or logged)
 
     def _is_out(self, path: Path) -> bool:
-        return self.out is not None and path.resolve().is_relative_to(self.out.resolve())
+        # realpath, since Path.resolve raises for links that lead to themselves
+        return self.out is not None and Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.out))
 
 
 def _is_folder(item: os.DirEntry[str]) -> bool:

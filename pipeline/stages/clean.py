@@ -70,9 +70,14 @@ def _tidy(message: Message) -> Message | None:
             return None
     elif role == "system":
         text = chat.text(message)
-        if text is not None and "goose" in text.lower() and _GOOSE.search(text):
+        if text is not None and _may_be_goose(text) and _GOOSE.search(text):
             return {**message, "content": SYSTEM_PROMPT}
     return message
+
+
+def _may_be_goose(text: str) -> bool:
+    """Whether a text may hold the name: bytes are lowered many times as fast as characters beyond ASCII."""
+    return b"goose" in text.encode("utf-8", "surrogatepass").lower()
 
 
 def _assemble(logged: list[Message], tidied: list[Message | None]) -> tuple[list[Message], Cleaned]:

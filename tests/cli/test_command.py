@@ -276,11 +276,30 @@ def test_missing_arguments_and_unknown_commands_are_usage_errors(command, argume
 
 def test_without_a_command_there_is_help(command):
     code, out, err = command()
-    assert (code, "Commands:" in out + err) == (2, True)
+    assert (code, out) == (2, "")
+    assert "Commands:" in err
 
 
 def test_version(command):
     assert command("--version") == (0, f"chatsquash, version {pipeline.__version__}\n", "")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_can_complete_the_command(command, monkeypatch, shell):
+    monkeypatch.setenv("_CHATSQUASH_COMPLETE", f"{shell}_source")
+    monkeypatch.setattr("click.shell_completion.BashComplete._check_version", lambda *_: None)
+    code, out, err = command()
+    assert (code, err) == (0, "")
+    assert "_chatsquash_completion" in out
+
+
+@pytest.mark.parametrize("options, count", [([], 3), (["--workers", "2"], 2)])
+def test_there_are_as_many_workers_as_cores_unless_told_otherwise(command, monkeypatch, options, count):
+    seen = []
+    monkeypatch.setattr("pipeline.platform.cores", lambda: 3)
+    monkeypatch.setattr("pipeline.run.convert.outcomes", lambda jobs, options: seen.append(options.workers) or [])
+    command("convert", "logs", *options)
+    assert seen == [count]
 
 
 # check

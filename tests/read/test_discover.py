@@ -253,6 +253,8 @@ def test_the_output_folder_is_never_read(logs):
     (logs / "f.jsonl").symlink_to("f.jsonl")
     for given in ("logs", "logs/*", "logs/**", "logs/**/*.jsonl"):
         assert names(given, out="logs/out", follow_links=True) == ["a.jsonl", "x/d.jsonl"], given
+    assert names("logs/*/*.jsonl", out="logs/out") == ["x/d.jsonl"]
+    assert names("logs/out/*", out="logs/out") == names("logs/out/**", out="logs/out") == []
 
 
 @pytest.mark.parametrize("given", ["out", "out/logs", "out/logs/a.jsonl", "link"])
