@@ -13,7 +13,7 @@ that was parsed before.  Where to cut is a guess, and a wrong guess costs one mo
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -25,11 +25,11 @@ from pipeline.read.envelopes import Envelope, LineError
 from pipeline.read.lines import LONGEST, Line
 from pipeline.read.repeats import Array, Run, find
 from pipeline.read.times import Moment, moment
+from pipeline.read.tools import NO_TOOLS, KnownTools
 
 # No log can hold these by chance or by intent: they are drawn anew in every process.
 _MARKER = b'"' + os.urandom(16).hex().encode()
 _TOOLS = _MARKER + b't"'
-_NO_TOOLS: list[Tool] = []
 _PATIENCE = 3
 """Lines in a row that share nothing, after which lines are not compared for a while."""
 _WHILE = 24
@@ -63,23 +63,6 @@ class _Request(NamedTuple):
     array: Array | None
     """``None``: the one before, with ``growth`` at its end."""
     growth: bytes = b""
-
-
-@dataclass(slots=True)
-class KnownTools:
-    """The last two tool lists that were read, since some clients alternate; they may outlive a session."""
-
-    raw: bytes = b""
-    value: list[Tool] = field(default_factory=list)
-    older: tuple[bytes, list[Tool]] = (b"", _NO_TOOLS)
-
-    def learn(self, raw: bytes, load: Callable[[bytes], Any]) -> list[Tool]:
-        """The tools in raw JSON: the same object as before for the same bytes."""
-        if raw != self.raw:
-            before = (self.raw, self.value)
-            self.raw, self.value = self.older if raw == self.older[0] else (raw, load(raw))
-            self.older = before
-        return self.value
 
 
 @dataclass(slots=True)
@@ -248,9 +231,9 @@ class _History:
         if raw == _TOOLS:
             return self.tools.value, None
         if raw in (envelopes.NOTHING, b"null"):
-            return _NO_TOOLS, None
+            return NO_TOOLS, None
         if raw[:1] != b"[":
-            return _NO_TOOLS, WrongType("request.tools", envelopes.kind(raw))
+            return NO_TOOLS, WrongType("request.tools", envelopes.kind(raw))
         return self.tools.learn(raw, self._load), None
 
     def _remember(self, request: _Request) -> None:

@@ -16,10 +16,11 @@ from pipeline.checks.registry import View
 from pipeline.ledger import Ledger
 from pipeline.memo import Last
 from pipeline.model import Account, Cleaned, Conversation, Found, Job, Options, Outcome, Tool, Usage
-from pipeline.read.deltas import KnownTools, entries
+from pipeline.read.deltas import entries
 from pipeline.read.discover import path_day
 from pipeline.read.lines import lines
 from pipeline.read.times import day
+from pipeline.read.tools import KnownTools
 from pipeline.report.usage import measure
 from pipeline.run.keys import load_key
 from pipeline.stages import plan

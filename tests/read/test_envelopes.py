@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.model import Reply
-from pipeline.read import envelopes
+from pipeline.read import envelopes, scan
 from pipeline.read.envelopes import Envelope, LineError
 
 LINES = [
@@ -141,6 +141,6 @@ JSON = st.recursive(
 @given(st.dictionaries(st.text(max_size=5), JSON), st.sampled_from([None, 1]), st.booleans())
 def test_members_are_what_json_parses(value, indent, ascii_only):
     raw = json.dumps(value, indent=indent, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
-    for key, member in envelopes.members(raw).items():
+    for key, member in scan.members(raw).items():
         name = key.encode("latin-1").decode("utf-8", "surrogatepass") if key.isascii() or not ascii_only else key
         assert repr(json.loads(member)) == repr(value[name])
