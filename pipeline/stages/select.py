@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from hashlib import sha256
 
 from pipeline import chat, codec
 from pipeline.checks import log
@@ -72,12 +73,15 @@ class Tools:
     _lines: dict[Key, int] = field(default_factory=dict)
     _spelled: dict[Key, bytes] = field(default_factory=dict)
     _conflicts: set[str] = field(default_factory=set)
+    _lists: set[bytes] = field(default_factory=set)
     _settled: int = 0
 
     def take(self, entry: Entry) -> Iterator[tuple[Found, int]]:
         """Add an entry's tools; yields the conflicts that are new."""
         before, self._last = self._last, entry.tools
         if entry.tools is before:
+            return
+        if before is not None and self._is_known(entry.tools):
             return
         keyed = _keyed(entry.tools)
         if before is None and len({key for key, _ in keyed}) == len(keyed):
@@ -91,6 +95,14 @@ class Tools:
             if self._spell(key, first) != _spelled(tool):
                 self._conflicts.add(name)
                 yield log.tool_conflict(name, line, entry.line), entry.line
+
+    def _is_known(self, tools: list[Tool]) -> bool:
+        """Whether a list was taken before, in another order of keys; some clients write it anew in every request."""
+        spelled = sha256(_spelled(tools)).digest()
+        if spelled in self._lists:
+            return True
+        self._lists.add(spelled)
+        return False
 
     def _spell(self, key: Key, tool: Tool) -> bytes:
         spelled = self._spelled.get(key)
@@ -123,7 +135,7 @@ def flatten(tool: Tool) -> Tool:
     return function if isinstance(function, dict) else tool
 
 
-def _spelled(tool: Tool) -> bytes:
+def _spelled(tool: Tool | list[Tool]) -> bytes:
     # Encoded bytes tell 1 from 1.0 and from true, which Python's == does not; the order of keys says nothing.
     return codec.dumps(tool, sort_keys=True)
 
