@@ -105,7 +105,8 @@ class Summary:
             yield f"  {count:>7,}  left out: {code}"
         parts = " + ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in self.account._asdict().items())
         yield f"{counted(self.lines, 'line')} seen = {parts}"
-        cleaned = ", ".join(f"{count:,} {rule.replace('_', ' ')}" for rule, count in self.cleaned.items() if count)
+        named = ((rule.replace("_", " ").removesuffix("s"), count) for rule, count in self.cleaned.items() if count)
+        cleaned = ", ".join(counted(count, rule) for rule, count in named)
         if cleaned:
             yield f"cleaned: {cleaned}"
         if self.addresses:

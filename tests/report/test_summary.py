@@ -41,7 +41,7 @@ def test_the_summary_for_people():
         "3 sessions seen = 2 written + 1 left out",
         "        1  left out: timestamp-order",
         "1,011 lines seen = 2 selected + 3 superseded + 1 cut + 1 cleaned + 1,000 left out + 3 unreadable + 1 blank",
-        "cleaned: 1 info messages, 2 empty assistants, 1 title requests",
+        "cleaned: 1 info message, 2 empty assistants, 1 title request",
         "anonymised: 3 e-mail addresses",
         "not read: 2 .md, 1 no suffix",
         "passed over by options: 4 logs",
