@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import NamedTuple
 
 from pipeline import codec
@@ -66,9 +67,9 @@ _DOMAIN = (
     rf"(?!(?<=\.[a-z]{{16}}){_OUR_DOMAIN})"
 )
 
-_DOMAIN_ALONE = re.compile(_DOMAIN)
-_ADDRESS = re.compile(f"(?P<sign>{_SIGN})(?P<domain>{_DOMAIN})")
-_ADDRESS_IN_SOURCE = re.compile(f"(?P<sign>{_SIGN}|{_ESCAPED_SIGN})(?P<domain>{_DOMAIN})")
+_ADDRESS = f"(?P<sign>{_SIGN})(?P<domain>{_DOMAIN})"
+_ADDRESS_IN_SOURCE = f"(?P<sign>{_SIGN}|{_ESCAPED_SIGN})(?P<domain>{_DOMAIN})"
+_compiled = cache(re.compile)  # when first needed: their large classes take longer than converting a small log
 _JSON_START = re.compile(r'[ \t\n\r]*+["\[{]')
 _ESCAPE = re.compile(r"u[0-9a-fA-F]{4}|[bfnrt]")
 _OURS = re.compile(rf"[a-z0-9]{{16}}{_OUR_DOMAIN}")
@@ -100,7 +101,7 @@ def addresses(text: str) -> Iterator[Address]:
     In text that is itself JSON no escape is part of a local part or a domain; an escaped at sign counts in any text.
     """
     is_json = _IsJson(text)
-    pattern = _ADDRESS_IN_SOURCE if r"\u0040" in text else _ADDRESS
+    pattern = _compiled(_ADDRESS_IN_SOURCE if r"\u0040" in text else _ADDRESS)
     floor = 0  # behind the last domain: no address starts before it
     while found := pattern.search(text, floor):
         sign, domain = found.span("sign")[0], found.start("domain")
@@ -120,7 +121,7 @@ def _domain_end(text: str, start: int, end: int) -> int:
         return end
     after = start + _DOMAIN_MAX + 1
     cut = max(text.rfind(".", start, after), text.rfind("-", start, after))
-    shorter = _DOMAIN_ALONE.match(text, start, cut)
+    shorter = _compiled(_DOMAIN).match(text, start, cut)
     return shorter.end() if shorter else start
 
 
