@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import click
+from click.core import ParameterSource
 
 from pipeline import __version__
 from pipeline.errors import ChatsquashError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from types import FrameType
 
     from pipeline.model import GroupBy, Job, Options, Outcome
@@ -48,10 +50,12 @@ def main() -> NoReturn:
     try:
         code = cli.main(prog_name="chatsquash", standalone_mode=False)
     except click.ClickException as problem:
-        problem.show()
+        with _whoever_listens():
+            problem.show()
         code = problem.exit_code
     except click.Abort:
-        click.echo("interrupted", err=True)
+        with _whoever_listens():
+            click.echo("interrupted", err=True)
         code = INTERRUPTED
     except ChatsquashError as problem:
         code = _fail(str(problem), problem.exit_code)
@@ -69,8 +73,20 @@ def _terminate(number: int, _frame: FrameType | None) -> NoReturn:
 def _fail(text: str, code: int) -> int:
     from pipeline.checks.registry import escaped
 
-    click.echo(f"{_red('error')}: {escaped(text)}", err=True)
+    with _whoever_listens():
+        click.echo(f"{_red('error')}: {escaped(text)}", err=True)
     return code
+
+
+@contextmanager
+def _whoever_listens() -> Iterator[None]:
+    """Say how it ended; a pipe that is closed by then changes nothing, neither here nor when Python flushes it."""
+    try:
+        yield
+    except BrokenPipeError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for stream in filter(None, (sys.stdout, sys.stderr)):
+            os.dup2(nowhere, stream.fileno())
 
 
 @click.group(context_settings=_CONTEXT)
@@ -123,7 +139,8 @@ def convert(logs: tuple[str, ...], **given: Any) -> int:
 
     with _Watch(quiet=given["quiet"], verbose=given["verbose"]) as watch:
         summary = run(logs, given["output"], _options(given), watch.observe)
-    _show(summary, as_json=given["as_json"], quiet=given["quiet"])
+    with _whoever_listens():
+        _show(summary, as_json=given["as_json"], quiet=given["quiet"])
     return 0 if summary.complete else LEFT_OUT
 
 
@@ -164,13 +181,26 @@ def _options(given: dict[str, Any]) -> Options:
     from pipeline.platform import cores
     from pipeline.run.keys import load_key
 
-    if given["single_file"] and given["group_by"] not in (None, "none"):
-        raise click.UsageError(f"--single-file and --group-by {given['group_by']} exclude each other.")
-    group_by: GroupBy = "none" if given["single_file"] else given["group_by"] or "date"
+    group_by = _group_by(single_file=given["single_file"], group_by=given["group_by"])
     key = load_key(given["anonymize_key_file"]) if given["anonymize"] else None
     aside = ("output", "single_file", "group_by", "anonymize_key_file", "workers", "as_json", "quiet", "verbose")
     same: dict[str, Any] = {name: value for name, value in given.items() if name not in aside}
     return Options(**same, group_by=group_by, anonymize_key=key, workers=given["workers"] or cores())
+
+
+def _group_by(*, single_file: bool, group_by: GroupBy | None) -> GroupBy:
+    """The grouping of two options that may say it; what stands on the command line wins over a variable."""
+    if not single_file:
+        return group_by or "date"
+    if group_by in (None, "none") or not _is_typed("group_by"):
+        return "none"
+    if _is_typed("single_file"):
+        raise click.UsageError(f"--single-file and --group-by {group_by} exclude each other.")
+    return group_by
+
+
+def _is_typed(name: str) -> bool:
+    return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
 class _Watch:

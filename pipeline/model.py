@@ -16,6 +16,9 @@ Severity = Literal["error", "warning", "info"]
 OnInvalid = Literal["skip", "keep", "abort"]
 GroupBy = Literal["date", "scenario", "none"]
 
+OURS = ".chatsquash"
+"""The folder that marks the folder around it as one that we write to."""
+
 
 class Message(TypedDict, total=False):
     """One message as OpenAI chat completions have it; unknown keys travel along."""
@@ -234,7 +237,7 @@ class Outcome:
     trace: str
     """The role trace of the selected request and its reply, for a session with errors; else empty."""
     digest: str
-    """SHA-256, hexadecimal, of the log's first and last 16 KiB (of all of it, if that is no more)."""
+    """XXH3 of the log, 128 bits, hexadecimal."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -405,6 +405,12 @@ def normalised(message: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
+def in_order(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: in_order(value[key]) for key in sorted(value)}
+    return [in_order(each) for each in value] if isinstance(value, list) else value
+
+
 def union(tools: list[Any]) -> list[Any]:
     result: list[Any] = []
     names: set[str] = set()
@@ -413,12 +419,12 @@ def union(tools: list[Any]) -> list[Any]:
         flat = tool
         if isinstance(tool, dict) and isinstance(tool.get("function"), dict):
             flat = tool["function"]
-        # Reading: an empty string is a name like any other.
-        if isinstance(flat, dict) and isinstance(flat.get("name"), str):
+        # Reading: an empty string names nothing, and the order of keys makes no other definition.
+        if isinstance(flat, dict) and isinstance(flat.get("name"), str) and flat["name"]:
             is_new = flat["name"] not in names
             names.add(flat["name"])
         else:
-            definition = encode(flat)
+            definition = encode(in_order(flat))
             is_new = definition not in nameless
             nameless.add(definition)
         if is_new:

@@ -29,7 +29,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(tmp_path):
 def test_the_core_install_is_small():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     names = {requirement.split(">=")[0] for requirement in project["dependencies"]}
-    assert names == {"click", "msgspec", "orjson", "polars", "tqdm"}
+    assert names == {"click", "msgspec", "orjson", "polars", "tqdm", "xxhash"}
     assert all(">=" in requirement and "==" not in requirement for requirement in project["dependencies"])
 
 

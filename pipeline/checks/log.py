@@ -106,10 +106,11 @@ def reply_truncated() -> Found:
 
 
 @rule("error")
-def empty_session(entries_seen: int) -> Found:
+def empty_session(entries_seen: int, rejected: int) -> Found:
     """Reported when a session has no usable entry, or none left after cleaning. No record is written for it."""
     if entries_seen == 0:
-        return error("the log has no usable entry, so there is no record: see reports/rejected.jsonl")
+        why = "see why its lines were left out" if rejected else "it is empty, see whether its logger ran"
+        return error(f"the log has no usable entry, so there is no record: {why}")
     seen = _entries(entries_seen)
     return error(f"cleaning left none of {seen}, so there is no record: --no-cleanup-goose keeps them")
 

@@ -51,6 +51,8 @@ class View:
     """A conversation and what several checks want to know of it, worked out once."""
 
     conversation: Conversation
+    logged: list[Message] | None = None
+    """Its messages before calls were inlined, where they are at hand."""
     _known: dict[Callable[[View], Any], Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def once(self, work: Callable[[View], T]) -> T:

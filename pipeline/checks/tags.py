@@ -6,7 +6,8 @@ Everything here takes linear time, whatever the text: it is cut at closing tags,
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections import deque
+from typing import TYPE_CHECKING, Any
 
 from pipeline import chat, codec
 from pipeline.chat import CALL_CLOSE, CALL_OPEN, RESULT_CLOSE, RESULT_OPEN
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 TAGS = (CALL_OPEN, CALL_CLOSE, RESULT_OPEN, RESULT_CLOSE)
 CALL_TAG = re.compile(r"</?tool_call>")
-RESULT_START = re.compile(r'<tool_result tool_call_id="[^"<]*">')
+RESULT_START = re.compile(r'<tool_result tool_call_id="([^"<]*)">')
 
 
 @check("error", kind="inlined")
@@ -38,13 +39,14 @@ def tool_call_tags(view: View) -> Iterator[Found]:
 
 @check("error", kind="inlined")
 def tool_calls_beside_markup(view: View) -> Iterator[Found]:
-    """Reported when an assistant message has `<tool_call>` markup in its text and still a `tool_calls` field.
+    """Reported when an assistant message still has `tool_calls` in a record with calls or results as markup.
 
-    A chat template would print the calls twice, or calls in two forms.
+    A chat template would print calls twice, or calls and results in two forms.
     """
-    for at, text in _texts(view, "assistant"):
-        if CALL_OPEN in text and view.messages[at].get("tool_calls"):
-            yield error(f"the text holds {CALL_OPEN} and tool_calls are left: give every call a function name", at)
+    left = [at for at, message in enumerate(view.messages) if chat.calls(message)]
+    if left and has_markup(view.messages):
+        for at in left:
+            yield error("tool_calls are left in a record with markup: give every call a function name", at)
 
 
 @check("error", kind="inlined")
@@ -63,12 +65,58 @@ def tool_result_tags(view: View) -> Iterator[Found]:
 def markup_collision(view: View) -> Iterator[Found]:
     """Reported when text that is not markup holds `<tool_call>`, `</tool_call>`, `<tool_result` or `</tool_result>`.
 
-    Readers of the record cannot tell it from markup; the text is left as it was logged.
+    Readers of the record cannot tell it from markup; the text is left as it was logged. `chatsquash check`, which does
+    not see what was logged, takes every well-formed block for markup.
     """
     for at, message in enumerate(view.messages):
-        tag = _collision(message)
+        tag = _collision(message) if view.logged is None else _first_tag(chat.text(view.logged[at]) or "")
         if tag:
             yield warning(f"the text itself holds {tag}: look at the message, or convert with native calls", at)
+
+
+def has_markup(messages: list[Message]) -> bool:
+    """Whether a call or a result stands in the text of a record, well-formed."""
+    return any(
+        any(call is not None for _, call in _pieces(chat.text(message) or ""))
+        if message.get("role") == "assistant"
+        else message.get("role") == "tool" and _unwrapped(message.get("content")) is not None
+        for message in messages
+    )
+
+
+def is_inlined(messages: list[Message]) -> bool:
+    """Whether a record's calls stand in the text: there is markup, or a stray tag and no native call or result."""
+    if has_markup(messages):
+        return True
+    if any(message.get("tool_calls") or message.get("tool_call_id") is not None for message in messages):
+        return False
+    sides = (chat.text(message) or "" for message in messages if message.get("role") in {"assistant", "tool"})
+    return any(map(_first_tag, sides))
+
+
+def outlined(messages: list[Message]) -> list[Message]:
+    """The native form of inlined messages, as far as the markup tells.
+
+    Calls in markup have no ids, so results answer the calls before them in order.
+    """
+    out: list[Message] = []
+    waiting: deque[dict[str, Any]] = deque()
+    for at, message in enumerate(messages):
+        if message.get("role") == "assistant":
+            pieces = list(_pieces(chat.text(message) or ""))
+            named = [call for _, call in pieces if call is not None and not chat.calls(message)]
+            calls = [{"id": f"{at}.{n}", "type": "function", "function": call} for n, call in enumerate(named)]
+            waiting = deque(calls)
+            if calls:
+                text = "".join(piece for piece, _ in pieces)
+                message = {**message, "content": text, "tool_calls": calls}  # noqa: PLW2901
+        elif message.get("role") == "tool" and (inner := _unwrapped(message.get("content"))) is not None:
+            call_id = _result_id(message)
+            if waiting:
+                waiting.popleft()["id"] = call_id
+            message = {**message, "content": inner, "tool_call_id": call_id}  # noqa: PLW2901
+        out.append(message)
+    return out
 
 
 def _texts(view: View, role: str) -> Iterator[tuple[int, str]]:
@@ -111,28 +159,37 @@ def _first_tag(text: str) -> str | None:
 
 def _beside_blocks(text: str) -> Iterator[str]:
     """The pieces of an assistant's text that are left when well-formed blocks of calls are taken out."""
+    return (piece for piece, _ in _pieces(text))
+
+
+def _pieces(text: str) -> Iterator[tuple[str, dict[str, Any] | None]]:
+    """An assistant's text, cut behind each block: what stands before the block, and its call if it is well-formed."""
     *closed, rest = text.split(CALL_CLOSE)
     for piece in closed:
-        before = _before_block(piece)
-        yield piece + CALL_CLOSE if before is None else before
-    yield rest
+        yield _block(piece) or (piece + CALL_CLOSE, None)
+    yield rest, None
 
 
-def _before_block(piece: str) -> str | None:
-    """What stands before the block that a piece ends with; ``None`` if it ends with none.
+def _block(piece: str) -> tuple[str, dict[str, Any]] | None:
+    """What stands before the block that a piece ends with, and its call; ``None`` if it ends with none.
 
     A block starts at the first opening tag, or at the last: the first when an argument holds such a tag, the last when
     the text before it does.
     """
     for start in dict.fromkeys((piece.find(CALL_OPEN), piece.rfind(CALL_OPEN))):
-        if start >= 0 and _is_call(piece[start + len(CALL_OPEN) :]):
-            return piece[:start]
+        if start >= 0 and (call := _call(piece[start + len(CALL_OPEN) :])) is not None:
+            return piece[:start], call
     return None
 
 
-def _is_call(text: str) -> bool:
+def _call(text: str) -> dict[str, Any] | None:
     try:
         value = codec.loads(text)
     except (ValueError, RecursionError):
-        return False
-    return isinstance(value, dict) and "name" in value and "arguments" in value
+        return None
+    return value if isinstance(value, dict) and "name" in value and "arguments" in value else None
+
+
+def _result_id(message: Message) -> str:
+    start = RESULT_START.match(str(message["content"]))
+    return start[1].replace("&lt;", "<").replace("&quot;", '"') if start else ""

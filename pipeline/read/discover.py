@@ -6,7 +6,7 @@ import glob
 import os
 import stat
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from errno import ELOOP, ENOENT
 from fnmatch import fnmatchcase
@@ -16,14 +16,12 @@ from typing import NamedTuple
 
 from pipeline.checks.registry import escaped
 from pipeline.errors import UsageError
-from pipeline.ledger import Ledger
-from pipeline.model import Job, Options
-from pipeline.read.deltas import entries
-from pipeline.read.lines import lines
-from pipeline.read.times import day, is_day
+from pipeline.model import OURS, Job, Options
+from pipeline.read.times import is_day
 
 SUFFIXES = (".jsonl", ".ndjson")
 NO_SUFFIX, LINKED_FOLDER, BROKEN_LINK, SPECIAL = "no suffix", "linked folder", "broken link", "special file"
+SAME_FILE, EARLIER_OUTPUT = "same file again", "earlier output"
 
 Glob = tuple[str, ...]
 """The parts of a pattern; ``**`` stands for any number of folders."""
@@ -35,7 +33,7 @@ class Found:
 
     jobs: list[Job] = field(default_factory=list)
     others: Counter[str] = field(default_factory=Counter)
-    """What is no session log: files by suffix, or in words (``linked folder``, ``broken link``, ``special file``)."""
+    """What is no session log: files by suffix, or in words, as in ``linked folder``."""
     passed_over: int = 0
     """Session logs that the options leave aside."""
 
@@ -52,13 +50,23 @@ class _Root(NamedTuple):
     """What has to fit the paths below it."""
 
 
-def discover(logs: Iterable[str], options: Options, out: Path | None = None) -> Found:
+def _no_day(_: Job) -> None:
+    return None
+
+
+def discover(
+    logs: Iterable[str],
+    options: Options,
+    out: Path | None = None,
+    day_of: Callable[[Job], str | None] = _no_day,
+) -> Found:
     """The session logs in directories, files and globs; ``out``, the output folder, is never read.
 
-    Raises ``UsageError`` for an argument that names nothing and for a date that is none.
+    ``day_of`` gives the day of a log whose path has none; it is asked only where options choose by day.  Raises
+    ``UsageError`` for an argument that names nothing and for a date that is none.
     """
     _check_dates(options.since, options.until)
-    search = _Search(options, out)
+    search = _Search(options, out, day_of)
     for given in logs:
         search.argument(given)
     return search.found
@@ -84,8 +92,11 @@ class _Search:
 
     options: Options
     out: Path | None
+    day_of: Callable[[Job], str | None]
     found: Found = field(default_factory=Found)
     seen: set[tuple[int, int]] = field(default_factory=set)
+    outputs: set[str] = field(default_factory=set)
+    """The outputs of earlier runs that were met."""
 
     def argument(self, given: str) -> None:
         """What an argument names: a file, a folder, or whatever fits it as a glob."""
@@ -107,7 +118,8 @@ class _Search:
 
     def _fitting(self, root: _Root) -> None:
         path = root.base / root.below
-        if self._is_out(path):
+        inside = (root.base / part for part in (root.below, *root.below.parents) if part.parts)
+        if self._is_out(path) or any(map(self._is_earlier_output, inside)):
             return
         if not path.is_dir():
             self._file(path, root.below.as_posix(), root.suffixes)
@@ -127,7 +139,7 @@ class _Search:
                     self._file(Path(item.path), below.as_posix(), root.suffixes)
             elif item.is_symlink() and not self.options.follow_links:
                 self.found.others[LINKED_FOLDER] += 1
-            elif not self._excluded(below):
+            elif not self._excluded(below) and not self._is_earlier_output(Path(item.path)):
                 todo += self._inside(Path(item.path), entered)
 
     def _inside(self, folder: Path, entered: set[Path]) -> list[os.DirEntry[str]]:
@@ -163,7 +175,9 @@ class _Search:
             return
         if not stat.S_ISREG(status.st_mode):
             self.found.others[SPECIAL] += 1
-        elif (status.st_dev, status.st_ino) not in self.seen and not (path.is_symlink() and self._is_out(path)):
+        elif (status.st_dev, status.st_ino) in self.seen:
+            self.found.others[SAME_FILE] += 1
+        elif not (path.is_symlink() and self._is_out(path)):
             self.seen.add((status.st_dev, status.st_ino))
             self._add(Job(str(path), str(path), name, status.st_size))
 
@@ -186,7 +200,7 @@ class _Search:
         if since is None and until is None:
             return True
         try:
-            logged = path_day(job.name) or _first_day(job)
+            logged = path_day(job.name) or self.day_of(job)
         except OSError:
             return True  # so that converting it will say what is wrong
         return logged is not None and (since or logged) <= logged <= (until or logged)
@@ -194,6 +208,15 @@ class _Search:
     def _is_out(self, path: Path) -> bool:
         # realpath, since Path.resolve raises for links that lead to themselves
         return self.out is not None and Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.out))
+
+    def _is_earlier_output(self, folder: Path) -> bool:
+        """Whether another run wrote a folder, which is then passed over; it counts once."""
+        if not (folder / OURS).is_dir() or self._is_out(folder):
+            return False
+        real = os.path.realpath(folder)
+        self.found.others[EARLIER_OUTPUT] += real not in self.outputs
+        self.outputs.add(real)
+        return True
 
 
 def _is_folder(item: os.DirEntry[str]) -> bool:
@@ -239,12 +262,3 @@ def _fits(parts: tuple[str, ...], pattern: Glob) -> bool:
     if head == "**":
         return any(_fits(parts[at:], rest) for at in range(len(parts) + 1))
     return bool(parts) and fnmatchcase(parts[0], head) and _fits(parts[1:], rest)
-
-
-def _first_day(job: Job) -> str | None:
-    """The UTC date of the first readable time in a log."""
-    with Path(job.path).open("rb", buffering=0) as file:
-        for entry in entries(lines(file), Ledger("")):
-            if entry.at is not None:
-                return day(entry.at)
-    return None

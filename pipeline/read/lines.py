@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import BinaryIO, NamedTuple
 
 CHUNK = 1 << 20
@@ -25,10 +25,13 @@ class Line(NamedTuple):
     stop: int
 
 
-def lines(file: BinaryIO, longest: int = LONGEST, size: int = CHUNK) -> Iterator[Line]:
+def lines(
+    file: BinaryIO, longest: int = LONGEST, size: int = CHUNK, read: Callable[[memoryview], object] | None = None
+) -> Iterator[Line]:
     """Every line of a file opened unbuffered, in the memory of about the longest one.
 
-    ``size`` is how many bytes the file is thought to have: a small one is not worth a large buffer.
+    ``size`` is how many bytes the file is thought to have: a small one is not worth a large buffer.  ``read`` is given
+    all bytes in turn, to hash them.
     """
     buffer = bytearray(max(1, min(CHUNK, size + 1)))
     number = start = filled = origin = 0  # origin: where in the file the buffer begins
@@ -45,6 +48,8 @@ def lines(file: BinaryIO, longest: int = LONGEST, size: int = CHUNK) -> Iterator
             start, searched = 0, filled
             with memoryview(buffer) as view, view[filled:] as free:
                 count = file.readinto(free)  # type: ignore[attr-defined]
+                if read and count:
+                    read(free[:count])
             if count:
                 filled += count
                 continue

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pipeline import chat, codec
+from pipeline import codec
 from pipeline.checks import examine, log
 from pipeline.checks.registry import View, json_type
+from pipeline.checks.tags import is_inlined, outlined
 from pipeline.errors import UsageError
-from pipeline.model import Conversation, Finding, Found, Message
+from pipeline.model import Conversation, Finding, Found
 from pipeline.read.discover import SUFFIXES
 from pipeline.read.lines import lines
 from pipeline.stages.select import flatten
@@ -61,9 +62,12 @@ def _record(data: bytes) -> Iterator[Found]:
     tools = record.get("tools")
     if tools is not None and not isinstance(tools, list):
         yield log.wrong_type("tools", json_type(tools), 1)
-    conversation = Conversation(record["messages"], list(map(flatten, tools if isinstance(tools, list) else [])))
-    inlined = _is_inlined(conversation.messages)
-    yield from examine(View(conversation), "tools", "record", "inlined" if inlined else "native")
+    messages, defined = record["messages"], list(map(flatten, tools if isinstance(tools, list) else []))
+    yield from examine(View(Conversation(messages, defined)), "tools", "record")
+    if is_inlined(messages):
+        yield from examine(View(Conversation(messages, defined)), "inlined")
+        messages = outlined(messages)
+    yield from examine(View(Conversation(messages, defined)), "native")
     _, rounded = codec.encode(record)
     if rounded:
         yield log.number_changed(rounded, len(rounded))
@@ -79,13 +83,3 @@ def _not_a_record(record: Any) -> str | None:
         if not isinstance(message, dict) or not isinstance(message.get("role"), str):
             return f"messages[{at}] is no object with a role"
     return None
-
-
-def _is_inlined(messages: list[Message]) -> bool:
-    """Whether calls stand in the text: there is markup, and no native call or result."""
-    if any(message.get("tool_calls") or message.get("tool_call_id") is not None for message in messages):
-        return False
-    tags = (("assistant", chat.CALL_OPEN), ("tool", chat.RESULT_OPEN))
-    return any(
-        message["role"] == role and tag in (chat.text(message) or "") for message in messages for role, tag in tags
-    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
+from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
 from typing import BinaryIO
@@ -15,13 +16,18 @@ import pipeline
 from pipeline.checks import log
 from pipeline.checks.registry import escaped
 from pipeline.errors import StoppedError, UsageError
+from pipeline.ledger import Ledger
 from pipeline.model import Finding, Job, Options, Outcome
-from pipeline.read.discover import Found, discover
+from pipeline.read.deltas import entries
+from pipeline.read.discover import EARLIER_OUTPUT, SAME_FILE, Found, discover
+from pipeline.read.lines import lines
+from pipeline.read.times import day
 from pipeline.report import findings as report
 from pipeline.report.summary import Summary, listed
 from pipeline.report.usage import Totals
 from pipeline.run.session import with_key
 from pipeline.run.workers import outcomes
+from pipeline.stages import plan
 from pipeline.stages.anonymize import fingerprint
 from pipeline.write.groups import Groups, labeller
 from pipeline.write.output import RUN, Output
@@ -31,6 +37,10 @@ _REPORT, _FINDINGS, _REJECTED = (
     f"reports/{name}" for name in ("integrity-report.txt", "findings.jsonl", "rejected.jsonl")
 )
 _USAGE, _TOOLS, _KEPT = (f"reports/{name}" for name in ("tool-usage.csv", "tools.csv", "rejected-lines.jsonl"))
+_NOT_READ = {
+    SAME_FILE: "each file is converted once, under its first name",
+    EARLIER_OUTPUT: "name the folder itself to read what is in it",
+}
 _PIECE = 1 << 20
 _NAMED = 5  # arguments in an error
 Observer = Callable[[Job, Outcome, int], None]
@@ -69,7 +79,7 @@ def convert(
     options = with_key(options or Options())
     roots = [fspath(root) for root in ([logs] if isinstance(logs, str | PathLike) else logs)]
     out = Path(output)
-    found = discover(roots, options, out)
+    found = discover(roots, options, out, partial(_day_logged, options))
     if not found.jobs:
         raise UsageError(nothing_to_read(roots, found))
     folder = Output(out, force=options.force)
@@ -82,6 +92,16 @@ def convert(
         folder.discard()
         raise
     return summary
+
+
+def _day_logged(options: Options, job: Job) -> str | None:
+    """The UTC date of the first readable time that cleaning leaves in a log: that by which it is grouped."""
+    ledger = Ledger("")
+    with Path(job.path).open("rb", buffering=0) as file:
+        stream = entries(lines(file), ledger)
+        for stage in plan(options, None).entries:
+            stream = stage(stream, ledger)
+        return next((day(entry.at) for entry in stream if entry.at is not None), None)
 
 
 def nothing_to_read(roots: list[str], found: Found) -> str:
@@ -126,6 +146,8 @@ class _Run:
         summary.others, summary.passed_over = found.others, found.passed_over
         for what, count in sorted(found.others.items()):
             fact = log.file_not_read(what, count)
+            if hint := _NOT_READ.get(what):
+                fact = fact._replace(text=f"{what}, {count:,} not read: {hint}")
             summary.findings[fact.severity, fact.code] += 1
             self._report(Finding(fact.code, fact.severity, "", "", None, None, fact.text))
         summary.close()
@@ -149,7 +171,7 @@ class _Run:
     def _take(self, job: Job, outcome: Outcome) -> None:
         self._stop_for(outcome, job.shown)
         self._summary.add(job, outcome)
-        self._inputs.append({"path": report.printable(job.shown), "size": job.size, "sha256_ends": outcome.digest})
+        self._inputs.append({"path": report.printable(job.shown), "size": job.size, "xxh3_128": outcome.digest})
         for finding in outcome.findings:
             self._report(finding)
         for rejected in outcome.rejected:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable
 from dataclasses import replace
-from hashlib import sha256
-from os import SEEK_END, PathLike
+from os import PathLike
 from pathlib import Path
 from typing import BinaryIO
+
+from xxhash import xxh3_128
 
 from pipeline import chat, codec
 from pipeline.checks import examine, log
@@ -28,7 +29,6 @@ from pipeline.stages.anonymize import Anonymizer
 from pipeline.stages.compose import compose
 from pipeline.stages.select import Snapshot, select
 
-_END = 16 * 1024
 _RULES = ("info messages", "system prompts", "empty assistants", "title requests")
 
 
@@ -76,7 +76,8 @@ class Converter:
     def read(self, file: BinaryIO, job: Job) -> Outcome:
         """Convert an open session log."""
         ledger = Ledger(job.stem)
-        stream = entries(lines(file, size=job.size), ledger, tools=self._tools)
+        digest = xxh3_128()
+        stream = entries(lines(file, size=job.size, read=digest.update), ledger, tools=self._tools)
         for stage in self._plan.entries:
             stream = stage(stream, ledger)
         snapshot = select(stream, ledger, trace_roles=self._options.integrity_analysis)
@@ -98,7 +99,7 @@ class Converter:
             usage=usage,
             day=path_day(job.name) or (day(started) if started is not None else None),
             trace=_trace(snapshot) if snapshot and failed else "",
-            digest=_digest(file),
+            digest=digest.hexdigest(),
         )
 
     def _finish(self, snapshot: Snapshot, ledger: Ledger) -> tuple[bytes, Usage]:
@@ -129,12 +130,13 @@ _encode_tools = Last(codec.encode)
 
 def _left_out(snapshot: Snapshot | None, ledger: Ledger) -> str | None:
     """The code of the finding for which a session is not written; with it, what cleaning did."""
-    if snapshot is None:
-        ledger.note(log.empty_session(ledger.cleaned))
-        return "empty-session"
-    counts = dict(zip(_RULES, (*snapshot.entry.cleaned, ledger.cleaned), strict=True))
+    changed = snapshot.entry.cleaned if snapshot else Cleaned()
+    counts = dict(zip(_RULES, (*changed, ledger.cleaned), strict=True))
     if any(counts.values()):
-        ledger.note(log.cleaned(counts), snapshot.entry.line)
+        ledger.note(log.cleaned(counts), snapshot.entry.line if snapshot else None)
+    if snapshot is None:
+        ledger.note(log.empty_session(ledger.cleaned, len(ledger.rejected)))
+        return "empty-session"
     invalid = (found.code for _, found in ledger.facts if found.code in ("session-id-mismatch", "timestamp-order"))
     return next(invalid) if ledger.invalid else None
 
@@ -152,15 +154,6 @@ def _account(snapshot: Snapshot | None, ledger: Ledger, *, written: bool) -> Acc
         account = aside._replace(left_out=ledger.lines - sum(aside))
     assert sum(account) == ledger.lines, (account, ledger.lines)
     return account
-
-
-def _digest(file: BinaryIO) -> str:
-    size = file.seek(0, SEEK_END)
-    file.seek(0)
-    digest = sha256(file.read(min(size, _END)))
-    file.seek(max(_END, size - _END))
-    digest.update(file.read(_END))
-    return digest.hexdigest()
 
 
 def unreadable(job: Job, problem: OSError) -> Outcome:

@@ -38,16 +38,17 @@ def plan(options: Options, anonymizer: Anonymizer | None) -> Plan:
         ),
         conversation=(
             *([partial(_anonymize, anonymizer, Last(anonymizer.counted))] if anonymizer else []),
-            *([inline] if options.json_tool_calls else []),
-            *([_check_markup] if options.json_tool_calls and options.integrity_analysis else []),
+            *([partial(_inline, check=options.integrity_analysis)] if options.json_tool_calls else []),
         ),
     )
 
 
-def _check_markup(conversation: Conversation, ledger: Ledger, line: int) -> Conversation:
-    for found in examine(View(conversation), "inlined"):
-        ledger.note(found, line)
-    return conversation
+def _inline(conversation: Conversation, ledger: Ledger, line: int, *, check: bool) -> Conversation:
+    inlined = inline(conversation, ledger, line)
+    if check:
+        for found in examine(View(inlined, conversation.messages), "inlined"):
+            ledger.note(found, line)
+    return inlined
 
 
 def _anonymize(

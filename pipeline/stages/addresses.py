@@ -9,13 +9,10 @@ is never glued to the next address, and a domain never ends between two letters 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
-
-from pipeline import codec
 
 _LOCAL_MAX, _DOMAIN_MAX = 64, 255  # RFC 5321, 4.5.3.1
 _ESCAPE_MAX = 5  # u003c
@@ -70,7 +67,6 @@ _DOMAIN = (
 _ADDRESS = f"(?P<sign>{_SIGN})(?P<domain>{_DOMAIN})"
 _ADDRESS_IN_SOURCE = f"(?P<sign>{_SIGN}|{_ESCAPED_SIGN})(?P<domain>{_DOMAIN})"
 _compiled = cache(re.compile)  # when first needed: their large classes take longer than converting a small log
-_JSON_START = re.compile(r'[ \t\n\r]*+["\[{]')
 _ESCAPE = re.compile(r"u[0-9a-fA-F]{4}|[bfnrt]")
 _OURS = re.compile(rf"[a-z0-9]{{16}}{_OUR_DOMAIN}")
 """A pseudonym, whatever stands around it; known by its form, so that a second run finds what the first one left."""
@@ -98,9 +94,8 @@ def may_have_address_in(encoded: bytes) -> bool:
 def addresses(text: str) -> Iterator[Address]:
     """All e-mail addresses in a text, from left to right, those aside that name nobody (``_is_person``).
 
-    In text that is itself JSON no escape is part of a local part or a domain; an escaped at sign counts in any text.
+    No escape as in JSON is part of a local part or a domain, since any text may hold JSON; an escaped at sign counts.
     """
-    is_json = _IsJson(text)
     pattern = _compiled(_ADDRESS_IN_SOURCE if r"\u0040" in text else _ADDRESS)
     floor = 0  # behind the last domain: no address starts before it
     while found := pattern.search(text, floor):
@@ -109,7 +104,7 @@ def addresses(text: str) -> Iterator[Address]:
             floor = ours.end()
             continue
         end = _domain_end(text, domain, found.end())
-        start = _local_start(text, floor, sign, is_json)
+        start = _local_start(text, floor, sign)
         if start < sign and domain < end and _is_person(text[start:sign].lower(), text[domain:end].lower()):
             yield Address(start, sign, domain, end)
         floor = end
@@ -125,13 +120,13 @@ def _domain_end(text: str, start: int, end: int) -> int:
     return shorter.end() if shorter else start
 
 
-def _local_start(text: str, floor: int, sign: int, is_json: _IsJson) -> int:
+def _local_start(text: str, floor: int, sign: int) -> int:
     """Where the local part before ``sign`` starts; ``sign`` itself if there is none or it is too long."""
     window = text[max(floor, sign - _WINDOW) : sign]
     run = sign - len(window) + len(window.rstrip(_ASCII_RUN if window.isascii() else _RUN))
     # A window of only local characters is longer than an escape and a local part, so it cuts no escape in two.
     start = max(run, sign - _LOCAL_MAX - 1)
-    if run > floor and text[run - 1] == "\\" and (escape := _ESCAPE.match(text, run, sign)) and is_json():
+    if run > floor and text[run - 1] == "\\" and (escape := _ESCAPE.match(text, run, sign)):
         start = max(start, escape.end())
     # Next to another domain nothing may join the two: a@b.com%20c@d.com.
     leading = "._%+-" if start == floor > 0 else ".-"
@@ -143,36 +138,3 @@ def _is_person(local: str, domain: str) -> bool:
     """Whether an address may be somebody's: no login for git, no file or systemd unit, no reserved domain."""
     last_labels = domain.rsplit(".", 2)[-2:]
     return local != "git" and last_labels[1] not in _NO_DOMAIN_ENDS_IN and ".".join(last_labels) not in _RESERVED_NAMES
-
-
-class _IsJson:
-    """Whether Python's ``json`` takes a text as an object, an array or a string; looked into when first asked."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._answer: bool | None = None
-
-    def __call__(self) -> bool:
-        if self._answer is None:
-            self._answer = bool(_JSON_START.match(self._text)) and _parses(self._text)
-        return self._answer
-
-
-def _parses(text: str) -> bool:
-    try:
-        codec.loads(text)
-    except codec.NotFiniteError:
-        return _python_parses(text)
-    except ValueError:
-        return False
-    except RecursionError:
-        return True  # nobody can tell; an escape that is spared does no harm
-    return True
-
-
-def _python_parses(text: str) -> bool:
-    try:
-        json.loads(text)
-    except ValueError:
-        return False
-    return True

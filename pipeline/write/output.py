@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from pipeline import platform
 from pipeline.errors import UsageError
+from pipeline.model import OURS
 
 if TYPE_CHECKING:
     from hashlib import _Hash
 
-OURS = ".chatsquash"
 RUN = "run.json"
 _OPEN_FILES = 32
 
@@ -85,6 +85,7 @@ class Output:
             hint = "wait for it, or choose another folder with --output"
             raise UsageError(f"{self.path}: another run is writing there; {hint}") from None
         self._written = _read_record(self._ours / "written.json")
+        self.refuse_foreign(*self._written)  # what took the place of one of our files since
         shutil.rmtree(self._staging, ignore_errors=True)
         self._staging.mkdir()
 
@@ -94,7 +95,7 @@ class Output:
             target = self.path / name
             if target.parent != self.path and os.path.lexists(target.parent) and not target.parent.is_dir():
                 target = target.parent
-            elif name in self._written or not os.path.lexists(target):
+            elif not os.path.lexists(target) or (name in self._written and _is_file(target)):
                 continue
             hint = "move it away, or choose another folder with --output"
             raise UsageError(f"{target}: was not written by chatsquash and would be overwritten; {hint}")
@@ -205,7 +206,13 @@ def _read_record(path: Path) -> list[str]:
     except FileNotFoundError:
         return []
     except (ValueError, KeyError, TypeError):
-        raise UsageError(f"{path}: is damaged; choose another folder with --output") from None
+        hint = f"delete {path.parent}, after which all that stands beside it counts as foreign"
+        raise UsageError(f"{path}: is damaged; choose another folder with --output, or {hint}") from None
+
+
+def _is_file(path: Path) -> bool:
+    """Whether a path is a regular file or a link, to whatever: what a rename replaces and nothing is lost."""
+    return path.is_symlink() or path.is_file()
 
 
 def _inside(name: Any) -> str:

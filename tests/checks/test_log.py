@@ -23,8 +23,9 @@ ROWS = [
     (log.reply_truncated(), "reply-truncated", "warning", "length limit"),
     (log.unreadable_log("Permission denied"), "unreadable-log", "error", "cannot be read (Permission denied)"),
     (log.bad_record("the line is a list"), "bad-record", "error", "not a record, the line is a list"),
-    (log.empty_session(0), "empty-session", "error", "no usable entry"),
-    (log.empty_session(1), "empty-session", "error", "none of 1 entry"),
+    (log.empty_session(0, 0), "empty-session", "error", "no usable entry, so there is no record: it is empty"),
+    (log.empty_session(0, 2), "empty-session", "error", "no usable entry, so there is no record: see why"),
+    (log.empty_session(1, 0), "empty-session", "error", "none of 1 entry"),
     (
         log.role_sequence(3, 5, 2, "user", "At"),
         "role-sequence",

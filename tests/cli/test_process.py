@@ -129,6 +129,50 @@ def test_a_pipe_that_nobody_reads_ends_the_command_quietly(here, arguments):
     assert ran.stderr == b""
 
 
+FINISHED = [
+    ("all written", ["logs", "--json"], 0, "stdout"),
+    ("a line left out", ["logs", "bad.jsonl", "--json"], 3, "stdout"),
+    ("the summary for people", ["logs", "bad.jsonl"], 3, "stderr"),
+    ("an error", ["nope"], 2, "stderr"),
+    ("a usage error", ["logs", "--nope"], 2, "stderr"),
+]
+
+
+@pytest.mark.parametrize("sentence, arguments, code, closed", FINISHED, ids=[row[0] for row in FINISHED])
+def test_a_pipe_that_nobody_reads_does_not_change_how_a_run_ended(here, sentence, arguments, code, closed):
+    write_log(here / "bad.jsonl", b"{bad")
+    reading, writing = os.pipe()
+    os.close(reading)
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, closed: writing}
+    ran = subprocess.run([*COMMAND, "convert", *arguments], **streams, timeout=60, check=False)
+    os.close(writing)
+    assert (ran.returncode, ran.stdout or b"", ran.stderr or b"") == (code, b"", b"")
+    assert (here / "out" / "run.json").exists() == (code != 2)
+
+
+IMPORTING = """
+import sys
+
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == "{module}":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupt())
+sys.argv = ["chatsquash", "convert", "logs"]
+from pipeline.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize("module", ["pipeline.cli", "click", "orjson", "pipeline.run.convert"])
+def test_an_interrupt_while_modules_are_imported_is_clean(here, module):
+    script = [sys.executable, "-c", IMPORTING.format(module=module)]
+    ran = subprocess.run(script, capture_output=True, text=True, timeout=60, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr.strip()) == (130, "", "interrupted")
+    assert not (here / "out").exists()
+
+
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
 def test_streams_may_be_closed_from_the_start(here, closed):
     shell = f'"$0" -m pipeline convert logs --json {closed}'

@@ -10,7 +10,6 @@ import pytest
 from pipeline.errors import UsageError
 from pipeline.model import Options
 from pipeline.read.discover import discover, path_day
-from tests.conftest import log_line, write_log
 
 LINE = b"{}\n"
 any_bytes = pytest.mark.skipif(sys.platform == "darwin", reason="file names are text there")
@@ -30,8 +29,9 @@ def put(*paths):
         Path(path).write_bytes(LINE)
 
 
-def found(*given, out=None, **options):
-    return discover(list(given), Options(**options), Path(out) if out else None)
+def found(*given, out=None, day_of=None, **options):
+    more = {"day_of": day_of} if day_of else {}
+    return discover(list(given), Options(**options), Path(out) if out else None, **more)
 
 
 def paths(*given, **options):
@@ -141,12 +141,10 @@ DAYS = [
 
 
 @pytest.mark.parametrize("sentence, since, until, expected", DAYS, ids=[row[0] for row in DAYS])
-def test_days_choose_by_the_path_else_by_the_first_readable_time(logs, sentence, since, until, expected):
-    write_log(logs / "12.jsonl", log_line("a", at="2026-01-12T23:59:59Z"))
-    write_log(logs / "13.jsonl", b"{bad", log_line("a", at=None), log_line("a", at="2026-01-14T01:00:00+02:00"))
-    write_log(logs / "2026-01-14" / "14.jsonl", log_line("a", at="2026-01-12T10:00:00Z"))
-    write_log(logs / "none.jsonl", log_line("a", at="yesterday"))
-    found_ = found("logs", since=since, until=until)
+def test_days_choose_by_the_path_else_by_what_is_told(logs, sentence, since, until, expected):
+    put(*(logs / name for name in ("12.jsonl", "13.jsonl", "2026-01-14/14.jsonl", "none.jsonl")))
+    days = {"12": "2026-01-12", "13": "2026-01-13", "none": None}  # none for 14, whose path has one
+    found_ = found("logs", since=since, until=until, day_of=lambda job: days[job.stem])
     assert " ".join(job.stem for job in found_.jobs) == expected
     assert found_.passed_over == 4 - len(expected.split())
 
@@ -217,7 +215,9 @@ def test_linked_files_are_read_and_each_file_once(logs):
     (logs / "a.jsonl").symlink_to("../real.jsonl")
     os.link("real.jsonl", logs / "c.jsonl")
     (logs / "d.jsonl").symlink_to("b.jsonl")
-    assert names("logs", "real.jsonl") == ["a.jsonl", "b.jsonl"]
+    found_ = found("logs", "real.jsonl")
+    assert [job.name for job in found_.jobs] == ["a.jsonl", "b.jsonl"]
+    assert found_.others == Counter({"same file again": 3})
 
 
 def test_linked_folders_are_read_on_request_only(logs):
@@ -255,6 +255,24 @@ def test_the_output_folder_is_never_read(logs):
         assert names(given, out="logs/out", follow_links=True) == ["a.jsonl", "x/d.jsonl"], given
     assert names("logs/*/*.jsonl", out="logs/out") == ["x/d.jsonl"]
     assert names("logs/out/*", out="logs/out") == names("logs/out/**", out="logs/out") == []
+
+
+@pytest.mark.parametrize("given", ["logs", "logs/*", "logs/**", "log?", "logs/*/*", "**/*.jsonl"])
+def test_earlier_outputs_below_logs_are_passed_over_and_counted(logs, given):
+    put(logs / "x" / "a.jsonl", *(logs / "old" / name for name in ("b.jsonl", "c.jsonl", "reports/d.jsonl")))
+    (logs / "old" / ".chatsquash").mkdir()
+    found_ = found(given, "logs")
+    assert [Path(job.path).name for job in found_.jobs] == ["a.jsonl"]
+    assert found_.others["earlier output"] == 1
+
+
+def test_an_earlier_output_that_is_named_is_read_and_the_present_one_is_not_counted(logs):
+    put(*(logs / name / "a.jsonl" for name in ("old", "new")))
+    for name in ("old", "new"):
+        (logs / name / ".chatsquash").mkdir()
+    assert names("logs/old") == names("logs/old/*.jsonl") == ["a.jsonl"]
+    assert found("logs", out="logs/new").others == Counter({"earlier output": 1})
+    assert found("logs", out="logs/new", exclude=("old",)).others == Counter()
 
 
 @pytest.mark.parametrize("given", ["out", "out/logs", "out/logs/a.jsonl", "link"])
@@ -307,7 +325,9 @@ def test_a_log_whose_place_cannot_be_reached_is_left_to_the_conversion(logs, mon
     assert names("logs") == ["a.jsonl"]
 
 
-def test_a_log_that_cannot_be_opened_is_in_time(logs, monkeypatch):
+def test_a_log_that_cannot_be_opened_is_in_time(logs):
+    def refuse(_):
+        raise PermissionError(13, "Permission denied")
+
     put(logs / "a.jsonl")
-    monkeypatch.setattr(Path, "open", lambda *_, **__: (_ for _ in ()).throw(PermissionError(13, "Permission denied")))
-    assert names("logs", since="2026-01-01") == ["a.jsonl"]
+    assert names("logs", since="2026-01-01", day_of=refuse) == ["a.jsonl"]

@@ -118,6 +118,10 @@ REPLIES = [
     ("NaN beside the message", b'{"choices":[{"logprobs":NaN,"message":{"role":"a"}}]}', {"role": "a"}, 1, None),
     ("NaN in the message", b'{"choices":[{"message":{"role":"a","n":NaN}}]}', None, 1, "response.choices[0].message"),
     ("an error body", b'{"error":{"code":429}}', None, 0, None),
+    ("an error body that is no UTF-8, which nobody reads", b'{"error":{"m":"caf\xe9"}}', None, 0, None),
+    ("an error of nothing", b'{"error":{ },"choices":[{"message":{"role":"a"}}]}', {"role": "a"}, 1, None),
+    ("an error of zero", b'{"error":-0.0e5,"choices":[{"message":{"role":"a"}}]}', {"role": "a"}, 1, None),
+    ("an error of white space", b'{"error":" ","choices":[{"message":{"role":"a"}}]}', None, 0, None),
     ("an error beside choices", b'{"error":{"code":1},"choices":[{"message":{"role":"a"}}]}', None, 0, None),
     ("a null error", b'{"error":null,"choices":[{"message":{"role":"a"}}]}', {"role": "a"}, 1, None),
 ]

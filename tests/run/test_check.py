@@ -40,11 +40,14 @@ RECORDS = [
     ("tools are null", record(user(), tools=None) | {"tools": None}, [("no-tools", "warning", 1, None)]),
     ("no messages", record(), [("no-messages", "error", 1, None)]),
     ("checks of native calls on a native record", record(*NATIVE[:2], user()), [("tool-result-missing", "error", 1, 1)]),
-    ("checks of tags on an inlined record", record(*INLINED[:2], UNWRAPPED), [("tool-result-tags", "error", 1, 2)]),
+    ("checks of tags on an inlined record", record(*INLINED[:2], UNWRAPPED), [
+        ("tool-result-tags", "error", 1, 2), ("tool-result-missing", "error", 1, 1),
+        ("tool-result-without-id", "error", 1, 2)]),
     ("tags that are cut off", record(user(), assistant(CALL[:-1])), [
         ("tool-call-tags", "error", 1, 1), ("markup-collision", "warning", 1, 1)]),
     ("a user's tags do not make a record inlined", record(user(CALL), *NATIVE[1:]), []),
-    ("nor do tags beside native calls", record(user(), assistant(CALL, call()), result()), []),
+    ("native calls beside tags", record(user(), assistant(CALL, call()), result()), [
+        ("tool-calls-beside-markup", "error", 1, 1), ("tool-result-tags", "error", 1, 2)]),
     ("digits that a double cannot hold", '{"messages": [{"role": "user", "content": "x", "n": 0.12345678901234567890}], "tools": [{"name": "t", "parameters": {"type": "object", "properties": {}}}]}', [
         ("number-changed", "warning", 1, None)]),
 ]  # fmt: skip
@@ -89,7 +92,9 @@ def test_blank_lines_a_byte_order_mark_and_carriage_returns_are_nothing(tmp_path
 
 def test_native_and_inlined_records_are_told_apart_one_by_one(tmp_path):
     assert found(tmp_path / "data.jsonl", record(*NATIVE), record(*INLINED), record(*INLINED[:2], UNWRAPPED)) == [
-        ("tool-result-tags", "error", 3, 2)
+        ("tool-result-tags", "error", 3, 2),
+        ("tool-result-missing", "error", 3, 1),
+        ("tool-result-without-id", "error", 3, 2),
     ]
 
 
@@ -109,7 +114,7 @@ def test_what_we_write_is_found_to_be_what_was_found_while_writing(tmp_path, inl
         write_log(tmp_path / "logs" / f"{number}.jsonl", line)
     convert(tmp_path / "logs", tmp_path / "out", Options(json_tool_calls=inlined))
     reported = [orjson.loads(line) for line in (tmp_path / "out/reports/findings.jsonl").read_bytes().splitlines()]
-    expected = [] if inlined else [(each["code"], each["message"]) for each in reported]
+    expected = [(each["code"], each["message"]) for each in reported]
     assert [(each.code, each.message) for each in check(str(tmp_path / "out"))] == expected
     assert {each["code"] for each in reported} == {"undeclared-tool", "tool-result-missing"}
 

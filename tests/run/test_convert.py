@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from xxhash import xxh3_128
 
 import pipeline
 from pipeline import Options, convert
@@ -92,6 +93,46 @@ def test_records_go_to_files(here, sentence, logs, options, expected):
     summary = convert("logs", "out", Options(**options))
     assert records() == {f"{name}.jsonl": texts for name, texts in expected.items()}
     assert summary.files == [f"{name}.jsonl" for name in sorted(expected)]
+
+
+TITLE = log_line(
+    {"role": "system", "content": "Reply with only a description in four words or less"},
+    "Here are the first few user messages: x",
+    reply="A title",
+    at="2026-01-13T23:59:59Z",
+)  # fmt: skip
+DAYS = [
+    ("a title request does not count", [TITLE, log_line("a", at="2026-01-14T00:00:01Z")], {}, "2026-01-14"),
+    ("unless it stays", [TITLE, log_line("a", "b", at="2026-01-14T00:00:01Z")], {"cleanup_goose": False}, "2026-01-13"),
+    ("it is the UTC date", [log_line("a", at="2026-01-14T01:00:00+02:00")], {}, "2026-01-13"),
+    ("what has no readable time does not count", [BAD, log_line("a", at=None), log_line("a", at=1)], {}, "1970-01-01"),
+    ("nothing has one", [log_line("a", at="yesterday")], {}, "undated"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sentence, lines, options, day", DAYS, ids=[row[0] for row in DAYS])
+def test_sessions_are_chosen_by_the_day_they_are_grouped_by(here, sentence, lines, options, day):
+    write_log(here / "logs" / "a.jsonl", *lines)
+    convert("logs", "all", Options(**options))
+    assert list(records("all")) == [f"{day}.jsonl"]
+    for chosen in ("1970-01-01", "2026-01-13", "2026-01-14"):
+        if chosen == day:
+            assert convert("logs", "out", Options(since=day, until=day, **options)).written == 1
+        else:
+            with pytest.raises(UsageError, match="1 passed over by options"):
+                convert("logs", "out", Options(since=chosen, until=chosen, **options))
+
+
+def test_outputs_below_the_logs_and_second_names_are_reported(here):
+    log = write_log(here / "logs" / "a.jsonl")
+    os.link(log, here / "logs" / "b.jsonl")
+    convert("logs", "logs/old")
+    summary = convert("logs", "out")
+    assert (summary.written, summary.others) == (1, {"same file again": 1, "earlier output": 1})
+    assert [finding["text"] for finding in report("findings.jsonl") if finding["code"] == "file-not-read"] == [
+        "earlier output, 1 not read: name the folder itself to read what is in it",
+        "same file again, 1 not read: each file is converted once, under its first name",
+    ]
 
 
 def test_a_session_without_any_day_is_undated(here):
@@ -192,15 +233,13 @@ def test_run_json_names_every_output_file_with_size_lines_and_hash(here):
     ]
 
 
-def test_run_json_names_every_input_file_with_size_and_the_hash_of_its_ends(here):
-    big = write_log(here / "logs" / "big.jsonl", log_line("x" * 200_000))
+def test_run_json_names_every_input_file_with_size_and_hash(here):
+    big = write_log(here / "logs" / "big.jsonl", *[log_line("x" * 700_000, second=second) for second in range(4)])
     small = write_log(here / "logs" / "small.jsonl", log_line("x"))
     convert("logs")
-    ends = big.read_bytes()[: session._END] + big.read_bytes()[-session._END :]
-    assert len(ends) < 200_000
     assert manifest()["inputs"] == [
-        {"path": f"logs/{path.name}", "size": path.stat().st_size, "sha256_ends": hashlib.sha256(data).hexdigest()}
-        for path, data in ((big, ends), (small, small.read_bytes()))
+        {"path": f"logs/{path.name}", "size": path.stat().st_size, "xxh3_128": xxh3_128(path.read_bytes()).hexdigest()}
+        for path in (big, small)
     ]
 
 

@@ -165,7 +165,7 @@ ROWS = [
     Row("empty-session", "one entry is enough", [line()]),
     Row("empty-session", "no line", [], [("empty-session", "error", None)], "no usable entry"),
     Row("empty-session", "only blank and bad lines", ["", "x"], [("empty-session", "error", None), ("bad-line", "error", 2)], "no usable entry"),
-    Row("empty-session", "title requests only", [line(TITLE, FIRST)], [("empty-session", "error", None)], "cleaning left none of 1 entry"),
+    Row("empty-session", "title requests only", [line(TITLE, FIRST)], [("cleaned", "info", None), ("empty-session", "error", None)], "cleaning left none of 1 entry"),
     Row("empty-session", "title requests that are not cleaned", [line(TITLE, FIRST)], [], "", AS_LOGGED),
     Row("role-sequence", "a log that grows", GROWING),
     Row("role-sequence", "developer counts as system", [line({"role": "system"}, A), line({"role": "developer"}, A, second=1)]),
@@ -416,3 +416,27 @@ def test_any_log_becomes_the_record_that_the_oracle_gives():
 
     holds()
     assert min(seen[kind] for kind in KINDS) >= 3 * len(OPTIONS), f"the logs were of too few kinds: {seen}"
+
+
+# Text that reads like markup
+
+CALLED = '<tool_call>{"name": "ls", "arguments": {}}</tool_call>'
+COLLIDING = [
+    ("a whole block beside a native call", [user("u"), assistant(f"like {CALLED}", call())], 1),
+    ("a whole block without a call", [user("u"), assistant(CALLED)], 1),
+    (
+        "a wrapped result without an id",
+        [user("u"), {"role": "tool", "content": '<tool_result tool_call_id="x">y</tool_result>'}],
+        1,
+    ),
+    ("a user's tag", [user("what is </tool_call>?")], 0),
+    ("text without tags, beside a call", [user("u"), assistant("like this", call())], None),
+]
+
+
+@pytest.mark.parametrize(("sentence", "messages", "at"), COLLIDING, ids=[row[0] for row in COLLIDING])
+def test_text_that_reads_like_markup_collides_when_calls_are_inlined(sentence, messages, at):
+    outcome = converted([line(*messages, tools=[tool()])], Options(anonymize=False, json_tool_calls=True))
+    assert [each.message for each in outcome.findings if each.code == "markup-collision"] == (
+        [] if at is None else [at]
+    )

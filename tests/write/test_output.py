@@ -183,9 +183,41 @@ def test_a_damaged_record_of_what_is_ours_stops_before_anything_is_touched(tmp_p
     run(out, a="1")
     (out / ".chatsquash" / "written.json").write_text(text, encoding="latin-1")
     before = tree(tmp_path)
-    with pytest.raises(UsageError, match=r"written.json: is damaged; choose another folder with --output$"):
+    with pytest.raises(UsageError) as caught:
         Output(out)
+    ways_out = f"choose another folder with --output, or delete {out / '.chatsquash'}, after which all that stands"
+    expected = f"written.json: is damaged; {ways_out} beside it counts as foreign"
+    assert str(caught.value).endswith(expected)
     assert tree(tmp_path) == before
+
+
+IN_THE_WAY = [
+    ("a folder", Path.mkdir),
+    ("a folder with something in it", lambda path: (path / "mine").mkdir(parents=True)),
+    ("what is no file", os.mkfifo),
+]
+
+
+@pytest.mark.parametrize("sentence, make", IN_THE_WAY, ids=[row[0] for row in IN_THE_WAY])
+@pytest.mark.parametrize("name", ["a", "reports/b"])
+def test_what_took_the_place_of_a_file_of_ours_is_refused_at_once(tmp_path, sentence, make, name):
+    run(tmp_path, a="1", reports__b="2")
+    (tmp_path / name).unlink()
+    make(tmp_path / name)
+    paths = sorted(tmp_path.rglob("*"))
+    with pytest.raises(UsageError) as caught:
+        Output(tmp_path, force=True)
+    assert str(caught.value).startswith(f"{tmp_path / name}: was not written by chatsquash and would be overwritten;")
+    assert sorted(tmp_path.rglob("*")) == paths
+
+
+def test_a_link_in_the_place_of_a_file_of_ours_is_replaced(tmp_path):
+    run(tmp_path / "out", a="1")
+    (tmp_path / "out" / "a").rename(tmp_path / "mine")
+    (tmp_path / "out" / "a").symlink_to("../mine")
+    run(tmp_path / "out", a="2")
+    assert not (tmp_path / "out" / "a").is_symlink()
+    assert [(tmp_path / name).read_text() for name in ("out/a", "mine")] == ["2", "1"]
 
 
 def test_what_a_killed_run_left_is_swept_away(tmp_path):
