@@ -21,7 +21,7 @@ $(VENV)/installed: pyproject.toml
 	@touch $@
 
 convert: $(VENV)/installed ## Convert LOGS (sample_logs) to OUT (out)
-	@$(BIN)/chatsquash convert $(LOGS) --output $(OUT)
+	@$(BIN)/chatsquash convert $(LOGS) --output "$(OUT)"
 
 test: $(VENV)/installed ## Run all tests
 	@$(BIN)/python -m pytest -n auto
@@ -45,4 +45,4 @@ bench: $(VENV)/installed ## Time it beside a naive converter; writes docs/perfor
 	@$(BIN)/python -m bench.run $(BENCH)
 
 clean: ## Remove the environment and the output
-	rm -rf $(VENV) $(OUT)
+	rm -rf $(VENV) "$(OUT)"

@@ -23,7 +23,8 @@ _INTRODUCTION = """\
 
 Standard output is for results: the summary of `convert --json`, the findings of `check`, the tables of `inspect`.
 The summary for people, progress, role traces and errors go to standard error. Progress is shown on a terminal only.
-Colour is used on a terminal only, and not where `NO_COLOR` is set. A closed pipe ends the command without a message.
+Colour is used on a terminal only, and not where `NO_COLOR` is set. A closed pipe ends the command without a message;
+how a finished conversion ended stays its exit code.
 """
 
 _AFTER = {
@@ -98,7 +99,9 @@ _VARIABLES = """\
 ## Variables
 
 Every option but `--help` and `--version` can be set by a variable; an option on the command line wins. Options of the
-same name share one variable. A variable that is empty counts as not set.
+same name share one variable. A variable that is empty counts as not set. Of `--single-file` and `--group-by`, which say
+the same thing, the one on the command line wins over the variable of the other; of two variables, that of
+`--single-file`.
 
 """
 

@@ -1,5 +1,6 @@
 """What is installed, and what a start loads."""
 
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -48,6 +49,15 @@ def test_a_start_loads_only_what_it_needs(start, absent):
 
 def test_the_module_and_the_script_are_the_same():
     assert python("-m", "pipeline", "--version") == f"chatsquash, version {pipeline.__version__}\n"
+
+
+@pytest.mark.skipif(not shutil.which("make"), reason="there is no make")
+def test_make_takes_paths_with_spaces():
+    given = ["LOGS='my logs' other", "OUT=my out"]
+    told = subprocess.run(
+        ["make", "-n", "-o", ".venv/installed", "convert", *given], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert told.stdout == ".venv/bin/chatsquash convert 'my logs' other --output \"my out\"\n"
 
 
 def test_public_names_are_there():

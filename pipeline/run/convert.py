@@ -65,7 +65,7 @@ def convert(
         The counts that the command's summary shows.
 
     Raises:
-        UsageError: Nothing to read, or an output folder or key file that cannot be used.
+        UsageError: A wrong option, nothing to read, or an output folder or key file that cannot be used.
         StoppedError: ``strict`` or ``on_invalid="abort"`` ended the run; nothing new was written.
         OSError: Writing failed, for example on a full disk.
 

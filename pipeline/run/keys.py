@@ -12,7 +12,7 @@ import click
 from pipeline.errors import UsageError
 
 VARIABLE = "CHATSQUASH_ANONYMIZE_KEY_FILE"
-_SHORTEST = 16
+SHORTEST = 16
 
 
 def load_key(path: str | None = None) -> bytes:
@@ -36,8 +36,8 @@ def _read(path: Path) -> bytes:
         key = path.read_bytes().strip()
     except OSError as problem:
         raise UsageError(f"{path}: the key cannot be read ({problem.strerror})") from None
-    if len(key) < _SHORTEST:
-        raise UsageError(f"{path}: holds {len(key)} bytes; a key has at least {_SHORTEST}")
+    if len(key) < SHORTEST:
+        raise UsageError(f"{path}: holds {len(key)} bytes; a key has at least {SHORTEST}")
     return key
 
 

@@ -14,6 +14,7 @@ from xxhash import xxh3_128
 from pipeline import chat, codec
 from pipeline.checks import examine, log
 from pipeline.checks.registry import View
+from pipeline.errors import UsageError
 from pipeline.ledger import Ledger
 from pipeline.memo import Last
 from pipeline.model import Account, Cleaned, Conversation, Found, Job, Options, Outcome, Tool, Usage
@@ -24,6 +25,7 @@ from pipeline.read.times import day
 from pipeline.read.tools import KnownTools
 from pipeline.report.usage import measure
 from pipeline.run.keys import load_key
+from pipeline.run.options import refuse_wrong
 from pipeline.stages import plan
 from pipeline.stages.anonymize import Anonymizer
 from pipeline.stages.compose import compose
@@ -37,7 +39,7 @@ def convert_session(source: str | PathLike[str] | Iterable[str | bytes], options
 
     Nothing is written.  The outcome holds the record's bytes, or none with the code of the finding for which the
     session was left out, all findings, and what became of each line.  Raises ``OSError`` for a file that cannot be
-    read and ``UsageError`` for a key file that cannot be used.
+    read and ``UsageError`` for a wrong option and for a key file that cannot be used.
 
     >>> line = b'{"session_id": "s", "timestamp": 1.5, "request": {"messages": [{"role": "user", "content": "hi"}]}}'
     >>> convert_session([line], Options(anonymize=False)).record
@@ -47,6 +49,8 @@ def convert_session(source: str | PathLike[str] | Iterable[str | bytes], options
     if isinstance(source, str | PathLike):
         path = Path(source)
         return converter.convert(Job(str(path), str(path), path.name, path.stat().st_size))
+    if isinstance(source, bytes | bytearray):
+        raise UsageError("the source is bytes: give the lines, as in data.splitlines(), or the path of a file")
     encoded = (line if isinstance(line, bytes) else line.encode("utf-8", "surrogatepass") for line in source)
     data = b"\n".join(line.removesuffix(b"\n") for line in encoded)
     return converter.read(io.BytesIO(data), Job("", "session", "session", len(data)))
@@ -54,6 +58,7 @@ def convert_session(source: str | PathLike[str] | Iterable[str | bytes], options
 
 def with_key(options: Options) -> Options:
     """The options with the key that they leave to the key file."""
+    refuse_wrong(options)
     if not options.anonymize or options.anonymize_key:
         return options
     return replace(options, anonymize_key=load_key())

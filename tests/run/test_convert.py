@@ -668,7 +668,7 @@ def test_an_observer_is_told_every_session_in_order(here):
 
 def test_unknown_choices_are_an_error(here):
     write_log(here / "a.jsonl")
-    with pytest.raises(UsageError, match=r"^--group-by week: not known"):
+    with pytest.raises(UsageError, match=r"^group_by 'week': not known"):
         convert("a.jsonl", "out", Options(group_by="week"))
     assert not (here / "out").exists()
 

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 
 from pipeline import Options, convert_session
 from pipeline.checks import rules
+from pipeline.errors import UsageError
 from pipeline.model import Account, Cleaned, Job
 from pipeline.run.session import Converter, unreadable
 from tests import oracle, strategies
@@ -440,3 +441,9 @@ def test_text_that_reads_like_markup_collides_when_calls_are_inlined(sentence, m
     assert [each.message for each in outcome.findings if each.code == "markup-collision"] == (
         [] if at is None else [at]
     )
+
+
+@pytest.mark.parametrize("source", [b"{}", bytearray(b"{}")])
+def test_bytes_are_no_source(source):
+    with pytest.raises(UsageError, match=r"^the source is bytes: give the lines"):
+        convert_session(source)

@@ -1,0 +1,34 @@
+"""Whether options say something that can be done, for those who write them in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import get_args
+
+from pipeline.errors import UsageError
+from pipeline.model import GroupBy, OnInvalid, Options
+from pipeline.run.keys import SHORTEST
+
+
+def refuse_wrong(options: Options) -> None:
+    """Raise ``UsageError`` for the first value that is none of its option's; days are looked at with the logs."""
+    for problem in _problems(options):
+        raise UsageError(problem)
+
+
+def _problems(options: Options) -> Iterator[str]:
+    for name, choices in (("on_invalid", get_args(OnInvalid)), ("group_by", get_args(GroupBy))):
+        if (value := getattr(options, name)) not in choices:
+            yield f"{name} {value!r}: not known; known are {', '.join(choices)}"
+    for name, value in (("workers", options.workers), ("limit", 1 if options.limit is None else options.limit)):
+        if not isinstance(value, int) or value < 1:
+            yield f"{name} {value!r}: not a whole number from 1 on"
+    for name in ("include", "exclude"):
+        value = getattr(options, name)
+        if not isinstance(value, tuple | list) or not all(isinstance(glob, str) for glob in value):
+            yield f"{name} {value!r}: not a tuple of globs; write one as ('draft*',)"
+    key = options.anonymize_key
+    if key is not None and not isinstance(key, bytes):
+        yield f"anonymize_key: is a {type(key).__name__}; a key is bytes"
+    elif key is not None and len(key) < SHORTEST:
+        yield f"anonymize_key: has {len(key)} bytes; a key has at least {SHORTEST}"

@@ -1,0 +1,50 @@
+"""Values of options that cannot be meant are refused, by whatever way they come."""
+
+import json
+
+import pytest
+
+from pipeline import Options, convert, convert_session
+from pipeline.errors import UsageError
+from tests.conftest import log_line, write_log
+
+RIGHT = [
+    ("the defaults", {}),
+    ("every choice of one", {"on_invalid": "keep", "group_by": "none"}),
+    ("the least numbers", {"workers": 1, "limit": 1}),
+    ("no limit", {"limit": None}),
+    ("lists of globs", {"include": ["*"], "exclude": []}),
+    ("the shortest key", {"anonymize_key": b"k" * 16}),
+]
+
+WRONG = [
+    ({"on_invalid": "ignore"}, "on_invalid 'ignore': not known; known are skip, keep, abort"),
+    ({"group_by": None}, "group_by None: not known; known are date, scenario, none"),
+    ({"workers": 0}, "workers 0: not a whole number from 1 on"),
+    ({"workers": None}, "workers None: not a whole number from 1 on"),
+    ({"workers": 1.5}, "workers 1.5: not a whole number from 1 on"),
+    ({"limit": 0}, "limit 0: not a whole number from 1 on"),
+    ({"include": "a*"}, "include 'a*': not a tuple of globs; write one as ('draft*',)"),
+    ({"exclude": [1]}, "exclude [1]: not a tuple of globs; write one as ('draft*',)"),
+    ({"anonymize_key": b""}, "anonymize_key: has 0 bytes; a key has at least 16"),
+    ({"anonymize_key": b"k" * 15}, "anonymize_key: has 15 bytes; a key has at least 16"),
+    ({"anonymize_key": "k" * 16}, "anonymize_key: is a str; a key is bytes"),
+]
+
+
+@pytest.mark.parametrize("sentence, options", RIGHT, ids=[row[0] for row in RIGHT])
+def test_what_can_be_meant_is_taken(sentence, options):
+    assert convert_session([json.dumps(log_line("a"))], Options(**options)).record
+
+
+@pytest.mark.parametrize("options, message", WRONG, ids=[row[1] for row in WRONG])
+def test_what_cannot_be_meant_is_refused(tmp_path, options, message):
+    log = write_log(tmp_path / "a.jsonl")
+    for run in (
+        lambda: convert(log, tmp_path / "out", Options(**options)),
+        lambda: convert_session(log, Options(**options)),
+    ):
+        with pytest.raises(UsageError) as caught:
+            run()
+        assert str(caught.value) == message
+    assert not (tmp_path / "out").exists()
