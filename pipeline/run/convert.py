@@ -124,7 +124,7 @@ class _Run:
         self._totals = Totals()
         self._label = labeller(options.group_by)
         self._groups = Groups()
-        self._inputs: list[dict[str, object]] = []
+        self._inputs: list[bytes] = []  # encoded, which takes a quarter of the memory
         out.refuse_foreign(RUN, _USAGE, _TOOLS, _KEPT)  # at once, not after the work is done
         for name in (_REPORT, _FINDINGS, _REJECTED):
             out.write(name, b"")
@@ -162,7 +162,7 @@ class _Run:
             "options": described(self._options),
             "counts": summary.counts(),
             "seconds": round(summary.seconds, 3),
-            "inputs": self._inputs,
+            "inputs": list(map(orjson.Fragment, self._inputs)),
             "outputs": written,
         }
         self._out.write(RUN, orjson.dumps(manifest, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
@@ -171,7 +171,9 @@ class _Run:
     def _take(self, job: Job, outcome: Outcome) -> None:
         self._stop_for(outcome, job.shown)
         self._summary.add(job, outcome)
-        self._inputs.append({"path": report.printable(job.shown), "size": job.size, "xxh3_128": outcome.digest})
+        self._inputs.append(
+            orjson.dumps({"path": report.printable(job.shown), "size": job.size, "xxh3_128": outcome.digest})
+        )
         for finding in outcome.findings:
             self._report(finding)
         for rejected in outcome.rejected:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import deque
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from contextlib import suppress
+from typing import TYPE_CHECKING, cast
 
 from pipeline import platform
 from pipeline.errors import ChatsquashError
 from pipeline.model import Job, Options, Outcome
 from pipeline.run.session import Converter, unreadable
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+    from multiprocessing.process import BaseProcess
 
 _BATCH_BYTES = 4 << 20
 _BATCH_JOBS = 64
@@ -47,54 +51,82 @@ def batches(jobs: Iterable[Job]) -> Iterator[Batch]:
 
 
 def _spread(jobs: list[Job], options: Options, workers: int) -> Iterator[tuple[Job, Outcome]]:
+    """Outcomes from worker processes, each of which has one batch at a time.
+
+    There is no thread on this side, so that a fork copies none and an interrupt meets none.
+    """
     # Imported here, since it takes longer than to convert a small log.
-    from concurrent.futures import Future, ProcessPoolExecutor
-    from concurrent.futures.process import BrokenProcessPool
+    from multiprocessing.connection import wait
+
+    team: dict[Connection, BaseProcess] = {}
+    todo = enumerate(batches(jobs))
+    under_way: dict[Connection, tuple[int, Batch]] = {}
+    done: dict[int, Iterator[tuple[Job, Outcome]]] = {}
+    turn = 0
+    try:
+        with platform.uninterrupted():
+            _hire(team, options, workers)
+        while True:
+            for connection in [each for each in team if each not in under_way]:
+                # Only so far ahead of the batch whose turn it is, since what is done waits in memory.
+                if len(under_way) + len(done) < 2 * workers + 2 and (batch := next(todo, None)):
+                    under_way[connection] = batch
+                    connection.send(batch[1])
+            if turn in done:
+                yield from done.pop(turn)
+                turn += 1
+            elif under_way:
+                for connection in cast("list[Connection]", wait(list(under_way))):
+                    number, jobs_done = under_way.pop(connection)
+                    done[number] = zip(jobs_done, connection.recv(), strict=True)
+            else:
+                return
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        raise ChatsquashError("a worker process died; it may have run out of memory; try --workers 1") from None
+    finally:
+        with platform.uninterrupted():
+            for connection, process in team.items():
+                process.kill()  # it writes nothing, so nothing is lost
+                process.join()
+                connection.close()
+
+
+def _hire(team: dict[Connection, BaseProcess], options: Options, workers: int) -> None:
     from multiprocessing import get_context
 
-    context = get_context(platform.start_method())
-    pool = ProcessPoolExecutor(workers, context, initializer=_start, initargs=(options,))
-    todo = batches(jobs)
-    ahead: deque[tuple[Batch, Future[list[Outcome]]]] = deque()
-    try:
-        while True:
-            with platform.uninterrupted():  # handing over may start a process, which is not to see an interrupt
-                for batch in islice(todo, 2 * workers + 2 - len(ahead)):
-                    ahead.append((batch, pool.submit(_convert_batch, batch)))
-            if not ahead:
-                break
-            batch, future = ahead.popleft()
-            yield from zip(batch, future.result(), strict=True)
-    except BrokenProcessPool:
-        hint = "it may have run out of memory; try --workers 1"
-        raise ChatsquashError(f"a worker process died; {hint}") from None
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+    method = platform.start_method()
+    context = get_context(method)
+    for _ in range(workers):
+        ours, theirs = context.Pipe()
+        # A fork copies our ends; a worker that kept them would not notice when this process is gone.
+        copied = [*team, ours] if method == "fork" else []
+        process = context.Process(  # type: ignore[attr-defined]
+            target=_serve, args=(theirs, copied, options), daemon=True
+        )
+        process.start()
+        theirs.close()
+        team[ours] = process
 
 
-_converter: Converter | None = None
-
-
-def _start(options: Options) -> None:
-    """Prepare a worker process."""
-    global _converter  # noqa: PLW0603 - a worker's one piece of state
+def _serve(connection: Connection, copied: list[Connection], options: Options) -> None:
+    """A worker process: batches in, outcomes out, until the other side is gone."""
     platform.leave_interrupts_to_parent()
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _converter = Converter(options)
+    for each in copied:
+        each.close()
+    converter = Converter(options)
+    with suppress(EOFError, ConnectionError):
+        while True:
+            connection.send([_convert(converter, job) for job in connection.recv()])
 
 
 def _end_with_parent() -> None:
-    """A parent that is killed cannot end its workers, which would wait for work forever."""
+    """A parent that is killed cannot end its workers, which would go on with what nobody waits for."""
     from multiprocessing import parent_process
 
     if parent := parent_process():
         parent.join()
         os._exit(1)
-
-
-def _convert_batch(batch: Batch) -> list[Outcome]:
-    assert _converter is not None
-    return [_convert(_converter, job) for job in batch]
 
 
 def _convert(converter: Converter, job: Job) -> Outcome:

@@ -336,9 +336,9 @@ def test_an_interrupt_while_workers_start_is_clean(here):
 
 
 INTERRUPTING = """
-def interrupt(options):
+def interrupt(*given):
     os.killpg(0, 2)
-    start(options)
+    serve(*given)
 
-start, workers._start = workers._start, interrupt
+serve, workers._serve = workers._serve, interrupt
 """
