@@ -1,5 +1,6 @@
 """What is installed, and what a start loads."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -54,9 +55,10 @@ def test_the_module_and_the_script_are_the_same():
 @pytest.mark.skipif(not shutil.which("make"), reason="there is no make")
 def test_make_takes_paths_with_spaces():
     given = ["LOGS='my logs' other", "OUT=my out"]
-    told = subprocess.run(
-        ["make", "-n", "-o", ".venv/installed", "convert", *given], capture_output=True, text=True, check=True, cwd=ROOT
-    )
+    # The tests may themselves run under make, whose variables would be heard here.
+    alone = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
+    command = ["make", "-n", "-o", ".venv/installed", "convert", *given]
+    told = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT, env=alone)
     assert told.stdout == ".venv/bin/chatsquash convert 'my logs' other --output \"my out\"\n"
 
 
