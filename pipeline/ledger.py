@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 
 from pipeline.checks import log
@@ -20,8 +19,6 @@ class Ledger:
     rejected: list[Rejected] = field(default_factory=list)
     cleaned: int = 0
     """Entries that cleaning dropped whole."""
-    rules: Counter[str] = field(default_factory=Counter)
-    """How often each cleaning rule applied."""
     session_id: str | None = None
     invalid: bool = False
     """Validation failed and the session is to be left out."""

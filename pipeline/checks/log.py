@@ -172,6 +172,12 @@ def cleaned(counts: Mapping[str, int]) -> Found:
 @rule("info")
 def file_not_read(what: str, count: int) -> Found:
     """Reported when what lies beside the session logs is passed over, by its suffix or because it is no file."""
+    again = {
+        "same file again": "each file is converted once, under its first name",
+        "earlier output": "name the folder itself to read what is in it",
+    }.get(what)
+    if again:
+        return info(f"{what}, {count:,} not read: {again}")
     hint = {
         "linked folder": "--follow-links looks into it",
         "broken link": "nothing is where it leads",

@@ -23,7 +23,7 @@ from pipeline.model import Added, Edits, Entry, Kept, Message, Rejected, Tool, W
 from pipeline.read import envelopes
 from pipeline.read.envelopes import Envelope, LineError
 from pipeline.read.lines import LONGEST, Line
-from pipeline.read.repeats import Array, Run, find
+from pipeline.read.repeats import Array, Run, behind_gap, find
 from pipeline.read.times import Moment, moment
 from pipeline.read.tools import NO_TOOLS, KnownTools
 
@@ -202,8 +202,7 @@ class _History:
         edits: list[Kept | Added] = []
         fresh: list[Message] = []
         added = 0  # how much longer the array in the line is than raw, up to the present element
-        spacing = Array(bytearray(raw))
-        at = spacing.behind_gap(1)
+        at = behind_gap(raw, 1)
         for element in envelopes.elements(raw):
             run = markers.pop(element, None)
             if run:
@@ -219,7 +218,7 @@ class _History:
                 array.bounds.append((at + added, at + added + len(element)))
                 messages.append(message)
                 fresh.append(message)
-            at = spacing.behind_gap(at + len(element))
+            at = behind_gap(raw, at + len(element))
         if markers:
             return None
         self.effort.patched += 1

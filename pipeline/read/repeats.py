@@ -50,10 +50,6 @@ class Array:
         with memoryview(self.data) as view:
             return list(self._walk(line, at + 1, view))
 
-    def behind_gap(self, at: int) -> int:
-        """Behind the comma and the white space at ``at``."""
-        return _behind_gap(self.data, at, len(self.data))
-
     def _walk(self, line: Line, at: int, view: memoryview) -> Iterator[Run]:
         index = 0
         for _ in range(_MOST_RUNS):
@@ -61,7 +57,7 @@ class Array:
             if last > index:
                 stop = at + self.bounds[last - 1][1] - self.bounds[index][0]
                 yield Run(index, last, at, stop)
-                at = _behind_gap(line.buffer, stop, line.stop)
+                at = behind_gap(line.buffer, stop)
                 index = last
             if index == self.count:
                 return
@@ -101,10 +97,10 @@ class Array:
     def _find_bounds(self) -> None:
         if len(self.bounds) == self.count:
             return
-        at = self.behind_gap(self.bounds[-1][1] if self.bounds else 1)
+        at = behind_gap(self.data, self.bounds[-1][1] if self.bounds else 1)
         for raw in envelopes.elements(b"[" + self.data[at:] + b"]"):
             self.bounds.append((at, at + len(raw)))
-            at = self.behind_gap(at + len(raw))
+            at = behind_gap(self.data, at + len(raw))
 
 
 def find(data: bytearray, key: bytes, value: bytes | bytearray, start: int, stop: int) -> int:
@@ -119,6 +115,7 @@ def find(data: bytearray, key: bytes, value: bytes | bytearray, start: int, stop
     return -1
 
 
-def _behind_gap(data: bytearray, at: int, stop: int) -> int:
-    gap = _GAP.match(data, at, stop)
+def behind_gap(data: bytes | bytearray, at: int) -> int:
+    """Behind the comma and the white space at ``at``."""
+    gap = _GAP.match(data, at)
     return gap.end() if gap else at

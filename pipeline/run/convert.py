@@ -19,7 +19,7 @@ from pipeline.errors import StoppedError, UsageError
 from pipeline.ledger import Ledger
 from pipeline.model import Finding, Job, Options, Outcome
 from pipeline.read.deltas import entries
-from pipeline.read.discover import EARLIER_OUTPUT, SAME_FILE, Found, discover
+from pipeline.read.discover import Found, discover
 from pipeline.read.lines import lines
 from pipeline.read.times import day
 from pipeline.report import findings as report
@@ -37,10 +37,6 @@ _REPORT, _FINDINGS, _REJECTED = (
     f"reports/{name}" for name in ("integrity-report.txt", "findings.jsonl", "rejected.jsonl")
 )
 _USAGE, _TOOLS, _KEPT = (f"reports/{name}" for name in ("tool-usage.csv", "tools.csv", "rejected-lines.jsonl"))
-_NOT_READ = {
-    SAME_FILE: "each file is converted once, under its first name",
-    EARLIER_OUTPUT: "name the folder itself to read what is in it",
-}
 _PIECE = 1 << 20
 _NAMED = 5  # arguments in an error
 Observer = Callable[[Job, Outcome, int], None]
@@ -98,10 +94,8 @@ def _day_logged(options: Options, job: Job) -> str | None:
     """The UTC date of the first readable time that cleaning leaves in a log: that by which it is grouped."""
     ledger = Ledger("")
     with Path(job.path).open("rb", buffering=0) as file:
-        stream = entries(lines(file), ledger)
-        for stage in plan(options, None).entries:
-            stream = stage(stream, ledger)
-        return next((day(entry.at) for entry in stream if entry.at is not None), None)
+        left = plan(options, None).through(entries(lines(file), ledger), ledger)
+        return next((day(entry.at) for entry in left if entry.at is not None), None)
 
 
 def nothing_to_read(roots: list[str], found: Found) -> str:
@@ -146,8 +140,6 @@ class _Run:
         summary.others, summary.passed_over = found.others, found.passed_over
         for what, count in sorted(found.others.items()):
             fact = log.file_not_read(what, count)
-            if hint := _NOT_READ.get(what):
-                fact = fact._replace(text=f"{what}, {count:,} not read: {hint}")
             summary.findings[fact.severity, fact.code] += 1
             self._report(Finding(fact.code, fact.severity, "", "", None, None, fact.text))
         summary.close()

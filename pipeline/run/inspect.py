@@ -114,10 +114,8 @@ def _session(job: Job, options: Options, verbose: bool) -> Iterator[str]:
     rows = _Rows(verbose)
     ledger = Ledger("")
     with Path(job.path).open("rb", buffering=0) as file:
-        stream = rows.logged(entries(lines(file), ledger))
-        for stage in plan(options, None).entries:
-            stream = stage(stream, ledger)
-        rows.settle(select(rows.left(stream), ledger))
+        left = plan(options, None).through(rows.logged(entries(lines(file), ledger)), ledger)
+        rows.settle(select(rows.left(left), ledger))
     for rejected in ledger.rejected:
         cells = (str(rejected.line), *[""] * 4, f"{rejected.length:,} B")
         rows.by_line[rejected.line] = _Row(cells, "", [], rejected.code)

@@ -82,10 +82,8 @@ class Converter:
         """Convert an open session log."""
         ledger = Ledger(job.stem)
         digest = xxh3_128()
-        stream = entries(lines(file, size=job.size, read=digest.update), ledger, tools=self._tools)
-        for stage in self._plan.entries:
-            stream = stage(stream, ledger)
-        snapshot = select(stream, ledger, trace_roles=self._options.integrity_analysis)
+        logged = entries(lines(file, size=job.size, read=digest.update), ledger, tools=self._tools)
+        snapshot = select(self._plan.through(logged, ledger), ledger, trace_roles=self._options.integrity_analysis)
         left_out = _left_out(snapshot, ledger)
         replaced = self._anonymizer.count if self._anonymizer else 0
         record, usage = (None, None) if snapshot is None or left_out else self._finish(snapshot, ledger)

@@ -28,6 +28,12 @@ class Plan(NamedTuple):
     conversation: tuple[ConversationStage, ...]
     """These come after the checks of what was logged."""
 
+    def through(self, stream: Iterator[Entry], ledger: Ledger) -> Iterator[Entry]:
+        """The entries that the entry stages leave of a stream."""
+        for stage in self.entries:
+            stream = stage(stream, ledger)
+        return stream
+
 
 def plan(options: Options, anonymizer: Anonymizer | None) -> Plan:
     """The stages that the options ask for."""
