@@ -60,6 +60,8 @@ class _Request(NamedTuple):
 
     messages: list[Message]
     edits: Edits
+    place: int
+    """Where in its line the array begins."""
     array: Array | None
     """``None``: the one before, with ``growth`` at its end."""
     growth: bytes = b""
@@ -81,7 +83,7 @@ class _History:
     """Lines that are not to be compared."""
 
     def read(self, line: Line, ledger: Ledger) -> Entry:
-        """The entry of a line; raises ``LineError`` and changes nothing where it is none."""
+        """The entry of a line; raises ``LineError`` and keeps the one before where it is none."""
         try:
             envelope, request = self._patched(line) or self._whole(line) or self._alone(line)
             when = moment(envelope.timestamp)
@@ -121,11 +123,10 @@ class _History:
             # Where the array really begins: the first place named so may have been another's.
             place = runs[0].start - raw.find(_marker(0))
             grown = runs[0].last - runs[0].first == self.array.count and raw.startswith(_marker(0), 1)
-            request = self._grow(raw) if grown else self._patch(raw, runs, line, place)
+            request = self._grow(raw, place - line.start) if grown else self._patch(raw, runs, line, place)
         if envelope is None or request is None:
             self.effort.refused += 1
             return None
-        self.place = place - line.start
         return envelope, request
 
     def _whole(self, line: Line) -> tuple[Envelope, _Request] | None:
@@ -139,7 +140,7 @@ class _History:
         self.effort.whole += 1
         messages, envelope = parsed
         _judge(messages, 0)
-        return envelope, _Request(messages, _all(messages), Array())
+        return envelope, _Request(messages, _all(messages), 0, Array())
 
     def _alone(self, line: Line) -> tuple[Envelope, _Request]:
         """By itself."""
@@ -150,8 +151,7 @@ class _History:
         _judge(messages, 0)
         array = Array(bytearray(raw[:-1].rstrip()), len(messages))
         place = find(line.buffer, b'"messages"', array.data, line.start, line.stop)
-        self.place = max(0, place - line.start)
-        return envelope, _Request(messages, _all(messages), array)
+        return envelope, _Request(messages, _all(messages), max(0, place - line.start), array)
 
     # Where a line repeats the one before
 
@@ -184,7 +184,7 @@ class _History:
 
     # What was found
 
-    def _grow(self, raw: bytes) -> _Request:
+    def _grow(self, raw: bytes, place: int) -> _Request:
         """A request that begins with all the previous messages; ``raw`` has the first marker in their place."""
         marker = _marker(0)
         self.effort.grown += 1
@@ -192,7 +192,7 @@ class _History:
         before = self.array.count
         _judge(added, before)
         edits: Edits = (Kept(0, before), Added(tuple(added))) if added else (Kept(0, before),)
-        return _Request([*self.messages, *added], edits, None, raw[1 + len(marker) : -1].rstrip())
+        return _Request([*self.messages, *added], edits, place, None, raw[1 + len(marker) : -1].rstrip())
 
     def _patch(self, raw: bytes, runs: list[Run], line: Line, place: int) -> _Request | None:
         """A request that shares runs of messages; ``raw`` has a marker in the place of each."""
@@ -224,7 +224,7 @@ class _History:
         self.effort.patched += 1
         array.data = line.buffer[place : place + len(raw) + added - 1].rstrip()
         array.count = len(messages)
-        return _Request(messages, (*edits, *_all(fresh)), array)
+        return _Request(messages, (*edits, *_all(fresh)), place - line.start, array)
 
     def _tools_of(self, raw: bytes) -> tuple[list[Tool], WrongType | None]:
         if raw == _TOOLS:
@@ -236,7 +236,7 @@ class _History:
         return self.tools.learn(raw, self._load), None
 
     def _remember(self, request: _Request) -> None:
-        self.messages = request.messages
+        self.messages, self.place = request.messages, request.place
         if request.array is not None:
             self.array = request.array
         else:
