@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 State = Literal["ok", "failed", "empty", "unanswered"]
 FAILURES = frozenset({"error", "timeout", "missing", "incomplete"})
+_NULL = {key.encode(): (f'"{key}":null'.encode(), f'"{key}": null'.encode()) for key in sorted(FAILURES)}
+"""As rows of a table mostly have these keys."""
 _JSON = re.compile(r"\s*[{\[]")
 
 
@@ -230,19 +232,19 @@ def _failure(text: str) -> str | None:
     while todo:
         item = todo.pop()
         if isinstance(item, dict):
-            for key, value in item.items():
-                if value and key.lower() in FAILURES:
-                    return str(key)
-            todo.extend(reversed(item.values()))
-        elif isinstance(item, list):
-            todo.extend(reversed(item))
+            if not FAILURES.isdisjoint(map(str.lower, item)):
+                for key, value in item.items():
+                    if value and key.lower() in FAILURES:
+                        return str(key)
+            item = item.values()
+        todo += [member for member in reversed(item or ()) if isinstance(member, (dict, list))]
     return None
 
 
 def _may_fail(text: str) -> bool:
-    """Whether a text may hold one of the keys, which is found sooner than by parsing it."""
-    lower = text.lower()
-    return any(key in lower for key in FAILURES) or "\\u" in lower
+    """Whether a text may hold one of the keys with something true, which is found sooner than by parsing it."""
+    lower = text.encode("utf-8", "surrogatepass").lower()  # of the keys' letters only ASCII has other cases
+    return b"\\u" in lower or any(lower.count(word) > sum(map(lower.count, null)) for word, null in _NULL.items())
 
 
 def _parsed(text: str) -> Any:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, NamedTuple
 
 from pipeline import codec
@@ -85,7 +86,7 @@ class _History:
     def read(self, line: Line, ledger: Ledger) -> Entry:
         """The entry of a line; raises ``LineError`` and keeps the one before where it is none."""
         try:
-            envelope, request = self._patched(line) or self._whole(line) or self._alone(line)
+            envelope, request = self._compared(line) or self._whole(line) or self._alone(line)
             when = moment(envelope.timestamp)
             tools, wrong = self._tools_of(envelope.tools)  # last, since it remembers them
         except RecursionError:
@@ -96,38 +97,58 @@ class _History:
             raise LineError("bad-line", f"no JSON object: {problem}") from None
         self._remember(request)
         session_id, reply = envelope.session_id, envelope.reply
-        _note(ledger, line.number, when, session_id, [each for each in (wrong, reply.wrong) if each])
+        if when is None or when.naive or session_id is None or wrong or reply.wrong:
+            _note(ledger, line.number, when, session_id, [each for each in (wrong, reply.wrong) if each])
         at = when.at if when else None
         return Entry(line.number, at, session_id, request.messages, request.edits, tools, reply)
 
-    # Three ways to read a line; the first that can is taken.
+    # Ways to read a line; the first that can is taken.
 
-    def _patched(self, line: Line) -> tuple[Envelope, _Request] | None:
+    def _compared(self, line: Line) -> tuple[Envelope, _Request] | None:
         """By what it shares with the line before."""
         if self.uncompared or not self.array.count:
             return None
         place = self._find_array(line)
-        runs = self.array.runs(line, place) if place >= 0 else []
-        if not runs:
-            self.misses += 1
-            if self.misses >= _PATIENCE:
-                self.uncompared = _WHILE
-            return None
-        self.misses = 0
-        cuts = [(run.start, run.stop, _marker(n)) for n, run in enumerate(runs)]
-        tools = self._find_tools(line, runs[-1].stop, place)
-        envelope = self._shortened(line, sorted([*cuts, *([(*tools, _TOOLS)] if tools else [])]))
-        request = None
-        if envelope and (envelope.tools == _TOOLS or not tools):
-            raw = envelope.messages
-            # Where the array really begins: the first place named so may have been another's.
-            place = runs[0].start - raw.find(_marker(0))
-            grown = runs[0].last - runs[0].first == self.array.count and raw.startswith(_marker(0), 1)
-            request = self._grow(raw, place - line.start) if grown else self._patch(raw, runs, line, place)
-        if envelope is None or request is None:
+        if place >= 0 and line.buffer.startswith(self.array.data, place, line.stop):
+            self.misses = 0
+            found = self._grown(line, place)
+        else:
+            runs = self.array.runs(line, place) if place >= 0 else []
+            if not runs:
+                self.misses += 1
+                if self.misses >= _PATIENCE:
+                    self.uncompared = _WHILE
+                return None
+            self.misses = 0
+            found = self._patched(line, place, runs)
+        if found is None:
             self.effort.refused += 1
+        return found
+
+    def _grown(self, line: Line, place: int) -> tuple[Envelope, _Request] | None:
+        """By what it adds behind all the messages of the line before, as most lines do."""
+        before, marker = self.array.count, _marker(0)
+        behind = place + len(self.array.data)
+        envelope = self._shortened(line, [(place + 1, behind, marker)], behind, place)
+        if envelope is None or not envelope.messages.startswith(marker, 1):
             return None
-        return envelope, request
+        added = self._load(envelope.messages)[1:]
+        _judge(added, before)
+        self.effort.grown += 1
+        growth = envelope.messages[1 + len(marker) : -1].rstrip()
+        edits: Edits = (Kept(0, before), Added(tuple(added))) if added else (Kept(0, before),)
+        return envelope, _Request([*self.messages, *added], edits, place - line.start, None, growth)
+
+    def _patched(self, line: Line, place: int, runs: list[Run]) -> tuple[Envelope, _Request] | None:
+        """By the runs of messages that it shares with the line before."""
+        cuts = [(run.start, run.stop, _marker(n)) for n, run in enumerate(runs)]
+        envelope = self._shortened(line, cuts, runs[-1].stop, place)
+        if envelope is None:
+            return None
+        # Where the array really begins: the first place named so may have been another's.
+        place = runs[0].start - envelope.messages.find(_marker(0))
+        request = self._patch(envelope.messages, runs, line, place)
+        return (envelope, request) if request else None
 
     def _whole(self, line: Line) -> tuple[Envelope, _Request] | None:
         """In one go, for a while, where lines share nothing."""
@@ -161,38 +182,32 @@ class _History:
             return place
         return find(line.buffer, b'"messages"', b"[", line.start, line.stop)
 
-    def _find_tools(self, line: Line, behind: int, before: int) -> tuple[int, int] | None:
-        """The place of the previous tools, behind the messages or before them."""
-        if self.tools.raw:
-            for low, high in ((behind, line.stop), (line.start, before)):
-                if (at := find(line.buffer, b'"tools"', self.tools.raw, low, high)) >= 0:
-                    return at, at + len(self.tools.raw)
-        return None
+    def _find_tools(self, line: Line, behind: int, before: int) -> int:
+        """The place of the previous tools, behind the messages or before them; -1 where they are not."""
+        if not self.tools.raw:
+            return -1
+        at = find(line.buffer, b'"tools"', self.tools.raw, behind, line.stop)
+        return at if at >= 0 else find(line.buffer, b'"tools"', self.tools.raw, line.start, before)
 
-    def _shortened(self, line: Line, cuts: list[tuple[int, int, bytes]]) -> Envelope | None:
-        """The members of the line with markers in the places of the cuts, if that is an entry."""
+    def _shortened(self, line: Line, cuts: list[tuple[int, int, bytes]], behind: int, before: int) -> Envelope | None:
+        """The members of the line with markers in the places of the cuts and of known tools, if that is an entry."""
+        tools = self._find_tools(line, behind, before)
+        if tools >= 0:
+            cut = (tools, tools + len(self.tools.raw), _TOOLS)
+            cuts = [*cuts, cut] if tools >= behind else [cut, *cuts]
         pieces: list[bytes | bytearray] = []
         at = line.start
         for start, stop, marker in cuts:
-            pieces += [line.buffer[at:start], marker]
+            pieces += (line.buffer[at:start], marker)
             at = stop
         pieces.append(line.buffer[at : line.stop])
         try:
-            return self._split(b"".join(pieces))
+            envelope = self._split(b"".join(pieces))
         except LineError:
             return None
+        return envelope if tools < 0 or envelope.tools == _TOOLS else None
 
     # What was found
-
-    def _grow(self, raw: bytes, place: int) -> _Request:
-        """A request that begins with all the previous messages; ``raw`` has the first marker in their place."""
-        marker = _marker(0)
-        self.effort.grown += 1
-        added = self._load(raw)[1:]
-        before = self.array.count
-        _judge(added, before)
-        edits: Edits = (Kept(0, before), Added(tuple(added))) if added else (Kept(0, before),)
-        return _Request([*self.messages, *added], edits, place, None, raw[1 + len(marker) : -1].rstrip())
 
     def _patch(self, raw: bytes, runs: list[Run], line: Line, place: int) -> _Request | None:
         """A request that shares runs of messages; ``raw`` has a marker in the place of each."""
@@ -277,6 +292,7 @@ def entries(
             yield entry
 
 
+@cache
 def _marker(number: int) -> bytes:
     """What stands in the place of a run; one for each, so that none is taken for another."""
     return b'%b%d"' % (_MARKER, number)

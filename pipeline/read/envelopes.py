@@ -181,7 +181,7 @@ def kind(raw: bytes) -> str:
 
 def _id(value: Any) -> str | None:
     """A session id: a string that is not empty, or the digits of an integer."""
-    return str(value) if isinstance(value, str | int) and value != "" else None
+    return str(value) if isinstance(value, (str, int)) and value != "" else None
 
 
 def _answer(response: _Response | None) -> Reply:

@@ -44,8 +44,6 @@ class Array:
 
     def runs(self, line: Line, at: int) -> list[Run]:
         """Runs of these messages in the array that begins at ``at``, each as long as it can be, in order."""
-        if line.buffer.startswith(self.data, at, line.stop):
-            return [Run(0, self.count, at + 1, at + len(self.data))]
         self._find_bounds()
         with memoryview(self.data) as view:
             return list(self._walk(line, at + 1, view))

@@ -104,6 +104,10 @@ def addresses(text: str) -> Iterator[Address]:
             floor = ours.end()
             continue
         end = _domain_end(text, domain, found.end())
+        # The most frequent one that names nobody; what stands before it is no part of the name.
+        if text.startswith("git", sign - 3) and text[sign - 4 : sign - 3] not in _RUN:
+            floor = end
+            continue
         start = _local_start(text, floor, sign)
         if start < sign and domain < end and _is_person(text[start:sign].lower(), text[domain:end].lower()):
             yield Address(start, sign, domain, end)

@@ -61,8 +61,8 @@ class Anonymizer:
         """Replace all addresses in the strings of a JSON value, keys aside; what has none is the same object after."""
         if isinstance(value, str):
             return self.text(value)
-        if not may_have_address_in(codec.dumps(value)):
-            return value  # writing it is several times faster than looking at each of its strings
+        if not _may_hold_address(value):
+            return value
         inside: list[tuple[Json, int, Json]] = [(value, -1, None)]  # each container, its parent, its place in there
         copies: dict[int, Json] = {}  # of those that change
         for number, (container, _, _) in enumerate(inside):  # which grows meanwhile, so that depth costs no recursion
@@ -80,6 +80,17 @@ class Anonymizer:
     def _make_pseudonym(self, local: str, domain: str) -> tuple[str, str]:
         address, host = _sign(self._key, f"{local}@{domain}"), _sign(self._key, _DOMAIN_PURPOSE + domain)
         return _base36(address, _NAME_LENGTH), _base36(host, _LABEL_LENGTH)
+
+
+def _may_hold_address(value: Json) -> bool:
+    """Whether any string in a value may hold an address, found without looking at each."""
+    for member in value.values() if type(value) is dict else (value,):
+        if type(member) is str:  # a message is mostly one long string
+            if may_have_address(member):
+                return True
+        elif member is not None and may_have_address_in(codec.dumps(member)):
+            return True  # writing it is several times faster than looking at each of its strings
+    return False
 
 
 def _members(container: Json) -> Iterable[tuple[Json, Json]]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from pipeline import chat
 from pipeline.edits import difference
@@ -118,6 +119,7 @@ def _is_title_request(messages: list[Message], reply: Reply) -> bool:
     """Rule d: the side request in which Goose asks for a session's title."""
     if len(messages) < 2 or messages[0]["role"] != "system" or messages[1]["role"] != "user" or reply.message is None:
         return False
-    system, user, answer = (chat.text(message) or "" for message in (*messages[:2], reply.message))
-    words = len(answer.split())
-    return bool(_TITLE_SYSTEM.match(system) and _TITLE_USER.match(user) and words in _TITLE_WORDS)
+    if not _TITLE_SYSTEM.match(chat.text(messages[0]) or ""):
+        return False
+    answer = chat.text(reply.message) or ""
+    return bool(_TITLE_USER.match(chat.text(messages[1]) or "")) and len(answer.split()) in _TITLE_WORDS
