@@ -45,10 +45,14 @@ class Bench(NamedTuple):
         return self.data / "out"
 
     def environment(self) -> dict[str, str]:
-        """The environment, with no option of ours in it but the key."""
+        """The environment, with no option of ours in it but the key, and bytecode kept as an install keeps it."""
         key = self.data / "key"
         key.write_text("a key for timing only, of no use to anyone")
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("CHATSQUASH_")}
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith("CHATSQUASH_") and name != "PYTHONDONTWRITEBYTECODE"
+        }
         return {**kept, "CHATSQUASH_ANONYMIZE_KEY_FILE": str(key)}
 
     def convert(self, logs: Path, *options: str, to: str = "ours") -> list[str]:

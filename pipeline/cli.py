@@ -135,8 +135,10 @@ def convert(logs: tuple[str, ...], **given: Any) -> int:
     Exits with 0 when all was written, 3 when a session or a line was left out, 1 when it was stopped, 2 when it
     could not start.
     """
+    from pipeline.platform import collect_less
     from pipeline.run.convert import convert as run
 
+    collect_less()
     with _Watch(quiet=given["quiet"], verbose=given["verbose"]) as watch:
         summary = run(logs, given["output"], _options(given), watch.observe)
     with _whoever_listens():

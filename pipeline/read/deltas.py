@@ -222,7 +222,8 @@ class _History:
             run = markers.pop(element, None)
             if run:
                 shift = at + added - self.array.bounds[run.first][0]
-                array.bounds += [(a + shift, b + shift) for a, b in self.array.bounds[run.first : run.last]]
+                known = self.array.bounds[run.first : run.last]
+                array.bounds += [(a + shift, b + shift) for a, b in known] if shift else known
                 messages += self.messages[run.first : run.last]
                 edits += [*_all(fresh), Kept(run.first, run.last)]
                 fresh = []

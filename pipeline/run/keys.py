@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
-import tempfile
 from pathlib import Path
 
 import click
@@ -43,6 +41,10 @@ def _read(path: Path) -> bytes:
 
 def _make(path: Path) -> bytes:
     """A new key, which appears whole; of two processes that make one at a time, the first wins."""
+    # Needed once in a user's life, and slow to import.
+    import secrets
+    import tempfile
+
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     key = secrets.token_hex(32).encode()
     # A temporary file is its owner's alone from the start.

@@ -111,6 +111,7 @@ def _hire(team: dict[Connection, BaseProcess], options: Options, workers: int) -
 def _serve(connection: Connection, copied: list[Connection], options: Options) -> None:
     """A worker process: batches in, outcomes out, until the other side is gone."""
     platform.leave_interrupts_to_parent()
+    platform.collect_less()
     threading.Thread(target=_end_with_parent, daemon=True).start()
     for each in copied:
         each.close()
