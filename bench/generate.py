@@ -42,8 +42,8 @@ class Profile:
     """The sigma of the lognormal number of requests."""
     style: str = "growing"
     shape: Shape = field(default_factory=Shape)
-    halves: bool = False
-    """Whether the logs lie in two folders of equal size."""
+    repeats: int = 1
+    """How often each session is there; if more than once, half of them in each of two folders."""
 
 
 _STANDARD = Profile(200, spread=0.62)
@@ -57,18 +57,18 @@ PROFILES = {
     "worst": replace(_STANDARD, style="worst"),
     "giant": Profile(1, requests=1_000, shape=Shape(result=780)),
     "giant_rewritten": Profile(1, requests=1_000, style="worst", shape=Shape(result=780)),
-    "standard10": replace(_STANDARD, sessions=2_000, halves=True),
-    "long10": replace(_LONG, sessions=60, halves=True),
+    "standard10": replace(_STANDARD, repeats=10),
+    "long10": replace(_LONG, repeats=10),
     "small": Profile(1, requests=2, shape=Shape(tools=(16, 16))),
 }
-_FEWER = {"standard10": 8, "long10": 6, "giant": 1, "giant_rewritten": 1, "small": 1}
+_FEWER = {"giant": 1, "giant_rewritten": 1, "small": 1}
 
 
 def profile(name: str, *, quick: bool, share: float = 1.0) -> Profile:
     """A profile by name; ``quick`` makes it small, and ``share`` takes less of what must stay in the page cache."""
     chosen = PROFILES[name]
-    if chosen.halves:
-        chosen = replace(chosen, sessions=int(chosen.sessions * share))
+    if chosen.repeats > 1:
+        chosen = replace(chosen, repeats=2 * max(1, int(chosen.repeats * share / 2)))
     if quick and name.startswith("giant"):
         return replace(chosen, requests=chosen.requests // 3)
     return replace(chosen, sessions=max(1, chosen.sessions // _FEWER.get(name, 4))) if quick else chosen
@@ -90,15 +90,23 @@ def generate(name: str, chosen: Profile, root: Path) -> Path:
 
 
 def _write(folder: Path, chosen: Profile) -> None:
-    sizes = {"a": 0, "b": 0} if chosen.halves else {"": 0}
     count = 0
     for number in range(chosen.sessions):
-        half = min(sizes, key=sizes.__getitem__)
-        path = folder / half / f"{_START + timedelta(days=number % _DAYS):%Y-%m-%d}" / f"agent-{number:05}.jsonl"
+        path, *others = (
+            folder / _half(chosen, again) / f"{_START + timedelta(days=number % _DAYS):%Y-%m-%d}" / name
+            for again in range(chosen.repeats)
+            if (name := f"agent-{number:05}{f'-{again}' if again else ''}.jsonl")
+        )
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("wb") as file:
             count = _session(file, number, chosen, count)
-            sizes[half] += file.tell()
+        for other in others:
+            other.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, other)
+
+
+def _half(chosen: Profile, again: int) -> str:
+    return "" if chosen.repeats == 1 else "ab"[again % 2]
 
 
 def _session(file: BinaryIO, number: int, chosen: Profile, count: int) -> int:

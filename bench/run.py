@@ -168,7 +168,7 @@ def _groups(bench: Bench, logs: dict[str, Path]) -> Iterator[tuple[str, dict[str
             yield name, {"help": [[CHATSQUASH, "--help"]], "session": [bench.convert(folder)]}
         elif name.startswith("giant"):
             yield name, {"one": one, "wc": read}
-        elif PROFILES[name].halves:
+        elif PROFILES[name].repeats > 1:
             halves = [bench.convert(folder / half, "--workers", "1", to=half) for half in ("a", "b")]
             variants = {"one": one, "two": two, "halves": halves, "wc": read}
             if name == "standard10":

@@ -33,8 +33,8 @@ _LOGS = {
     "worst": "standard, with keys in random order (tools' too) and new ids in every request",
     "giant": "one session of 1,000 requests, the last of 2 MB",
     "giant_rewritten": "the same, written as worst",
-    "standard10": "ten times the sessions of standard",
-    "long10": "ten times the sessions of long",
+    "standard10": "standard, ten times",
+    "long10": "long, ten times",
     "small": "one session of 2 requests",
 }
 
@@ -222,7 +222,7 @@ def page(results: Results) -> str:
     less = (
         ""
         if results["share"] == 1
-        else f"\nThe sets of ten times the sessions are {results['share']} of that, for want of memory or disk.\n"
+        else f"\nThe sets of ten times are {results['share']} of that, for want of memory or disk.\n"
     )
     parts = [_HEAD.format(rounds=results["rounds"]), summary(results), "## Machine", facts]
     return (

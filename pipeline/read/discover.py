@@ -114,7 +114,7 @@ class _Search:
         if is_folder:
             self._folder(_Root(path, PurePosixPath()))
         else:
-            self._file(path, path.name, (path.suffix.lower(),))
+            self._file(str(path), path.name, (_suffix(path.name),))
 
     def _fitting(self, root: _Root) -> None:
         path = root.base / root.below
@@ -122,64 +122,70 @@ class _Search:
         if self._is_out(path) or any(map(self._is_earlier_output, inside)):
             return
         if not path.is_dir():
-            self._file(path, root.below.as_posix(), root.suffixes)
+            self._file(str(path), root.below.as_posix(), root.suffixes)
         elif path.is_symlink() and not self.options.follow_links:
             self.found.others[LINKED_FOLDER] += 1
         else:
             self._folder(root)
 
     def _folder(self, root: _Root) -> None:
-        entered: set[Path] = set()  # a link to where we were already would never end
-        todo = self._inside(root.base / root.below, entered)
+        entered: set[str] = set()  # a link to where we were already would never end
+        todo = self._inside(
+            str(root.base / root.below), "" if root.below == PurePosixPath() else str(root.below), entered
+        )
+        above = len(root.below.parts)
         while todo:
-            item = todo.pop()
-            below = PurePosixPath(item.path).relative_to(root.base)
+            path, name, item = todo.pop()
             if not _is_folder(item):
-                if not root.rest or _fits(below.parts[len(root.below.parts) :], root.rest):
-                    self._file(Path(item.path), below.as_posix(), root.suffixes)
+                if not root.rest or _fits(tuple(name.split("/"))[above:], root.rest):
+                    self._file(path, name, root.suffixes, linked=item.is_symlink())
             elif item.is_symlink() and not self.options.follow_links:
                 self.found.others[LINKED_FOLDER] += 1
-            elif not self._excluded(below) and not self._is_earlier_output(Path(item.path)):
-                todo += self._inside(Path(item.path), entered)
+            elif not self._excluded(name) and not self._is_earlier_output(Path(path)):
+                todo += self._inside(path, name, entered)
 
-    def _inside(self, folder: Path, entered: set[Path]) -> list[os.DirEntry[str]]:
-        """What is in a folder, the first name last."""
-        real = folder.resolve()
-        if real in entered or self._is_out(real):
+    def _inside(self, folder: str, below: str, entered: set[str]) -> list[tuple[str, str, os.DirEntry[str]]]:
+        """What is in a folder, the first name last: each path, its name below the root, and what it is."""
+        real = os.path.realpath(folder)
+        if real in entered or self._is_out(Path(real)):
             return []
         entered.add(real)
         try:
             with os.scandir(folder) as items:
-                return sorted(items, key=attrgetter("name"), reverse=True)
+                names = sorted(items, key=attrgetter("name"), reverse=True)
         except OSError as problem:
             hint = "mend its permissions, or pass it over with --exclude"
             raise UsageError(f"{folder}: cannot be listed ({problem.strerror}); {hint}") from None
+        # Put together as texts, since there may be many and a Path takes ten times as long.
+        path = "" if folder == "." else folder.rstrip("/") + "/"
+        name = f"{below}/" if below else ""
+        return [(path + item.name, name + item.name, item) for item in names]
 
-    def _file(self, path: Path, name: str, suffixes: tuple[str, ...]) -> None:
-        suffix = path.suffix.lower()
+    def _file(self, path: str, name: str, suffixes: tuple[str, ...], *, linked: bool = True) -> None:
+        suffix = _suffix(name)
         if suffix not in suffixes:
             self.found.others[escaped(suffix) or NO_SUFFIX] += 1
-        elif not self._wanted(PurePosixPath(name)):
+        elif not self._wanted(name):
             self.found.passed_over += 1
         else:
-            self._take(path, name)
+            self._take(path, name, linked=linked)
 
-    def _take(self, path: Path, name: str) -> None:
+    def _take(self, path: str, name: str, *, linked: bool) -> None:
         try:
-            status = path.stat()
+            status = os.stat(path)  # noqa: PTH116 - as in _inside
         except OSError as problem:
             if problem.errno in (ENOENT, ELOOP):
                 self.found.others[BROKEN_LINK] += 1
             else:
-                self._add(Job(str(path), str(path), name, 0))  # converting it will say what is wrong
+                self._add(Job(path, path, name, 0))  # converting it will say what is wrong
             return
         if not stat.S_ISREG(status.st_mode):
             self.found.others[SPECIAL] += 1
         elif (status.st_dev, status.st_ino) in self.seen:
             self.found.others[SAME_FILE] += 1
-        elif not (path.is_symlink() and self._is_out(path)):
+        elif not (linked and os.path.islink(path) and self._is_out(Path(path))):  # noqa: PTH114
             self.seen.add((status.st_dev, status.st_ino))
-            self._add(Job(str(path), str(path), name, status.st_size))
+            self._add(Job(path, path, name, status.st_size))
 
     def _add(self, job: Job) -> None:
         full = self.options.limit is not None and len(self.found.jobs) >= self.options.limit
@@ -188,12 +194,12 @@ class _Search:
         else:
             self.found.jobs.append(job)
 
-    def _wanted(self, path: PurePosixPath) -> bool:
+    def _wanted(self, name: str) -> bool:
         include = self.options.include
-        return (not include or _matches(path, include)) and not self._excluded(path)
+        return (not include or _matches(name, include)) and not self._excluded(name)
 
-    def _excluded(self, path: PurePosixPath) -> bool:
-        return _matches(path, self.options.exclude)
+    def _excluded(self, name: str) -> bool:
+        return _matches(name, self.options.exclude)
 
     def _in_time(self, job: Job) -> bool:
         since, until = self.options.since, self.options.until
@@ -246,11 +252,18 @@ def _suffixes(pattern: str) -> tuple[str, ...]:
     return (*SUFFIXES, suffix) if suffix and not glob.has_magic(suffix) else SUFFIXES
 
 
-def _matches(path: PurePosixPath, patterns: Iterable[str]) -> bool:
+def _suffix(name: str) -> str:
+    """A file's suffix, lower case, as ``PurePath.suffix`` has it."""
+    last = name.rpartition("/")[2]
+    dot = last.rfind(".")
+    return last[dot:].lower() if 0 < dot < len(last) - 1 else ""
+
+
+def _matches(name: str, patterns: Iterable[str]) -> bool:
     """Whether a path, or a folder that it lies in, fits a glob; one without a slash fits at any depth."""
     for pattern in patterns:
         parts = PurePosixPath(pattern).parts
-        if _fits(path.parts, (*(() if len(parts) > 1 else ("**",)), *parts, "**")):
+        if _fits(tuple(name.split("/")), (*(() if len(parts) > 1 else ("**",)), *parts, "**")):
             return True
     return False
 
