@@ -5,10 +5,10 @@ OUT ?= out
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help convert test check check-code format docs bench clean
+.PHONY: help convert test conformance check check-code format docs bench clean
 
 help: ## Show this help
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
 
 # The install is complete once the stamp is newer than pyproject.toml.
 $(VENV)/installed: pyproject.toml
@@ -25,6 +25,15 @@ convert: $(VENV)/installed ## Convert LOGS (sample_logs) to OUT (out)
 
 test: $(VENV)/installed ## Run all tests
 	@$(BIN)/python -m pytest -n auto
+
+# Stands in the environment, so that it goes when that is made anew.
+$(VENV)/conformance: $(VENV)/installed
+	@echo "Installing what the formats are held to ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[conformance]'
+	@touch $@
+
+conformance: $(VENV)/conformance ## Hold the formats to the libraries of the providers
+	@$(BIN)/python -m pytest -n auto tests/conformance
 
 check: check-code test ## Format, lint, types, import contract, tests
 

@@ -17,7 +17,8 @@ from typing import Any, BinaryIO
 
 import orjson
 
-from bench import content
+from bench import bodies, content
+from bench.bodies import BODIES, MESSAGES, REPLY, TOOLS, Answer, Body
 from bench.content import Shape, Step
 
 _BROKEN_EVERY, _FIRST_BROKEN = 5_000, 700  # lines
@@ -48,6 +49,7 @@ class Profile:
 
 _STANDARD = Profile(200, spread=0.62)
 _LONG = Profile(6, requests=250)
+_CHAT = replace(_STANDARD, sessions=60)
 PROFILES = {
     "standard": _STANDARD,
     "long": _LONG,
@@ -55,6 +57,8 @@ PROFILES = {
     "spaced": replace(_STANDARD, style="spaced"),
     "hostile": replace(_STANDARD, style="hostile"),
     "worst": replace(_STANDARD, style="worst"),
+    "chat": _CHAT,
+    **{name: replace(_CHAT, style=name) for name in BODIES},
     "giant": Profile(1, requests=1_000, shape=Shape(result=780)),
     "giant_rewritten": Profile(1, requests=1_000, style="worst", shape=Shape(result=780)),
     "standard10": replace(_STANDARD, repeats=10),
@@ -79,7 +83,7 @@ def generate(name: str, chosen: Profile, root: Path) -> Path:
     home = root / name
     stamp = home / "stamp"
     version = sha256(repr(chosen).encode())
-    for source in (content.__file__, __file__):
+    for source in (bodies.__file__, content.__file__, __file__):
         version.update(Path(str(source)).read_bytes())
     if not stamp.exists() or stamp.read_text() != version.hexdigest():
         print(f"generating {name} ...", flush=True)
@@ -153,12 +157,21 @@ class _Envelope:
     when: datetime
     step: Step
 
-    def members(self) -> dict[str, Any]:
-        """A line; markers stand for messages, tools and reply."""
+    def around(self, request: dict[str, Any], response: dict[str, Any]) -> dict[str, Any]:
+        """A line with these bodies."""
         at = self.when.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        return {"timestamp": at, "session_id": f"5e55{self.session:08x}", "request": request, "response": response}
+
+    def answer(self) -> Answer:
+        """What the response says of itself."""
+        ident = f"{self.session:08x}{self.turn:04x}"
+        return Answer(ident, self.when, "tool_calls" in self.step.reply, 900 * self.turn)
+
+    def members(self) -> dict[str, Any]:
+        """A line of chat; markers stand for messages, tools and reply."""
         choice = {
             "index": 0,
-            "message": "@reply@",
+            "message": REPLY,
             "finish_reason": "tool_calls" if "tool_calls" in self.step.reply else "stop",
         }
         response = {
@@ -173,9 +186,8 @@ class _Envelope:
                 "total_tokens": 900 * self.turn + 120,
             },
         }
-        request = {"model": "gpt-5", "messages": "@messages@", "tools": "@tools@", "temperature": 0.2, "stream": False}
-        session = f"5e55{self.session:08x}"
-        return {"timestamp": at, "session_id": session, "request": request, "response": response}
+        request = {"model": "gpt-5", "messages": MESSAGES, "tools": TOOLS, "temperature": 0.2, "stream": False}
+        return self.around(request, response)
 
 
 class _Growing:
@@ -196,15 +208,20 @@ class _Growing:
         for message in messages:
             self._body += (self.comma if self._body else b"") + self.encode(message)
 
+    def reply(self, message: dict[str, Any]) -> Any:
+        """What stands for a reply in a response."""
+        return message
+
     def line(self, envelope: _Envelope) -> list[Bytes]:
         """A line, in pieces."""
         return self.filled(envelope.members(), [b"[", self._body, b"]"], self._tools, envelope.step)
 
     def filled(self, members: dict[str, Any], messages: list[Bytes], tools: bytes, step: Step) -> list[Bytes]:
+        """A line with what the markers stand for, in pieces."""
         parts: dict[bytes, list[Bytes]] = {
             b"messages": messages,
             b"tools": [tools],
-            b"reply": [self.encode(step.reply)],
+            b"reply": [self.encode(self.reply(step.reply))],
         }
         pieces: list[Bytes] = []
         for at, piece in enumerate(_MARKER.split(self.encode(members))):
@@ -219,6 +236,27 @@ class _Spaced(_Growing):
 
     def encode(self, value: Any) -> bytes:
         return json.dumps(value).encode()
+
+
+class _Provider(_Growing):
+    """As another provider's clients send it, the history in the very bytes of before."""
+
+    def __init__(self, body: Body, rng: Random, tools: list[dict[str, Any]]) -> None:
+        super().__init__(rng, body.tools(tools))
+        self._of, self._system = body, ""
+
+    def add(self, messages: list[dict[str, Any]]) -> None:
+        if messages[0]["role"] == "system":
+            self._system = messages[0]["content"]
+        super().add(list(self._of.turns(messages)))
+
+    def reply(self, message: dict[str, Any]) -> Any:
+        return self._of.reply(message)
+
+    def line(self, envelope: _Envelope) -> list[Bytes]:
+        request, response = self._of.request(self._system), self._of.response(envelope.answer(), self._system)
+        messages: list[Bytes] = [b"[", self._body, b"]"]
+        return self.filled(envelope.around(request, response), messages, self._tools, envelope.step)
 
 
 class _Hostile(_Growing):
@@ -312,4 +350,5 @@ STYLES: dict[str, Callable[[Random, list[dict[str, Any]]], _Growing]] = {
     "spaced": _Spaced,
     "hostile": _Hostile,
     "worst": _Worst,
+    **{name: partial(_Provider, body) for name, body in BODIES.items()},
 }

@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
+import orjson
 
 from bench import table
+from bench.bodies import BODIES
 from bench.generate import PROFILES, generate, profile
 
 HERE = Path(__file__).parent
@@ -23,9 +25,11 @@ DOCS = HERE.parent / "docs" / "performance.md"
 CHATSQUASH = str(Path(sys.executable).with_name("chatsquash"))
 FINISHED = {0, 3}  # 3: some lines could not be read, as is meant
 LARGE = 4.5e9  # bytes of a set that has to stay in the page cache
-EVERYTHING = 14e9  # bytes of all sets
+EVERYTHING = 16e9  # bytes of all sets
 SIMPLE = ["--no-cleanup-goose", "--no-anonymize", "--single-file", "--on-invalid", "keep", "--workers", "1", "--quiet"]
 """The options with which the records are those of ``naive.py``."""
+BESIDE = {"standard10": "standard", **dict.fromkeys(BODIES, "chat")}
+"""Logs that are timed beside others, and those others."""
 
 Commands = list[list[str]]
 """Commands that run side by side."""
@@ -76,10 +80,12 @@ def main(names: tuple[str, ...], rounds: int | None, docs: Path | None, *, quick
     bench = Bench(data, list(names or PROFILES), rounds or (3 if quick else 5), quick)
     facts = table.machine()
     logs = _logs(bench, share := _share())
-    same = [_same(bench, name, logs[name]) for name in bench.names]
+    same = [
+        _says_the_same(bench, name, logs) if name in BODIES else _same(bench, name, logs[name]) for name in bench.names
+    ]
     if not all(same):
         sys.exit("records differ; nothing was timed")
-    print(f"all {len(bench.names)} profiles: the same records as naive.py")
+    print(f"all {len(bench.names)} profiles: the same records as naive.py, or as of the same sessions in OpenAI's form")
     sizes = {name: _size(folder) for name, folder in logs.items()}
     times = {name: _timed(bench, name, groups) for name, groups in _groups(bench, logs)}
     results = {"machine": facts, "rounds": bench.rounds, "quick": quick, "share": share, "sizes": sizes, "times": times}
@@ -94,8 +100,8 @@ def main(names: tuple[str, ...], rounds: int | None, docs: Path | None, *, quick
 
 
 def _logs(bench: Bench, share: float) -> dict[str, Path]:
-    """The folder of each profile; ten times standard is timed beside standard itself."""
-    needed = [*bench.names, *(["standard"] if "standard10" in bench.names else [])]
+    """The folder of each profile, and of those that some are timed beside."""
+    needed = {*bench.names, *(BESIDE[name] for name in bench.names if name in BESIDE)}
     made = {
         name: generate(name, profile(name, quick=bench.quick, share=share), bench.data)
         for name in PROFILES
@@ -128,15 +134,50 @@ def _size(folder: Path) -> dict[str, int]:
 def _same(bench: Bench, name: str, logs: Path) -> bool:
     """Whether both converters write the same bytes; prints where they do not."""
     with _Fresh(bench.out):
-        for command in (bench.naive(logs), bench.convert(logs, *SIMPLE)):
-            code = subprocess.run(command, env=bench.environment(), check=False).returncode
-            if code not in FINISHED:
-                sys.exit(f"{name}: exit code {code} of {' '.join(command)}")
+        _run(bench, name, bench.naive(logs), bench.convert(logs, *SIMPLE))
         with (
             (bench.out / "naive.jsonl").open("rb") as theirs,
             (bench.out / "ours/conversations.jsonl").open("rb") as ours,
         ):
-            differing = list(_differences(logs, zip_longest(theirs, ours, fillvalue=b"")))
+            return _agree(name, logs, zip_longest(theirs, ours, fillvalue=b""))
+
+
+def _says_the_same(bench: Bench, name: str, logs: dict[str, Path]) -> bool:
+    """Whether the records are those of the same sessions in OpenAI's form; prints where they are not."""
+    chat = BESIDE[name]
+    with _Fresh(bench.out):
+        _run(bench, name, *(bench.convert(logs[each], *SIMPLE, to=each) for each in (chat, name)))
+        with (
+            (bench.out / chat / "conversations.jsonl").open("rb") as theirs,
+            (bench.out / name / "conversations.jsonl").open("rb") as ours,
+        ):
+            pairs = zip_longest(theirs, ours, fillvalue=b"null")
+            return _agree(name, logs[name], ((_said(a), _said(b)) for a, b in pairs))
+
+
+def _said(record: bytes) -> bytes:
+    """A record without what a format may name otherwise: ids are numbered, keys are sorted, results have no name."""
+    said = orjson.loads(record)
+    ids: dict[str, str] = {}
+    for message in said["messages"] if said else ():
+        for call in message.get("tool_calls", ()):
+            call["id"] = ids.setdefault(call["id"], f"call_{len(ids)}")
+        if message["role"] == "tool":
+            message["tool_call_id"] = ids.get(message["tool_call_id"])
+            message.pop("name", None)
+    return orjson.dumps(said, option=orjson.OPT_SORT_KEYS)
+
+
+def _run(bench: Bench, name: str, *commands: list[str]) -> None:
+    for command in commands:
+        code = subprocess.run(command, env=bench.environment(), check=False).returncode
+        if code not in FINISHED:
+            sys.exit(f"{name}: exit code {code} of {' '.join(command)}")
+
+
+def _agree(name: str, logs: Path, pairs: Iterator[tuple[bytes, bytes]]) -> bool:
+    """Whether the records of both are equal; prints where they are not."""
+    differing = list(_differences(logs, pairs))
     for line in differing[:5]:
         print(f"{name}: {line}")
     if differing:
@@ -151,7 +192,7 @@ def _differences(logs: Path, pairs: Iterator[tuple[bytes, bytes]]) -> Iterator[s
                 (i for i, (a, b) in enumerate(zip(theirs, ours, strict=False)) if a != b), min(len(theirs), len(ours))
             )
             near = slice(max(0, at - 60), at + 60)
-            yield f"{path}: at byte {at}\n  naive      {theirs[near]!r}\n  chatsquash {ours[near]!r}"
+            yield f"{path}: at byte {at}\n  expected   {theirs[near]!r}\n  chatsquash {ours[near]!r}"
 
 
 # The times
@@ -166,6 +207,8 @@ def _groups(bench: Bench, logs: dict[str, Path]) -> Iterator[tuple[str, dict[str
         read = [[str(shutil.which("find")), str(folder), "-name", "*.jsonl", "-exec", "wc", "-l", "{}", "+"]]
         if name == "small":
             yield name, {"help": [[CHATSQUASH, "--help"]], "session": [bench.convert(folder)]}
+        elif name in BODIES:
+            yield name, {"one": one, "chat": [bench.convert(logs[BESIDE[name]], "--workers", "1")], "wc": read}
         elif name.startswith("giant"):
             yield name, {"one": one, "wc": read}
         elif PROFILES[name].repeats > 1:

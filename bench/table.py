@@ -10,6 +10,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
+from bench.bodies import BODIES
 from bench.generate import PROFILES
 
 Results = dict[str, Any]
@@ -18,10 +19,11 @@ _MB = 1_000_000
 _HEAD = """# Performance
 
 Written by `make bench`, which makes its logs from fixed seeds, holds the records of chatsquash to those of the naive
-converter byte for byte, and then times whole processes in turns. Times are the median of {rounds} rounds, peaks their
-maximum. chatsquash runs with everything on that is on by default. *naive* is `bench/naive.py`: one process, every line
-parsed with orjson, nothing checked, cleaned or anonymised. *wc* is `wc -l` over the same files: what reading costs.
-All logs are in the page cache. 1 MB is a million bytes.
+converter byte for byte (those of other formats to what the same sessions give in OpenAI's form), and then times whole
+processes in turns. Times are the median of {rounds} rounds, peaks their maximum. chatsquash runs with everything on
+that is on by default. *naive* is `bench/naive.py`: one process, every line parsed with orjson, nothing checked, cleaned
+or anonymised. *wc* is `wc -l` over the same files: what reading costs. All logs are in the page cache. 1 MB is a
+million bytes.
 """
 _LOGS = {
     "standard": "sessions of some 27 requests",
@@ -31,6 +33,8 @@ _LOGS = {
     "hostile": "standard, with a clock in the system prompt, `cache_control` on the last message, tools before "
     "messages in half of the lines, and a history whose ids and order of keys are not those of the responses",
     "worst": "standard, with keys in random order (tools' too) and new ids in every request",
+    "chat": "standard, fewer of them",
+    **dict.fromkeys(BODIES, "chat, in the bodies of that format"),
     "giant": "one session of 1,000 requests, the last of 2 MB",
     "giant_rewritten": "the same, written as worst",
     "standard10": "standard, ten times",
@@ -82,6 +86,14 @@ def _ratio(name: str, slow: str, fast: str) -> Callable[[Results], float]:
     return lambda results: seconds(results, name, slow) / seconds(results, name, fast)
 
 
+def _speed_beside_chat(name: str) -> Callable[[Results], float]:
+    def share(results: Results) -> float:
+        larger: float = results["sizes"][name]["bytes"] / results["sizes"]["chat"]["bytes"]
+        return larger * seconds(results, name, "chat") / seconds(results, name, "one")
+
+    return share
+
+
 def _peak(name: str, *variants: str) -> Callable[[Results], float]:
     return lambda results: peak(results, name, *variants)
 
@@ -113,6 +125,10 @@ ROWS = [
             ("worst", 0.9, 1.2),
             ("tiny", 0.5, 0.8),
         )
+    ),
+    *(
+        Row(f"one worker, {name}, MB/s vs the same of OpenAI", name, SHARE, 0.5, 0.8, _speed_beside_chat(name))
+        for name in BODIES
     ),
     *(
         Row(
@@ -175,7 +191,7 @@ def details(results: Results) -> str:
     lines = [["logs", "MB", "sessions", "run", "seconds", "MB/s", "CPU seconds", "peak MB"]]
     for name, variants in results["times"].items():
         for variant, runs in variants.items():
-            size = results["sizes"]["standard" if variant.startswith("tenth") else name]
+            size = results["sizes"][_LOGS_OF.get(variant, name)]
             took = seconds(results, name, variant)
             cpu = _median(runs, "cpu")
             amount = [f"{size['bytes'] / _MB:.1f}", f"{size['sessions']:,}"]
@@ -197,6 +213,7 @@ def details(results: Results) -> str:
 _RUNS = {
     "one": "chatsquash, 1 worker",
     "two": "chatsquash, 2 workers",
+    "chat": "chatsquash, 1 worker, chat",
     "halves": "chatsquash, 1 worker on each half",
     "tenth": "chatsquash, 1 worker, standard",
     "tenth_two": "chatsquash, 2 workers, standard",
@@ -205,6 +222,10 @@ _RUNS = {
     "naive": "naive",
     "wc": "wc",
 }
+
+
+_LOGS_OF = {"tenth": "standard", "tenth_two": "standard", "chat": "chat"}
+"""The logs of variants that are timed on others than their profile's."""
 
 
 def _markdown(lines: list[list[str]]) -> str:

@@ -10,6 +10,21 @@ from pipeline.model import Json, Message
 REASONING_KEYS = ("reasoning_content", "reasoning", "reasoning_details", "thinking", "thinking_blocks")
 CALL_OPEN, CALL_CLOSE = "<tool_call>", "</tool_call>"
 RESULT_OPEN, RESULT_CLOSE = "<tool_result", "</tool_result>"
+PRIVATE = "_x"
+
+
+class Private(dict[str, Any]):
+    """What a message, a call or a tool of another format has and the canonical form has no place for.
+
+    It stands under ``PRIVATE`` and never reaches a record.  A class of its own, so that a member of that name in a log
+    is not taken for it.
+    """
+
+
+def private(holder: Json) -> dict[str, Any]:
+    """What a message, a call or a tool carries privately; empty if it carries nothing."""
+    held = holder.get(PRIVATE) if isinstance(holder, dict) else None
+    return held if isinstance(held, Private) else {}
 
 
 def part_text(part: Json) -> str | None:

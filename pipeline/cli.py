@@ -110,6 +110,19 @@ def cli() -> None:
     help="A session whose id changes or whose clock goes back: leave it out, convert it all the same, or stop.",
 )
 @option("--json-tool-calls/--no-json-tool-calls", "-j/-J", default=False, help="Write calls as <tool_call> text.")
+@option(
+    "--reasoning",
+    type=click.Choice(["keep", "inline", "drop"]),
+    default="keep",
+    show_default=True,
+    help="Reasoning: leave it in its field, write it as <think> text, or remove it.",
+)
+@option("--from", "from_format", metavar="FORMAT", help="The format of all logs.  [default: told by each log]")
+@option(
+    "--sessions-by",
+    type=click.Choice(["file", "id"]),
+    help="What is a session: a file, or lines with one id.  [default: file; id for logs known to mix sessions]",
+)
 @option("--anonymize/--no-anonymize", default=True, show_default=True, help="Replace e-mail addresses by pseudonyms.")
 @option("--anonymize-key-file", metavar="FILE", help="The key of the pseudonyms.  [default: one made for you once]")
 @option("--integrity-analysis/--no-integrity-analysis", default=True, show_default=True, help="Check the records.")
@@ -168,14 +181,25 @@ def check(datasets: tuple[str, ...], *, as_json: bool) -> int:
 @cli.command()
 @click.argument("logs", nargs=-1, required=True, metavar="LOG...")
 @option("--cleanup-goose/--no-cleanup-goose", default=True, show_default=True, help="Remove what Goose puts around.")
+@option("--from", "from_format", metavar="FORMAT", help="The format of all logs.  [default: told by each log]")
 @option("--verbose", "-v", is_flag=True, help="Show the beginning of each message's text.")
-def inspect(logs: tuple[str, ...], *, cleanup_goose: bool, verbose: bool) -> None:
+def inspect(logs: tuple[str, ...], *, cleanup_goose: bool, from_format: str | None, verbose: bool) -> None:
     """Show session logs (folders, files or globs) entry by entry, to see why a session came out as it did."""
     from pipeline.model import Options
     from pipeline.run.inspect import inspect as run
 
-    for line in run(logs, Options(cleanup_goose=cleanup_goose, anonymize=False), verbose=verbose):
+    for line in run(
+        logs, Options(cleanup_goose=cleanup_goose, from_format=from_format, anonymize=False), verbose=verbose
+    ):
         click.echo(line)
+
+
+@cli.command()
+def formats() -> None:
+    """List the formats and the envelopes of logs that can be read."""
+    from pipeline.run.formats import as_text
+
+    click.echo(as_text())
 
 
 def _options(given: dict[str, Any]) -> Options:

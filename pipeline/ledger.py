@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from pipeline.checks import log
-from pipeline.model import Finding, Found, Rejected, WrongType
+from pipeline.model import Finding, Found, Rejected, Seen, WrongType
 
 
 @dataclass(slots=True)
@@ -20,6 +21,10 @@ class Ledger:
     cleaned: int = 0
     """Entries that cleaning dropped whole."""
     session_id: str | None = None
+    loaded: bool = False
+    """Whether any line was loaded from a format that needs it, so that messages may carry something privately."""
+    seen: Seen | None = None
+    """What the log's first lines told; ``None`` for an empty log."""
     invalid: bool = False
     """Validation failed and the session is to be left out."""
     facts: list[tuple[int | None, Found]] = field(default_factory=list)
@@ -52,13 +57,17 @@ class Ledger:
         return [Finding(f.code, f.severity, name, file, line, f.at, f.text) for line, f in facts]
 
 
+_MAKERS: dict[str, Callable[..., Found]] = {
+    "missing-session-id": log.missing_session_id,
+    "missing-timestamp": log.missing_timestamp,
+    "naive-timestamp": log.naive_timestamp,
+    "missing-history": log.missing_history,
+    "hosted-tools": log.hosted_tools,
+    "mixed-formats": log.mixed_formats,
+    "wrong-type": log.wrong_type,
+}
+
+
 def _counted(key: tuple[str, ...], times: int) -> Found:
-    match key:
-        case ("missing-session-id",):
-            return log.missing_session_id(times)
-        case ("missing-timestamp",):
-            return log.missing_timestamp(times)
-        case ("naive-timestamp",):
-            return log.naive_timestamp(times)
-        case _:
-            return log.wrong_type(key[1], key[2], times)
+    code, *values = key
+    return _MAKERS[code](*values, times)

@@ -6,6 +6,7 @@ and for mypy only.  This module imports nothing of ours.
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypedDict
 
@@ -16,6 +17,8 @@ Json = Any
 
 Severity = Literal["error", "warning", "info"]
 OnInvalid = Literal["skip", "keep", "abort"]
+Reasoning = Literal["keep", "inline", "drop"]
+SessionsBy = Literal["file", "id"]
 GroupBy = Literal["date", "scenario", "none"]
 
 OURS = ".chatsquash"
@@ -71,6 +74,12 @@ class Reply(NamedTuple):
     problem: str | None = None
     """Why there is no message, in words."""
     wrong: WrongType | None = None
+    cut: bool = False
+    """Whether it was streamed and the stream ended early."""
+    foreign: bool = False
+    """Whether the response has nothing that its format knows."""
+    body: Json = None
+    """The response, where later requests may refer to it."""
 
 
 class Cleaned(NamedTuple):
@@ -142,6 +151,18 @@ class Finding(NamedTuple):
     text: str
 
 
+class Seen(NamedTuple):
+    """What the first lines of a log tell."""
+
+    format: str | None
+    """``None`` where nothing known was seen."""
+    envelope: str
+    why: str
+    """The evidence; what was seen instead; empty where the lines tell nothing."""
+    conflict: bool = False
+    """Whether the lines contradict themselves, so that nothing can be made of them."""
+
+
 class Rejected(NamedTuple):
     """A line that could not be read."""
 
@@ -166,6 +187,8 @@ class Job:
     """The path below the LOGS argument it came from, parts joined by ``/``."""
     size: int
     """Bytes."""
+    spans: array[int] | None = None
+    """Its lines, where the file holds other sessions, too: of each its number, its offset and its length in bytes."""
 
     @property
     def stem(self) -> str:
@@ -251,6 +274,11 @@ class Options:
     cleanup_goose: bool = True
     on_invalid: OnInvalid = "skip"
     json_tool_calls: bool = False
+    reasoning: Reasoning = "keep"
+    from_format: str | None = None
+    """The format of all logs; ``None``: each log's own, as its first lines tell."""
+    sessions_by: SessionsBy | None = None
+    """Whether a file is a session, or its lines are grouped by session id; ``None``: as its envelope says."""
     anonymize: bool = True
     anonymize_key: bytes | None = field(default=None, repr=False)
     """The key itself; ``None`` means: the key file, see ``run.keys``."""

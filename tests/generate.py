@@ -8,6 +8,9 @@ import click
 
 from pipeline.checks import table
 from pipeline.cli import cli
+from pipeline.formats import PLAIN, PLAIN_RANK, formats
+from pipeline.formats.base import Mark, Marks
+from pipeline.read.envelopes import ENVELOPES
 
 ROOT = Path(__file__).parents[1]
 COLUMNS = 100
@@ -15,13 +18,15 @@ COLUMNS = 100
 _INTRODUCTION = """\
 # Command line
 
-`chatsquash` has three commands; `python -m pipeline` is the same. This page is made from the code by `make docs`.
+`chatsquash` has four commands; `python -m pipeline` is the same. This page is made from the code by `make docs`.
 
 - [`convert`](#chatsquash-convert): session logs in, a dataset out.
 - [`check`](#chatsquash-check): the record checks on datasets that exist already.
 - [`inspect`](#chatsquash-inspect): a session log entry by entry.
+- [`formats`](#chatsquash-formats): the formats and envelopes that can be read.
 
-Standard output is for results: the summary of `convert --json`, the findings of `check`, the tables of `inspect`.
+Standard output is for results: the summary of `convert --json`, the findings of `check`, the tables of `inspect` and
+`formats`.
 The summary for people, progress, role traces and errors go to standard error. Progress is shown on a terminal only.
 Colour is used on a terminal only, and not where `NO_COLOR` is set. A closed pipe ends the command without a message;
 how a finished conversion ended stays its exit code.
@@ -31,7 +36,8 @@ _AFTER = {
     "convert": """\
 `LOGS` are folders, files or globs; [conversion.md](conversion.md#which-files-are-read) says which files are read. `DIR`
 is described in [output.md](output.md). Of an option given more than once the last one counts; `--include` and
-`--exclude` add up. `--workers` changes nothing in the output; small inputs are converted in one process.
+`--exclude` add up. `--workers` changes nothing in the output; small inputs are converted in one process. `FORMAT` is a
+name from [formats.md](formats.md), which also says what `--sessions-by` and `--reasoning` do.
 """,
     "check": """\
 `DATASETS` are files, or folders whose `*.jsonl` and `*.ndjson` files are taken; folders in them are not looked into.
@@ -49,7 +55,9 @@ exit code 3
 ```
 """,
     "inspect": """\
-`LOG` is found as the `LOGS` of `convert` are. One row per line of the log: its time (UTC), how many of its messages are
+`LOG` is found as the `LOGS` of `convert` are. The format that was found and the evidence for it come first, and the
+envelope unless it is the plain one; [formats.md](formats.md#how-a-format-is-recognised) says how they are told. A file
+with several sessions is shown session by session. Then comes one row per line of the log: its time (UTC), how many of its messages are
 taken over from the line before and how many are added, the number of tools, kind and size of the reply, what became of
 the entry, and the roles of the added messages. The record's size and the findings follow. `Ac` is an assistant message
 with text, `At` one with calls, `Act` one with both, `A` one with neither; `tool*2` are two messages of that role.
@@ -72,6 +80,7 @@ With this log as `tail.jsonl`, whose last entry asks for a title:
 ```console
 $ chatsquash inspect --verbose tail.jsonl
 tail.jsonl: session s1
+format: openai_chat (choices[].message in the response)
 line  time                     kept  added  tools  reply    outcome     roles added
 1     2026-01-13 10:00:00.000  0     1      0      Ac 38 B  superseded  user
     user: Hi
@@ -92,6 +101,9 @@ WARNING	session=s1	input=tail.jsonl:2	[no-tools] the record defines no tools: if
 | `cut` | came after it and has fewer messages |
 | `cleaned` | was dropped by the cleaning rules |
 | `bad-line`, `bad-entry` | could not be read; the reply column has the line's length |
+""",
+    "formats": """\
+The names in the first column are those that `--from` takes. [formats.md](formats.md) says more of each.
 """,
 }
 
@@ -120,6 +132,8 @@ run.json
 
 _REST = """\
 ## Exit codes
+
+`formats` ends with 0; the others with:
 
 | code | `convert` | `check` | `inspect` |
 |---|---|---|---|
@@ -162,10 +176,261 @@ Each runs the command once per shell. To avoid that, write the output to a file 
 `_CHATSQUASH_COMPLETE=bash_source chatsquash > ~/.chatsquash-complete.bash`.
 """
 
+_IN_REQUESTS = {6: "request", 7: "turns of the request", 8: "tools and options of the request"}
+"""Where evidence of a rank stands in requests."""
+
+_FORMATS = """\
+# Formats
+
+Which logs are read, how they are told apart, and what becomes of them. This page is made from the code by `make docs`.
+`chatsquash formats` prints the first and the last table.
+
+- [The formats](#the-formats)
+- [How a format is recognised](#how-a-format-is-recognised)
+- [Envelopes](#envelopes): how loggers wrap requests and responses
+- [Streamed responses](#streamed-responses)
+- [What becomes of a conversation](#what-becomes-of-a-conversation)
+- [What is left out](#what-is-left-out)
+
+## The formats
+
+The table says in which member of a request's body the turns stand, and the system prompt and the tools beside them.
+
+{formats}
+
+Whatever the format, a record has the messages of OpenAI chat completions. A log that is OpenAI chat already keeps what
+its vendor writes otherwise, as it was logged: a missing `type`, objects for arguments, `function_call`, `reasoning`. The
+finding `vendor-form` counts that once per session. All other formats get the names of OpenAI.
+
+## How a format is recognised
+
+Each file has one format. It is told by evidence, in the order of this table: that of a lower rank decides first, so a
+response counts more than a request, and a member's name more than what turns hold. Evidence in turns is looked for in
+all of them, never in strings.
+
+{marks}
+
+If the first exchange has a response that tells, the file is of its format. Otherwise up to 50 lines in the first 4 MiB
+are looked at, and the format of most of them is that of the file; plain messages count only where no line has evidence,
+since they mean the same in all formats that have `messages`.
+
+- `chatsquash inspect` shows the format that was found and why.
+- A line of another format or envelope is read by its own, and counted in the finding `mixed-formats`.
+- If nothing is known, or if responses speak for two formats at once, no record is written, the exit code is 3, and
+  `unknown-format` names what was seen and what is known. That is also what becomes of datasets with `messages` in each
+  row, of responses with embeddings, and of other JSON that is no log.
+- `--from FORMAT` reads all logs as that format and looks for nothing.
+
+```console
+$ chatsquash inspect sample_logs/gemini/harbour-weather-is-01.jsonl
+sample_logs/gemini/harbour-weather-is-01.jsonl: session harbour-is-01
+format: gemini (candidates[].content or finishReason in the response)
+...
+```
+
+## Envelopes
+
+Each line of a log is one exchange. In every envelope the bodies may be of any format, but for LiteLLM and OpenHands,
+which write OpenAI chat whatever the provider is.
+
+{envelopes}
+
+- HTTP pairs: the response's body is in `body` or as text in `body_raw`. Headers are never read, so no key or cookie
+  reaches a record or a finding; `--keep-rejected` takes them out. The time is `timestamp`, that
+  of the request, or `logged_at`.
+- LiteLLM: payloads of its logger, and rows of its spend log, whose members are JSON as text. Tools are looked for in
+  `model_parameters` and in `proxy_server_request`. The session is `session_id`, `litellm_session_id`, `trace_id` or
+  `litellm_trace_id`.
+- OpenHands: `fncall_messages` and `fncall_response` are preferred, since `messages` then hold calls as text. Tools are
+  in `kwargs.tools`.
+- `request` and `response`: the fields that [conversion.md](conversion.md#what-a-line-holds) describes.
+
+An answer with a status other than 200 to 299, a status `failure`, or an error body is never a reply. The entry stays,
+and if it is the one converted, `missing-reply` says why, with the status.
+
+### Several sessions in a file
+
+`--sessions-by` says what a session is; without it, the envelope does, as in the table.
+
+| `--sessions-by` | a session is |
+|---|---|
+| `file` | a file; where it holds two ids, `session-id-mismatch` says so and names the option |
+| `id` | the lines of a file that have one session id, in file order; lines without an id are one session, too |
+
+Lines are grouped in two passes, the first of which keeps places only, so memory follows the largest session. The same id
+in two files is two sessions.
+
+## Streamed responses
+
+A response may be a list of events, or one text: server-sent events with `data:` lines, or one JSON object per line. In
+all three texts and arguments grow piece by piece, and an id or a name that comes again is not doubled. A stream that
+ends early gives what arrived, arguments as far as they came, and the finding `stream-cut`.
+
+```json before
+{{"timestamp": 1, "session_id": "s", "request": {{"contents": [{{"role": "user", "parts": [{{"text": "Hi"}}]}}]}},
+ "response": [{{"candidates": [{{"content": {{"role": "model", "parts": [{{"text": "Good "}}]}}}}]}},
+              {{"candidates": [{{"content": {{"role": "model", "parts": [{{"text": "day"}}]}}, "finishReason": "STOP"}}]}}]}}
+```
+
+```json after
+[{{"role": "user", "content": "Hi"}}, {{"role": "assistant", "content": "Good day"}}]
+```
+
+## What becomes of a conversation
+
+```json before
+{{"timestamp": 1, "session_id": "s",
+ "request": {{"model": "claude-sonnet-4-5", "max_tokens": 1024, "system": "Be brief.",
+   "tools": [{{"name": "read", "input_schema": {{"type": "object", "properties": {{"path": {{"type": "string"}}}}}}}}],
+   "messages": [
+     {{"role": "user", "content": "What is in a.txt?"}},
+     {{"role": "assistant", "content": [
+       {{"type": "thinking", "thinking": "Look first.", "signature": "c2ln"}},
+       {{"type": "text", "text": "I will look."}},
+       {{"type": "tool_use", "id": "toolu_1", "name": "read", "input": {{"path": "a.txt"}}}}]}},
+     {{"role": "user", "content": [
+       {{"type": "tool_result", "tool_use_id": "toolu_1", "content": "no such file", "is_error": true}},
+       {{"type": "text", "text": "Try b.txt."}}]}}]}},
+ "response": {{"type": "message", "role": "assistant", "stop_reason": "tool_use", "content": [
+   {{"type": "tool_use", "id": "toolu_2", "name": "read", "input": {{"path": "b.txt"}}}}]}}}}
+```
+
+```json after
+{{"messages": [
+   {{"role": "system", "content": "Be brief."}},
+   {{"role": "user", "content": "What is in a.txt?"}},
+   {{"role": "assistant", "content": "I will look.", "reasoning_content": "Look first.", "tool_calls": [
+     {{"id": "toolu_1", "type": "function", "function": {{"name": "read", "arguments": "{{\\"path\\":\\"a.txt\\"}}"}}}}]}},
+   {{"role": "tool", "tool_call_id": "toolu_1", "content": "no such file"}},
+   {{"role": "user", "content": "Try b.txt."}},
+   {{"role": "assistant", "tool_calls": [
+     {{"id": "toolu_2", "type": "function", "function": {{"name": "read", "arguments": "{{\\"path\\":\\"b.txt\\"}}"}}}}]}}],
+ "tools": [{{"name": "read", "parameters": {{"type": "object", "properties": {{"path": {{"type": "string"}}}}}}}}]}}
+```
+
+| in the log | in the record |
+|---|---|
+| system prompt beside the turns | a `system` message before all others; one among the turns stays where it is |
+| text | a string if it is the only part, else a list of parts |
+| images, sound, documents | parts `image_url`, `input_audio`, `file`; data as a data URL |
+| calls | `tool_calls`; an object of arguments becomes compact JSON text in its order, a string stays as it is |
+| arguments that are missing or null | `{{}}` |
+| several calls in a turn | several calls in one message |
+| results | one `tool` message each, in their order, also where one turn holds several |
+| text beside results in one turn | a `user` message behind those results |
+| results that are objects or lists | compact JSON text; of Gemini's `{{"output": ...}}` and `{{"error": text}}` what is in it |
+| `is_error`, Gemini's `error` | the text unchanged; the check `tool-result-failed` uses the mark |
+| reasoning | `reasoning_content`, several blocks with an empty line between them |
+| tool definitions | `name`, `description`, `parameters`, `strict`; Gemini's `OBJECT` becomes `object` |
+| calls without ids | `call_1`, `call_2`, ... over the whole conversation |
+| results without ids | the id of the open call of that name, else of the first open call, else `orphan_1`, ... |
+| items of OpenAI Responses | those of the assistant up to the next one of somebody else are one message |
+| `previous_response_id` | the conversation up to that response, if the log has it; else `missing-history` |
+
+Why a reply ended matters to findings only:
+
+| in the log | counts as | finding |
+|---|---|---|
+| `end_turn`, `stop_sequence`, `pause_turn`, `STOP`, `completed`, `stop` | the end, or calls if there are any | |
+| `tool_use` | calls | |
+| `max_tokens`, `model_context_window_exceeded`, `MAX_TOKENS`, `max_output_tokens`, `length` | cut off | \
+`reply-truncated` |
+| `refusal`, `SAFETY`, `RECITATION`, `BLOCKLIST`, `PROHIBITED_CONTENT`, `SPII`, `content_filter` | refused | |
+
+### Reasoning
+
+| `--reasoning` | reasoning |
+|---|---|
+| `keep` (default) | stays in its field, `reasoning_content`; in a log of OpenAI chat, in the one that it was logged in |
+| `inline` | stands in `<think>` tags before the text, and the field goes |
+| `drop` | is removed, a leading `<think>` block too |
+
+Both `inline` and `drop` take every spelling: `reasoning_content`, `reasoning`, `reasoning_details`, `thinking`,
+`thinking_blocks`, and content parts of type `thinking`. There is never an empty block.
+
+```json before
+{{"timestamp": 1, "session_id": "s", "request": {{"model": "m", "messages": [{{"role": "user", "content": "7 * 6?"}}]}},
+ "response": {{"done": true, "done_reason": "stop",
+              "message": {{"role": "assistant", "thinking": "6 * 7 = 42", "content": "42"}}}}}}
+```
+
+```json after --reasoning inline
+[{{"role": "user", "content": "7 * 6?"}},
+ {{"role": "assistant", "content": "<think>\\n6 * 7 = 42\\n</think>\\n\\n42"}}]
+```
+
+## What is left out
+
+| left out | reported as |
+|---|---|
+| blocks that chat messages have no place for: calls of hosted tools and what they gave, citations of Gemini | `not-held`, \
+with their kinds |
+| tools that the provider runs itself | `hosted-tools` |
+| text of the assistant behind its calls in one turn, which is rare | `not-held`, as text behind calls |
+| what a stream did not bring | `stream-cut` |
+| candidates and choices after the first | `extra-choices` |
+| what came before a response that the log does not have | `missing-history` |
+| signatures, encrypted reasoning, cache marks, ids of items and messages, citations of Anthropic and OpenAI | not \
+reported |
+| `is_error` | not reported as lost; the text stays |
+"""
+
 
 def pages() -> dict[str, str]:
     """Every generated page, by its path below the project."""
-    return {"docs/checks.md": table(), "docs/cli.md": command_line()}
+    return {"docs/checks.md": table(), "docs/cli.md": command_line(), "docs/formats.md": formats_and_envelopes()}
+
+
+def formats_and_envelopes() -> str:
+    """The text of ``docs/formats.md``."""
+    tables = {"formats": _formats(), "marks": _marks(), "envelopes": _envelopes()}
+    return _FORMATS.format(**tables, plain=PLAIN)
+
+
+def _formats() -> str:
+    rows = [
+        (_code(name), _title(form.__doc__ or ""), _code(form.TURNS), _codes(form.SYSTEM), _codes(form.TOOLS))
+        for name, form in formats().items()
+    ]
+    return _rows(("format", "what it is", "turns", "system prompt", "tools"), rows)
+
+
+def _marks() -> str:
+    """Every mark, those first that decide first."""
+    found = [(mark, where, name) for name, form in formats().items() for mark, where in _places(form.marks)]
+    rows = [(mark.rank, where, _code(name), mark.what) for mark, where, name in found]
+    rows.append((PLAIN_RANK, "request", _code(PLAIN), "messages with roles, and nothing of the above"))
+    ranked = sorted(dict.fromkeys(rows), key=lambda row: row[0])
+    return _rows(("rank", "where", "format", "what is seen"), [(str(rank), *rest) for rank, *rest in ranked])
+
+
+def _places(marks: Marks) -> Iterator[tuple[Mark, str]]:
+    yield from ((mark, "events of a stream") for mark in marks.event)
+    yield from ((mark, "response") for mark in marks.response)
+    yield from ((mark, _IN_REQUESTS[mark.rank]) for mark in marks.request)
+
+
+def _envelopes() -> str:
+    rows = [(each.name, each.what, "`id`" if each.mixes else "`file`") for each in ENVELOPES]
+    return _rows(("envelope", "a line", "`--sessions-by`"), rows)
+
+
+def _title(doc: str) -> str:
+    """The first sentence of a module's description."""
+    return doc.strip().split("\n\n")[0].replace("\n", " ").removesuffix(".").replace("``", "`")
+
+
+def _codes(names: tuple[str, ...]) -> str:
+    return ", ".join(map(_code, names)) or "among the turns"
+
+
+def _code(text: str) -> str:
+    return f"`{text}`"
+
+
+def _rows(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    lines = [f"| {' | '.join(row)} |" for row in (head, *rows)]
+    return "\n".join([lines[0], "|---" * len(head) + "|", *lines[1:]])
 
 
 def command_line() -> str:

@@ -94,7 +94,8 @@ def read_line(line: bytes, number: int) -> Row:
     if not isinstance(request, dict):
         return Row("bad-entry", number)
     messages = request.get("messages")
-    tools = request.get("tools")
+    # Reading: a request without `tools` may have the older `functions` instead.
+    tools = request.get("tools") if request.get("tools") is not None else request.get("functions")
     if not isinstance(tools, list):
         tools = []
     # Reading: what is no JSON is no JSON, also where `messages` would be of the wrong type, so this comes first.

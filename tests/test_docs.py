@@ -24,7 +24,10 @@ import pytest
 from click.testing import CliRunner
 
 from pipeline.cli import cli
+from pipeline.formats import formats
 from pipeline.model import Cleaned
+from pipeline.read.envelopes import ENVELOPES
+from pipeline.read.recognise import look
 
 from . import generate
 
@@ -242,6 +245,28 @@ def test_every_before_has_an_after():
     assert kinds
 
 
+# The sample logs
+
+
+def samples() -> dict[str, Path]:
+    folder = ROOT / "sample_logs"
+    return {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*.jsonl"))}
+
+
+def test_the_sample_logs_show_every_format_and_every_envelope():
+    shapes = []
+    for path in samples().values():
+        with path.open("rb") as file:
+            shapes.append(look(file)[0])
+    assert {shape.format for shape in shapes} == set(formats())
+    assert {shape.envelope.name for shape in shapes} == {envelope.name for envelope in ENVELOPES}
+
+
+def test_every_sample_log_is_described():
+    page = (ROOT / "sample_logs" / "README.md").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"^\| `([^`]+)` \|", page, re.MULTILINE)) == list(samples())
+
+
 # What the pages name
 
 
@@ -268,7 +293,7 @@ def test_every_target_of_make_that_a_page_names_exists():
 def test_every_option_that_a_page_names_exists():
     known = {name for command in cli.commands.values() for p in command.params for name in (*p.opts, *p.secondary_opts)}
     named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", handwritten()))
-    others = {"--from", "--spec"}  # of uvx and pipx
+    others = {"--spec"}  # of pipx
     assert named - known - others == {"--help", "--version"} & named
 
 

@@ -1,6 +1,7 @@
 """Recorded exchanges with real services, where they are at hand; nothing of them is in this repository."""
 
 import io
+from collections import Counter
 from pathlib import Path
 
 import orjson
@@ -8,54 +9,122 @@ import pytest
 
 from pipeline import Options
 from pipeline.checks import rules
-from pipeline.model import Job
+from pipeline.formats import formats
+from pipeline.ledger import Ledger
+from pipeline.model import Job, Outcome
+from pipeline.read.logs import Reader
 from pipeline.run.session import Converter
 from tests import oracle
+from tests.conftest import needs_real_exchanges, real_exchanges
 
-FOLDER = Path(__file__).parents[2] / "shared" / "real_exchanges"
-CHAT = sorted((FOLDER / "openai_chat").glob("*.jsonl"))
-OTHERS = sorted(path for path in FOLDER.glob("*/*.jsonl") if path not in CHAT)
-OPTIONS = [Options(anonymize=False), Options(anonymize=False, json_tool_calls=True, on_invalid="keep")]
+LOGS = real_exchanges()
+MIXED = "mixed"
+COUNTS = {"anthropic": 40, "gemini": 44, "openai_chat": 74, "openai_responses": 36, MIXED: 3}
+REPLIES = 190
+"""How many of the exchanges must end in a reply, at least."""
+OPTIONS = {
+    "native": Options(anonymize=False),
+    "inline": Options(anonymize=False, json_tool_calls=True, reasoning="inline", on_invalid="keep"),
+    "anonymized": Options(anonymize_key=b"a key for tests", reasoning="drop"),
+}
+KNOWN_TO_THE_ORACLE = {
+    "native": Options(anonymize=False),
+    "inline": Options(anonymize=False, json_tool_calls=True, on_invalid="keep"),
+}
+_MATRIX = "test_multimodal_tool_returns_test_multimodal_tool_return_matrix"
+WITHOUT_REPLY = {
+    "anthropic/test_model_name_suggestions_test_model_name_suggestion_anthropic_": "with status 404",
+    f"gemini/{_MATRIX}_direct-url-image-google_vertex_": "with status 400",
+    f"gemini/{_MATRIX}_tool_return_content-url-image-google_vertex_": "with status 400",
+    f"openai_chat/{_MATRIX}_tool_return_content-url_force_download-audio-openai_chat_": "with status 400",
+    "openai_chat/test_openrouter_test_openrouter_errors_raised": "with status 429",
+    f"openai_responses/{_MATRIX}_tool_return_content-url-audio-openai_responses_": "with status 400",
+}
+"""The exchanges whose last response is an error body, and what is said of it."""
 
-pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="../shared/real_exchanges is not there")
+pytestmark = needs_real_exchanges
 
 
-def converted(path: Path, options: Options):
-    data = path.read_bytes()
-    return Converter(options).read(io.BytesIO(data), Job(str(path), path.name, path.name, len(data)))
+def name(path: Path) -> str:
+    return f"{path.parent.name}/{path.stem}"
 
 
-def answered(path: Path) -> list[bool]:
-    """For each entry of a log, whether its response has a choice."""
-    responses = [orjson.loads(line).get("response") for line in path.read_bytes().splitlines()]
-    return [isinstance(response, dict) and bool(response.get("choices")) for response in responses]
+each_log = pytest.mark.parametrize("path", LOGS, ids=name)
+
+
+def job(path: Path) -> Job:
+    return Job(str(path), path.name, path.name, path.stat().st_size)
+
+
+def converted(path: Path, options: Options = OPTIONS["native"]) -> Outcome:
+    return Converter(options).read(io.BytesIO(path.read_bytes()), job(path))
+
+
+def codes(outcome: Outcome) -> Counter[str]:
+    return Counter(found.code for found in outcome.findings)
+
+
+def keys(value):
+    """Every key of every object in a JSON value."""
+    if isinstance(value, dict):
+        yield from value
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from keys(inner)
 
 
 def test_the_exchanges_are_those_that_were_counted():
-    assert len(CHAT) == 74
-    assert sum(any(answered(path)) for path in CHAT) == 64
-    assert sum(answered(path)[-1] for path in CHAT) == 63, "one ends with an error body"
+    assert Counter(path.parent.name for path in LOGS) == COUNTS
+    assert set(WITHOUT_REPLY) <= {name(path) for path in LOGS}
+    assert len(LOGS) - len(WITHOUT_REPLY) >= REPLIES
 
 
-@pytest.mark.parametrize("path", CHAT, ids=lambda path: path.stem)
-def test_a_chat_exchange_gives_a_record_with_its_reply_or_says_why_not(path):
-    outcome = converted(path, OPTIONS[0])
-    record = orjson.loads(outcome.record)
+@each_log
+def test_an_exchange_is_recognised_as_what_its_folder_says(path):
+    ledger = Ledger(path.stem)
+    entries = list(Reader(Options()).entries(io.BytesIO(path.read_bytes()), job(path), ledger))
+    assert len(entries) == ledger.lines
+    assert ledger.seen.format in ([path.parent.name] if path.parent.name != MIXED else formats()), ledger.seen.why
+
+
+@each_log
+def test_lines_of_other_formats_are_noted_where_there_are_some(path):
+    assert codes(converted(path))["mixed-formats"] == (path.parent.name == MIXED)
+
+
+@each_log
+def test_a_record_ends_in_a_reply_or_it_is_said_why_not(path):
+    outcome = converted(path)
+    last = orjson.loads(outcome.record)["messages"][-1]
     missing = [found.text for found in outcome.findings if found.code == "missing-reply"]
-    assert not outcome.rejected
-    assert list(record) == ["messages", "tools"]
-    if answered(path)[-1]:
-        assert record["messages"][-1]["role"] == "assistant"
-        assert missing == []
+    why = WITHOUT_REPLY.get(name(path))
+    if why:
+        (text,) = missing
+        assert f"the response is an error body, {why}" in text
+        assert last["role"] != "assistant"
     else:
-        assert len(missing) == 1
+        assert missing == []
+        assert last["role"] == "assistant"
+        assert any(last.get(key) for key in ("content", "tool_calls", "reasoning_content")), "it says nothing"
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=["native", "inline"])
-@pytest.mark.parametrize("path", CHAT + OTHERS, ids=lambda path: f"{path.parent.name}/{path.stem}")
-def test_an_exchange_of_any_service_is_accounted_for_and_converted_as_by_the_oracle(path, options):
+@each_log
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+def test_an_exchange_is_accounted_for_and_nothing_private_is_in_its_record(path, options):
     outcome = converted(path, options)
     assert outcome.lines == sum(outcome.account) == len(path.read_bytes().splitlines())
-    assert outcome.record == oracle.convert(path.read_bytes(), path.stem, options)
-    assert (outcome.record is None) == (outcome.left_out is not None)
-    assert {found.code for found in outcome.findings} <= set(rules())
+    assert (outcome.rejected, outcome.left_out) == ([], None)
+    record = orjson.loads(outcome.record)
+    assert list(record) == ["messages", "tools"]
+    assert "_x" not in keys(record)
+    assert set(codes(outcome)) <= set(rules())
+
+
+def streamed(path: Path) -> bool:
+    responses = [orjson.loads(line).get("response") for line in path.read_bytes().splitlines()]
+    return any(isinstance(response, dict) and "body_raw" in response for response in responses)
+
+
+@pytest.mark.parametrize("options", KNOWN_TO_THE_ORACLE.values(), ids=KNOWN_TO_THE_ORACLE)
+@pytest.mark.parametrize("path", [p for p in real_exchanges("openai_chat/*.jsonl") if not streamed(p)], ids=name)
+def test_chat_that_came_whole_is_converted_as_by_the_oracle(path, options):
+    assert converted(path, options).record == oracle.convert(path.read_bytes(), path.stem, options)

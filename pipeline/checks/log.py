@@ -31,9 +31,11 @@ def bad_entry(reason: str) -> Found:
 def session_id_mismatch(first_id: str, other_id: str, first_line: int, keep: bool) -> Found:
     """Reported when a file holds more than one `session_id`: the record would mix sessions.
 
-    The session is left out; with `--on-invalid keep` it is converted and this is a warning.
+    The session is left out; with `--on-invalid keep` it is converted and this is a warning. `--sessions-by id` makes a
+    session of the lines of each id.
     """
-    return _invalid(f"session_id is {quoted(other_id)}, line {first_line} has {quoted(first_id)}", keep)
+    apart = "--sessions-by id takes them apart"
+    return _invalid(f"session_id is {quoted(other_id)}, line {first_line} has {quoted(first_id)}, {apart}", keep)
 
 
 @rule("error", "warning")
@@ -70,6 +72,60 @@ def wrong_type(what: str, seen: str, count: int) -> Found:
     The record may lack tools or its last reply.
     """
     return warning(f"{escaped(what)} is {escaped(seen)} in {_entries(count)}, taken as missing: correct the logger")
+
+
+@rule("error")
+def unknown_format(instead: str) -> Found:
+    """Reported when a log is of no known format, or of two at once. No record is written for it.
+
+    The text names what was seen and what is known.
+    """
+    return error(f"no log that can be read, {escaped(instead)}: --from names a format, chatsquash formats lists them")
+
+
+@rule("warning")
+def mixed_formats(most: str, other: str, count: int) -> Found:
+    """Reported when lines of a log have another format or envelope than its first lines. Each is read by its own."""
+    there = "another envelope" if most == other else f"the format {other}"
+    return warning(f"{_entries(count)} with {there} in a log of {most}, read as such: see whether logs got mixed up")
+
+
+@rule("warning")
+def missing_history(count: int) -> Found:
+    """Reported when a request refers to a response by `previous_response_id` that the log does not have.
+
+    The conversation up to that response is missing in the record.
+    """
+    return warning(f"previous_response_id of {_entries(count)} names no response of this log: see where the log begins")
+
+
+@rule("info")
+def hosted_tools(count: int) -> Found:
+    """Reported when requests have tools that the provider runs itself, such as web search. They are not in `tools`."""
+    return info(f"tools that the provider runs are no part of tools, in {_entries(count)}: they have no definitions")
+
+
+@rule("warning")
+def stream_cut() -> Found:
+    """Reported when the reply was streamed and the stream ended early. The record has what arrived."""
+    return warning("the stream of the reply was cut, what arrived is converted: see whether it should be trained on")
+
+
+@rule("warning")
+def not_held(kinds: Mapping[str, int], at: int | None) -> Found:
+    """Reported when a message has blocks that OpenAI chat has no place for, such as calls of hosted tools.
+
+    They are left out of the record, so the text may speak of what is not there.
+    """
+    blocks = ", ".join(f"{count} {quoted(kind)}" for kind, count in kinds.items())
+    return warning(f"left out, since chat messages have no place for them: {blocks}", at)
+
+
+@rule("info")
+def vendor_form(forms: Mapping[str, int]) -> Found:
+    """Reported when chat messages are not as OpenAI has them: other names, types or forms of a vendor. They stay so."""
+    seen = ", ".join(f"{name} {count}" for name, count in forms.items())
+    return info(f"left as logged, in forms of a vendor: {seen}")
 
 
 @rule("warning")

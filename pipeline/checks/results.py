@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 State = Literal["ok", "failed", "empty", "unanswered"]
 FAILURES = frozenset({"error", "timeout", "missing", "incomplete"})
+MARKED = "is_error"
+"""What stands for the key where a format has a mark for failed results."""
 _NULL = {key.encode(): (f'"{key}":null'.encode(), f'"{key}": null'.encode()) for key in sorted(FAILURES)}
 """As rows of a table mostly have these keys."""
 _JSON = re.compile(r"\s*[{\[]")
@@ -29,12 +31,13 @@ _JSON = re.compile(r"\s*[{\[]")
 def tool_result_failed(view: View) -> Iterator[Found]:
     """Reported when a tool result is JSON with a truthy `error`, `timeout`, `missing` or `incomplete`.
 
-    The key counts at any depth and in any case. The model is then trained on a call that did not work, which is only a
-    warning when it was retried with success.
+    The key counts at any depth and in any case; in formats that mark failed results (`is_error`), so does the mark. The
+    model is then trained on a call that did not work, which is only a warning when it was retried with success.
     """
     for result, call, retried in _results(view):
         if result.failure is not None:
-            text = f"the result{_of(call)} has a truthy {quoted(result.failure)}"
+            seen = "is marked as an error" if result.failure == MARKED else f"has a truthy {quoted(result.failure)}"
+            text = f"the result{_of(call)} {seen}"
             yield _graded(text, retried=retried, at=result.at)
 
 
@@ -221,7 +224,8 @@ def _results(view: View) -> list[tuple[Result, Call | None, bool]]:
 def _judge(at: int, message: Message) -> Result:
     text = chat.text(message) or ""
     empty = (not text or text.isspace()) and not chat.other_parts(message)
-    return Result(at, message.get("tool_call_id"), _failure(text), empty)
+    failure = MARKED if chat.private(message).get("is_error") else _failure(text)
+    return Result(at, message.get("tool_call_id"), failure, empty)
 
 
 def _failure(text: str) -> str | None:

@@ -13,24 +13,22 @@ that was parsed before.  Where to cut is a guess, and a wrong guess costs one mo
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, NamedTuple
 
 from pipeline import codec
-from pipeline.ledger import Ledger
-from pipeline.model import Added, Edits, Entry, Kept, Message, Rejected, Tool, WrongType
-from pipeline.read import envelopes
-from pipeline.read.envelopes import Envelope, LineError
-from pipeline.read.lines import LONGEST, Line
+from pipeline.formats import PLAIN
+from pipeline.model import Added, Edits, Kept, Message
+from pipeline.read.lines import Line
 from pipeline.read.repeats import Array, Run, behind_gap, find
-from pipeline.read.times import Moment, moment
-from pipeline.read.tools import NO_TOOLS, KnownTools
+from pipeline.read.slices import LineError, Slicer, Slices, elements
+from pipeline.read.tools import KnownTools
 
 # No log can hold these by chance or by intent: they are drawn anew in every process.
 _MARKER = b'"' + os.urandom(16).hex().encode()
-_TOOLS = _MARKER + b't"'
+TOOLS = _MARKER + b't"'
+"""What stands in the place of tools that are those of the line before."""
 _PATIENCE = 3
 """Lines in a row that share nothing, after which lines are not compared for a while."""
 _WHILE = 24
@@ -56,7 +54,7 @@ class Effort:
     """Guesses that the parse refused."""
 
 
-class _Request(NamedTuple):
+class Request(NamedTuple):
     """The messages of a line, and their bytes for the next line to be compared with."""
 
     messages: list[Message]
@@ -69,11 +67,12 @@ class _Request(NamedTuple):
 
 
 @dataclass(slots=True)
-class _History:
+class History:
     """The previous entry of a log, as messages and as bytes."""
 
-    effort: Effort
+    slicer: Slicer
     tools: KnownTools
+    effort: Effort = field(default_factory=Effort)
     messages: list[Message] = field(default_factory=list)
     array: Array = field(default_factory=Array)
     place: int = 0
@@ -83,28 +82,22 @@ class _History:
     uncompared: int = 0
     """Lines that are not to be compared."""
 
-    def read(self, line: Line, ledger: Ledger) -> Entry:
-        """The entry of a line; raises ``LineError`` and keeps the one before where it is none."""
-        try:
-            envelope, request = self._compared(line) or self._whole(line) or self._alone(line)
-            when = moment(envelope.timestamp)
-            tools, wrong = self._tools_of(envelope.tools)  # last, since it remembers them
-        except RecursionError:
-            raise LineError("bad-line", "nested too deeply") from None
-        except codec.NotFiniteError as problem:
-            raise LineError("bad-line", f"messages or tools hold the number {problem}, which is not JSON") from None
-        except ValueError as problem:
-            raise LineError("bad-line", f"no JSON object: {problem}") from None
-        self._remember(request)
-        session_id, reply = envelope.session_id, envelope.reply
-        if when is None or when.naive or session_id is None or wrong or reply.wrong:
-            _note(ledger, line.number, when, session_id, [each for each in (wrong, reply.wrong) if each])
-        at = when.at if when else None
-        return Entry(line.number, at, session_id, request.messages, request.edits, tools, reply)
+    def read(self, line: Line) -> tuple[Slices, Request]:
+        """What a line holds, as an edit of the line before; raises ``LineError`` for what is no entry, and others."""
+        return self._compared(line) or self._whole(line) or self._alone(line)
+
+    def remember(self, request: Request) -> None:
+        """The request of a line that is an entry: the next one is compared with it."""
+        self.messages, self.place = request.messages, request.place
+        if request.array is not None:
+            self.array = request.array
+        else:
+            self.array.data += request.growth
+            self.array.count = len(request.messages)
 
     # Ways to read a line; the first that can is taken.
 
-    def _compared(self, line: Line) -> tuple[Envelope, _Request] | None:
+    def _compared(self, line: Line) -> tuple[Slices, Request] | None:
         """By what it shares with the line before."""
         if self.uncompared or not self.array.count:
             return None
@@ -125,54 +118,54 @@ class _History:
             self.effort.refused += 1
         return found
 
-    def _grown(self, line: Line, place: int) -> tuple[Envelope, _Request] | None:
+    def _grown(self, line: Line, place: int) -> tuple[Slices, Request] | None:
         """By what it adds behind all the messages of the line before, as most lines do."""
         before, marker = self.array.count, _marker(0)
         behind = place + len(self.array.data)
-        envelope = self._shortened(line, [(place + 1, behind, marker)], behind, place)
-        if envelope is None or not envelope.messages.startswith(marker, 1):
+        slices = self._shortened(line, [(place + 1, behind, marker)], behind, place)
+        if slices is None or not slices.turns.startswith(marker, 1):
             return None
-        added = self._load(envelope.messages)[1:]
-        _judge(added, before)
+        added = self._load(slices.turns)[1:]
+        self._judge(added, before)
         self.effort.grown += 1
-        growth = envelope.messages[1 + len(marker) : -1].rstrip()
+        growth = slices.turns[1 + len(marker) : -1].rstrip()
         edits: Edits = (Kept(0, before), Added(tuple(added))) if added else (Kept(0, before),)
-        return envelope, _Request([*self.messages, *added], edits, place - line.start, None, growth)
+        return slices, Request([*self.messages, *added], edits, place - line.start, None, growth)
 
-    def _patched(self, line: Line, place: int, runs: list[Run]) -> tuple[Envelope, _Request] | None:
+    def _patched(self, line: Line, place: int, runs: list[Run]) -> tuple[Slices, Request] | None:
         """By the runs of messages that it shares with the line before."""
         cuts = [(run.start, run.stop, _marker(n)) for n, run in enumerate(runs)]
-        envelope = self._shortened(line, cuts, runs[-1].stop, place)
-        if envelope is None:
+        slices = self._shortened(line, cuts, runs[-1].stop, place)
+        if slices is None:
             return None
         # Where the array really begins: the first place named so may have been another's.
-        place = runs[0].start - envelope.messages.find(_marker(0))
-        request = self._patch(envelope.messages, runs, line, place)
-        return (envelope, request) if request else None
+        place = runs[0].start - slices.turns.find(_marker(0))
+        request = self._patch(slices.turns, runs, line, place)
+        return (slices, request) if request else None
 
-    def _whole(self, line: Line) -> tuple[Envelope, _Request] | None:
+    def _whole(self, line: Line) -> tuple[Slices, Request] | None:
         """In one go, for a while, where lines share nothing."""
         if not self.uncompared:
             return None
-        parsed = envelopes.parse(line.buffer[line.start : line.stop])
+        parsed = self.slicer.parse(line.buffer[line.start : line.stop])
         if parsed is None:
             return None
         self.uncompared -= 1
         self.effort.whole += 1
-        messages, envelope = parsed
-        _judge(messages, 0)
-        return envelope, _Request(messages, _all(messages), 0, Array())
+        messages, slices = parsed
+        self._judge(messages, 0)
+        return slices, Request(messages, _all(messages), 0, Array())
 
-    def _alone(self, line: Line) -> tuple[Envelope, _Request]:
+    def _alone(self, line: Line) -> tuple[Slices, Request]:
         """By itself."""
-        envelope = self._split(bytes(line.buffer[line.start : line.stop]))
+        slices = self._split(bytes(line.buffer[line.start : line.stop]))
         self.effort.alone += 1
-        raw = envelope.messages
+        raw = slices.turns
         messages = self._load(raw)
-        _judge(messages, 0)
+        self._judge(messages, 0)
         array = Array(bytearray(raw[:-1].rstrip()), len(messages))
-        place = find(line.buffer, b'"messages"', array.data, line.start, line.stop)
-        return envelope, _Request(messages, _all(messages), max(0, place - line.start), array)
+        place = find(line.buffer, self.slicer.key, array.data, line.start, line.stop)
+        return slices, Request(messages, _all(messages), max(0, place - line.start), array)
 
     # Where a line repeats the one before
 
@@ -180,7 +173,7 @@ class _History:
         place = line.start + self.place
         if line.buffer.startswith(self.array.data, place, line.stop):
             return place
-        return find(line.buffer, b'"messages"', b"[", line.start, line.stop)
+        return find(line.buffer, self.slicer.key, b"[", line.start, line.stop)
 
     def _find_tools(self, line: Line, behind: int, before: int) -> int:
         """The place of the previous tools, behind the messages or before them; -1 where they are not."""
@@ -189,11 +182,11 @@ class _History:
         at = find(line.buffer, b'"tools"', self.tools.raw, behind, line.stop)
         return at if at >= 0 else find(line.buffer, b'"tools"', self.tools.raw, line.start, before)
 
-    def _shortened(self, line: Line, cuts: list[tuple[int, int, bytes]], behind: int, before: int) -> Envelope | None:
+    def _shortened(self, line: Line, cuts: list[tuple[int, int, bytes]], behind: int, before: int) -> Slices | None:
         """The members of the line with markers in the places of the cuts and of known tools, if that is an entry."""
         tools = self._find_tools(line, behind, before)
         if tools >= 0:
-            cut = (tools, tools + len(self.tools.raw), _TOOLS)
+            cut = (tools, tools + len(self.tools.raw), TOOLS)
             cuts = [*cuts, cut] if tools >= behind else [cut, *cuts]
         pieces: list[bytes | bytearray] = []
         at = line.start
@@ -202,14 +195,14 @@ class _History:
             at = stop
         pieces.append(line.buffer[at : line.stop])
         try:
-            envelope = self._split(b"".join(pieces))
+            slices = self._split(b"".join(pieces))
         except LineError:
             return None
-        return envelope if tools < 0 or envelope.tools == _TOOLS else None
+        return slices if tools < 0 or slices.tools == TOOLS else None
 
     # What was found
 
-    def _patch(self, raw: bytes, runs: list[Run], line: Line, place: int) -> _Request | None:
+    def _patch(self, raw: bytes, runs: list[Run], line: Line, place: int) -> Request | None:
         """A request that shares runs of messages; ``raw`` has a marker in the place of each."""
         markers = {_marker(n): run for n, run in enumerate(runs)}
         array = Array()
@@ -218,7 +211,7 @@ class _History:
         fresh: list[Message] = []
         added = 0  # how much longer the array in the line is than raw, up to the present element
         at = behind_gap(raw, 1)
-        for element in envelopes.elements(raw):
+        for element in elements(raw):
             run = markers.pop(element, None)
             if run:
                 shift = at + added - self.array.bounds[run.first][0]
@@ -230,7 +223,7 @@ class _History:
                 added += run.stop - run.start - len(element)
             else:
                 message = self._load(element)
-                _judge([message], len(messages))
+                self._judge([message], len(messages))
                 array.bounds.append((at + added, at + added + len(element)))
                 messages.append(message)
                 fresh.append(message)
@@ -240,57 +233,29 @@ class _History:
         self.effort.patched += 1
         array.data = line.buffer[place : place + len(raw) + added - 1].rstrip()
         array.count = len(messages)
-        return _Request(messages, (*edits, *_all(fresh)), place - line.start, array)
+        return Request(messages, (*edits, *_all(fresh)), place - line.start, array)
 
-    def _tools_of(self, raw: bytes) -> tuple[list[Tool], WrongType | None]:
-        if raw == _TOOLS:
-            return self.tools.value, None
-        if raw in (envelopes.NOTHING, b"null"):
-            return NO_TOOLS, None
-        if raw[:1] != b"[":
-            return NO_TOOLS, WrongType("request.tools", envelopes.kind(raw))
-        return self.tools.learn(raw, self._load), None
+    def _judge(self, messages: list[Any], first: int) -> None:
+        """Chat messages go into the record as they are; turns of other formats are judged where they are loaded."""
+        if self.slicer.form.NAME != PLAIN:
+            return
+        for at, message in enumerate(messages, first):
+            if type(message) is not dict:
+                raise LineError("bad-entry", f"request.messages[{at}] is no object")
+            if type(message.get("role")) is not str:
+                raise LineError("bad-entry", f"request.messages[{at}] has no role")
 
-    def _remember(self, request: _Request) -> None:
-        self.messages, self.place = request.messages, request.place
-        if request.array is not None:
-            self.array = request.array
-        else:
-            self.array.data += request.growth
-            self.array.count = len(request.messages)
+    def learn_tools(self, raw: bytes) -> Any:
+        """The tools in raw JSON, or in the place of the marker for those of the line before."""
+        return self.tools.value if raw == TOOLS else self.tools.learn(raw, self._load)
 
-    def _split(self, data: bytes) -> Envelope:
+    def _split(self, data: bytes) -> Slices:
         self.effort.skipped += len(data)
-        return envelopes.split(data)
+        return self.slicer.split(data)
 
     def _load(self, raw: bytes) -> Any:
         self.effort.parsed += len(raw)
         return codec.loads(raw)
-
-
-def entries(
-    lines: Iterable[Line], ledger: Ledger, effort: Effort | None = None, tools: KnownTools | None = None
-) -> Iterator[Entry]:
-    """The entries of a log, in file order; lines that are none go to the ledger.
-
-    ``tools`` that were met in other logs need not be parsed again.
-    """
-    history = _History(effort or Effort(), tools or KnownTools())
-    for line in lines:
-        ledger.lines += 1
-        if line.length > line.stop - line.start:
-            reason = f"longer than the {LONGEST:,} bytes that are read"
-            ledger.reject(Rejected(line.number, line.offset, line.length, "bad-line", reason))
-            continue
-        try:
-            entry = history.read(line, ledger)
-        except LineError as problem:
-            if envelopes.is_blank(line.buffer[line.start : line.stop]):
-                ledger.blank += 1
-            else:
-                ledger.reject(Rejected(line.number, line.offset, line.length, problem.code, str(problem)))
-        else:
-            yield entry
 
 
 @cache
@@ -301,23 +266,3 @@ def _marker(number: int) -> bytes:
 
 def _all(messages: list[Message]) -> Edits:
     return (Added(tuple(messages)),) if messages else ()
-
-
-def _judge(messages: list[Any], first: int) -> None:
-    for at, message in enumerate(messages, first):
-        if type(message) is not dict:
-            raise LineError("bad-entry", f"request.messages[{at}] is no object")
-        if type(message.get("role")) is not str:
-            raise LineError("bad-entry", f"request.messages[{at}] has no role")
-
-
-def _note(ledger: Ledger, line: int, when: Moment | None, session_id: str | None, wrong: list[WrongType]) -> None:
-    """What a line lacks; each is reported once per session."""
-    if when is None:
-        ledger.count(line, "missing-timestamp")
-    elif when.naive:
-        ledger.count(line, "naive-timestamp")
-    if session_id is None:
-        ledger.count(line, "missing-session-id")
-    for each in wrong:
-        ledger.wrong(line, each)

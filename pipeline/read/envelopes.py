@@ -1,266 +1,211 @@
-"""How a logger wraps request, response, time and session id: a line as raw slices of JSON, not yet parsed.
+"""How loggers wrap a request, its response, its time and its session: every wrap becomes the one that is read.
 
-``msgspec`` skips over what nobody reads several times faster than any parser makes objects of it.  Where it refuses a
-line (NaN and lone surrogates among other things), ``json``'s own scanner splits it the same way, so that a line is
-JSON exactly when Python's ``json`` accepts it.
+That is ``{"timestamp", "session_id", "request", "response"}``.  Lines of other wraps are put together anew from raw
+slices, which costs one pass over their bytes and no parsing.
 """
 
 from __future__ import annotations
 
-import json
-import re
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Raw, Struct
 
 from pipeline import codec
-from pipeline.model import Message, Reply, WrongType
-from pipeline.read import scan
 from pipeline.read.scan import members
 
-NOTHING = b""
-"""The raw slice of a member that is not there."""
+_REFUSED = (msgspec.MsgspecError, ValueError, RecursionError)
+_IDS = ("session_id", "litellm_session_id", "trace_id", "litellm_trace_id")
+_TIMES = ("timestamp", "startTime", "logged_at", "start_time")
 
-
-class LineError(Exception):
-    """A line that cannot be an entry: the code of the finding, and why."""
-
-    def __init__(self, code: str, reason: str) -> None:
-        super().__init__(reason)
-        self.code, self.reason = code, reason
+Members = dict[str, bytes]
+"""The raw members of a line, those that are there and not null."""
 
 
 class Envelope(NamedTuple):
-    """A line's members of interest, the large ones as raw JSON."""
+    """One way to wrap an exchange."""
 
-    messages: bytes
-    tools: bytes
-    timestamp: bytes
-    session_id: str | None
-    reply: Reply
-
-
-class _Request(Struct, gc=False):
-    messages: Raw = Raw()
-    tools: Raw = Raw()
+    name: str
+    what: str
+    """What it looks like, in words."""
+    fits: Callable[[Members], bool]
+    unwrap: Callable[[Members], Members] | None
+    """Gives ``request``, ``response``, ``status``, ``timestamp`` and ``session_id``; ``None``: they stand there."""
+    mixes: bool = False
+    """Whether loggers that wrap so are known to write several sessions into a file."""
 
 
-class _WholeRequest(Struct, gc=False):
-    messages: list[dict[str, Any]]
-    tools: Raw = Raw()
-
-
-class _Choice(Struct, gc=False):
-    message: dict[str, Any] | None = None
-    finish_reason: str | None = None
-
-
-class _Response(Struct, gc=False):
-    choices: list[_Choice] | None = None
-    error: Raw = Raw()
-
-
-class _Line(Struct, gc=False):
-    """A line as nearly all are."""
-
-    request: _Request
-    timestamp: Raw = Raw()
-    session_id: str | int | None = None
-    response: _Response | None = None
-
-
-class _WholeLine(Struct, gc=False):
-    request: _WholeRequest
-    timestamp: Raw = Raw()
-    session_id: str | int | None = None
-    response: _Response | None = None
-
-
-class _OddLine(Struct, gc=False):
-    """A line with something of another type around its request."""
-
-    request: _Request
+class _Outer(Struct, gc=False):
     timestamp: Raw = Raw()
     session_id: Raw = Raw()
+    request: Raw = Raw()
     response: Raw = Raw()
+    status: Raw = Raw()
+    messages: Raw = Raw()
+    model_parameters: Raw = Raw()
+    call_type: Raw = Raw()
+    proxy_server_request: Raw = Raw()
+    args: Raw = Raw()
+    kwargs: Raw = Raw()
+    fncall_messages: Raw = Raw()
+    fncall_response: Raw = Raw()
+    litellm_session_id: Raw = Raw()
+    litellm_trace_id: Raw = Raw()
+    trace_id: Raw = Raw()
+    startTime: Raw = Raw()  # noqa: N815 - the log's name
+    start_time: Raw = Raw()
+    logged_at: Raw = Raw()
 
 
-_line = codec.decoder(_Line)
-_odd_line = codec.decoder(_OddLine)
-_whole_line = codec.decoder(_WholeLine)
-_response = codec.decoder(_Response)
-_array = msgspec.json.Decoder(list[Raw])
+class _Inner(Struct, gc=False):
+    """What a request or a response may be wrapped in once more."""
 
-_BOM = b"\xef\xbb\xbf"
-_ID_STARTS = tuple(bytes([digit]) for digit in b'"-0123456789')
-_NO_ERROR = (NOTHING, b"null", b"false", b'""', b"{}", b"[]")
-_ZERO = re.compile(rb"-?0(\.0*)?([eE][+-]?\d+)?")
-_ERROR = "the response is an error body"
-_REFUSED = (msgspec.MsgspecError, ValueError, RecursionError)
+    body: Raw = Raw()
+    body_raw: Raw = Raw()
+    timestamp: Raw = Raw()
+    status: Raw = Raw()
+    status_code: Raw = Raw()
+    tools: Raw = Raw()
+    functions: Raw = Raw()
+    messages: Raw = Raw()
+    contents: Raw = Raw()
+    input: Raw = Raw()
+    session_id: Raw = Raw()
 
 
-def split(line: bytes) -> Envelope:
-    """The members of a line; raises ``LineError`` for what is no entry, and as ``codec.loads`` for a bad reply."""
+_outer = codec.decoder(_Outer)
+_inner = codec.decoder(_Inner)
+
+
+def outer(line: bytes) -> Members | None:
+    """The raw members of a line by which envelopes are told apart; ``None`` for what is no JSON object."""
+    return _members(_outer, line, _Outer)
+
+
+def _members(decoder: Any, raw: bytes, kind: type[Struct]) -> Members | None:
     try:
-        parsed = _line.decode(line)
+        parsed = decoder.decode(raw)
+        found = {name: bytes(getattr(parsed, name)) for name in kind.__struct_fields__}
     except _REFUSED:
-        found = _split_odd(line)
-    else:
-        request = parsed.request
-        found = Envelope(
-            bytes(request.messages),
-            bytes(request.tools),
-            bytes(parsed.timestamp),
-            _id(parsed.session_id),
-            _answer(parsed.response),
-        )
-    if found.messages[:1] != b"[":
-        what = "is missing" if found.messages == NOTHING else f"is {kind(found.messages)}, not a list"
-        raise LineError("bad-entry", f"request.messages {what}")
-    return found
+        try:
+            found = members(raw.removeprefix(b"\xef\xbb\xbf"))
+        except (ValueError, RecursionError):
+            return None
+    return {name: value for name, value in found.items() if value not in (b"", b"null")}
 
 
-def parse(line: bytes | bytearray) -> tuple[list[Message], Envelope] | None:
-    """The messages of a line as objects, and its other members; ``None`` where ``split`` has to decide."""
+def _within(raw: bytes | None) -> Members:
+    return (_members(_inner, raw, _Inner) or {}) if raw and raw[:1] == b"{" else {}
+
+
+def _text(raw: bytes | None) -> bytes | None:
+    """JSON that is logged as text, as JSON."""
+    if raw is None or raw[:1] != b'"':
+        return raw
     try:
-        parsed = _whole_line.decode(line)
-    except _REFUSED:
+        text = codec.loads(raw).encode("utf-8", "surrogatepass")
+        codec.loads(text)
+    except (ValueError, RecursionError):
+        return raw
+    return bytes(text)
+
+
+def _picked(found: Members, names: tuple[str, ...]) -> bytes | None:
+    return next((found[name] for name in names if name in found and found[name] != b'""'), None)
+
+
+def _made(request: Members, **beside: bytes | None) -> Members:
+    body = b"{%b}" % b",".join(b'"%b":%b' % (name.encode(), raw) for name, raw in request.items())
+    return {"request": body, **{name: raw for name, raw in beside.items() if raw is not None}}
+
+
+def session_id(found: Members) -> str | None:
+    """The session that a line names, wherever its envelope does; ``None`` if it names none."""
+    raw = _picked(found, _IDS) or _within(found.get("request")).get("session_id") or b""
+    if raw[:1] != b'"' and not raw.removeprefix(b"-").isdigit():
         return None
-    tools, timestamp = bytes(parsed.request.tools), bytes(parsed.timestamp)
-    envelope = Envelope(NOTHING, tools, timestamp, _id(parsed.session_id), _answer(parsed.response))
-    return parsed.request.messages, envelope  # type: ignore[return-value]
+    return str(codec.loads(raw))
 
 
-def _split_odd(line: bytes) -> Envelope:
-    try:
-        parsed = _odd_line.decode(line)
-    except _REFUSED:
-        outer, inner = _split_slowly(line)
-        raw = [
-            *(inner.get(name, NOTHING) for name in ("messages", "tools")),
-            *(outer.get(name, NOTHING) for name in ("timestamp", "session_id", "response")),
-        ]
-    else:
-        request = parsed.request
-        raw = list(map(bytes, (request.messages, request.tools, parsed.timestamp, parsed.session_id, parsed.response)))
-    messages, tools, timestamp, session_id, response = raw
-    value = codec.loads(session_id) if session_id[:1] in _ID_STARTS else None
-    return Envelope(messages, tools, timestamp, _id(value), reply(response))
+# The envelopes
 
 
-def is_blank(line: bytes | bytearray) -> bool:
-    """Whether a line holds nothing but JSON's white space, behind a byte order mark or not."""
-    return not line.removeprefix(_BOM).strip(b" \t\r\n")
+def _is_http(line: Members) -> bool:
+    request = _within(line.get("request"))
+    return "body" in request and not request.keys() & {"messages", "contents", "input"}
 
 
-def elements(raw: bytes) -> list[bytes]:
-    """The raw elements of a JSON array."""
-    try:
-        return [bytes(element) for element in _array.decode(raw)]
-    except _REFUSED:
-        return scan.elements(raw)
+def _http(line: Members) -> Members:
+    request, response = _within(line.get("request")), _within(line.get("response"))
+    body = _text(request.get("body"))
+    found = {
+        "request": body,
+        "response": response.get("body") or response.get("body_raw") or line.get("response"),
+        "status": response.get("status") or response.get("status_code") or line.get("status"),
+        "timestamp": line.get("timestamp") or request.get("timestamp") or line.get("logged_at"),
+        "session_id": _picked(line, _IDS) or request.get("session_id"),
+    }
+    return {name: raw for name, raw in found.items() if raw is not None}
 
 
-def reply(raw: bytes) -> Reply:
-    """What a response answers, or why it answers nothing; raises as ``codec.loads`` for what is no JSON after all."""
-    if raw in (NOTHING, b"null"):
-        return _answer(None)
-    try:
-        return _answer(_response.decode(raw))
-    except _REFUSED:
-        return _odd_reply(raw)
+def _is_litellm(line: Members) -> bool:
+    return "call_type" in line and bool(line.keys() & {"messages", "proxy_server_request"})
 
 
-def kind(raw: bytes) -> str:
-    """The JSON type of a raw value, in words."""
-    first = raw[:1]
-    names = {b"{": "an object", b"[": "a list", b'"': "a string", b"t": "a boolean", b"f": "a boolean", b"n": "null"}
-    return names.get(first, "a number")
+def _litellm(line: Members) -> Members:
+    asked, given = _within(_text(line.get("proxy_server_request"))), _within(_text(line.get("model_parameters")))
+    asked = {**asked, **_within(_text(asked.get("body")))}
+    logged = _text(line.get("messages"))
+    has_turns = logged and logged[:1] == b"[" and logged.translate(None, b" \t\r\n") != b"[]"
+    turns = logged if has_turns else asked.get("messages", logged)
+    tools = {name: raw for name in ("tools", "functions") if (raw := given.get(name) or asked.get(name))}
+    return _made(
+        {**({"messages": turns} if turns else {}), **tools},
+        response=_text(line.get("response")),
+        status=line.get("status"),
+        timestamp=_picked(line, _TIMES),
+        session_id=_picked(line, _IDS),
+    )
 
 
-def _id(value: Any) -> str | None:
-    """A session id: a string that is not empty, or the digits of an integer."""
-    return str(value) if isinstance(value, (str, int)) and value != "" else None
+def _is_openhands(line: Members) -> bool:
+    return line.keys() >= {"messages", "response", "kwargs"} or line.keys() >= {"fncall_messages", "response"}
 
 
-def _answer(response: _Response | None) -> Reply:
-    if response is None:
-        return Reply(problem="there is no response")
-    if _is_error(bytes(response.error)):
-        return Reply(problem=_ERROR)
-    if not response.choices:
-        return Reply(problem="the response has no choices")
-    first, count = response.choices[0], len(response.choices)
-    if first.message is None:
-        return Reply(None, count, first.finish_reason, "the first choice has no message")
-    return _said(first.message, count, first.finish_reason)
+def _openhands(line: Members) -> Members:
+    given = _within(line.get("kwargs"))
+    turns = line.get("fncall_messages") or line["messages"]
+    return _made(
+        {"messages": turns, **({"tools": given["tools"]} if "tools" in given else {})},
+        response=line.get("fncall_response") or line["response"],
+        timestamp=_picked(line, _TIMES),
+        session_id=_picked(line, _IDS),
+    )
 
 
-def _is_error(raw: bytes) -> bool:
-    """Whether the ``error`` of a response says that there was one."""
-    compact = raw.translate(None, b" \t\r\n") if raw[:1] in b"{[" else raw
-    return compact not in _NO_ERROR and not _ZERO.fullmatch(raw)
+PLAIN = Envelope("request and response", "`{timestamp, session_id, request, response}`", lambda _: True, None)
+ENVELOPES = (
+    Envelope("HTTP pairs", "`{request: {headers, body}, response: {status, body}, logged_at}`", _is_http, _http),
+    Envelope("LiteLLM", "`{call_type, messages, response, startTime, ...}`", _is_litellm, _litellm, mixes=True),
+    Envelope("OpenHands completions", "`{messages, response, args, kwargs, timestamp}`", _is_openhands, _openhands),
+    PLAIN,
+)
 
 
-def _wrong(what: str, seen: str, count: int = 0) -> Reply:
-    return Reply(None, count, None, f"{what} is {seen}", WrongType(what, seen))
+def recognise(line: bytes) -> Envelope | None:
+    """How a line is wrapped; ``None`` for what is no JSON object, or wraps nothing."""
+    found = outer(line)
+    if found is None or not found.keys() & {"request", "messages", "proxy_server_request", "fncall_messages"}:
+        return None
+    envelope = next(each for each in ENVELOPES if each.fits(found))
+    return envelope if envelope is not PLAIN or "request" in found else None
 
 
-def _said(message: dict[str, Any], count: int, stopped: str | None) -> Reply:
-    """A reply without a role is the assistant's."""
-    role = message.get("role")
-    if not isinstance(role, str):
-        message = {"role": "assistant", **{key: value for key, value in message.items() if key != "role"}}
-    seen = None if role is None or isinstance(role, str) else kind(codec.dumps(role))
-    wrong = WrongType("response.choices[0].message.role", seen) if seen else None
-    return Reply(message, count, stopped, wrong=wrong)  # type: ignore[arg-type]
-
-
-def _odd_reply(raw: bytes) -> Reply:
-    """A response that is not of the expected shape, or holds what ``msgspec`` refuses."""
-    if raw[:1] != b"{":
-        return _wrong("response", kind(raw))
-    response = members(raw)
-    if _is_error(response.get("error", NOTHING)):
-        return Reply(problem=_ERROR)
-    choices = response.get("choices", b"null")
-    if choices[:1] not in (b"[", b"n"):
-        return _wrong("response.choices", kind(choices))
-    return _odd_choices(elements(choices) if choices != b"null" else [])
-
-
-def _odd_choices(found: list[bytes]) -> Reply:
-    if not found:
-        return _answer(_Response())
-    if found[0][:1] != b"{":
-        return _wrong("response.choices[0]", kind(found[0]), len(found))
-    first = members(found[0])
-    message, reason = first.get("message", b"null"), first.get("finish_reason", NOTHING)
-    if message[:1] not in b"{n":
-        return _wrong("response.choices[0].message", kind(message), len(found))
-    try:
-        choice = _Choice(codec.loads(message), codec.loads(reason) if reason[:1] == b'"' else None)
-    except codec.NotFiniteError as problem:
-        return _wrong("response.choices[0].message", f"an object with the number {problem}", len(found))
-    return _answer(_Response([choice, *[_Choice()] * (len(found) - 1)]))
-
-
-def _split_slowly(line: bytes) -> tuple[dict[str, bytes], dict[str, bytes]]:
-    """The raw members of a line and of its request."""
-    try:
-        outer = members(line.removeprefix(_BOM))
-        request = outer.get("request", NOTHING)
-        inner = members(request) if request[:1] == b"{" else {}
-    except RecursionError:
-        raise LineError("bad-line", "nested too deeply") from None
-    except json.JSONDecodeError as problem:
-        raise LineError(
-            "bad-line", f"no JSON object: {problem.msg.removesuffix(' at')} at byte {problem.pos + 1}"
-        ) from None
-    except ValueError as problem:
-        raise LineError("bad-line", f"no JSON object: {type(problem).__name__}") from None
-    if request[:1] != b"{":
-        what = "is missing" if request == NOTHING else f"is {kind(request)}, not an object"
-        raise LineError("bad-entry", f"request {what}")
-    return outer, inner
+def unwrap(line: bytes, envelope: Envelope) -> bytes:
+    """The line in the envelope that is read; as it is where it is in that, or does not fit."""
+    found = outer(line) if envelope.unwrap else None
+    if found is None or envelope.unwrap is None or not envelope.fits(found):
+        return line
+    parts = envelope.unwrap(found)
+    return b"{%b}" % b",".join(b'"%b":%b' % (name.encode(), raw) for name, raw in parts.items())

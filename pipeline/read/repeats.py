@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from pipeline.read import envelopes
 from pipeline.read.lines import Line
+from pipeline.read.slices import elements
 
 _VALUE = re.compile(rb"[ \t\r]*:[ \t\r]*")
 _GAP = re.compile(rb"[ \t\r]*,?[ \t\r]*")
@@ -96,7 +96,7 @@ class Array:
         if len(self.bounds) == self.count:
             return
         at = behind_gap(self.data, self.bounds[-1][1] if self.bounds else 1)
-        for raw in envelopes.elements(b"[" + self.data[at:] + b"]"):
+        for raw in elements(b"[" + self.data[at:] + b"]"):
             self.bounds.append((at, at + len(raw)))
             at = behind_gap(self.data, at + len(raw))
 

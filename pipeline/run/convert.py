@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
@@ -18,9 +19,8 @@ from pipeline.checks.registry import escaped
 from pipeline.errors import StoppedError, UsageError
 from pipeline.ledger import Ledger
 from pipeline.model import Finding, Job, Options, Outcome
-from pipeline.read.deltas import entries
 from pipeline.read.discover import Found, discover
-from pipeline.read.lines import lines
+from pipeline.read.logs import Reader
 from pipeline.read.times import day
 from pipeline.report import findings as report
 from pipeline.report.summary import Summary, listed
@@ -38,6 +38,12 @@ _REPORT, _FINDINGS, _REJECTED = (
 )
 _USAGE, _TOOLS, _KEPT = (f"reports/{name}" for name in ("tool-usage.csv", "tools.csv", "rejected-lines.jsonl"))
 _PIECE = 1 << 20
+_HEADER = 1 << 16
+"""Bytes that a header has at most."""
+_CREDENTIALS = re.compile(
+    rb'("(?:[\w-]*authorization|[\w-]*cookie|[\w-]*api[-_]?key|[\w-]*auth[-_]token)"\s*:\s*)(?:"(?:[^"\\]|\\.)*"?|\[[^\]]*\]?)',
+    re.IGNORECASE,
+)
 _NAMED = 5  # arguments in an error
 Observer = Callable[[Job, Outcome, int], None]
 """Told each session's job and outcome in order, and the bytes of all logs."""
@@ -94,7 +100,8 @@ def _day_logged(options: Options, job: Job) -> str | None:
     """The UTC date of the first readable time that cleaning leaves in a log: that by which it is grouped."""
     ledger = Ledger("")
     with Path(job.path).open("rb", buffering=0) as file:
-        left = plan(options, None).through(entries(lines(file), ledger), ledger)
+        logged = Reader(replace(options, sessions_by="file")).entries(file, job, ledger)
+        left = plan(options, None).through(logged, ledger)
         return next((day(entry.at) for entry in left if entry.at is not None), None)
 
 
@@ -189,7 +196,7 @@ class _Run:
             raise StoppedError(f"stopped by --strict, nothing was written: {_why(outcome, file)}")
 
     def _keep(self, job: Job, outcome: Outcome) -> None:
-        """Copy the bytes of lines that could not be read; private, since nothing in them was anonymised."""
+        """Copy lines that could not be read; private, since nothing but credentials was taken out of them."""
         with Path(job.path).open("rb") as file:
             for rejected in outcome.rejected:
                 file.seek(rejected.offset)
@@ -206,10 +213,14 @@ def _why(outcome: Outcome, file: str) -> str:
 
 
 def _pieces(file: BinaryIO, length: int) -> Iterator[bytes]:
-    """So many bytes of a file, a moderate number at a time."""
+    """So many bytes of a file, a moderate number at a time, without the values of headers that hold credentials."""
+    rest = b""
     while length and (piece := file.read(min(length, _PIECE))):
-        yield piece
         length -= len(piece)
+        rest = _CREDENTIALS.sub(rb'\1"[removed]"', rest + piece)
+        yield rest[:-_HEADER]
+        rest = rest[-_HEADER:]  # where a header may have been cut in two
+    yield rest
 
 
 def described(options: Options) -> dict[str, object]:

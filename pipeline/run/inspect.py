@@ -14,9 +14,10 @@ from pipeline.checks.registry import escaped
 from pipeline.errors import UsageError
 from pipeline.ledger import Ledger
 from pipeline.model import Entry, Job, Message, Options, Reply
-from pipeline.read.deltas import entries
 from pipeline.read.discover import discover
-from pipeline.read.lines import lines
+from pipeline.read.envelopes import PLAIN
+from pipeline.read.logs import Reader
+from pipeline.read.sessions import MixedSessionsError, split
 from pipeline.report.findings import as_text
 from pipeline.run.convert import nothing_to_read
 from pipeline.run.session import Converter
@@ -101,7 +102,7 @@ def inspect(logs: Iterable[str], options: Options, *, verbose: bool = False) -> 
     found = discover(roots, options)
     if not found.jobs:
         raise UsageError(nothing_to_read(roots, found))
-    for number, job in enumerate(found.jobs):
+    for number, job in enumerate(part for each in found.jobs for part in _sessions(each, options)):
         if number:
             yield ""
         try:
@@ -110,17 +111,34 @@ def inspect(logs: Iterable[str], options: Options, *, verbose: bool = False) -> 
             raise UsageError(f"{job.shown}: cannot be read ({problem.strerror})") from None
 
 
+def _sessions(job: Job, options: Options) -> list[Job]:
+    """A log, or the sessions that its file holds."""
+    if options.sessions_by == "id":
+        return split(job)
+    try:
+        with Path(job.path).open("rb", buffering=0) as file:
+            next(Reader(options).entries(file, job, Ledger("")), None)
+    except MixedSessionsError:
+        return split(job)
+    except OSError:
+        pass  # showing it will say what is wrong
+    return [job]
+
+
 def _session(job: Job, options: Options, verbose: bool) -> Iterator[str]:
     rows = _Rows(verbose)
     ledger = Ledger("")
     with Path(job.path).open("rb", buffering=0) as file:
-        left = plan(options, None).through(rows.logged(entries(lines(file), ledger)), ledger)
+        left = plan(options, None).through(rows.logged(Reader(options).entries(file, job, ledger)), ledger)
         rows.settle(select(rows.left(left), ledger))
     for rejected in ledger.rejected:
         cells = (str(rejected.line), *[""] * 4, f"{rejected.length:,} B")
         rows.by_line[rejected.line] = _Row(cells, "", [], rejected.code)
     outcome = Converter(options).convert(job)
     yield f"{escaped(job.shown)}: session {escaped(outcome.session)}"
+    if ledger.seen and ledger.seen.format:
+        yield from textwrap.wrap(f"format: {escaped(ledger.seen.why)}", _WIDTH, subsequent_indent=" " * 6)
+        yield from [f"envelope: {ledger.seen.envelope}"] if ledger.seen.envelope != PLAIN.name else []
     yield from _table([rows.by_line[line] for line in sorted(rows.by_line)])
     yield f"record: {len(outcome.record):,} bytes" if outcome.record else f"left out: {outcome.left_out}"
     yield from map(as_text, outcome.findings)

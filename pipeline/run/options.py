@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import get_args
 
 from pipeline.errors import UsageError
-from pipeline.model import GroupBy, OnInvalid, Options
+from pipeline.formats import names
+from pipeline.model import GroupBy, OnInvalid, Options, Reasoning, SessionsBy
 from pipeline.run.keys import SHORTEST
 
 
@@ -16,10 +17,19 @@ def refuse_wrong(options: Options) -> None:
         raise UsageError(problem)
 
 
+_CHOICES = (
+    ("on_invalid", get_args(OnInvalid)),
+    ("group_by", get_args(GroupBy)),
+    ("reasoning", get_args(Reasoning)),
+    ("sessions_by", (None, *get_args(SessionsBy))),
+    ("from_format", (None, *names())),
+)
+
+
 def _problems(options: Options) -> Iterator[str]:
-    for name, choices in (("on_invalid", get_args(OnInvalid)), ("group_by", get_args(GroupBy))):
+    for name, choices in _CHOICES:
         if (value := getattr(options, name)) not in choices:
-            yield f"{name} {value!r}: not known; known are {', '.join(choices)}"
+            yield f"{name} {value!r}: not known; known are {', '.join(map(str, choices))}"
     for name, value in (("workers", options.workers), ("limit", 1 if options.limit is None else options.limit)):
         if not isinstance(value, int) or value < 1:
             yield f"{name} {value!r}: not a whole number from 1 on"

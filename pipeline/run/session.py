@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from os import PathLike
@@ -15,27 +16,28 @@ from pipeline import chat, codec
 from pipeline.checks import examine, log
 from pipeline.checks.registry import View
 from pipeline.errors import UsageError
+from pipeline.formats import PLAIN
+from pipeline.formats.openai_chat import variants
 from pipeline.ledger import Ledger
 from pipeline.memo import Last
 from pipeline.model import Account, Cleaned, Conversation, Found, Job, Options, Outcome, Tool, Usage
-from pipeline.read.deltas import entries
 from pipeline.read.discover import path_day
-from pipeline.read.lines import lines
+from pipeline.read.logs import Reader
 from pipeline.read.times import day
-from pipeline.read.tools import KnownTools
 from pipeline.report.usage import measure
 from pipeline.run.keys import load_key
 from pipeline.run.options import refuse_wrong
 from pipeline.stages import plan
 from pipeline.stages.anonymize import Anonymizer
 from pipeline.stages.compose import compose
+from pipeline.stages.public import leave_out, public
 from pipeline.stages.select import Snapshot, select
 
 _RULES = ("info messages", "system prompts", "empty assistants", "title requests")
 
 
 def convert_session(source: str | PathLike[str] | Iterable[str | bytes], options: Options | None = None) -> Outcome:
-    """Convert one session log: the path of a file, or its lines.
+    """Convert one session log: the path of a file, or its lines; all of them are one session.
 
     Nothing is written.  The outcome holds the record's bytes, or none with the code of the finding for which the
     session was left out, all findings, and what became of each line.  Raises ``OSError`` for a file that cannot be
@@ -45,7 +47,7 @@ def convert_session(source: str | PathLike[str] | Iterable[str | bytes], options
     >>> convert_session([line], Options(anonymize=False)).record
     b'{"messages":[{"role":"user","content":"hi"}],"tools":[]}'
     """
-    converter = Converter(with_key(options or Options()))
+    converter = Converter(with_key(replace(options or Options(), sessions_by="file")))
     if isinstance(source, str | PathLike):
         path = Path(source)
         return converter.convert(Job(str(path), str(path), path.name, path.stat().st_size))
@@ -71,10 +73,10 @@ class Converter:
         self._options = options
         self._anonymizer = Anonymizer(options.anonymize_key or b"") if options.anonymize else None
         self._plan = plan(options, self._anonymizer)
-        self._tools = KnownTools()
+        self._reader = Reader(options)
 
     def convert(self, job: Job) -> Outcome:
-        """Convert a session log; raises ``OSError`` where it cannot be read."""
+        """Convert a session log; raises ``OSError`` where it cannot be read, and as ``Reader.entries``."""
         with open(job.path, "rb", buffering=0) as file:
             return self.read(file, job)
 
@@ -82,7 +84,7 @@ class Converter:
         """Convert an open session log."""
         ledger = Ledger(job.stem)
         digest = xxh3_128()
-        logged = entries(lines(file, size=job.size, read=digest.update), ledger, tools=self._tools)
+        logged = self._reader.entries(file, job, ledger, digest.update)
         snapshot = select(self._plan.through(logged, ledger), ledger, trace_roles=self._options.integrity_analysis)
         left_out = _left_out(snapshot, ledger)
         replaced = self._anonymizer.count if self._anonymizer else 0
@@ -108,11 +110,18 @@ class Converter:
     def _finish(self, snapshot: Snapshot, ledger: Ledger) -> tuple[bytes, Usage]:
         line = snapshot.entry.line
         conversation = compose(snapshot, ledger)
+        if ledger.loaded:
+            conversation = leave_out(conversation, ledger, line)
         view = View(conversation)
         if self._options.integrity_analysis:
             for found in (*_examine_tools(view.tools), *examine(view, "record", "native")):
                 ledger.note(found, line)
+            logged = conversation.messages if ledger.seen and ledger.seen.format == PLAIN else []
+            if forms := Counter(form for message in logged for form in variants(message)):
+                ledger.note(log.vendor_form(forms), line)
         usage = measure(view)
+        if ledger.loaded:
+            conversation = public(conversation)
         for stage in self._plan.conversation:
             conversation = stage(conversation, ledger, line)
         messages, rounded = codec.encode(conversation.messages)
@@ -137,6 +146,10 @@ def _left_out(snapshot: Snapshot | None, ledger: Ledger) -> str | None:
     counts = dict(zip(_RULES, (*changed, ledger.cleaned), strict=True))
     if any(counts.values()):
         ledger.note(log.cleaned(counts), snapshot.entry.line if snapshot else None)
+    seen = ledger.seen
+    if seen and seen.why and not seen.format and (seen.conflict or not (snapshot or ledger.cleaned)):
+        ledger.note(log.unknown_format(seen.why))
+        return "unknown-format"
     if snapshot is None:
         ledger.note(log.empty_session(ledger.cleaned, len(ledger.rejected)))
         return "empty-session"

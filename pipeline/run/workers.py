@@ -6,11 +6,13 @@ import os
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from errno import EIO
 from typing import TYPE_CHECKING, cast
 
 from pipeline import platform
 from pipeline.errors import ChatsquashError
 from pipeline.model import Job, Options, Outcome
+from pipeline.read.sessions import MixedSessionsError, split
 from pipeline.run.session import Converter, unreadable
 
 if TYPE_CHECKING:
@@ -26,14 +28,24 @@ Batch = tuple[Job, ...]
 
 
 def outcomes(jobs: list[Job], options: Options) -> Iterator[tuple[Job, Outcome]]:
-    """Every job's outcome, in the order of the jobs, at most a few batches ahead of the one asked for."""
-    workers = min(options.workers, sum(job.size for job in jobs) // _WORTH_A_PROCESS + 1, len(jobs))
-    if workers <= 1:
-        convert = Converter(options)
-        for job in jobs:
-            yield job, _convert(convert, job)
-    else:
-        yield from _spread(jobs, options, workers)
+    """The outcome of every session, in the order of the jobs, at most a few batches ahead of the one asked for."""
+    size = sum(job.size for job in jobs)
+    workers = min(options.workers, size // _WORTH_A_PROCESS + 1, len(jobs) if options.sessions_by != "id" else size)
+    sessions = (part for job in jobs for part in split(job)) if options.sessions_by == "id" else iter(jobs)
+    for job, outcome in _here(sessions, options) if workers <= 1 else _spread(sessions, options, workers):
+        if outcome is not None:
+            yield job, outcome
+        elif (parts := split(job)) == [job]:
+            yield job, unreadable(job, OSError(EIO, "it changed while it was read"))
+        else:
+            yield from outcomes(parts, options)
+
+
+def _here(jobs: Iterable[Job], options: Options) -> Iterator[tuple[Job, Outcome | None]]:
+    """Outcomes from this process."""
+    converter = Converter(options)
+    for job in jobs:
+        yield job, _convert(converter, job)
 
 
 def batches(jobs: Iterable[Job]) -> Iterator[Batch]:
@@ -50,7 +62,7 @@ def batches(jobs: Iterable[Job]) -> Iterator[Batch]:
         yield tuple(batch)
 
 
-def _spread(jobs: list[Job], options: Options, workers: int) -> Iterator[tuple[Job, Outcome]]:
+def _spread(jobs: Iterable[Job], options: Options, workers: int) -> Iterator[tuple[Job, Outcome | None]]:
     """Outcomes from worker processes, each of which has one batch at a time.
 
     There is no thread on this side, so that a fork copies none and an interrupt meets none.
@@ -61,7 +73,7 @@ def _spread(jobs: list[Job], options: Options, workers: int) -> Iterator[tuple[J
     team: dict[Connection, BaseProcess] = {}
     todo = enumerate(batches(jobs))
     under_way: dict[Connection, tuple[int, Batch]] = {}
-    done: dict[int, Iterator[tuple[Job, Outcome]]] = {}
+    done: dict[int, Iterator[tuple[Job, Outcome | None]]] = {}
     turn = 0
     try:
         with platform.uninterrupted():
@@ -130,8 +142,11 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _convert(converter: Converter, job: Job) -> Outcome:
+def _convert(converter: Converter, job: Job) -> Outcome | None:
+    """The outcome of a session; ``None`` for a file that has to be split into its sessions first."""
     try:
         return converter.convert(job)
+    except MixedSessionsError:
+        return None
     except OSError as problem:
         return unreadable(job, problem)

@@ -14,6 +14,7 @@ from pipeline.model import Conversation, Entry, Options, Tool
 from pipeline.stages.anonymize import Anonymizer
 from pipeline.stages.clean import clean
 from pipeline.stages.inline import inline
+from pipeline.stages.reasoning import reason
 from pipeline.stages.validate import validate
 
 EntryStage = Callable[[Iterator[Entry], Ledger], Iterator[Entry]]
@@ -43,6 +44,7 @@ def plan(options: Options, anonymizer: Anonymizer | None) -> Plan:
             partial(validate, keep=options.on_invalid == "keep"),
         ),
         conversation=(
+            *([partial(reason, mode=options.reasoning)] if options.reasoning != "keep" else []),
             *([partial(_anonymize, anonymizer, Last(anonymizer.counted))] if anonymizer else []),
             *([partial(_inline, check=options.integrity_analysis)] if options.json_tool_calls else []),
         ),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import count
+
+from pipeline import chat
 from pipeline.checks import log
 from pipeline.ledger import Ledger
 from pipeline.model import Conversation, Message
@@ -16,12 +19,26 @@ def compose(snapshot: Snapshot, ledger: Ledger) -> Conversation:
     if reply.message is None:
         ledger.note(log.missing_reply(reply.problem or ""), entry.line)
     else:
-        messages.append(reply.message)
+        messages.append(_numbered(reply.message, messages))
+        if reply.cut:
+            ledger.note(log.stream_cut(), entry.line)
         if reply.finish_reason == "length":
             ledger.note(log.reply_truncated(), entry.line)
     if reply.choices > 1:
         ledger.note(log.extra_choices(reply.choices), entry.line)
     return Conversation([normalise(message) for message in messages], snapshot.tools)
+
+
+def _numbered(reply: Message, messages: list[Message]) -> Message:
+    """A reply whose calls got ids from us, counted on from those of the request."""
+    made = [call for call in chat.calls(reply) if chat.private(call).get("synthetic_id")]
+    if not made:
+        return reply
+    logged = [call for call in chat.calls(reply) if call not in made]
+    taken = {call.get("id") for call in [*logged, *(call for message in messages for call in chat.calls(message))]}
+    free = (f"call_{number}" for number in count(1) if f"call_{number}" not in taken)
+    calls = [{**call, "id": next(free)} if call in made else call for call in chat.calls(reply)]
+    return {**reply, "tool_calls": calls}
 
 
 def normalise(message: Message) -> Message:

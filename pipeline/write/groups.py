@@ -50,11 +50,14 @@ class Groups:
 
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
+        self._files: dict[str, str] = {}
 
     def file(self, label: str) -> str:
         """The name of a label's file, without its suffix."""
-        name = sanitised(label)
-        return self._names.setdefault(name.casefold(), name)
+        if label not in self._files:
+            name = sanitised(label)
+            self._files[label] = self._names.setdefault(name.casefold(), name)
+        return self._files[label]
 
 
 def labeller(group_by: str) -> Callable[[str | None, str], str]:

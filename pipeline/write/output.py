@@ -102,7 +102,7 @@ class Output:
 
     def append(self, name: str, data: bytes) -> None:
         """Add a line to a staged file."""
-        self._add(name, (data, b"\n"))
+        self._add(name, (data + b"\n",))
 
     def append_private(self, name: str, pieces: Iterable[bytes]) -> None:
         """Add a line, piece by piece, to a staged file that only its owner can read."""

@@ -8,7 +8,12 @@ ROWS = [
     (log.bad_line("line 1 column 5: expected ','"), "bad-line", "error", "expected ','"),
     (log.bad_line("evil \x1b[2J\u202e"), "bad-line", "error", "evil \\x1b[2J\\u202e"),
     (log.bad_entry("request.messages is missing"), "bad-entry", "error", "request.messages is missing"),
-    (log.session_id_mismatch("s1", "s2", 1, False), "session-id-mismatch", "error", f"'s2', line 1 has 's1'{HINT}"),
+    (
+        log.session_id_mismatch("s1", "s2", 1, False),
+        "session-id-mismatch",
+        "error",
+        f"'s2', line 1 has 's1', --sessions-by id takes them apart{HINT}",
+    ),
     (log.session_id_mismatch("s1", "s2", 1, True), "session-id-mismatch", "warning", "converted in file order"),
     (log.timestamp_order(6, False, False), "timestamp-order", "error", f"timestamp is earlier than line 6{HINT}"),
     (log.timestamp_order(6, True, False), "timestamp-order", "error", f"timestamp is equal to that of line 6{HINT}"),
@@ -17,6 +22,40 @@ ROWS = [
     (log.missing_timestamp(2), "missing-timestamp", "warning", "in 2 entries, file order"),
     (log.naive_timestamp(2), "naive-timestamp", "warning", "2 entries, read as UTC"),
     (log.wrong_type("request.tools", "a string", 2), "wrong-type", "warning", "request.tools is a string in 2 entries"),
+    (
+        log.unknown_format("a ShareGPT dataset"),
+        "unknown-format",
+        "error",
+        "no log that can be read, a ShareGPT dataset: ",
+    ),
+    (log.unknown_format("keys \x1b[2J"), "unknown-format", "error", "keys \\x1b[2J: --from names a format"),
+    (
+        log.mixed_formats("gemini", "ollama", 2),
+        "mixed-formats",
+        "warning",
+        "2 entries with the format ollama in a log of gemini",
+    ),
+    (
+        log.mixed_formats("gemini", "gemini", 1),
+        "mixed-formats",
+        "warning",
+        "1 entry with another envelope in a log of gemini",
+    ),
+    (
+        log.missing_history(2),
+        "missing-history",
+        "warning",
+        "previous_response_id of 2 entries names no response of this log",
+    ),
+    (log.hosted_tools(1), "hosted-tools", "info", "tools that the provider runs are no part of tools, in 1 entry"),
+    (log.stream_cut(), "stream-cut", "warning", "the stream of the reply was cut, what arrived is converted"),
+    (log.not_held({"server_tool_use": 2, "x\x1b": 1}, 4), "not-held", "warning", "2 'server_tool_use', 1 'x\\x1b'"),
+    (
+        log.vendor_form({"reasoning": 2, "no type": 1}),
+        "vendor-form",
+        "info",
+        "in forms of a vendor: reasoning 2, no type 1",
+    ),
     (log.short_tail(9, 2, 8, 40), "short-tail", "warning", "line 9 has 2 messages, line 8 has 40 and is converted"),
     (log.missing_reply("the response is an error body"), "missing-reply", "warning", "the response is an error body"),
     (log.extra_choices(3), "extra-choices", "warning", "3 choices, the first"),
@@ -61,5 +100,6 @@ def test_what_invalidates_a_session_ends_with_the_option_that_keeps_it():
         assert fact.text.endswith(HINT)
 
 
-def test_dropped_parts_stand_at_their_message():
+def test_dropped_parts_and_blocks_stand_at_their_message():
     assert log.parts_dropped({"image_url": 1}, 4).at == 4
+    assert (log.not_held({"x": 1}, 4).at, log.not_held({"x": 1}, None).at) == (4, None)

@@ -1,5 +1,6 @@
 import pytest
 
+from pipeline.chat import PRIVATE, Private
 from pipeline.checks.registry import View
 from pipeline.checks.results import outcomes
 
@@ -14,9 +15,10 @@ def turn(content, call_id="c1", name="grep"):
     return [assistant("", call(call_id, name)), result(content, call_id)]
 
 
-def one(content):
-    """A record with one call and this result."""
-    return talk(user(), *turn(content), assistant())
+def one(content, **private):
+    """A record with one call and this result; what its format says beside it is private."""
+    calling, answer = turn(content)
+    return talk(user(), calling, {**answer, PRIVATE: Private(private)} if private else answer, assistant())
 
 
 def record(*messages):
@@ -67,6 +69,27 @@ ROWS = [
         "text parts are joined",
         one([{"type": "text", "text": '{"error"'}, ":1}"]),
         [("tool-result-failed", "error", 2)],
+    ),
+    Row(
+        "tool-result-failed",
+        "a mark counts whatever the text",
+        one("fine", is_error=True),
+        [("tool-result-failed", "error", 2)],
+    ),
+    Row("tool-result-failed", "a mark on parts", one([IMAGE], is_error=True), [("tool-result-failed", "error", 2)]),
+    Row(
+        "tool-result-failed",
+        "a mark beside a key is one fact",
+        one(FAILED, is_error=True),
+        [("tool-result-failed", "error", 2)],
+    ),
+    Row("tool-result-failed", "a mark that says no", one("fine", is_error=False), []),
+    Row("tool-result-failed", "other private members are no mark", one("fine", json=True, synthetic_id=True), []),
+    Row(
+        "tool-result-failed",
+        "a member of a log is no mark",
+        record(user(), assistant("", call()), {**result("fine"), PRIVATE: {"is_error": True}}, assistant()),
+        [],
     ),
     Row("tool-result-failed", "nesting beyond any parser is no crash", one("[" * 200_000), []),
     Row(

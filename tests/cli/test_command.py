@@ -358,6 +358,7 @@ def test_inspect_prints_a_table(command):
         out
         == """\
 logs/a.jsonl: session s1
+format: openai_chat (choices[].message in the response)
 line  time                     kept  added  tools  reply    outcome   roles added
 1     2026-01-13 10:00:00.000  0     1      1      Ac 38 B  selected  user
 record: 175 bytes

@@ -2,19 +2,23 @@
 
 A case is a folder.  ``logs/*.jsonl`` are converted in the order of their names, with the options in ``options.json`` if
 there is one (fields of ``pipeline.Options``; addresses are left alone unless it says otherwise).  What is expected comes
-from the oracle, never from the code under test: ``python -m tests.golden`` writes every ``expected.jsonl`` anew.  Read
-what it changed before committing it.
+from ``tests/oracle.py`` for OpenAI chat and from ``tests/golden/naive`` for all else, never from the code under test:
+``python -m tests.golden`` writes every ``expected.jsonl`` anew.  Read what it changed before committing it.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from pipeline import Options
 from tests import oracle
+from tests.golden import naive
 
 ROOT = Path(__file__).parent
+BY_ID = ("litellm_two_sessions", "sessions_by_id")
+"""The cases whose logs hold several sessions."""
 
 
 def cases() -> list[Path]:
@@ -32,17 +36,24 @@ def options(case: Path) -> Options:
     return Options(**{"anonymize": False, **chosen})
 
 
-def by_oracle(case: Path) -> bytes:
-    """The records of a case, a line each, as the oracle converts them."""
-    records = [oracle.convert(log.read_bytes(), log.stem, options(case)) for log in logs(case)]
+def by_other_means(case: Path) -> bytes:
+    """The records of a case, a line each, as code converts them that has nothing in common with what is tested."""
+    records = [record for log in logs(case) for record in _converted(case, log)]
     return b"".join(record + b"\n" for record in records if record is not None)
+
+
+def _converted(case: Path, log: Path) -> Sequence[bytes | None]:
+    if case.parent.name == "openai_chat":
+        return [oracle.convert(log.read_bytes(), log.stem, options(case))]
+    form = case.parent.name if case.parent.name in naive.FORMATS else None
+    return naive.convert(log.read_bytes(), options(case), form, by_id=case.name in BY_ID)
 
 
 def write() -> None:
     """Write what is expected of every case."""
     for case in cases():
         expected = case / "expected.jsonl"
-        written = by_oracle(case)
+        written = by_other_means(case)
         if not expected.exists() or expected.read_bytes() != written:
             expected.write_bytes(written)
             print(expected.relative_to(ROOT))

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from pipeline.edits import replay
 from pipeline.ledger import Ledger
 from pipeline.read import deltas
-from pipeline.read.deltas import Effort, entries
+from pipeline.read.deltas import Effort
+from pipeline.read.entries import entries
 from pipeline.read.lines import lines
 from pipeline.stages.clean import clean
 from tests import oracle, strategies

@@ -43,8 +43,9 @@ def session(here):
 
 def test_a_table_shows_what_became_of_every_line(here):
     session(here)
-    assert shown("logs/a.jsonl")[:9] == [
+    assert shown("logs/a.jsonl")[:10] == [
         "logs/a.jsonl: session s1",
+        "format: openai_chat (choices[].message in the response)",
         "line  time                     kept  added  tools  reply      outcome     roles added",
         "1     2026-01-13 10:00:00.123  0     1      1      Act 128 B  superseded  user",
         "2     2026-01-13 10:00:01.000  0     2      0      Ac 41 B    cleaned     system user",
@@ -54,7 +55,7 @@ def test_a_table_shows_what_became_of_every_line(here):
         "7     2026-01-13 10:00:04.000  1     0      0      A 35 B     cut",
         "record: 704 bytes",
     ]
-    findings = shown("logs/a.jsonl")[9:]
+    findings = shown("logs/a.jsonl")[10:]
     assert [line.split("[")[1].split("]")[0] for line in findings] == [
         "bad-line", "short-tail", "cleaned", "missing-reply", "missing-timestamp",
     ]  # fmt: skip
@@ -69,15 +70,15 @@ def test_text_is_shown_on_request_escaped_and_cut(here):
 
 def test_a_message_that_is_said_again_is_added(here):
     write_log(here / "a.jsonl", log_line("go on", at=1), log_line("go on", "go on", "else", at=2))
-    assert [line.split()[3:5] for line in shown("a.jsonl")[2:4]] == [["0", "1"], ["1", "2"]]
+    assert [line.split()[3:5] for line in shown("a.jsonl")[3:5]] == [["0", "1"], ["1", "2"]]
 
 
 def test_a_long_role_trace_is_wrapped(here):
     messages = [each for _ in range(100) for each in ("hi", ACT, result())]
     write_log(here / "a.jsonl", log_line(*messages))
     lines = shown("a.jsonl")
-    assert all(len(line) <= 100 for line in lines[:10])
-    roles = " ".join(line.strip() for line in lines[2:]).partition("selected  ")[2].partition(" record: ")[0]
+    assert all(len(line) <= 100 for line in lines[:11])
+    roles = " ".join(line.strip() for line in lines[3:]).partition("selected  ")[2].partition(" record: ")[0]
     assert roles.split() == ["user", "Act", "tool"] * 100
 
 
@@ -89,7 +90,7 @@ def test_roles_and_names_cannot_speak_to_the_terminal(here):
     )
     lines = shown(".", verbose=True)
     assert all(char.isprintable() or char == "\t" for line in lines for char in line)
-    assert all(len(line) <= 100 for line in lines[1:3])
+    assert all(len(line) <= 100 for line in lines[1:4])
 
 
 def test_cleaning_can_be_left_out(here):
@@ -156,3 +157,19 @@ def test_a_log_that_cannot_be_opened_is_an_error(here, monkeypatch):
     monkeypatch.setattr(type(path), "open", refuse)
     with pytest.raises(UsageError, match=r"^a.jsonl: cannot be read \(Permission denied\)$"):
         shown("a.jsonl")
+
+
+def test_the_format_and_the_evidence_for_it_are_shown(here):
+    request = {"system": "s", "messages": [{"role": "user", "content": "hi"}], "max_tokens": 9}
+    response = {"type": "message", "role": "assistant", "content": [{"type": "text", "text": "yo"}], "usage": {}}
+    write_log(here / "a.jsonl", {"request": {"body": request, "headers": {}}, "response": {"body": response}})
+    lines = shown("a.jsonl")
+    assert lines[1].startswith("format: anthropic (")
+    assert lines[2] == "envelope: HTTP pairs"
+
+
+def test_each_session_of_a_file_is_shown_by_itself(here):
+    lines = [log_line("hi", at=at, session_id=name) for at, name in enumerate("abab", 1)]
+    write_log(here / "a.jsonl", *lines)
+    found = shown("a.jsonl", sessions_by="id")
+    assert [line for line in found if line.startswith("a.jsonl")] == ["a.jsonl: session a", "a.jsonl: session b"]

@@ -49,6 +49,26 @@ def responding(response: Any) -> dict[str, Any]:
     return line(A, reply=None, response=response)
 
 
+def claude(*messages: Any, second: int = 0, **members: Any) -> dict[str, Any]:
+    """An exchange with Anthropic."""
+    said = {
+        "type": "message",
+        "role": "assistant",
+        "content": [{"type": "text", "text": "x"}],
+        "stop_reason": "end_turn",
+    }
+    request = {"max_tokens": 9, "messages": list(messages), **members}
+    return {"session_id": "s1", "timestamp": at(second), "request": request, "response": said}
+
+
+def openai(*items: Any, second: int = 0, after: str | None = None) -> dict[str, Any]:
+    """An exchange with OpenAI's Responses, which may go on from another."""
+    said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "x"}]}
+    response = {"id": f"r{second}", "object": "response", "status": "completed", "output": [said]}
+    request = {"input": list(items), "previous_response_id": after}
+    return {"session_id": "s1", "timestamp": at(second), "request": request, "response": response}
+
+
 def converted(lines: list[Any], options: Options = NATIVE):
     return convert_session([each if isinstance(each, str | bytes) else json.dumps(each) for each in lines], options)
 
@@ -101,7 +121,7 @@ ROWS = [
     Row("session-id-mismatch", "one id throughout", GROWING),
     Row("session-id-mismatch", "an integer and its digits are one id", [line(A, session_id=7), line(A, second=1, session_id="7")]),
     Row("session-id-mismatch", "entries of another id that cleaning drops", [GROWING[0], line(TITLE, FIRST, second=9, session_id="other"), GROWING[1]], [("cleaned", "info", 3)]),
-    Row("session-id-mismatch", "two ids", [line(A), line(A, second=1, session_id="s2")], [("session-id-mismatch", "error", 2)], "session_id is 's2', line 1 has 's1' (--on-invalid keep"),
+    Row("session-id-mismatch", "two ids", [line(A), line(A, second=1, session_id="s2")], [("session-id-mismatch", "error", 2)], "session_id is 's2', line 1 has 's1', --sessions-by id takes them apart (--on-invalid keep"),
     Row("session-id-mismatch", "two ids that are kept", [line(A), line(A, second=1, session_id="s2")], [("session-id-mismatch", "warning", 2)], "converted in file order", KEEP),
     Row("session-id-mismatch", "another id in an entry that is cut", [*GROWING, line(A, second=2, session_id="s2")], [("short-tail", "warning", 2), ("session-id-mismatch", "error", 3)]),
     Row("timestamp-order", "times that increase", GROWING),
@@ -128,7 +148,7 @@ ROWS = [
     Row("wrong-type", "tools that are missing or null", [line(A), line(A, second=1, tools=None), line(A, second=2, tools=[])]),
     Row("wrong-type", "tools", [line(A, tools={"name": "grep"})], [("wrong-type", "warning", 1)], "request.tools is an object in 1 entry"),
     Row("wrong-type", "tools, once for each type", [line(A, tools="x"), line(A, tools=5, second=1), line(A, tools="y", second=2)], [("wrong-type", "warning", 1), ("wrong-type", "warning", 2)], "request.tools is a string in 2 entries"),
-    Row("wrong-type", "response", [responding("x")], [("wrong-type", "warning", 1), ("missing-reply", "warning", 1)], "response is a string in 1 entry"),
+    Row("wrong-type", "response", [responding("x")], [("wrong-type", "warning", 1), ("missing-reply", "warning", 1)], "response is a string without events in 1 entry"),
     Row("wrong-type", "a null response is a missing one", [responding(None)], [("missing-reply", "warning", 1)]),
     Row("wrong-type", "choices", [responding({"choices": {"0": 1}})], [("wrong-type", "warning", 1), ("missing-reply", "warning", 1)], "response.choices is an object in 1 entry"),
     Row("wrong-type", "null choices are missing ones", [responding({"choices": None})], [("missing-reply", "warning", 1)]),
@@ -138,7 +158,27 @@ ROWS = [
     Row("wrong-type", "a null message is a missing one", [responding({"choices": [{"message": None}]})], [("missing-reply", "warning", 1)]),
     Row("wrong-type", "role", [responding({"choices": [{"message": {"role": 5, "content": "x"}}]})], [("wrong-type", "warning", 1)], "response.choices[0].message.role is a number in 1 entry"),
     Row("wrong-type", "a missing or null role is the assistant's", [responding({"choices": [{"message": {"content": "x"}}]}), line(A, second=1, reply={"role": None, "content": "x"})]),
-    Row("wrong-type", "in an entry that is superseded too", [responding([]), line(A, second=1)], [("wrong-type", "warning", 1)], "response is a list"),
+    Row("wrong-type", "in an entry that is superseded too", [responding([]), line(A, second=1)], [("wrong-type", "warning", 1)], "response is an empty list"),
+    # Formats
+    Row("unknown-format", "chat without marks is known", [line(A, reply=None)], [("missing-reply", "warning", 1)]),
+    Row("unknown-format", "a dataset", [{"messages": [A, B]}], [("bad-entry", "error", 1), ("unknown-format", "error", None)], "a dataset of messages"),
+    Row("unknown-format", "other JSON", [{"level": "info"}], [("bad-entry", "error", 1), ("unknown-format", "error", None)], 'a JSON object with the keys "level"'),
+    Row("unknown-format", "text", ["# Notes", "text"], [("bad-line", "error", 1), ("bad-line", "error", 2), ("empty-session", "error", None)]),
+    Row("unknown-format", "two formats at once", [responding({"choices": [{"message": B}], "candidates": [{"content": {}}]})], [("unknown-format", "error", None)], "two formats at once: gemini (candidates"),
+    Row("unknown-format", "two formats at once, one of which the user chose", [responding({"choices": [{"message": B}], "candidates": [{"content": {}}]})], [], "", Options(anonymize=False, from_format="openai_chat")),
+    Row("mixed-formats", "one format", [claude(A), claude(A, B, C, second=1)]),
+    Row("mixed-formats", "another one", [claude(A), line(A, B, C, second=1)], [("mixed-formats", "warning", 2)], "1 entry with the format openai_chat in a log of anthropic"),
+    Row("mixed-formats", "another one, once per session", [line(A), claude(A, B, C, second=1), claude(A, B, C, A, second=2)], [("mixed-formats", "warning", 2)], "2 entries with the format anthropic"),
+    Row("missing-history", "a response of the log", [openai(A), openai(C, after="r0", second=1)]),
+    Row("missing-history", "a response that is not there", [openai(A), openai(C, after="r7", second=1)], [("missing-history", "warning", 2)], "of 1 entry names no response"),
+    Row("hosted-tools", "the client's tools", [claude(A, tools=[{"name": "grep", "description": "d", "input_schema": {"type": "object", "properties": {}}}])]),
+    Row("hosted-tools", "a search of the provider's", [claude(A, tools=[{"type": "web_search_20250305", "name": "web_search"}])], [("hosted-tools", "info", 1)], "no part of tools, in 1 entry"),
+    Row("not-held", "blocks that have a place", [claude(A, {"role": "assistant", "content": [{"type": "text", "text": "x"}]}, C)]),
+    Row("not-held", "a search of the provider's", [claude(A, {"role": "assistant", "content": [{"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}, {"type": "text", "text": "x"}]}, C)], [("not-held", "warning", 1, 1)], "1 'server_tool_use'"),
+    Row("vendor-form", "messages as OpenAI has them", [line(A, assistant("", call()), result(), tools=[tool()])]),
+    Row("vendor-form", "other formats use the canonical names", [claude(A, {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "grep", "input": {}}]}, C)]),
+    Row("vendor-form", "names and types of vendors, once per session", [line(A, assistant("", {**call(arguments={}), "type": None}), result(), reply=assistant("b", reasoning="hm"), tools=[tool()])], [("vendor-form", "info", 1)], "left as logged"),
+    Row("vendor-form", "only an entry that is superseded has one", [line(A, reply=assistant("b", reasoning="hm")), line(A, B, C, second=1)]),
     # Truncating and replying
     Row("short-tail", "the last entry has the most messages", GROWING),
     Row("short-tail", "an entry in the middle is shorter", [line(A, B, C), line(A, B, second=1), line(A, B, C, second=2)], [("role-sequence", "error", 2)]),
@@ -154,7 +194,8 @@ ROWS = [
     Row("missing-reply", "a null error is none", [responding({"error": None, "choices": [{"message": B}]})]),
     Row("missing-reply", "no choices", [responding({"choices": []})], [("missing-reply", "warning", 1)], "the response has no choices"),
     Row("missing-reply", "a choice without a message", [responding({"choices": [{"delta": {"content": "x"}}]})], [("missing-reply", "warning", 1)], "the first choice has no message"),
-    Row("missing-reply", "stream chunks", [responding([{"choices": [{"delta": {"content": "x"}}]}])], [("wrong-type", "warning", 1), ("missing-reply", "warning", 1)], "response is a list"),
+    Row("missing-reply", "stream chunks", [responding([{"choices": [{"delta": {"content": "x"}, "finish_reason": "stop"}]}])]),
+    Row("missing-reply", "a status of HTTP that is none of success", [{**line(A), "status": 503}], [("missing-reply", "warning", 1)], "the response is an error body, with status 503"),
     Row("extra-choices", "one choice", [line(A)]),
     Row("extra-choices", "an entry that is superseded has two", [responding({"choices": [{"message": B}, {"message": B}]}), line(A, second=1)]),
     Row("extra-choices", "two choices", [responding({"choices": [{"message": B}, {"message": B}]})], [("extra-choices", "warning", 1)], "the response has 2 choices, the first is converted"),
@@ -162,6 +203,9 @@ ROWS = [
     Row("reply-truncated", "other reasons", [responding({"choices": [{"message": B, "finish_reason": reason}]}) | {"timestamp": at(second)} for second, reason in enumerate(["stop", "tool_calls", None, 5, "LENGTH"])]),
     Row("reply-truncated", "an entry that is superseded was cut off", [responding({"choices": [{"message": B, "finish_reason": "length"}]}), line(A, second=1)]),
     Row("reply-truncated", "the length limit", [responding({"choices": [{"message": B, "finish_reason": "length"}]})], [("reply-truncated", "warning", 1)], "cut off at its length limit"),
+    Row("stream-cut", "a stream with its end", [responding([{"choices": [{"delta": {"content": "x"}}]}, {"choices": [{"delta": {}, "finish_reason": "stop"}]}])]),
+    Row("stream-cut", "an entry that is superseded was cut", [responding([{"choices": [{"delta": {"content": "x"}}]}]), line(A, second=1)]),
+    Row("stream-cut", "a stream without its end", [responding([{"choices": [{"delta": {"content": "x"}}]}])], [("stream-cut", "warning", 1)], "the stream of the reply was cut"),
     # Whole sessions
     Row("empty-session", "one entry is enough", [line()]),
     Row("empty-session", "no line", [], [("empty-session", "error", None)], "no usable entry"),
@@ -193,7 +237,7 @@ ROWS = [
     Row("number-changed", "in the reply", [json.dumps(line(A, reply={"x": 5})).replace("5}", "1e-400}")], [("number-changed", "warning", 1)]),
     Row("number-changed", "in the string of arguments, which is not parsed", [line(assistant("", call(arguments="0.1234567890123456789")), tools=[tool()])]),
     Row("number-changed", "in the string of arguments, which is", [line(assistant("", call(arguments="0.1234567890123456789")), tools=[tool()])], [("number-changed", "warning", 1)], "", INLINE),
-    Row("number-changed", "in arguments that are an object", [json.dumps(line(assistant("", call(arguments={"n": 5})), tools=[tool()])).replace("5}", "0.1234567890123456789}")], [("number-changed", "warning", 1)], "", INLINE),
+    Row("number-changed", "in arguments that are an object", [json.dumps(line(assistant("", call(arguments={"n": 5})), tools=[tool()])).replace("5}", "0.1234567890123456789}")], [("number-changed", "warning", 1), ("vendor-form", "info", 1)], "", INLINE),
     # Cleaning
     Row("cleaned", "nothing to clean", GROWING),
     Row("cleaned", "nobody asked", [line(A, user(INFO))], [], "", AS_LOGGED),

@@ -4,6 +4,7 @@ import copy
 
 import pytest
 
+from pipeline.chat import PRIVATE, Private
 from pipeline.model import Reply
 from pipeline.stages.compose import compose, normalise
 from pipeline.stages.select import select
@@ -108,6 +109,8 @@ REPLIES = [
     ("a choice that was cut off", Reply(assistant(), 1, "length"), ["reply-truncated"]),
     ("two choices, the first of which was cut off", Reply(assistant(), 2, "length"), ["reply-truncated", "extra-choices"]),
     ("two choices, the first without a message", Reply(None, 2, None, "it has no message"), ["missing-reply", "extra-choices"]),
+    ("a stream that was cut", Reply(assistant(), 1, None, cut=True), ["stream-cut"]),
+    ("a stream that was cut before it said anything", Reply(None, 0, None, "it has no message", cut=True), ["missing-reply"]),
     ("no message that could have been cut off", Reply(None, 1, "length", "it has no message"), ["missing-reply"]),
 ]  # fmt: skip
 
@@ -116,3 +119,42 @@ REPLIES = [
 def test_findings_about_the_reply(sentence, reply, codes):
     _, book = composed(user(), reply=reply)
     assert facts(book) == [(1, code, "warning") for code in codes]
+
+
+# Ids that were made up
+
+
+def made(call_id, **extra):
+    return {**call(call_id), PRIVATE: Private({"synthetic_id": True, **extra})}
+
+
+def said_ids(conversation):
+    return [
+        [each["id"] for each in message["tool_calls"]] for message in conversation.messages if "tool_calls" in message
+    ]
+
+
+NUMBERED = [
+    ("a reply alone", [], assistant("", made("call_1")), [["call_1"]]),
+    ("behind a call that got one", [assistant("", made("call_1"))], assistant("", made("call_1")), [["call_1"], ["call_2"]]),
+    ("two of them", [assistant("", made("call_1"))], assistant("", made("call_1"), made("call_2")), [["call_1"], ["call_2", "call_3"]]),
+    ("the same made-up call twice", [], assistant("", made("call_1"), made("call_1")), [["call_1", "call_2"]]),
+    ("behind a logged one of that name", [assistant("", call("call_1"))], assistant("", made("call_1")), [["call_1"], ["call_2"]]),
+    ("behind others", [assistant("", call("c1"))], assistant("", made("call_1")), [["c1"], ["call_1"]]),
+    ("logged ones stay", [assistant("", call("c1"))], assistant("", call("c1"), made("call_1")), [["c1"], ["c1", "call_1"]]),
+    ("a logged one beside it has that name", [], assistant("", call("call_1"), made("call_1")), [["call_1", "call_2"]]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sentence, messages, reply, ids", NUMBERED, ids=[row[0] for row in NUMBERED])
+def test_made_up_ids_of_the_reply_go_on_from_those_of_the_request(sentence, messages, reply, ids):
+    before = copy.deepcopy(reply)
+    conversation, _ = composed(*messages, reply=reply)
+    assert said_ids(conversation) == ids
+    assert reply == before
+
+
+def test_a_member_of_the_log_does_not_make_an_id_ours():
+    reply = assistant("", {**call("call_1"), PRIVATE: {"synthetic_id": True}})
+    conversation, _ = composed(assistant("", call("call_1")), reply=reply)
+    assert said_ids(conversation) == [["call_1"], ["call_1"]]

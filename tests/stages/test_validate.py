@@ -82,7 +82,9 @@ def test_the_findings_say_which_lines_and_what_to_do():
     list(validate(session("s1@5", "s1@5", "s2@6"), book, keep=False))
     list(validate(session("@", "@5", "@4"), book, keep=False))
     keep = "(--on-invalid keep converts it all the same)"
-    assert texts(book, "session-id-mismatch") == [f"session_id is 's2', line 1 has 's1' {keep}"]
+    assert texts(book, "session-id-mismatch") == [
+        f"session_id is 's2', line 1 has 's1', --sessions-by id takes them apart {keep}"
+    ]
     assert texts(book, "timestamp-order") == [
         f"timestamp is equal to that of line 1 {keep}",
         f"timestamp is earlier than line 2 {keep}",

@@ -1,0 +1,26 @@
+"""Anthropic Messages: turns of content blocks, tool results inside user turns, the system prompt beside them."""
+
+from pipeline.formats.anthropic.evidence import marks
+from pipeline.formats.anthropic.request import START, close, load, system, tools
+from pipeline.formats.anthropic.response import reply
+from pipeline.formats.anthropic.stream import assemble
+
+NAME = "anthropic"
+TURNS = "messages"
+SYSTEM = ("system",)
+TOOLS = ("tools",)
+
+__all__ = [
+    "NAME",
+    "START",
+    "SYSTEM",
+    "TOOLS",
+    "TURNS",
+    "assemble",
+    "close",
+    "load",
+    "marks",
+    "reply",
+    "system",
+    "tools",
+]

@@ -1,0 +1,27 @@
+"""Gemini's ``generateContent``: turns are lists of parts, mostly without ids, with keys in camel or in snake case."""
+
+from pipeline.formats.gemini.declarations import tools
+from pipeline.formats.gemini.evidence import marks
+from pipeline.formats.gemini.request import START, close, load, system
+from pipeline.formats.gemini.response import reply
+from pipeline.formats.gemini.stream import assemble
+
+NAME = "gemini"
+TURNS = "contents"
+SYSTEM = ("systemInstruction", "system_instruction")
+TOOLS = ("tools",)
+
+__all__ = [
+    "NAME",
+    "START",
+    "SYSTEM",
+    "TOOLS",
+    "TURNS",
+    "assemble",
+    "close",
+    "load",
+    "marks",
+    "reply",
+    "system",
+    "tools",
+]

@@ -1,0 +1,144 @@
+"""The parts of Gemini's contents, read one by one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from pipeline.formats import parts
+from pipeline.formats.base import TurnError
+from pipeline.formats.values import Object, listed, without
+from pipeline.model import Json
+
+_NAMES = """blockReason boolValue citationMetadata createTime displayName fileData fileUri finishReason functionCall
+functionDeclarations functionResponse groundingMetadata inlineData jsonPath mimeType modelVersion nullValue numberValue
+parametersJsonSchema partialArgs promptFeedback responseId stringValue thoughtSignature urlContextMetadata usageMetadata
+willContinue"""
+_CAMEL = {re.sub("(?=[A-Z])", "_", name).lower(): name for name in _NAMES.split()}
+KINDS: dict[str, type] = {
+    "text": str,
+    "inlineData": dict,
+    "fileData": dict,
+    "functionCall": dict,
+    "functionResponse": dict,
+}
+_AUDIO = {
+    "audio/wav": "wav",
+    "audio/x-wav": "wav",
+    "audio/wave": "wav",
+    "audio/vnd.wave": "wav",
+    "audio/mpeg": "mp3",
+    "audio/mp3": "mp3",
+}
+_DATA = {"inlineData": "data", "fileData": "fileUri"}
+
+
+def camel(value: Json) -> Object:
+    """The members of an object that are not null, known ones in camel case; a bare string is a part's text."""
+    if isinstance(value, str):
+        return {"text": value}
+    items: Any = value.items() if isinstance(value, dict) else ()
+    return {_CAMEL.get(key, key): member for key, member in items if member is not None}
+
+
+def opened(turn: Object) -> tuple[list[Json], list[Json]]:
+    """The parts of a turn, and what else it has but its role."""
+    rest, held = without(turn, "role", "parts"), turn.get("parts")
+    if held is None and rest:
+        raise TurnError("has no parts")
+    if not isinstance(held, list | dict | str | None):
+        raise TurnError("has parts that are no list")
+    return listed(held), [rest] if rest else []
+
+
+class Piece(NamedTuple):
+    """One of the things that a part may hold."""
+
+    kind: str
+    value: Any
+    thought: bool
+    signature: Json
+    part: Json
+    """As logged."""
+
+
+def pieces(held: list[Json], native: list[Json]) -> Iterator[Piece]:
+    """What can be read of parts; anything else goes to ``native``, as logged."""
+    for part in held:
+        yield from _pieces_of(part, native)
+
+
+def _pieces_of(part: Json, native: list[Json]) -> Iterator[Piece]:
+    known = camel(part)
+    flags = known.pop("thought", None), known.pop("thoughtSignature", None)
+    kinds = [kind for kind, wanted in KINDS.items() if isinstance(known.get(kind), wanted)]
+    if not known and flags != (None, None):
+        yield Piece("text", "", flags[0] is True, flags[1], part)
+    elif not kinds:
+        native += [part] if known or not isinstance(part, dict) else []
+    elif rest := {key: value for key, value in known.items() if key not in kinds}:
+        native.append(rest)
+    for kind in kinds:
+        yield Piece(kind, known[kind], flags[0] is True, flags[1], part)
+
+
+def rest_of(kind: str, value: Object, *read: str) -> list[Json]:
+    """The members of a part's value that the canonical form has no place for."""
+    texts = [key for key in ("id", "name") if isinstance(value.get(key), str)]
+    rest = {key: member for key, member in value.items() if key not in (*read, *texts)}
+    return [{kind: rest}] if rest else []
+
+
+def joined(content: list[Json]) -> Json:
+    """Content: one text is a string, and an empty one is none beside others."""
+    filled = [part for part in content if part.get("text") != ""]
+    text = parts.alone(filled)
+    return text if text is not None else filled or ""
+
+
+def shown(said: Iterable[Piece], native: list[Json]) -> list[Json]:
+    """Texts and media as parts of content, where nobody thinks and a signature has no place."""
+    found = []
+    for piece in said:
+        if part := visible(piece, native):
+            found.append(part)
+            native += [{"thoughtSignature": piece.signature}] if piece.signature is not None else []
+    return found
+
+
+def visible(piece: Piece, native: list[Json]) -> Json:
+    """A text or a medium as a part of content; ``None`` if it is neither."""
+    if piece.kind == "text" and not piece.thought:
+        return parts.text(piece.value)
+    medium = None if piece.thought else _medium(piece.kind, camel(piece.value), native)
+    if medium is None:
+        native.append(piece.part)
+    return medium
+
+
+def _medium(kind: str, value: Object, native: list[Json]) -> Json:
+    """An image, a sound or a document as a part of content; ``None`` for what is none."""
+    mime = value.get("mimeType", "" if kind == "fileData" else None)
+    data = value.get(_DATA.get(kind, ""))
+    if not isinstance(data, str) or not isinstance(mime, str):
+        return None
+    if kind == "fileData":
+        part, read = _linked(mime, data), ["fileUri"]
+    else:
+        part, read = _inline(mime, parts.standard(data), value.get("displayName")), ["data", "mimeType"]
+        read += ["displayName"] if "filename" in part.get("file", {}) else []
+    native += rest_of(kind, value, *read)
+    return part
+
+
+def _linked(mime: str, uri: str) -> Object:
+    return parts.image(uri) if mime.startswith("image/") else parts.file(file_url=uri)
+
+
+def _inline(mime: str, data: str, name: Json) -> Object:
+    if mime.startswith("image/"):
+        return parts.image(parts.data_url(mime, data))
+    if mime in _AUDIO:
+        return {"type": "input_audio", "input_audio": {"data": data, "format": _AUDIO[mime]}}
+    return parts.file(file_data=parts.data_url(mime, data), filename=name if isinstance(name, str) else None)

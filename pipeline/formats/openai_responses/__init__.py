@@ -1,0 +1,34 @@
+"""OpenAI Responses: items in and out, and the events that a streamed response comes in.
+
+One item is less than one message: reasoning, text and calls are items of their own.  The assistant's items up to the
+next item of somebody else are one message, so they are kept open in the state until that comes.
+"""
+
+from pipeline.formats.openai_responses.definitions import tools, turn_tools
+from pipeline.formats.openai_responses.evidence import marks
+from pipeline.formats.openai_responses.request import START, close, load, previous, system
+from pipeline.formats.openai_responses.response import reply, response_id
+from pipeline.formats.openai_responses.stream import assemble
+
+NAME = "openai_responses"
+TURNS = "input"
+SYSTEM = ("instructions",)
+TOOLS = ("tools",)
+
+__all__ = [
+    "NAME",
+    "START",
+    "SYSTEM",
+    "TOOLS",
+    "TURNS",
+    "assemble",
+    "close",
+    "load",
+    "marks",
+    "previous",
+    "reply",
+    "response_id",
+    "system",
+    "tools",
+    "turn_tools",
+]

@@ -1,0 +1,45 @@
+"""Parts of content as OpenAI chat has them, and content that is made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pipeline.formats.values import Object
+from pipeline.model import Json
+
+_STANDARD = str.maketrans("-_", "+/")
+
+
+def text(value: str) -> Object:
+    """A text."""
+    return {"type": "text", "text": value}
+
+
+def image(url: str) -> Object:
+    """An image by its address, which may be its data."""
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
+def file(**members: Json) -> Object:
+    """A file with those members that are given."""
+    return {"type": "file", "file": {name: value for name, value in members.items() if value is not None}}
+
+
+def data_url(mime: str, data: str) -> str:
+    """The address of what is there in base64."""
+    return f"data:{mime};base64,{data}"
+
+
+def standard(data: str) -> str:
+    """Base64 in the standard alphabet, the only one of data URLs; some SDKs write the one for file names."""
+    return data.translate(_STANDARD)
+
+
+def alone(parts: list[Json]) -> str | None:
+    """The text of parts that are a single text, which is their content then."""
+    return str(parts[0]["text"]) if len(parts) == 1 and parts[0]["type"] == "text" else None
+
+
+def reasoning(blocks: Iterable[Object]) -> str:
+    """The texts of blocks of reasoning as one."""
+    return "\n\n".join(block["text"] for block in blocks if block.get("text"))

@@ -1,0 +1,218 @@
+"""Lines to entries: raw requests of any format as canonical messages, with their edits, times and replies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from pipeline import codec
+from pipeline.edits import difference
+from pipeline.formats import PLAIN
+from pipeline.formats.base import Tools
+from pipeline.ledger import Ledger
+from pipeline.memo import Last
+from pipeline.model import Entry, Json, Rejected, Tool, WrongType
+from pipeline.read import envelopes, turns
+from pipeline.read.deltas import TOOLS, Effort, History, Request
+from pipeline.read.lines import LONGEST, Line
+from pipeline.read.recognise import Shape, shape_of
+from pipeline.read.slices import NOTHING, LineError, Slices, is_blank, kind, slicer
+from pipeline.read.times import Moment, moment
+from pipeline.read.tools import NO_TOOLS, KnownTools
+from pipeline.read.turns import Turns
+
+
+def entries(
+    lines: Iterable[Line],
+    ledger: Ledger,
+    effort: Effort | None = None,
+    known: dict[str, KnownTools] | None = None,
+    shape: Shape | None = None,
+) -> Iterator[Entry]:
+    """The entries of a log, in file order; lines that are none go to the ledger.
+
+    ``shape`` is what most lines have; a line of another one is read by its own.  ``known`` are tools that were met in
+    other logs and need not be parsed again, by format.
+    """
+    held = shape or Shape()
+    log = _Log(held, effort or Effort(), {} if known is None else known)
+    for line in lines:
+        ledger.lines += 1
+        if line.length > line.stop - line.start:
+            reason = f"longer than the {LONGEST:,} bytes that are read"
+            ledger.reject(Rejected(line.number, line.offset, line.length, "bad-line", reason))
+            continue
+        try:
+            entry = log.read(line, ledger)
+        except LineError as problem:
+            if is_blank(line.buffer[line.start : line.stop]):
+                ledger.blank += 1
+            else:
+                ledger.reject(Rejected(line.number, line.offset, line.length, problem.code, str(problem)))
+        else:
+            yield entry
+
+
+class _OtherShapeError(Exception):
+    """A line whose response has nothing that the log's format knows, and all of another one."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__(shape.format)
+        self.shape = shape
+
+
+class _Log:
+    """Reads lines by the shape that the file has, and those that do not fit by their own."""
+
+    def __init__(self, shape: Shape, effort: Effort, known: dict[str, KnownTools]) -> None:
+        self._shape, self._effort, self._known = shape, effort, known
+        self._answers: dict[str, _Answer] = {}
+        self._stream = self._home = self._new(shape)
+
+    def _new(self, shape: Shape) -> _Stream:
+        tools = self._known.setdefault(shape.format, KnownTools())
+        return _Stream(shape, History(slicer(shape.format), tools, self._effort), self._answers)
+
+    def read(self, line: Line, ledger: Ledger) -> Entry:
+        """The entry of a line; raises ``LineError`` for what is none."""
+        if self._stream is not self._home:
+            self._stream = self._home = self._new(self._shape)  # a line of another shape is behind us
+        try:
+            return self._stream.read(line, ledger, self._other)
+        except _OtherShapeError as foreign:
+            other = foreign.shape
+        except LineError as problem:
+            found = self._other(line) if problem.code == "bad-entry" else None
+            if found is None:
+                raise
+            other = found
+        self._stream = self._new(other)
+        entry = self._stream.read(line, ledger)
+        ledger.count(line.number, "mixed-formats", self._shape.format, other.format)
+        return entry
+
+    def _other(self, line: Line) -> Shape | None:
+        """The shape of a line that does not have the file's, if it has one that is known."""
+        if self._shape.forced:
+            return None
+        other = shape_of(bytes(line.buffer[line.start : line.stop]))
+        return other if other and (other.format, other.envelope) != (self._shape.format, self._shape.envelope) else None
+
+
+class _Loaded(NamedTuple):
+    """A request as canonical messages, and what the next one needs."""
+
+    turns: Turns
+    whole: list[Any]
+    """The request's turns, with those that it only refers to."""
+    system: tuple[bytes, Json]
+    """The system member, raw and parsed."""
+    referred: bool = False
+    """Whether it refers to turns that do not stand in its line."""
+
+
+class _Answer(NamedTuple):
+    """What a later request may refer to by a response's id."""
+
+    asked: list[Any]
+    said: list[Any]
+
+
+@dataclass(slots=True)
+class _Stream:
+    """Neighbouring lines of one shape."""
+
+    shape: Shape
+    history: History
+    answers: dict[str, _Answer]
+    """The turns up to each response of the log that a later request may refer to, by its id."""
+    before: _Loaded | None = None
+    tools: Callable[[list[Tool]], Tools] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.tools = Last(self.history.slicer.form.tools)
+
+    def read(self, line: Line, ledger: Ledger, other: Callable[[Line], Shape | None] | None = None) -> Entry:
+        """The entry of a line; raises ``LineError`` and keeps the one before where it is none.
+
+        ``other`` gives the shape of a line that is of another; where that is so, it is raised before anything is noted.
+        """
+        whole = line
+        if self.shape.envelope.unwrap:
+            data = bytearray(envelopes.unwrap(bytes(line.buffer[line.start : line.stop]), self.shape.envelope))
+            line = line._replace(buffer=data, start=0, stop=len(data))
+        try:
+            slices, request = self.history.read(line)
+            if slices.reply.foreign and other and (shape := other(whole)):
+                raise _OtherShapeError(shape)
+            when = moment(slices.timestamp)
+            loaded = None if self.shape.format == PLAIN else self._load(slices, request)
+            tools, wrong = self._tools_of(slices.tools, ledger, line.number)  # last, since it remembers them
+        except RecursionError:
+            raise LineError("bad-line", "nested too deeply") from None
+        except codec.NotFiniteError as problem:
+            raise LineError("bad-line", f"messages or tools hold the number {problem}, which is not JSON") from None
+        except ValueError as problem:
+            raise LineError("bad-line", f"no JSON object: {problem}") from None
+        self.history.remember(request)
+        messages, edits = request.messages, request.edits
+        if loaded:
+            messages, edits = loaded.turns.messages, loaded.turns.edits
+            self._remember(loaded, slices, ledger, line.number)
+        reply = slices.reply
+        if when is None or when.naive or slices.session_id is None or wrong or reply.wrong:
+            _note(ledger, line.number, when, slices.session_id, [each for each in (wrong, reply.wrong) if each])
+        return Entry(line.number, when.at if when else None, slices.session_id, messages, edits, tools, reply)
+
+    def _load(self, slices: Slices, request: Request) -> _Loaded:
+        form = self.history.slicer.form
+        before = self.before or _Loaded(turns.nothing(form), [], (NOTHING, None))
+        raw = slices.system
+        system = before.system if raw == before.system[0] else (raw, codec.loads(raw) if raw != NOTHING else None)
+        whole, edits = request.messages, request.edits
+        base = self.answers.get(_key(slices.previous)) if slices.previous else None
+        if base:
+            whole = [*base.asked, *base.said, *whole]
+        if base or before.referred:  # the reader's edits are those of what stood in the lines
+            edits = difference(before.whole, whole)
+        return _Loaded(turns.follow(form, before.turns, whole, edits, system[1]), whole, system, bool(base))
+
+    def _remember(self, loaded: _Loaded, slices: Slices, ledger: Ledger, number: int) -> None:
+        self.before = loaded
+        ledger.loaded = True
+        if slices.previous not in (NOTHING, b"null") and _key(slices.previous) not in self.answers:
+            ledger.count(number, "missing-history")
+        answer = slices.reply.body
+        if isinstance(answer, dict) and isinstance(answer.get("id"), str):
+            said = answer.get("output")
+            self.answers[answer["id"]] = _Answer(loaded.whole, said if isinstance(said, list) else [])
+
+    def _tools_of(self, raw: bytes, ledger: Ledger, number: int) -> tuple[list[Tool], WrongType | None]:
+        if raw in (NOTHING, b"null"):
+            return NO_TOOLS, None
+        if self.shape.format == PLAIN:
+            if raw[:1] != b"[" and raw != TOOLS:
+                return NO_TOOLS, WrongType("request.tools", kind(raw))
+            return self.history.learn_tools(raw), None
+        found = self.tools(self.history.learn_tools(raw))
+        if found.hosted:
+            ledger.count(number, "hosted-tools")
+        return found.functions, None
+
+
+def _key(previous: bytes) -> str:
+    value = codec.loads(previous) if previous[:1] == b'"' else ""
+    return str(value)
+
+
+def _note(ledger: Ledger, line: int, when: Moment | None, session_id: str | None, wrong: list[WrongType]) -> None:
+    """What a line lacks; each is reported once per session."""
+    if when is None:
+        ledger.count(line, "missing-timestamp")
+    elif when.naive:
+        ledger.count(line, "naive-timestamp")
+    if session_id is None:
+        ledger.count(line, "missing-session-id")
+    for each in wrong:
+        ledger.wrong(line, each)

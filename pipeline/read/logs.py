@@ -1,0 +1,66 @@
+"""One session's log, open, to its entries: which lines are its own, how they are wrapped, in which format they are."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import BinaryIO
+
+from pipeline.ledger import Ledger
+from pipeline.model import Entry, Job, Options, Seen
+from pipeline.read import recognise
+from pipeline.read.entries import entries
+from pipeline.read.lines import LONGEST, Line, lines
+from pipeline.read.recognise import Shape
+from pipeline.read.sessions import SPAN, MixedSessionsError
+from pipeline.read.tools import KnownTools
+
+
+class Reader:
+    """Reads session logs as the options say; tools met in one need not be parsed again in the next."""
+
+    def __init__(self, options: Options) -> None:
+        self._from = options.from_format
+        self._split = options.sessions_by is None
+        self._known: dict[str, KnownTools] = {}
+
+    def entries(
+        self, file: BinaryIO, job: Job, ledger: Ledger, hashed: Callable[[memoryview], object] | None = None
+    ) -> Iterator[Entry]:
+        """The entries of a log, in file order; what its first lines tell is noted in the ledger.
+
+        ``hashed`` is given all bytes of the log in turn.  Raises ``MixedSessionsError`` before anything else for a file
+        that has to be split first.
+        """
+        stream = _spans(file, job.spans, hashed) if job.spans is not None else lines(file, size=job.size, read=hashed)
+        first = next(stream, None)
+        if first is None:
+            return
+        shape, ledger.seen = self._look(file, first)
+        if shape.envelope.mixes and self._split and job.spans is None:
+            raise MixedSessionsError
+        yield from entries(chain([first], stream), ledger, shape=shape, known=self._known)
+
+    def _look(self, file: BinaryIO, first: Line) -> tuple[Shape, Seen]:
+        if self._from is None and recognise.is_plain(first.buffer[first.start : first.stop]):
+            return recognise.PLAIN_LOG
+        return recognise.look(file, self._from)
+
+
+def _spans(file: BinaryIO, spans: array[int], hashed: Callable[[memoryview], object] | None) -> Iterator[Line]:
+    """The lines of one session in a file that holds several."""
+    for at in range(0, len(spans), SPAN):
+        number, offset, length = spans[at : at + SPAN]
+        if length > LONGEST:
+            yield Line(number, offset, length, bytearray(), 0, 0)
+            continue
+        file.seek(offset)
+        data = bytearray(length)
+        with memoryview(data) as view:
+            filled = 0
+            while count := file.readinto(view[filled:]):  # type: ignore[attr-defined]
+                filled += count
+            if hashed:
+                hashed(view[:filled])
+        yield Line(number, offset, filled, data, 0, filled)

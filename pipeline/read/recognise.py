@@ -1,0 +1,150 @@
+"""Which format and which envelope a log has, by its first lines."""
+
+from __future__ import annotations
+
+from typing import Any, BinaryIO, NamedTuple
+
+import msgspec
+from msgspec import Raw, Struct
+
+from pipeline import codec
+from pipeline.formats import PLAIN, Recognised, look_alike, recognise, recognise_file
+from pipeline.model import Seen
+from pipeline.read import envelopes, replies
+from pipeline.read.envelopes import Envelope
+from pipeline.read.lines import LONGEST
+
+_ANSWERED = 4
+"""The rank up to which evidence stands in the response."""
+_BEYOND_DOUBT = 6
+"""The rank up to which evidence stands beside the messages, not in them."""
+_GLANCE = 1 << 16
+"""Bytes in which the first line is looked for."""
+_LINES, _BYTES = 50, 4 << 20
+"""How much of a file is looked at where its first line does not tell."""
+
+
+class Shape(NamedTuple):
+    """How the lines of a log are to be read."""
+
+    format: str = PLAIN
+    envelope: Envelope = envelopes.PLAIN
+    forced: bool = False
+    """Whether the user named the format."""
+
+
+PLAIN_LOG = Shape(), Seen(PLAIN, envelopes.PLAIN.name, f"{PLAIN} (choices[].message in the response)")
+"""What is seen of a log whose first line is chat with an answer, as that of most is."""
+
+
+class _Choice(Struct, gc=False):
+    message: dict[str, Raw]
+
+
+class _Response(Struct, gc=False):
+    choices: list[_Choice]
+    object: str = "chat.completion"
+    output: Raw = Raw()
+    candidates: Raw = Raw()
+    done: Raw = Raw()
+    stop_reason: Raw = Raw()
+
+
+class _Request(Struct, gc=False):
+    messages: list[Raw]
+    body: Raw = Raw()
+
+
+class _Plain(Struct, gc=False):
+    request: _Request
+    response: _Response
+    call_type: Raw = Raw()
+    kwargs: Raw = Raw()
+
+
+_plain = msgspec.json.Decoder(_Plain)
+
+
+def is_plain(line: bytes | bytearray) -> bool:
+    """Whether a line is chat with an answer and nothing else, told without parsing it."""
+    try:
+        found = _plain.decode(line)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return False
+    response = found.response
+    others = (found.request.body, found.call_type, found.kwargs, response.output, response.candidates)
+    named = response.object == "chat.completion" and bool(response.choices)
+    return named and not any(map(bytes, (*others, response.done, response.stop_reason)))
+
+
+def shape_of(line: bytes) -> Shape | None:
+    """The shape that one line has beyond doubt: by its response, or by a member that no other format has."""
+    found = _exchange(line)
+    if found is None:
+        return None
+    envelope, exchange = found
+    return Shape(exchange.name, envelope) if exchange.name and exchange.rank <= _BEYOND_DOUBT else None
+
+
+def look(file: BinaryIO, forced: str | None = None) -> tuple[Shape, Seen]:
+    """What the first lines of a file tell; it stands where it stood before.
+
+    The first line that is an exchange decides where its response does; else most of the lines decide.
+    """
+    quick = _first_lines(file, _GLANCE)
+    envelope, first = (_exchange(quick[0]) if quick else None) or (envelopes.PLAIN, None)
+    if forced:
+        return Shape(forced, envelope, forced=True), Seen(forced, envelope.name, f"{forced}, as --from says")
+    if first and first.name and first.rank <= _ANSWERED:
+        return Shape(first.name, envelope), Seen(first.name, envelope.name, f"{first.name} ({first.why})")
+    lines = _first_lines(file, _BYTES)
+    found = [each for each in map(_exchange, lines) if each]
+    envelope = found[0][0] if found else envelopes.PLAIN
+    whole = recognise_file([exchange for _, exchange in found])
+    if whole.name:
+        envelope = next(each for each, exchange in found if exchange.name == whole.name)
+        return Shape(whole.name, envelope), Seen(whole.name, envelope.name, whole.why)
+    instead = next((words for line in lines if (words := look_alike(_object(line)))), None)
+    why = instead or (whole.why if found else "")
+    # Requests and responses all of which are of nothing known, such as counts of tokens, are no chat either.
+    unknown = 0 < len(found) == len(lines)
+    return Shape(envelope=envelope), Seen(None, envelope.name, why, conflict=whole.mixed or unknown)
+
+
+def _first_lines(file: BinaryIO, most: int) -> list[bytes]:
+    """The lines that are not blank in so many bytes, the very first one whole; the file stands as before."""
+    place = file.tell()
+    file.seek(0)
+    data = file.read(most)
+    while b"\n" not in data and len(data) < LONGEST and (more := file.read(_BYTES)):
+        data += more
+    file.seek(place)
+    lines: list[bytes] = []
+    at = 0
+    while at < len(data) and len(lines) < _LINES:
+        stop = data.find(b"\n", at)
+        stop = len(data) if stop < 0 else stop
+        lines += [line] if (line := data[at:stop]).strip() else []
+        at = stop + 1
+    return lines
+
+
+def _exchange(line: bytes) -> tuple[Envelope, Recognised] | None:
+    envelope = envelopes.recognise(line)
+    if envelope is None:
+        return None
+    exchange = _object(envelopes.unwrap(line, envelope))
+    if exchange is None:
+        return None
+    request, response = exchange.get("request"), replies.unwrapped(exchange.get("response"))
+    streamed = replies.events(response)
+    body = request if isinstance(request, dict) else None
+    return envelope, recognise(body, response if streamed is None else None, streamed[0] if streamed else None)
+
+
+def _object(line: bytes) -> dict[str, Any] | None:
+    try:
+        value = codec.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None

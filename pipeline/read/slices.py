@@ -1,0 +1,203 @@
+"""A line as raw slices of JSON, not yet parsed: its request's turns, system prompt and tools, its response, its time.
+
+``msgspec`` skips over what nobody reads several times faster than any parser makes objects of it.  Where it refuses a
+line (NaN and lone surrogates among other things), ``json``'s own scanner splits it the same way, so that a line is
+JSON exactly when Python's ``json`` accepts it.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import Raw
+from msgspec.structs import astuple
+
+from pipeline import codec
+from pipeline.formats import PLAIN, named
+from pipeline.formats.base import Format
+from pipeline.model import Message, Reply
+from pipeline.read import replies, scan
+from pipeline.read.scan import members
+
+NOTHING = b""
+"""The raw slice of a member that is not there."""
+
+
+class LineError(Exception):
+    """A line that cannot be an entry: the code of the finding, and why."""
+
+    def __init__(self, code: str, reason: str) -> None:
+        super().__init__(reason)
+        self.code, self.reason = code, reason
+
+
+class Slices(NamedTuple):
+    """A line's members of interest, the large ones as raw JSON."""
+
+    turns: bytes
+    tools: bytes
+    timestamp: bytes
+    session_id: str | None
+    reply: Reply
+    system: bytes = NOTHING
+    previous: bytes = NOTHING
+    """``previous_response_id``, which no format but one has."""
+
+
+_BOM = b"\xef\xbb\xbf"
+_ID_STARTS = tuple(bytes([digit]) for digit in b'"-0123456789')
+_REFUSED = (msgspec.MsgspecError, ValueError, RecursionError)
+_PREVIOUS = "previous_response_id"
+_OUTER = ("timestamp", "session_id", "response", "status")
+_array = msgspec.json.Decoder(list[Raw])
+
+
+class Slicer:
+    """Splits the lines of one format."""
+
+    def __init__(self, form: Format) -> None:
+        self.form = form
+        self.key = b'"%b"' % form.TURNS.encode()
+        self._names = (form.TURNS, *form.SYSTEM, *form.TOOLS, _PREVIOUS)
+        self._places = 1 + len(form.SYSTEM), 1 + len(form.SYSTEM) + len(form.TOOLS)
+        self._fields = [f"m{number}" for number in range(len(self._names))]
+        request = self._request(Raw)
+        self._line = _decoder(request, session_id=str | int | None)
+        self._odd_line = _decoder(request, session_id=Raw)
+        self._whole_line = _decoder(self._request(list[dict[str, Any]]), session_id=str | int | None)
+
+    def _request(self, turns: Any) -> Any:
+        first, *others = self._fields
+        fields = [(first, turns, Raw()) if turns is Raw else (first, turns), *((name, Raw, Raw()) for name in others)]
+        rename = dict(zip(self._fields, self._names, strict=True))
+        return msgspec.defstruct("Request", fields, rename=rename, gc=False)
+
+    def split(self, line: bytes) -> Slices:
+        """The members of a line; raises ``LineError`` for what is no entry, and ``ValueError`` for a bad reply."""
+        try:
+            parsed = self._line.decode(line)
+        except _REFUSED:
+            found = self._split_odd(line)
+        else:
+            found = self._slices(astuple(parsed.request), parsed, _id(parsed.session_id))
+        first = found.turns[:1]
+        if first == b"[":
+            return found
+        if first in (b'"', b"{") and self.form.NAME != PLAIN:  # one turn, as some clients may write it
+            return found._replace(turns=b"[%b]" % found.turns)
+        what = "is missing" if found.turns == NOTHING else f"is {kind(found.turns)}, not a list"
+        raise LineError("bad-entry", f"request.{self.form.TURNS} {what}")
+
+    def parse(self, line: bytes | bytearray) -> tuple[list[Message], Slices] | None:
+        """The turns of a line as objects, and its other members; ``None`` where ``split`` has to decide."""
+        try:
+            parsed = self._whole_line.decode(line)
+        except _REFUSED:
+            return None
+        turns, *others = astuple(parsed.request)
+        return turns, self._slices((NOTHING, *others), parsed, _id(parsed.session_id))
+
+    def _split_odd(self, line: bytes) -> Slices:
+        try:
+            parsed = self._odd_line.decode(line)
+            inner = astuple(parsed.request)
+        except _REFUSED:
+            outer, within = _split_slowly(line)
+            parsed = _Outer(**{name: outer[name] for name in _OUTER if name in outer})
+            inner = tuple(within.get(name, NOTHING) for name in self._names)
+        session_id = bytes(parsed.session_id)
+        value = codec.loads(session_id) if session_id[:1] in _ID_STARTS else None
+        return self._slices(inner, parsed, _id(value))
+
+    def _slices(self, inner: tuple[Any, ...], outer: Any, session_id: str | None) -> Slices:
+        system, tools = self._places
+        return Slices(
+            bytes(inner[0]),
+            _first(inner[system:tools]),
+            bytes(outer.timestamp),
+            session_id,
+            replies.reply(bytes(outer.response), self.form, bytes(outer.status)),
+            _first(inner[1:system]),
+            bytes(inner[-1]),
+        )
+
+
+class _Outer(NamedTuple):
+    """What stands beside the request, where a line had to be split slowly."""
+
+    timestamp: bytes = NOTHING
+    session_id: bytes = NOTHING
+    response: bytes = NOTHING
+    status: bytes = NOTHING
+
+
+@cache
+def slicer(name: str = PLAIN) -> Slicer:
+    """What splits lines of the format with a name."""
+    return Slicer(named(name))
+
+
+def _decoder(request: Any, *, session_id: Any) -> msgspec.json.Decoder[Any]:
+    default = Raw() if session_id is Raw else None
+    fields: list[Any] = [("request", request), ("session_id", session_id, default)]
+    fields += [(name, Raw, Raw()) for name in _OUTER if name != "session_id"]
+    return codec.decoder(msgspec.defstruct("Line", fields, gc=False))
+
+
+def _first(found: tuple[Any, ...]) -> bytes:
+    """The first member that is there and not null, else the first one that is null."""
+    null = NOTHING
+    for each in found:
+        raw = bytes(each)
+        if raw and raw != b"null":
+            return raw
+        null = null or raw
+    return null
+
+
+def is_blank(line: bytes | bytearray) -> bool:
+    """Whether a line holds nothing but JSON's white space, behind a byte order mark or not."""
+    return not line.removeprefix(_BOM).strip(b" \t\r\n")
+
+
+def elements(raw: bytes) -> list[bytes]:
+    """The raw elements of a JSON array."""
+    try:
+        return [bytes(element) for element in _array.decode(raw)]
+    except _REFUSED:
+        return scan.elements(raw)
+
+
+def kind(raw: bytes) -> str:
+    """The JSON type of a raw value, in words."""
+    first = raw[:1]
+    names = {b"{": "an object", b"[": "a list", b'"': "a string", b"t": "a boolean", b"f": "a boolean", b"n": "null"}
+    return names.get(first, "a number")
+
+
+def _id(value: Any) -> str | None:
+    """A session id: a string that is not empty, or the digits of an integer."""
+    return str(value) if isinstance(value, (str, int)) and value != "" else None
+
+
+def _split_slowly(line: bytes) -> tuple[dict[str, bytes], dict[str, bytes]]:
+    """The raw members of a line and of its request."""
+    try:
+        outer = members(line.removeprefix(_BOM))
+        request = outer.get("request", NOTHING)
+        inner = members(request) if request[:1] == b"{" else {}
+    except RecursionError:
+        raise LineError("bad-line", "nested too deeply") from None
+    except json.JSONDecodeError as problem:
+        raise LineError(
+            "bad-line", f"no JSON object: {problem.msg.removesuffix(' at')} at byte {problem.pos + 1}"
+        ) from None
+    except ValueError as problem:
+        raise LineError("bad-line", f"no JSON object: {type(problem).__name__}") from None
+    if request[:1] != b"{":
+        what = "is missing" if request == NOTHING else f"is {kind(request)}, not an object"
+        raise LineError("bad-entry", f"request {what}")
+    return outer, inner

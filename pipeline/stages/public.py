@@ -1,0 +1,67 @@
+"""Take off what messages carry privately: what their format has and OpenAI chat has no place for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from pipeline import chat
+from pipeline.chat import PRIVATE
+from pipeline.checks import log
+from pipeline.ledger import Ledger
+from pipeline.model import Conversation, Json, Message
+
+
+def leave_out(conversation: Conversation, ledger: Ledger, line: int) -> Conversation:
+    """The conversation without messages that hold nothing a record has a place for; what is lost so is noted."""
+    messages: list[Message] = []
+    for message in conversation.messages:
+        kinds = Counter(_lost(message)) if PRIVATE in message else None
+        left = not kinds or _says_something(message)
+        if kinds:
+            ledger.note(log.not_held(kinds, len(messages) if left else None), line)
+        if left:
+            messages.append(message)
+    return Conversation(messages, conversation.tools)
+
+
+def public(conversation: Conversation) -> Conversation:
+    """The conversation without private members."""
+    return Conversation([_bare_message(message) for message in conversation.messages], _bare_tools(conversation.tools))
+
+
+def _bare_message(message: Message) -> Message:
+    calls = message.get("tool_calls")
+    if isinstance(calls, list) and any(map(chat.private, calls)):
+        message = {**message, "tool_calls": [_bare(call) for call in calls]}
+    return _bare(message) if chat.private(message) else message
+
+
+def _bare_tools(tools: list[Json]) -> list[Json]:
+    return [_bare(tool) for tool in tools] if any(map(chat.private, tools)) else tools
+
+
+def _bare(holder: Any) -> Any:
+    if not chat.private(holder):
+        return holder
+    return {key: value for key, value in holder.items() if key != PRIVATE}
+
+
+def _lost(message: Message) -> Iterator[str]:
+    """What a message holds beside its text, its parts and its calls, in words."""
+    held = chat.private(message)
+    yield from map(_kind, held.get("native", ()))
+    yield from ("text behind calls" for _ in held.get("after", ()))
+
+
+def _says_something(message: Message) -> bool:
+    return message["role"] == "tool" or any(message[key] for key in message.keys() - {"role", PRIVATE})  # type: ignore[literal-required]
+
+
+def _kind(block: Json) -> str:
+    """What a block calls itself, or the first of its members."""
+    if not isinstance(block, dict):
+        return "block"
+    named = block.get("type")
+    return named if isinstance(named, str) else next(iter(block), "block")

@@ -1,0 +1,50 @@
+"""What headers hold to sign in with is shown and stored nowhere, whatever becomes of its line."""
+
+import pytest
+
+from pipeline import Options, convert
+from pipeline.run import convert as module
+from pipeline.run.inspect import inspect
+from tests.conftest import log_line, tree, write_log
+
+SECRET = "sk-very-secret"
+HEADERS = [
+    {"authorization": f"Bearer {SECRET}"},
+    {"Authorization": [f"Bearer {SECRET}", SECRET]},
+    {"x-api-key": SECRET},
+    {"X-Goog-Api-Key": SECRET},
+    {"cookie": f'a="{SECRET}"; b=\\'},
+    {"Set-Cookie": SECRET},
+    {"Proxy-Authorization": SECRET},
+]
+
+
+def pair(headers, **body):
+    line = log_line("hi")
+    return {
+        "request": {"headers": headers, "body": body or line["request"]},
+        "response": {"headers": headers, "status": 200, "body": line["response"]},
+        "logged_at": "2026-01-13T10:00:00Z",
+    }
+
+
+@pytest.mark.parametrize("headers", HEADERS, ids=lambda headers: next(iter(headers)))
+def test_credentials_are_in_no_output(tmp_path, headers):
+    write_log(tmp_path / "logs/a.jsonl", pair(headers), pair(headers, model="m"), pair(headers, messages=[7]))
+    summary = convert(tmp_path / "logs", tmp_path / "out", Options(keep_rejected=True))
+    assert (summary.written, summary.account.unreadable) == (1, 2)
+    written = b"".join(data or b"" for data in tree(tmp_path / "out").values())
+    assert SECRET.encode() not in written
+    assert written.count(b"[removed]") == 4, "both headers of both lines"
+    assert SECRET not in "\n".join(inspect([str(tmp_path / "logs")], Options(anonymize=False), verbose=True))
+
+
+def test_credentials_that_stand_where_a_line_is_read_in_two_are_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "_PIECE", 64)
+    monkeypatch.setattr(module, "_HEADER", 200)
+    broken = pair({"authorization": SECRET}, text="x" * 500, messages=7)
+    write_log(tmp_path / "logs/a.jsonl", pair({}), broken)
+    convert(tmp_path / "logs", tmp_path / "out", Options(keep_rejected=True))
+    kept = (tmp_path / "out/reports/rejected-lines.jsonl").read_bytes()
+    assert SECRET.encode() not in kept
+    assert b"x" * 500 in kept
