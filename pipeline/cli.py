@@ -182,15 +182,18 @@ def check(datasets: tuple[str, ...], *, as_json: bool) -> int:
 @click.argument("logs", nargs=-1, required=True, metavar="LOG...")
 @option("--cleanup-goose/--no-cleanup-goose", default=True, show_default=True, help="Remove what Goose puts around.")
 @option("--from", "from_format", metavar="FORMAT", help="The format of all logs.  [default: told by each log]")
+@option(
+    "--sessions-by",
+    type=click.Choice(["file", "id"]),
+    help="What is a session: a file, or lines with one id.  [default: file; id for logs known to mix sessions]",
+)
 @option("--verbose", "-v", is_flag=True, help="Show the beginning of each message's text.")
-def inspect(logs: tuple[str, ...], *, cleanup_goose: bool, from_format: str | None, verbose: bool) -> None:
+def inspect(logs: tuple[str, ...], *, verbose: bool, **given: Any) -> None:
     """Show session logs (folders, files or globs) entry by entry, to see why a session came out as it did."""
     from pipeline.model import Options
     from pipeline.run.inspect import inspect as run
 
-    for line in run(
-        logs, Options(cleanup_goose=cleanup_goose, from_format=from_format, anonymize=False), verbose=verbose
-    ):
+    for line in run(logs, Options(anonymize=False, **given), verbose=verbose):
         click.echo(line)
 
 

@@ -92,11 +92,11 @@ def mixed_formats(most: str, other: str, count: int) -> Found:
 
 @rule("warning")
 def missing_history(count: int) -> Found:
-    """Reported when a request refers to a response by `previous_response_id` that the log does not have.
+    """Reported when a request refers to turns that the log does not have, as by `previous_response_id` or a cache.
 
-    The conversation up to that response is missing in the record.
+    The conversation up to there is missing in the record.
     """
-    return warning(f"previous_response_id of {_entries(count)} names no response of this log: see where the log begins")
+    return warning(f"{_entries(count)} with turns that are kept elsewhere, and not in this log: see where it begins")
 
 
 @rule("info")

@@ -78,6 +78,8 @@ class Format(Protocol):
     """The members of a request's body that may hold the system prompt beside the turns."""
     TOOLS: tuple[str, ...]
     """The members that may hold tool definitions."""
+    REFERS: tuple[str, ...]
+    """The members by which a request refers to turns that are kept elsewhere."""
     START: Any
     """The state before the first turn."""
     marks: Marks

@@ -16,6 +16,7 @@ NAME = "ollama"
 TURNS = "messages"
 SYSTEM: tuple[str, ...] = ()
 TOOLS = ("tools",)
+REFERS: tuple[str, ...] = ()
 
 
 START = State()

@@ -171,7 +171,7 @@ class _Stream:
         raw = slices.system
         system = before.system if raw == before.system[0] else (raw, codec.loads(raw) if raw != NOTHING else None)
         whole, edits = request.messages, request.edits
-        base = self.answers.get(_key(slices.previous)) if slices.previous else None
+        base = self.answers.get(_key(slices.refers)) if slices.refers else None
         if base:
             whole = [*base.asked, *base.said, *whole]
         if base or before.referred:  # the reader's edits are those of what stood in the lines
@@ -181,7 +181,7 @@ class _Stream:
     def _remember(self, loaded: _Loaded, slices: Slices, ledger: Ledger, number: int) -> None:
         self.before = loaded
         ledger.loaded = True
-        if slices.previous not in (NOTHING, b"null") and _key(slices.previous) not in self.answers:
+        if slices.refers not in (NOTHING, b"null") and _key(slices.refers) not in self.answers:
             ledger.count(number, "missing-history")
         answer = slices.reply.body
         if isinstance(answer, dict) and isinstance(answer.get("id"), str):
@@ -201,8 +201,8 @@ class _Stream:
         return found.functions, None
 
 
-def _key(previous: bytes) -> str:
-    value = codec.loads(previous) if previous[:1] == b'"' else ""
+def _key(reference: bytes) -> str:
+    value = codec.loads(reference) if reference[:1] == b'"' else ""
     return str(value)
 
 

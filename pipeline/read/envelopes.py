@@ -16,7 +16,10 @@ from pipeline import codec
 from pipeline.read.scan import members
 
 _REFUSED = (msgspec.MsgspecError, ValueError, RecursionError)
+_STATUS = ("status", "status_code", "statusCode")
 _IDS = ("session_id", "litellm_session_id", "trace_id", "litellm_trace_id")
+_BESIDE = ("tools", "functions", "system", "instructions")
+"""What a request has beside its turns."""
 _TIMES = ("timestamp", "startTime", "logged_at", "start_time")
 
 Members = dict[str, bytes]
@@ -66,8 +69,11 @@ class _Inner(Struct, gc=False):
     timestamp: Raw = Raw()
     status: Raw = Raw()
     status_code: Raw = Raw()
+    statusCode: Raw = Raw()  # noqa: N815 - the log's name
     tools: Raw = Raw()
     functions: Raw = Raw()
+    system: Raw = Raw()
+    instructions: Raw = Raw()
     messages: Raw = Raw()
     contents: Raw = Raw()
     input: Raw = Raw()
@@ -112,7 +118,7 @@ def _text(raw: bytes | None) -> bytes | None:
 
 
 def _picked(found: Members, names: tuple[str, ...]) -> bytes | None:
-    return next((found[name] for name in names if name in found and found[name] != b'""'), None)
+    return next((found[name] for name in names if name in found and found[name] not in (b'""', b"{}")), None)
 
 
 def _made(request: Members, **beside: bytes | None) -> Members:
@@ -141,8 +147,8 @@ def _http(line: Members) -> Members:
     body = _text(request.get("body"))
     found = {
         "request": body,
-        "response": response.get("body") or response.get("body_raw") or line.get("response"),
-        "status": response.get("status") or response.get("status_code") or line.get("status"),
+        "response": _picked(response, ("body_raw", "body")) or line.get("response"),
+        "status": _picked(response, _STATUS) or line.get("status"),
         "timestamp": line.get("timestamp") or request.get("timestamp") or line.get("logged_at"),
         "session_id": _picked(line, _IDS) or request.get("session_id"),
     }
@@ -159,9 +165,10 @@ def _litellm(line: Members) -> Members:
     logged = _text(line.get("messages"))
     has_turns = logged and logged[:1] == b"[" and logged.translate(None, b" \t\r\n") != b"[]"
     turns = logged if has_turns else asked.get("messages", logged)
-    tools = {name: raw for name in ("tools", "functions") if (raw := given.get(name) or asked.get(name))}
+    beside = {name: raw for name in _BESIDE if (raw := given.get(name) or asked.get(name))}
+    name = b"input" if b"responses" in line["call_type"] else b"messages"
     return _made(
-        {**({"messages": turns} if turns else {}), **tools},
+        {**({name.decode(): turns} if turns else {}), **beside},
         response=_text(line.get("response")),
         status=line.get("status"),
         timestamp=_picked(line, _TIMES),

@@ -16,6 +16,9 @@ from pipeline.read.recognise import Shape
 from pipeline.read.sessions import SPAN, MixedSessionsError
 from pipeline.read.tools import KnownTools
 
+_NEAR = 1 << 16
+"""Bytes behind a line in which the next one is looked for."""
+
 
 class Reader:
     """Reads session logs as the options say; tools met in one need not be parsed again in the next."""
@@ -43,9 +46,21 @@ class Reader:
         yield from entries(chain([first], stream), ledger, shape=shape, known=self._known)
 
     def _look(self, file: BinaryIO, first: Line) -> tuple[Shape, Seen]:
-        if self._from is None and recognise.is_plain(first.buffer[first.start : first.stop]):
+        if self._from is None and _are_plain(first):
             return recognise.PLAIN_LOG
         return recognise.look(file, self._from)
+
+
+def _are_plain(line: Line) -> bool:
+    """Whether the first line is plain chat, and the next few in its buffer, too."""
+    start, stop = line.start, line.stop
+    for _ in range(recognise.AGREEING):
+        if not recognise.is_plain(line.buffer[start:stop]):
+            return False
+        start, stop = stop + 1, line.buffer.find(b"\n", stop + 1, stop + _NEAR)
+        if stop < 0:
+            return True
+    return True
 
 
 def _spans(file: BinaryIO, spans: array[int], hashed: Callable[[memoryview], object] | None) -> Iterator[Line]:

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from pipeline import codec
-from pipeline.formats import PLAIN, Recognised, look_alike, recognise, recognise_file
+from pipeline.formats import PLAIN, PLAIN_RANK, Recognised, look_alike, recognise, recognise_file
 from pipeline.model import Seen
 from pipeline.read import envelopes, replies
 from pipeline.read.envelopes import Envelope
@@ -18,8 +18,10 @@ _ANSWERED = 4
 """The rank up to which evidence stands in the response."""
 _BEYOND_DOUBT = 6
 """The rank up to which evidence stands beside the messages, not in them."""
+AGREEING = 5
+"""Lines that decide where they agree."""
 _GLANCE = 1 << 16
-"""Bytes in which the first line is looked for."""
+"""Bytes in which these are looked for; the first one is looked at in any case."""
 _LINES, _BYTES = 50, 4 << 20
 """How much of a file is looked at where its first line does not tell."""
 
@@ -89,13 +91,13 @@ def shape_of(line: bytes) -> Shape | None:
 def look(file: BinaryIO, forced: str | None = None) -> tuple[Shape, Seen]:
     """What the first lines of a file tell; it stands where it stood before.
 
-    The first line that is an exchange decides where its response does; else most of the lines decide.
+    A few decide where their responses tell the same; else most of many decide.
     """
-    quick = _first_lines(file, _GLANCE)
-    envelope, first = (_exchange(quick[0]) if quick else None) or (envelopes.PLAIN, None)
+    quick = [_exchange(line) for line in _first_lines(file, _GLANCE)[:AGREEING]]
+    envelope, first = quick[0] if quick and quick[0] else (envelopes.PLAIN, None)
     if forced:
         return Shape(forced, envelope, forced=True), Seen(forced, envelope.name, f"{forced}, as --from says")
-    if first and first.name and first.rank <= _ANSWERED:
+    if first and first.name and first.rank <= _ANSWERED and not any(_tells_other(each, first) for each in quick):
         return Shape(first.name, envelope), Seen(first.name, envelope.name, f"{first.name} ({first.why})")
     lines = _first_lines(file, _BYTES)
     found = [each for each in map(_exchange, lines) if each]
@@ -109,6 +111,11 @@ def look(file: BinaryIO, forced: str | None = None) -> tuple[Shape, Seen]:
     # Requests and responses all of which are of nothing known, such as counts of tokens, are no chat either.
     unknown = 0 < len(found) == len(lines)
     return Shape(envelope=envelope), Seen(None, envelope.name, why, conflict=whole.mixed or unknown)
+
+
+def _tells_other(line: tuple[Envelope, Recognised] | None, first: Recognised) -> bool:
+    """Whether a line has evidence that it is not of the first one's format."""
+    return line is not None and line[1].name != first.name and line[1].rank < PLAIN_RANK
 
 
 def _first_lines(file: BinaryIO, most: int) -> list[bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import msgspec
@@ -13,8 +14,15 @@ from pipeline.formats import PLAIN
 from pipeline.formats.base import Format
 from pipeline.model import Json, Reply, WrongType
 
+_LINE = re.compile(r"\r\n|\n|\r")  # str.splitlines knows more ends of lines, which may stand in the text
+_GAP = re.compile(r"[\s,]*")
+_CODE = re.compile(rb"\d{3}(?!\d)")
+_STARTS = re.compile(r"\s*(data:|event:|id:|retry:|:|\{)")
+_FIELD = re.compile(r":|(event|id|retry)\b|data\b|\[DONE\]")
+_ID = "previous_response_id"
 _DONE = "[DONE]"
 _RAW, _BODY = "body_raw", "body"
+_STATUS = ("status", "status_code", "statusCode")
 
 
 class _Choice(Struct, gc=False):
@@ -65,15 +73,17 @@ def _of_chat(raw: bytes) -> Reply | None:
 def _read(response: Json, form: Format, code: str) -> tuple[Reply, str]:
     """The reply in a response, and why it is none all the same, which its own status may say, too."""
     wrapped = isinstance(response, dict) and unwrapped(response) is not response
-    own = response.get("status", response.get("status_code")) if wrapped else None
+    own = next((response[key] for key in _STATUS if key in response), None) if wrapped else None
     return read(response, form), code or _failure(str(own).encode())
 
 
 def _failure(status: bytes) -> str:
     """What a status that is none of success says of a response; empty for any other, and for none."""
-    if status.isdigit() and not 200 <= int(status) < 300:
-        return f", with status {int(status)}"
-    return ", with status failure" if status == b"failure" else ""
+    code = _CODE.match(status)
+    if code and not 200 <= int(code[0]) < 300:
+        return f", with status {int(code[0])}"
+    word = status.decode("utf-8", "replace").lower()
+    return f", with status {word}" if word in ("failure", "failed", "error") else ""
 
 
 def read(response: Json, form: Format) -> Reply:
@@ -94,7 +104,7 @@ def _answer(body: Json, form: Format) -> Reply:
     found = form.reply(body)
     if found.message is None and isinstance(body, dict) and not body.get("error"):
         return found._replace(foreign=True)
-    return found._replace(body=body) if hasattr(form, "previous") else found
+    return found._replace(body=body) if _ID in form.REFERS else found
 
 
 def unwrapped(response: Json) -> Json:
@@ -119,41 +129,96 @@ def _parsed(body: Json) -> Json:
 
 def events(body: Json) -> tuple[list[Json], bool] | None:
     """The events of a streamed response, and whether all could be read; ``None`` for what was not streamed."""
-    if isinstance(body, list):
-        return [each for each in map(_event, body) if each is not None], True
-    return _from_text(body) if isinstance(body, str) else None
+    if isinstance(body, str):
+        return _from_text(body)
+    if not isinstance(body, list):
+        return None
+    found: list[Json] = []
+    pieces: list[str] = []  # of text, since the last event that is none
+    whole = True
+    for item in [*body, None]:
+        if isinstance(item, str):
+            pieces.append(item)
+            continue
+        if pieces:
+            read, complete = _from_text(_joined(pieces))
+            found += read
+            whole = whole and complete
+            pieces = []
+        found += [] if item is None else [item]
+    return found, whole
 
 
-def _event(item: Json) -> Json:
-    """An item of a list of events, some of which are logged as text."""
-    found = _from_text(item)[0] if isinstance(item, str) else [item]
-    return found[0] if found else None
+def _joined(pieces: list[str]) -> str:
+    """Pieces of a stream as one text: as they were received, or events that were taken apart at their ends."""
+    text: list[str] = []
+    for piece in pieces:
+        if text and _STARTS.match(piece) and _is_whole(text[-1]):
+            text.append("\n\n")
+        text.append(piece)
+    return "".join(text)
+
+
+def _is_whole(piece: str) -> bool:
+    """Whether a piece ends with an event as it stands, and not with the beginning of one."""
+    last = piece.rpartition("\n")[2].strip().removeprefix("data:").strip()
+    if not last.startswith("{"):
+        return True
+    try:
+        _loads(last)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _from_text(text: str) -> tuple[list[Json], bool]:
-    """The events of server-sent events, or of JSON lines; what was cut in the middle ends them."""
+    """The events of server-sent events, of JSON lines or of a JSON array; what was cut in the middle ends them."""
+    text = text.removeprefix("\ufeff")
+    if text.lstrip().startswith("["):
+        return _from_array(text)
     found: list[Json] = []
-    for data in _data(text):
+    blocks, whole = _data(text)
+    for data in blocks:
         if data == _DONE:
-            return found, True
+            return found, whole
         try:
             found.append(_loads(data))
         except (ValueError, RecursionError):
             return found, False
-    return found, True
+    return found, whole
 
 
-def _data(text: str) -> list[str]:
-    """The data of each event; the lines of one event are joined."""
+def _from_array(text: str) -> tuple[list[Json], bool]:
+    """The elements of an array as far as it goes."""
+    found: list[Json] = []
+    decoder = json.JSONDecoder()
+    at = text.index("[") + 1
+    while gap := _GAP.match(text, at):
+        at = gap.end()
+        if text[at : at + 1] == "]":
+            return found, True
+        try:
+            value, at = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            break
+        found.append(value)
+    return found, False
+
+
+def _data(text: str) -> tuple[list[str], bool]:
+    """The data of each event, whose lines are joined, and whether every line was one of a stream."""
     blocks: list[list[str]] = [[]]
-    for line in text.splitlines() if "\r" in text else text.split("\n"):
+    whole = True
+    for line in _LINE.split(text):
         if not line.strip():
             blocks.append([])
         elif line.startswith("data:"):
             blocks[-1].append(line[5:].removeprefix(" "))
-        elif line[:1] in "{[":
+        elif line.lstrip().startswith("{"):
             blocks += [[line], []]
-    return ["\n".join(block) for block in blocks if block]
+        elif not _FIELD.match(line):
+            whole = False
+    return ["\n".join(block) for block in blocks if block], whole
 
 
 def _loads(data: bytes | str) -> Any:

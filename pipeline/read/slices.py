@@ -43,14 +43,13 @@ class Slices(NamedTuple):
     session_id: str | None
     reply: Reply
     system: bytes = NOTHING
-    previous: bytes = NOTHING
-    """``previous_response_id``, which no format but one has."""
+    refers: bytes = NOTHING
+    """What refers to turns that are kept elsewhere, such as ``previous_response_id``."""
 
 
 _BOM = b"\xef\xbb\xbf"
 _ID_STARTS = tuple(bytes([digit]) for digit in b'"-0123456789')
 _REFUSED = (msgspec.MsgspecError, ValueError, RecursionError)
-_PREVIOUS = "previous_response_id"
 _OUTER = ("timestamp", "session_id", "response", "status")
 _array = msgspec.json.Decoder(list[Raw])
 
@@ -61,8 +60,9 @@ class Slicer:
     def __init__(self, form: Format) -> None:
         self.form = form
         self.key = b'"%b"' % form.TURNS.encode()
-        self._names = (form.TURNS, *form.SYSTEM, *form.TOOLS, _PREVIOUS)
-        self._places = 1 + len(form.SYSTEM), 1 + len(form.SYSTEM) + len(form.TOOLS)
+        self._names = (form.TURNS, *form.SYSTEM, *form.TOOLS, *form.REFERS)
+        tools = 1 + len(form.SYSTEM)
+        self._places = tools, tools + len(form.TOOLS)
         self._fields = [f"m{number}" for number in range(len(self._names))]
         request = self._request(Raw)
         self._line = _decoder(request, session_id=str | int | None)
@@ -113,15 +113,15 @@ class Slicer:
         return self._slices(inner, parsed, _id(value))
 
     def _slices(self, inner: tuple[Any, ...], outer: Any, session_id: str | None) -> Slices:
-        system, tools = self._places
+        tools, refers = self._places
         return Slices(
             bytes(inner[0]),
-            _first(inner[system:tools]),
+            _first(inner[tools:refers]),
             bytes(outer.timestamp),
             session_id,
             replies.reply(bytes(outer.response), self.form, bytes(outer.status)),
-            _first(inner[1:system]),
-            bytes(inner[-1]),
+            _first(inner[1:tools]),
+            _first(inner[refers:]),
         )
 
 

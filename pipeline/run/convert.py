@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, replace
 from functools import partial
+from itertools import islice
 from os import PathLike, fspath
 from pathlib import Path
 from typing import BinaryIO
@@ -40,8 +41,13 @@ _USAGE, _TOOLS, _KEPT = (f"reports/{name}" for name in ("tool-usage.csv", "tools
 _PIECE = 1 << 20
 _HEADER = 1 << 16
 """Bytes that a header has at most."""
+_SECRET = rb"[\w-]*(?:authorization|cookie|api[-_]?key|token|secret)"
 _CREDENTIALS = re.compile(
-    rb'("(?:[\w-]*authorization|[\w-]*cookie|[\w-]*api[-_]?key|[\w-]*auth[-_]token)"\s*:\s*)(?:"(?:[^"\\]|\\.)*"?|\[[^\]]*\]?)',
+    # A member, a pair, or a name and a value; within JSON that is text its quotes have backslashes.
+    rb'(?P<name>\\*"' + _SECRET + rb'\\*"\s*[:,]\s*(?:\\*"value\\*"\s*:\s*)?)'
+    rb'(?:(?P<quote>\\+")[^"\\]*(?:\\+"|\Z)|"(?:[^"\\]|\\.)*"?|\[[^\]]*\]?)'
+    # A header as it was sent, and a key in a URL.
+    rb"|(?P<sent>\b" + _SECRET + rb':[ \t]*)[^"\\\r\n]+|(?P<query>[?&](?:api_?)?key=)[^&"\\\s]+',
     re.IGNORECASE,
 )
 _NAMED = 5  # arguments in an error
@@ -133,7 +139,7 @@ class _Run:
     def all(self, jobs: list[Job]) -> None:
         """Convert every session."""
         total = sum(job.size for job in jobs)
-        for job, outcome in outcomes(jobs, self._options):
+        for job, outcome in islice(outcomes(jobs, self._options), self._options.limit):
             self._take(job, outcome)
             if self._observer:
                 self._observer(job, outcome, total)
@@ -212,12 +218,19 @@ def _why(outcome: Outcome, file: str) -> str:
     return f"{report.place(file, found.line)}: {found.text} [{found.code}]"
 
 
+def _without_value(found: re.Match[bytes]) -> bytes:
+    if name := found["name"]:
+        quote = found["quote"] or b'"'
+        return name + quote + b"[removed]" + quote
+    return (found["sent"] or found["query"]) + b"[removed]"
+
+
 def _pieces(file: BinaryIO, length: int) -> Iterator[bytes]:
     """So many bytes of a file, a moderate number at a time, without the values of headers that hold credentials."""
     rest = b""
     while length and (piece := file.read(min(length, _PIECE))):
         length -= len(piece)
-        rest = _CREDENTIALS.sub(rb'\1"[removed]"', rest + piece)
+        rest = _CREDENTIALS.sub(_without_value, rest + piece)
         yield rest[:-_HEADER]
         rest = rest[-_HEADER:]  # where a header may have been cut in two
     yield rest

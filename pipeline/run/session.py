@@ -13,6 +13,7 @@ from typing import BinaryIO
 from xxhash import xxh3_128
 
 from pipeline import chat, codec
+from pipeline.chat import REASONING_KEYS
 from pipeline.checks import examine, log
 from pipeline.checks.registry import View
 from pipeline.errors import UsageError
@@ -117,7 +118,9 @@ class Converter:
             for found in (*_examine_tools(view.tools), *examine(view, "record", "native")):
                 ledger.note(found, line)
             logged = conversation.messages if ledger.seen and ledger.seen.format == PLAIN else []
-            if forms := Counter(form for message in logged for form in variants(message)):
+            gone = () if self._options.reasoning == "keep" else REASONING_KEYS
+            forms = Counter(form for message in logged for form in variants(message) if form not in gone)
+            if forms:
                 ledger.note(log.vendor_form(forms), line)
         usage = measure(view)
         if ledger.loaded:

@@ -3,32 +3,50 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import Any, Literal
 
 from pipeline import chat
+from pipeline.checks import log
 from pipeline.formats import openai_chat
 from pipeline.ledger import Ledger
 from pipeline.model import Conversation, Json, Message
 
+_PROVIDER = "provider_specific_fields"
+"""Where LiteLLM repeats what it takes from a provider."""
 OPEN, CLOSE = "<think>", "</think>"
 _LEADING = re.compile(r"\s*<think>(.*?)</think>\s*", re.DOTALL)
 
 
 def reason(conversation: Conversation, ledger: Ledger, line: int, *, mode: Literal["inline", "drop"]) -> Conversation:
-    """Reasoning, in every spelling that vendors have, as ``<think>`` blocks before the text, or removed."""
-    del ledger, line
+    """Reasoning, in every spelling that vendors have, as ``<think>`` blocks before the text, or removed.
+
+    A message that held nothing else is left out, which is noted.
+    """
     work = _inline if mode == "inline" else _drop
-    messages = [work(message) if message["role"] == "assistant" else message for message in conversation.messages]
+    messages: list[Message] = []
+    alone = 0
+    for message in conversation.messages:
+        new = work(message) if message["role"] == "assistant" else message
+        left = new is message or _says_something(new) or not _says_something(message)
+        alone += not left
+        messages += [new] if left else []
+    if alone:
+        ledger.note(log.not_held({"reasoning alone": alone}, None), line)
     return Conversation(messages, conversation.tools)
+
+
+def _says_something(message: Message) -> bool:
+    return any(value for key, value in message.items() if key != "role")
 
 
 def _inline(message: Message) -> Message:
     bare = _without(message)
-    text = openai_chat.reasoning(message).strip()
+    text = _text(message)
     leading = _LEADING.match(_start(bare))
-    if leading and leading[1].strip():
+    inside = leading[1].strip() if leading else ""
+    if inside and inside == text:
         return bare
-    said = _unopened(bare, leading) if leading else bare  # an empty block says nothing
+    said = _unopened(bare, leading) if leading and not inside else bare  # an empty block says nothing
     return _prefixed(said, f"{OPEN}\n{text}\n{CLOSE}\n\n") if text else said
 
 
@@ -36,6 +54,14 @@ def _drop(message: Message) -> Message:
     bare = _without(message)
     leading = _LEADING.match(_start(bare))
     return _unopened(bare, leading) if leading else bare
+
+
+def _text(message: Message) -> str:
+    """The reasoning of a message, in its members and in parts of its content."""
+    content = message.get("content")
+    parts = content if isinstance(content, list) else []
+    said = [part["text"] for part in parts if _is_reasoning(part) and isinstance(part.get("text"), str)]
+    return "\n\n".join(filter(None, (openai_chat.reasoning(message).strip(), *map(str.strip, said))))
 
 
 def _start(message: Message) -> str:
@@ -57,12 +83,18 @@ def _unopened(message: Message, leading: re.Match[str]) -> Message:
 def _without(message: Message) -> Message:
     """The message without its reasoning members and without parts of its content that are reasoning."""
     content = message.get("content")
-    if not any(key in message for key in chat.REASONING_KEYS) and not isinstance(content, list):
+    if not any(key in message for key in (*chat.REASONING_KEYS, _PROVIDER)) and not isinstance(content, list):
         return message
-    kept: Message = {key: value for key, value in message.items() if key not in chat.REASONING_KEYS}  # type: ignore[assignment]
+    kept: Message = _bare(message)
+    if isinstance(held := message.get(_PROVIDER), dict):
+        kept[_PROVIDER] = _bare(held)  # type: ignore[literal-required]
     if isinstance(content, list):
         kept["content"] = [part for part in content if not _is_reasoning(part)]
     return kept
+
+
+def _bare(holder: Any) -> Any:
+    return {key: value for key, value in holder.items() if key not in chat.REASONING_KEYS}
 
 
 def _is_reasoning(part: Json) -> bool:

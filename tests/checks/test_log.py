@@ -45,7 +45,7 @@ ROWS = [
         log.missing_history(2),
         "missing-history",
         "warning",
-        "previous_response_id of 2 entries names no response of this log",
+        "2 entries with turns that are kept elsewhere",
     ),
     (log.hosted_tools(1), "hosted-tools", "info", "tools that the provider runs are no part of tools, in 1 entry"),
     (log.stream_cut(), "stream-cut", "warning", "the stream of the reply was cut, what arrived is converted"),

@@ -174,7 +174,7 @@ def test_a_response_that_is_not_there_is_reported_once_with_a_count(after):
     found, ledger = read(log(CHAIN[0], exchange(1, request, None), exchange(2, request, None)))
     assert [texts(entry) for entry in found[1:]] == [["x"], ["x"]]
     ((line, text),) = missing(ledger)
-    assert (line, text.startswith("previous_response_id of 2 entries names no response of this log")) == (2, True)
+    assert (line, text.startswith("2 entries with turns that are kept elsewhere")) == (2, True)
 
 
 def test_no_previous_response_is_none_that_is_missing():

@@ -1,5 +1,7 @@
 """What headers hold to sign in with is shown and stored nowhere, whatever becomes of its line."""
 
+import json
+
 import pytest
 
 from pipeline import Options, convert
@@ -16,6 +18,12 @@ HEADERS = [
     {"cookie": f'a="{SECRET}"; b=\\'},
     {"Set-Cookie": SECRET},
     {"Proxy-Authorization": SECRET},
+    {"x-amz-security-token": SECRET},
+    [["authorization", SECRET], ["accept", "x"]],
+    [{"name": "authorization", "value": SECRET}],
+    f"POST /v1 HTTP/1.1\r\nAuthorization: Bearer {SECRET}\r\nAccept: x",
+    json.dumps({"headers": {"authorization": SECRET, "a": "b"}}),
+    f"https://host/v1?key={SECRET}&alt=sse",
 ]
 
 
@@ -28,7 +36,7 @@ def pair(headers, **body):
     }
 
 
-@pytest.mark.parametrize("headers", HEADERS, ids=lambda headers: next(iter(headers)))
+@pytest.mark.parametrize("headers", HEADERS, ids=lambda headers: str(headers)[:30])
 def test_credentials_are_in_no_output(tmp_path, headers):
     write_log(tmp_path / "logs/a.jsonl", pair(headers), pair(headers, model="m"), pair(headers, messages=[7]))
     summary = convert(tmp_path / "logs", tmp_path / "out", Options(keep_rejected=True))

@@ -115,8 +115,9 @@ LOGGED = [
 
 @pytest.mark.parametrize(("sentence", "content", "left"), LOGGED, ids=[row[0] for row in LOGGED])
 def test_a_block_that_was_logged_in_the_text_goes_with_the_rest(sentence, content, left):
-    assert shown("drop", assistant(content)) == [assistant(left)]
-    assert shown("drop", assistant(content, reasoning="hm")) == [assistant(left)]
+    whole = [assistant(left)] if left else []
+    assert shown("drop", assistant(content)) == whole
+    assert shown("drop", assistant(content, reasoning="hm")) == whole
     parts = [{"type": "text", "text": content, "cache_control": {}}, {"type": "text", "text": "z"}]
     kept = [{"type": "text", "text": left, "cache_control": {}}] if left else []
     assert shown("drop", assistant(parts)) == [assistant([*kept, parts[1]])]
@@ -178,3 +179,32 @@ def test_a_chat_log_keeps_the_name_that_it_has(key):
     line = plain({"messages": [user()]}, {"choices": [{"message": assistant("a", **{key: "hm"})}]})
     outcome = convert_session([json.dumps(line)], Options(anonymize=False))
     assert json.loads(outcome.record)["messages"][1] == assistant("a", **{key: "hm"})
+
+
+def test_reasoning_beside_another_leading_block_is_kept_too():
+    (found,) = shown("inline", assistant("<think>B</think>so", reasoning_content="A"))
+    assert found["content"] == "<think>\nA\n</think>\n\n<think>B</think>so"
+    (same,) = shown("inline", assistant("<think>A</think>so", reasoning_content="A"))
+    assert same["content"] == "<think>A</think>so"
+
+
+def test_parts_that_are_reasoning_are_written_before_the_text():
+    parts = [{"type": "reasoning", "text": "hm"}, {"type": "text", "text": "so"}]
+    (found,) = shown("inline", assistant(parts))
+    assert found["content"] == [{"type": "text", "text": THOUGHT}, {"type": "text", "text": "so"}]
+
+
+def test_what_a_provider_repeats_goes_too():
+    fields = {"reasoning_content": "hm", "citations": [1]}
+    (found,) = shown("drop", assistant("so", reasoning_content="hm", provider_specific_fields=fields))
+    assert found == assistant("so", provider_specific_fields={"citations": [1]})
+
+
+def test_a_message_of_reasoning_alone_is_left_out_and_noted():
+    book = ledger()
+    messages = [user("hi"), assistant(None, reasoning_content="hm"), assistant("")]
+    found = reason(Conversation(messages, []), book, 7, mode="drop")
+    assert found.messages == [user("hi"), assistant("")], "one that was empty before stays"
+    assert [(line, fact.code, fact.text) for line, fact in book.facts] == [
+        (7, "not-held", "left out, since chat messages have no place for them: 1 'reasoning alone'")
+    ]

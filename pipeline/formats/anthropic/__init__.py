@@ -9,9 +9,11 @@ NAME = "anthropic"
 TURNS = "messages"
 SYSTEM = ("system",)
 TOOLS = ("tools",)
+REFERS: tuple[str, ...] = ()
 
 __all__ = [
     "NAME",
+    "REFERS",
     "START",
     "SYSTEM",
     "TOOLS",

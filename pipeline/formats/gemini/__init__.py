@@ -10,9 +10,11 @@ NAME = "gemini"
 TURNS = "contents"
 SYSTEM = ("systemInstruction", "system_instruction")
 TOOLS = ("tools",)
+REFERS = ("cachedContent", "cached_content")
 
 __all__ = [
     "NAME",
+    "REFERS",
     "START",
     "SYSTEM",
     "TOOLS",

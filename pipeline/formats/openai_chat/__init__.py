@@ -11,9 +11,11 @@ NAME = "openai_chat"
 TURNS = "messages"
 SYSTEM: tuple[str, ...] = ()
 TOOLS = ("tools", "functions")
+REFERS: tuple[str, ...] = ()
 
 __all__ = [
     "NAME",
+    "REFERS",
     "START",
     "SYSTEM",
     "TOOLS",

@@ -14,9 +14,11 @@ NAME = "openai_responses"
 TURNS = "input"
 SYSTEM = ("instructions",)
 TOOLS = ("tools",)
+REFERS = ("previous_response_id", "conversation")
 
 __all__ = [
     "NAME",
+    "REFERS",
     "START",
     "SYSTEM",
     "TOOLS",
