@@ -22,7 +22,7 @@ State = Literal["ok", "failed", "empty", "unanswered"]
 FAILURES = frozenset({"error", "timeout", "missing", "incomplete"})
 MARKED = "is_error"
 """What stands for the key where a format has a mark for failed results."""
-_NULL = {key.encode(): (f'"{key}":null'.encode(), f'"{key}": null'.encode()) for key in sorted(FAILURES)}
+_NULL = {f'"{key}"'.encode(): (f'"{key}":null'.encode(), f'"{key}": null'.encode()) for key in sorted(FAILURES)}
 """As rows of a table mostly have these keys."""
 _JSON = re.compile(r"\s*[{\[]")
 
@@ -248,7 +248,7 @@ def _failure(text: str) -> str | None:
 def _may_fail(text: str) -> bool:
     """Whether a text may hold one of the keys with something true, which is found sooner than by parsing it."""
     lower = text.encode("utf-8", "surrogatepass").lower()  # of the keys' letters only ASCII has other cases
-    return b"\\u" in lower or any(lower.count(word) > sum(map(lower.count, null)) for word, null in _NULL.items())
+    return b"\\u" in lower or any(lower.count(key) > sum(map(lower.count, null)) for key, null in _NULL.items())
 
 
 def _parsed(text: str) -> Any:
