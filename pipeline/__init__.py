@@ -5,20 +5,36 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["Options", "Outcome", "Summary", "__version__", "convert", "convert_session"]
+__all__ = [
+    "Conversation",
+    "Options",
+    "Outcome",
+    "Summary",
+    "__version__",
+    "convert",
+    "convert_session",
+    "dump",
+    "load",
+    "losses",
+]
 
 if TYPE_CHECKING:
-    from pipeline.model import Options, Outcome
+    from pipeline.model import Conversation, Options, Outcome
     from pipeline.report.summary import Summary
+    from pipeline.run.conversations import dump, load, losses
     from pipeline.run.convert import convert
     from pipeline.run.session import convert_session
 
 _HOMES = {
+    "Conversation": "pipeline.model",
     "Options": "pipeline.model",
     "Outcome": "pipeline.model",
     "Summary": "pipeline.report.summary",
     "convert": "pipeline.run.convert",
     "convert_session": "pipeline.run.session",
+    "dump": "pipeline.run.conversations",
+    "load": "pipeline.run.conversations",
+    "losses": "pipeline.run.conversations",
 }
 
 

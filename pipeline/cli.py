@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 from click.core import ParameterSource
@@ -18,9 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import FrameType
 
-    from pipeline.model import GroupBy, Job, Options, Outcome
+    from pipeline.model import GroupBy, Options
     from pipeline.report.summary import Summary
-    from pipeline.run.convert import Observer
 
 LEFT_OUT = 3
 INTERRUPTED = 130
@@ -149,10 +148,11 @@ def convert(logs: tuple[str, ...], **given: Any) -> int:
     could not start.
     """
     from pipeline.platform import collect_less
+    from pipeline.report.progress import Watch
     from pipeline.run.convert import convert as run
 
     collect_less()
-    with _Watch(quiet=given["quiet"], verbose=given["verbose"]) as watch:
+    with Watch(quiet=given["quiet"], verbose=given["verbose"]) as watch:
         summary = run(logs, given["output"], _options(given), watch.observe)
     with _whoever_listens():
         _show(summary, as_json=given["as_json"], quiet=given["quiet"])
@@ -198,8 +198,35 @@ def inspect(logs: tuple[str, ...], *, verbose: bool, **given: Any) -> None:
 
 
 @cli.command()
+@click.argument("inputs", nargs=-1, required=True, metavar="IN...")
+@option("--to", required=True, metavar="FORMAT", help="The format to write.")
+@option("--from", "from_format", metavar="FORMAT", help="The format of all inputs.  [default: told by each]")
+@option("--output", "-o", required=True, metavar="OUT", help="The folder, the file with --jsonl, or - to print.")
+@option("--jsonl", is_flag=True, help="One line per conversation, in one file.")
+@option("--lossless", is_flag=True, help="Write nothing where something would be lost.")
+@option("--force", is_flag=True, help="Replace files that are there.")
+@option("--quiet", "-q", is_flag=True, help="Do not say what was lost.")
+def translate(inputs: tuple[str, ...], *, to: str, quiet: bool, **given: Any) -> None:
+    """Translate conversations (histories, records, sessions) from one format to another.
+
+    IN are files or folders, or - for standard input. What the format cannot hold is left out, and said.
+    """
+    from pipeline.run.translate import Translation, write_all
+
+    done = write_all(inputs, Translation(to, **given), sys.stdin.buffer, sys.stdout.buffer)
+    if not quiet:
+        from pipeline.checks.registry import counted, escaped
+
+        with _whoever_listens():
+            click.echo(f"{counted(done.written, 'conversation')} written as {to}", err=True)
+            for what, counts in (("not held", done.lost), ("not read", done.passed_over)):
+                for kind, count in sorted(counts.items()):
+                    click.echo(f"{count:>9,}  {what}: {escaped(kind)}", err=True)
+
+
+@cli.command()
 def formats() -> None:
-    """List the formats and the envelopes of logs that can be read."""
+    """List the formats, the documents and the envelopes that are read and written."""
     from pipeline.run.formats import as_text
 
     click.echo(as_text())
@@ -230,40 +257,6 @@ def _group_by(*, single_file: bool, group_by: GroupBy | None) -> GroupBy:
 
 def _is_typed(name: str) -> bool:
     return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
-
-
-class _Watch:
-    """Progress on a terminal, and the traces of sessions with errors."""
-
-    def __init__(self, *, quiet: bool, verbose: bool) -> None:
-        self._bar: Any = None
-        self._wanted = not quiet and bool(sys.stderr) and sys.stderr.isatty()
-        self._verbose = verbose
-        self.observe: Observer | None = self._observe if self._wanted or verbose else None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.close()
-
-    def _observe(self, job: Job, outcome: Outcome, total: int) -> None:
-        if self._wanted and self._bar is None:
-            from tqdm import tqdm
-
-            tqdm.monitor_interval = 0  # no thread beside worker processes
-            self._bar = tqdm(total=total, unit="B", unit_scale=True, unit_divisor=1000, file=sys.stderr, leave=False)
-        if self._bar is not None:
-            self._bar.update(job.size)
-        if self._verbose and outcome.trace:
-            from pipeline.checks.registry import escaped
-
-            line = f"{escaped(job.shown)}: {escaped(outcome.trace)}"
-            if self._bar is not None:
-                self._bar.write(line, file=sys.stderr)
-            else:
-                click.echo(line, err=True)
 
 
 def _show(summary: Summary, *, as_json: bool, quiet: bool) -> None:

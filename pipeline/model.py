@@ -74,6 +74,8 @@ class Reply(NamedTuple):
     problem: str | None = None
     """Why there is no message, in words."""
     wrong: WrongType | None = None
+    included: bool = False
+    """Whether it stands among the messages already, as in a document."""
     cut: bool = False
     """Whether it was streamed and the stream ended early."""
     foreign: bool = False
@@ -189,6 +191,8 @@ class Job:
     """Bytes."""
     spans: array[int] | None = None
     """Its lines, where the file holds other sessions, too: of each its number, its offset and its length in bytes."""
+    part: int | None = None
+    """Which conversation of a document it is, where there are several."""
 
     @property
     def stem(self) -> str:

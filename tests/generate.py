@@ -11,6 +11,8 @@ from pipeline.cli import cli
 from pipeline.formats import PLAIN, PLAIN_RANK, formats
 from pipeline.formats.base import Mark, Marks
 from pipeline.read.envelopes import ENVELOPES
+from pipeline.run.formats import exchanges, held
+from tests.formats import round_trip
 
 ROOT = Path(__file__).parents[1]
 COLUMNS = 100
@@ -18,16 +20,18 @@ COLUMNS = 100
 _INTRODUCTION = """\
 # Command line
 
-`chatsquash` has four commands; `python -m pipeline` is the same. This page is made from the code by `make docs`.
+`chatsquash` has five commands; `python -m pipeline` is the same. This page is made from the code by `make docs`.
 
 - [`convert`](#chatsquash-convert): session logs in, a dataset out.
 - [`check`](#chatsquash-check): the record checks on datasets that exist already.
 - [`inspect`](#chatsquash-inspect): a session log entry by entry.
-- [`formats`](#chatsquash-formats): the formats and envelopes that can be read.
+- [`translate`](#chatsquash-translate): whole conversations from one format to another.
+- [`formats`](#chatsquash-formats): the formats that are read and written, and the envelopes.
 
 Standard output is for results: the summary of `convert --json`, the findings of `check`, the tables of `inspect` and
-`formats`.
-The summary for people, progress, role traces and errors go to standard error. Progress is shown on a terminal only.
+`formats`, the conversations of `translate --output -`.
+The summary for people, what `translate` loses, progress, role traces and errors go to standard error. Progress is shown
+on a terminal only.
 Colour is used on a terminal only, and not where `NO_COLOR` is set. A closed pipe ends the command without a message;
 how a finished conversion ended stays its exit code.
 """
@@ -102,8 +106,36 @@ WARNING	session=s1	input=tail.jsonl:2	[no-tools] the record defines no tools: if
 | `cleaned` | was dropped by the cleaning rules |
 | `bad-line`, `bad-entry` | could not be read; the reply column has the line's length |
 """,
+    "translate": """\
+`FORMAT` is a name from [formats.md](formats.md#translating), which says what `IN` may be, what the files are called and
+what is counted as lost. With `--output` a folder, each conversation is a file; with `--jsonl`, or `--output -`, each is
+a line, and without `--jsonl` only one can be printed. Nothing is written where an input cannot be read, where a file is
+there already (`--force` replaces it), or where `--lossless` finds that something would be lost.
+
+```console
+$ chatsquash translate sample_logs/gemini --to vercel_ai --output chats
+2 conversations written as vercel_ai
+        4  not held: tools[]
+$ chatsquash translate sample_logs/gemini --to vercel_ai --output chats || echo "exit code $?"
+error: chats/greenhouse-02.json: is there already; --force replaces it
+exit code 2
+$ chatsquash translate chats --to ollama --output chats.jsonl --jsonl --lossless || echo "exit code $?"
+...
+exit code 1
+$ ls
+chats
+sample_logs
+tail.jsonl
+```
+
+The exit code is 0 when every conversation was written, whatever the format could not hold of it; 1 when `--lossless`
+refused; 2 when an input cannot be read or is of no known format, when there is nothing to read, when several
+conversations are to be printed without `--jsonl`, or when a file is there already. [Exit codes](#exit-codes) has all of them.
+""",
     "formats": """\
-The names in the first column are those that `--from` takes. [formats.md](formats.md) says more of each.
+The names in the first column of the first two tables are those that `--from` takes, and `--to` where the format is
+written. `streams` says whether streamed responses are read, `tool definitions` whether the format has any beside the
+calls. [formats.md](formats.md) says more of each.
 """,
 }
 
@@ -135,16 +167,18 @@ _REST = """\
 
 `formats` ends with 0; the others with:
 
-| code | `convert` | `check` | `inspect` |
-|---|---|---|---|
-| 0 | every session was written and every line could be read | no finding is an error | done |
+| code | `convert` | `check` | `inspect` | `translate` |
+|---|---|---|---|---|
+| 0 | every session was written and every line could be read | no finding is an error | done | every conversation was \
+written |
 | 1 | stopped by `--strict` or `--on-invalid abort`, or by a failure; no new output | output was closed early | \
-output was closed early |
+output was closed early | `--lossless` refused; or output was closed early |
 | 2 | wrong options, nothing to read, or the output folder is refused | wrong options, or a file that cannot be read | \
-wrong options, or a file that cannot be read |
-| 3 | finished, but a session or a line was left out | a finding is an error | |
-| 130 | interrupted; no new output | interrupted | interrupted |
-| 143 | terminated; no new output | terminated | terminated |
+wrong options, or a file that cannot be read | wrong options, nothing to read, a file that cannot be read, or one that \
+is there already |
+| 3 | finished, but a session or a line was left out | a finding is an error | | |
+| 130 | interrupted; no new output | interrupted | interrupted | interrupted |
+| 143 | terminated; no new output | terminated | terminated | terminated |
 
 Findings alone do not change the exit code of `convert`: a record with errors in `reports/integrity-report.txt` is
 written and counts as written.
@@ -182,25 +216,50 @@ _IN_REQUESTS = {6: "request", 7: "turns of the request", 8: "tools and options o
 _FORMATS = """\
 # Formats
 
-Which logs are read, how they are told apart, and what becomes of them. This page is made from the code by `make docs`.
-`chatsquash formats` prints the first and the last table.
+Which logs and files are read, how they are told apart, what becomes of them, and what is written. This page is made
+from the code by `make docs`. `chatsquash formats` prints which formats are read and written.
 
-- [The formats](#the-formats)
+- [The formats](#the-formats) of requests and responses
+- [Documents](#documents): the files that clients and agents keep
 - [How a format is recognised](#how-a-format-is-recognised)
 - [Envelopes](#envelopes): how loggers wrap requests and responses
 - [Streamed responses](#streamed-responses)
 - [What becomes of a conversation](#what-becomes-of-a-conversation)
 - [What is left out](#what-is-left-out)
+- [Translating](#translating) conversations from one format to another
+- [What each format holds](#what-each-format-holds)
 
 ## The formats
 
 The table says in which member of a request's body the turns stand, and the system prompt and the tools beside them.
+All of these formats are read and written, with their tool definitions; streamed responses are read.
 
 {formats}
 
 Whatever the format, a record has the messages of OpenAI chat completions. A log that is OpenAI chat already keeps what
 its vendor writes otherwise, as it was logged: a missing `type`, objects for arguments, `function_call`, `reasoning`. The
 finding `vendor-form` counts that once per session. All other formats get the names of OpenAI.
+
+## Documents
+
+A document is a file that holds conversations whole: what a client or an agent keeps, not what a logger wrote of its
+requests. All of these are read, some are written.
+
+{documents}
+
+- `convert` and `inspect` read documents beside logs: each conversation in one is a session. In a folder, `.json` files
+  are read only where they are recognised, and counted otherwise.
+- A file may hold several conversations: branches that were left by editing a prompt, what a compaction replaced, runs
+  of subagents, a line for each. All of them are read, but those that another one goes on from; first comes the one in use,
+  which is what `pipeline.load` gives.
+- Where a document has no tool definitions, a record has calls whose tools it does not define, and the finding
+  `undeclared-tool` says so.
+- A conversation counts as one line, and findings have it as line 1. A document that is broken gives no record, but
+  `unknown-format`, which says where it is broken.
+- A record of a document stands in `undated.jsonl`, unless a date is in the [path](conversion.md#which-files-are-read).
+- `oumi` is written as the conversations that it is trained on. Of `goose`, the commands read files, not the database.
+- A document is recognised by what stands in all of it. If it may be of two formats, that is an error that names both;
+  `--from` chooses.
 
 ## How a format is recognised
 
@@ -373,6 +432,88 @@ with their kinds |
 | signatures, encrypted reasoning, cache marks, ids of items and messages, citations of Anthropic and OpenAI | not \
 reported |
 | `is_error` | not reported as lost; the text stays |
+
+## Translating
+
+`chatsquash translate` writes whole conversations in another format. [cli.md](cli.md#chatsquash-translate) lists its
+options and exit codes.
+
+| `IN` | the conversations |
+|---|---|
+| a document | those in it |
+| a request's body, a list of its turns, a record of a dataset | one |
+| lines of such | one for each line |
+| a session log, even of one line | that of its last full state with the reply, which is what `convert` would choose; \
+one for each session where the logger is known to [mix several](#several-sessions-in-a-file) |
+| a folder | those of its files, which are found as by `convert` |
+| `-` | what comes from standard input, which is any of the above but a folder |
+
+Nothing is cleaned, and no address is replaced. `--from` names the format of all inputs; without it, each is told by what
+is in it. A conversation is written to a file `NAME.json` in the folder `OUT`; the name is the session's id in a log,
+else that of the file, with `-1`, `-2` and so on where it holds several. With `--jsonl`, `OUT` is one file with a line for
+each. With `-o -` they are printed, so that it works in a pipe:
+
+```console
+$ chatsquash translate sample_logs/gemini/greenhouse-02.jsonl --to anthropic -o - --quiet > body.json
+$ chatsquash translate - --to openai_chat -o - --quiet < body.json | cut -c -30
+{{"messages":[{{"role":"system",
+```
+
+### What is lost
+
+Every conversation that is written is read again and compared. Where the two differ, the format could not hold what was
+there; these places are counted by their kind, the path without the numbers in it, and shown. `_x` in a path is what
+another format said and OpenAI chat has no place for: signatures, the mark of a failed result, members of its own.
+Arguments are counted where a format holds them as objects and so loses their white space. `--lossless` refuses at the
+first such place, and writes nothing at all.
+
+```console
+$ chatsquash translate sample_logs/ollama --to vercel_ai -o chats --lossless || echo "exit code $?"
+error: atelier-01: vercel_ai cannot hold tools[0] and 1 more; without --lossless the rest is written
+exit code 1
+$ chatsquash translate sample_logs/ollama --to vercel_ai -o chats
+1 conversation written as vercel_ai
+        2  not held: tools[]
+```
+
+### What is never stripped
+
+Some formats have no place for a thing, and a text says it instead. When a file is read, no text is taken for more than
+it says, since anybody may have written it, unless the format itself gives it that meaning:
+
+| text | read as |
+|---|---|
+| `ERROR: ` before a result, which is what `ollama`, `portable` and `oumi` get for a failed one | text that stays as it \
+is; the mark of a failure only in files of `clippy`, which are written so |
+| `{{"error": "..."}}` as a result | text or JSON that stays as it is; the mark of a failure in a `functionResponse` of \
+Gemini, whose documentation says so |
+| `<system>` around a text in a turn of Gemini's | text that stays as it is, unless `partMetadata` beside it says that it \
+is a system prompt |
+| `<think>` in a text | text that stays as it is |
+
+One thing is unwrapped: arguments that are no JSON object are written as `{{"INVALID_JSON": "the text"}}` where a format
+wants an object, as Pydantic AI does, and arguments with that one member are read as its text.
+
+## What each format holds
+
+Of each kind of content, what is left when a conversation is written in a format and read again:
+
+| | |
+|---|---|
+| `=` | all of it |
+| `~` | the words and the calls; lost is where a text stood or how it was divided, a mark that no record shows (a \
+signature, that a result was JSON or had failed) |
+| `x` | not all: something is lost or became something else |
+
+{kinds}
+
+- `pydantic_ai` and `vercel_ai`: what their own parts cannot say is kept in a remainder beside them, in
+  `metadata.chatsquash` or a part `data-chatsquash`. Only chatsquash reads it. A `=` in these two columns says that
+  chatsquash gets everything back, not that other programs see it; they pass it over.
+- `clippy` holds what `openai_chat` holds, and marks failed results with `ERROR: `.
+- Tool definitions are no row: the formats of requests and `oumi` hold them; in `clippy`, `portable`, `pydantic_ai` and
+  `vercel_ai` they are lost, and counted as `tools[]`.
+- Usage, times and ids of messages are not read, so they are neither kept nor counted.
 """
 
 
@@ -383,16 +524,25 @@ def pages() -> dict[str, str]:
 
 def formats_and_envelopes() -> str:
     """The text of ``docs/formats.md``."""
-    tables = {"formats": _formats(), "marks": _marks(), "envelopes": _envelopes()}
+    tables = {"formats": _formats(), "documents": _documents(), "marks": _marks(), "envelopes": _envelopes()}
+    tables["kinds"] = round_trip.table()
     return _FORMATS.format(**tables, plain=PLAIN)
 
 
 def _formats() -> str:
     rows = [
-        (_code(name), _title(form.__doc__ or ""), _code(form.TURNS), _codes(form.SYSTEM), _codes(form.TOOLS))
-        for name, form in formats().items()
+        (_code(each.name), _ticked(each.what), _code(form.TURNS), _codes(form.SYSTEM), _codes(form.TOOLS))
+        for each, form in zip(exchanges(), formats().values(), strict=True)
     ]
     return _rows(("format", "what it is", "turns", "system prompt", "tools"), rows)
+
+
+def _documents() -> str:
+    rows = [
+        (_code(each.name), "yes", "yes" if each.writes else "", "yes" if each.tools else "", _ticked(each.what))
+        for each in held()
+    ]
+    return _rows(("document", "reads", "writes", "tool definitions", "what it is"), rows)
 
 
 def _marks() -> str:
@@ -415,9 +565,9 @@ def _envelopes() -> str:
     return _rows(("envelope", "a line", "`--sessions-by`"), rows)
 
 
-def _title(doc: str) -> str:
-    """The first sentence of a module's description."""
-    return doc.strip().split("\n\n")[0].replace("\n", " ").removesuffix(".").replace("``", "`")
+def _ticked(what: str) -> str:
+    """A sentence of a docstring as Markdown."""
+    return what.replace("``", "`")
 
 
 def _codes(names: tuple[str, ...]) -> str:
@@ -455,17 +605,18 @@ def _help(command: str = "") -> str:
 
 
 def _variables() -> str:
-    rows: dict[str, tuple[list[str], str, list[str]]] = {}
+    rows: dict[str, tuple[list[str], dict[str, None], list[str]]] = {}
     for command in _AFTER:
         for option in _options(command):
             names = [*option.opts, *option.secondary_opts]
-            shown, _, commands = rows.setdefault(str(option.envvar), (names, _values(option), []))
-            assert shown == names, f"{option.envvar} sets two options: {shown}, {names}"
+            shown, values, commands = rows.setdefault(str(option.envvar), (names, {}, []))
+            assert sorted(shown) == sorted(names), f"{option.envvar} sets two options: {shown}, {names}"
+            values[_values(option)] = None
             commands.append(command)
     lines = ["| option | variable | value | commands |", "|---|---|---|---|"]
     for variable, (names, values, commands) in rows.items():
         spelled = ", ".join(f"`{name}`" for name in names)
-        lines.append(f"| {spelled} | `{variable}` | {values} | {', '.join(commands)} |")
+        lines.append(f"| {spelled} | `{variable}` | {' or '.join(values)} | {', '.join(commands)} |")
     return "\n".join(lines) + "\n"
 
 

@@ -24,10 +24,12 @@ import pytest
 from click.testing import CliRunner
 
 from pipeline.cli import cli
-from pipeline.formats import formats
+from pipeline.formats import documents, formats
 from pipeline.model import Cleaned
+from pipeline.read import documents as read_documents
 from pipeline.read.envelopes import ENVELOPES
 from pipeline.read.recognise import look
+from pipeline.run import formats as known
 
 from . import generate
 
@@ -250,16 +252,52 @@ def test_every_before_has_an_after():
 
 def samples() -> dict[str, Path]:
     folder = ROOT / "sample_logs"
-    return {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*.jsonl"))}
+    return {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*.json*"))}
+
+
+def sample_documents() -> list[read_documents.Held]:
+    found = []
+    for path in samples().values():
+        with path.open("rb") as file:
+            found.append(read_documents.look(file))
+    return [held for held in found if held]
 
 
 def test_the_sample_logs_show_every_format_and_every_envelope():
     shapes = []
     for path in samples().values():
         with path.open("rb") as file:
-            shapes.append(look(file)[0])
+            shapes += [] if read_documents.look(file) else [look(file)[0]]
     assert {shape.format for shape in shapes} == set(formats())
     assert {shape.envelope.name for shape in shapes} == {envelope.name for envelope in ENVELOPES}
+
+
+def test_the_sample_logs_show_every_document():
+    assert {held.format for held in sample_documents()} == set(documents.names())
+
+
+def test_the_documents_that_are_said_to_define_tools_do():
+    told = [(held.format, any(each.tools for each in held.conversations())) for held in sample_documents()]
+    assert {name for name, has_tools in told if has_tools} == set(known.DEFINING)
+
+
+def test_all_formats_of_requests_are_written_and_have_streams_and_tools():
+    assert all(each.writes and each.streams and each.tools for each in known.exchanges())
+
+
+def test_a_document_has_no_streams_and_only_those_said_to_be_written_are():
+    written = {name for name in documents.names() if hasattr(documents.named(name), "dump")}
+    assert {each.name for each in known.held() if each.writes} == written
+    assert not any(each.streams for each in known.held())
+
+
+def test_the_command_shows_every_format_with_what_it_can():
+    rows = {line.split()[0]: line.split()[1:5] for line in known.as_text().splitlines() if line}
+    assert rows["document"][:3] == ["reads", "writes", "streams"]
+    assert rows["gemini"] == ["yes", "yes", "yes", "yes"]
+    assert rows["oumi"] == ["yes", "yes", "-", "yes"]
+    assert rows["codex"] == ["yes", "-", "-", "-"]
+    assert rows.keys() >= {*formats(), *documents.names(), "envelope"}
 
 
 def test_every_sample_log_is_described():
@@ -274,12 +312,12 @@ def handwritten() -> str:
     return "\n".join((ROOT / page).read_text(encoding="utf-8") for page in PAGES if page not in GENERATED)
 
 
-CONVERT = cli.commands["convert"]
-OPTIONS = [name for param in CONVERT.params if isinstance(param, click.Option) for name in param.opts]
+PARAMS = [param for command in ("convert", "translate") for param in cli.commands[command].params]
+OPTIONS = dict.fromkeys(name for param in PARAMS if isinstance(param, click.Option) for name in param.opts)
 
 
 @pytest.mark.parametrize("option", [name for name in OPTIONS if name.startswith("--") and name != "--help"])
-def test_every_option_of_convert_is_explained(option):
+def test_every_option_of_convert_and_translate_is_explained(option):
     assert re.search(rf"{option}(?![\w-])", handwritten())
 
 

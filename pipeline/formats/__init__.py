@@ -18,7 +18,7 @@ PLAIN = "openai_chat"
 PLAIN_RANK, NO_RANK = 9, 10
 """Behind the ranks of all marks: plain chat messages, and nothing that is known."""
 
-_SHARED = ("base", "calls", "parts", "values")
+_SHARED = ("base", "bodies", "calls", "documents", "losses", "parts", "values")
 """What lies in this folder and is no format."""
 _ORDER = ("gemini", "openai_responses", "anthropic", "ollama")
 """Whose evidence comes first among those of a rank; others come behind these and before plain chat."""
@@ -199,18 +199,11 @@ def _is_moderation(obj: _Object) -> bool:
     return isinstance(results, list) and any(isinstance(item, dict) and "flagged" in item for item in results)
 
 
-def _is_codex(obj: _Object) -> bool:
-    kinds = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
-    return isinstance(obj.get("payload"), dict) and obj.get("type") in kinds
-
-
 _LOOK_ALIKES: tuple[tuple[str, Callable[[_Object], bool]], ...] = (
     ("an OpenAPI file", lambda obj: "paths" in obj and bool(obj.keys() & {"openapi", "swagger"})),
     ("a ShareGPT dataset", _is_sharegpt),
     ("a preference dataset", _has("chosen", "rejected")),
     ("an instruction dataset", _has("instruction", "output")),
-    ("a Claude Code session", lambda obj: "sessionId" in obj and bool(obj.keys() & {"uuid", "leafUuid"})),
-    ("a Codex session", _is_codex),
     ("a dataset of messages", _is_dataset),
     ("a response with embeddings", _is_result_list),
     ("a response of a moderation service", _is_moderation),

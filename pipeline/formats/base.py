@@ -109,6 +109,11 @@ def with_private(message: Message, extra: dict[str, Any]) -> Message:
     return {**message, PRIVATE: Private(held)} if held else message  # type: ignore[misc]
 
 
+def without_private(holder: Any) -> dict[str, Any]:
+    """A message or a call without what the canonical form cannot hold."""
+    return {name: value for name, value in holder.items() if name != PRIVATE}
+
+
 def wrong(what: str, seen: str, choices: int = 0) -> Reply:
     """No reply, since a member is of another type."""
     return Reply(None, choices, None, f"{what} is {seen}", WrongType(what, seen))

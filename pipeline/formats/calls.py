@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import takewhile
+from collections.abc import Callable, Iterator
+from itertools import count, takewhile
 from typing import Any, NamedTuple, TypeVar, cast
 
+from pipeline import chat, codec
 from pipeline.chat import private
 from pipeline.formats.base import with_private
-from pipeline.formats.values import Object, at, compact, without
+from pipeline.formats.values import Object, at, compact, objects, string, without
 from pipeline.model import Json, Message
 
 T = TypeVar("T")
+
+ERROR = "ERROR: "
+"""What stands before the text of a result that failed, where a format has no member for that."""
+_UNPARSED = "INVALID_JSON"
+"""The member that arguments which are no object are kept in, where they must be one."""
+
+
+# Reading
 
 
 class State(NamedTuple):
@@ -73,8 +82,8 @@ def tool_call(logged: str, number: int, called: Object, extra: Object, of: str =
 
 def arguments(value: Json, missing: str = "{}") -> str:
     """Arguments as text; what could not be parsed when it was written here is what it was."""
-    if isinstance(value, dict) and list(value) == ["INVALID_JSON"] and isinstance(value["INVALID_JSON"], str):
-        return value["INVALID_JSON"]
+    if isinstance(value, dict) and list(value) == [_UNPARSED] and isinstance(value[_UNPARSED], str):
+        return str(value[_UNPARSED])
     return missing if value is None else value if isinstance(value, str) else compact(value)
 
 
@@ -101,3 +110,103 @@ def results_first(items: list[T], is_result: Callable[[T], bool]) -> list[T]:
     lead = list(takewhile(lambda item: not is_result(item), items))
     results = list(takewhile(is_result, items[len(lead) :]))
     return [*results, *lead, *items[len(lead) + len(results) :]]
+
+
+# Writing
+
+
+def arguments_object(raw: Json) -> Object:
+    """Arguments as an object; those that are none are kept in one, from which they are read again."""
+    if raw is None or raw == "":
+        return {}
+    value = parsed(raw) if isinstance(raw, str) else raw
+    if isinstance(value, dict) and list(value) != [_UNPARSED]:
+        return value
+    return {_UNPARSED: raw if isinstance(raw, str) else compact(raw)}
+
+
+def parsed(spelled: str) -> Json:
+    """What a text is as JSON; ``None`` for one that is none."""
+    try:
+        return codec.loads(spelled)
+    except (ValueError, RecursionError):
+        return None
+
+
+def failed(text: str) -> str:
+    """The text of a result that failed, with what says so before it."""
+    return text if text.startswith(ERROR) else f"{ERROR}{text}"
+
+
+def after(message: Message) -> list[str]:
+    """The texts that an assistant says behind its calls."""
+    texts = private(message).get("after")
+    return [each for each in texts if isinstance(each, str)] if isinstance(texts, list) else []
+
+
+def told(message: Message) -> str | None:
+    """All that a message says as text: its content, else its refusal, and what it says behind its calls."""
+    said = chat.text(message)
+    refused = [part.get("refusal") for part in [message, *objects(chat.other_parts(message))]]
+    said = said or next((each for each in refused if isinstance(each, str) and each), said)
+    return "\n\n".join([*([said] if said else []), *after(message)]) if after(message) else said
+
+
+def linked(messages: list[Message]) -> Iterator[tuple[Message, list[str]]]:
+    """Each message with the ids of its calls, or the id of the call that it answers; those that lack are made up."""
+    used = {call["id"] for message in messages for call in chat.calls(message) if string(call, "id")}
+    unused = (made for number in count(1) if (made := f"call_{number}") not in used)
+    state = State()
+    for message in messages:
+        calls = chat.calls(message)
+        ids = [string(call, "id") or next(unused) for call in calls]
+        if calls:
+            state = state._replace(open=tuple(zip(ids, map(call_name, calls), strict=True)))
+        elif message.get("role") == "tool":
+            answered, state = state.answer(string(message, "tool_call_id"), message.get("name"))
+            ids.append(answered)
+        yield message, ids
+
+
+def referred(messages: list[Message]) -> set[str]:
+    """The ids that results had when they were logged."""
+    results = (message for message in messages if message["role"] == "tool")
+    return {string(each, "tool_call_id") for each in results if not private(each).get("synthetic_id")}
+
+
+def needed_ids(calls: list[Object], number: int, named: set[str]) -> list[str]:
+    """The ids of calls, empty for those that a reader makes up just so and that no result names."""
+    found = []
+    for call in calls:
+        known = string(call, "id")
+        is_next = private(call).get("synthetic_id") and known == f"call_{number}"
+        left_out = not known or (is_next and known not in named)
+        number += bool(left_out)
+        found.append("" if left_out else known)
+    return found
+
+
+def turns(messages: list[Message], has_place: Callable[[Message], bool] = bool) -> list[list[Message]]:
+    """Messages by turns: results that follow each other are one, with what the user said in the same one.
+
+    What the user said is left out of it where it has no place.
+    """
+    found: list[list[Message]] = []
+    called: set[str] = set()
+    for message in messages:
+        if message["role"] == "assistant":
+            called = {string(call, "id") for call in chat.calls(message)}
+        joins = bool(found) and found[-1][0]["role"] == "tool" and _joins(message, found[-1][-1], called)
+        if joins and (message["role"] == "tool" or has_place(message)):
+            found[-1].append(message)
+        else:
+            found.append([message])
+    return found
+
+
+def _joins(message: Message, last: Message, called: set[str]) -> bool:
+    """Whether a message is part of a turn that begins with a result; all results of a turn's calls are."""
+    is_same = bool(private(message).get("same_turn"))
+    if message["role"] == "tool":
+        return is_same or last["role"] == "tool" or string(message, "tool_call_id") in called
+    return message["role"] == "user" and is_same

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from pipeline.formats.values import Object
 from pipeline.model import Json
 
+DATA_URL = re.compile(r"data:([^;,]+);base64,(.*)", re.DOTALL)
+"""The address of what is there in base64: its type, and the data."""
 _STANDARD = str.maketrans("-_", "+/")
+_MAGIC = (
+    (b"\x89PNG", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF8", "image/gif"),
+    (b"BM", "image/bmp"),
+    (b"II*\x00", "image/tiff"),
+    (b"MM\x00*", "image/tiff"),
+)
 
 
 def text(value: str) -> Object:
@@ -33,6 +44,13 @@ def data_url(mime: str, data: str) -> str:
 def standard(data: str) -> str:
     """Base64 in the standard alphabet, the only one of data URLs; some SDKs write the one for file names."""
     return data.translate(_STANDARD)
+
+
+def image_type(head: bytes) -> str | None:
+    """The type of an image by its first twelve bytes; ``None`` for what is no image."""
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        return "image/webp"
+    return next((mime for magic, mime in _MAGIC if head.startswith(magic)), None)
 
 
 def alone(parts: list[Json]) -> str | None:

@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import BinaryIO
 
+from pipeline.formats.base import TurnError
+from pipeline.formats.documents import names as document_names
 from pipeline.ledger import Ledger
-from pipeline.model import Entry, Job, Options, Seen
-from pipeline.read import recognise
+from pipeline.model import Added, Entry, Job, Options, Reply, Seen
+from pipeline.read import documents, recognise
 from pipeline.read.entries import entries
 from pipeline.read.lines import LONGEST, Line, lines
 from pipeline.read.recognise import Shape
@@ -41,13 +43,46 @@ class Reader:
         if first is None:
             return
         shape, ledger.seen = self._look(file, first)
+        if ledger.seen.format is None and (held := self._document(file, ledger)):
+            for _ in stream:
+                pass  # which hashes the rest
+            yield from self._whole(held, job, ledger)
+            return
         if shape.envelope.mixes and self._split and job.spans is None:
             raise MixedSessionsError
         yield from entries(chain([first], stream), ledger, shape=shape, known=self._known)
 
+    def _document(self, file: BinaryIO, ledger: Ledger) -> documents.Held | None:
+        """The document in a file that is no log; what is wrong with it takes the place of what was seen."""
+        try:
+            return documents.look(file, self._from)
+        except TurnError as problem:
+            ledger.seen = Seen(None, "document", str(problem), conflict=True)
+            return None
+
+    def _whole(self, held: documents.Held, job: Job, ledger: Ledger) -> Iterator[Entry]:
+        """A conversation of a document as the one entry of its session; the document counts as one line."""
+        ledger.seen, ledger.loaded, ledger.lines = Seen(held.format, "document", held.why), True, 1
+        try:
+            found = held.conversations()
+        except TurnError as problem:
+            ledger.seen = Seen(None, "document", f"{held.format}: {problem}", conflict=True)
+            return
+        if len(found) > 1 and job.part is None and self._split:
+            raise MixedSessionsError
+        if not job.part:
+            ledger.lines += len(held.broken)
+            for rejected in held.broken:
+                ledger.reject(rejected)
+        if found:
+            messages, tools = found[job.part or 0].messages, found[job.part or 0].tools
+            yield Entry(1, None, None, messages, (Added(tuple(messages)),), tools, Reply(included=True))
+
     def _look(self, file: BinaryIO, first: Line) -> tuple[Shape, Seen]:
         if self._from is None and _are_plain(first):
             return recognise.PLAIN_LOG
+        if self._from in document_names():
+            return Shape(), Seen(None, "document", "")
         return recognise.look(file, self._from)
 
 

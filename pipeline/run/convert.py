@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import fields, replace
 from functools import partial
 from itertools import islice
@@ -24,6 +24,7 @@ from pipeline.read.discover import Found, discover
 from pipeline.read.logs import Reader
 from pipeline.read.times import day
 from pipeline.report import findings as report
+from pipeline.report.progress import Observer
 from pipeline.report.summary import Summary, listed
 from pipeline.report.usage import Totals
 from pipeline.run.session import with_key
@@ -51,8 +52,6 @@ _CREDENTIALS = re.compile(
     re.IGNORECASE,
 )
 _NAMED = 5  # arguments in an error
-Observer = Callable[[Job, Outcome, int], None]
-"""Told each session's job and outcome in order, and the bytes of all logs."""
 
 
 def convert(

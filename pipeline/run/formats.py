@@ -1,18 +1,49 @@
-"""The formats and the envelopes that are read, as a table."""
+"""The formats and the envelopes that are known, as tables."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from pipeline.formats import formats
+from pipeline import formats
+from pipeline.formats import documents
 from pipeline.read.envelopes import ENVELOPES
+from pipeline.run import conversations
+
+DEFINING = ("atif", "openhands", "otel", "oumi")
+"""The documents that have definitions of tools; the others have nothing but the calls."""
 
 
-def format_rows() -> Iterator[tuple[str, str, str, str]]:
-    """Of each format: its name, the members of a request that hold its turns and its system prompt, and its title."""
-    for name, form in formats().items():
-        title = (form.__doc__ or "").partition(":")[0].partition(".")[0].strip().replace("`", "")
-        yield name, form.TURNS, ", ".join(form.SYSTEM) or "-", title
+class Known(NamedTuple):
+    """A format, and what of it is known."""
+
+    name: str
+    writes: bool
+    """Whether it is written; all are read."""
+    streams: bool
+    """Whether responses that came as streams are read."""
+    tools: bool
+    """Whether it has definitions of tools."""
+    what: str
+    """What it is: the first sentence of its module."""
+
+
+def exchanges() -> Iterator[Known]:
+    """The formats of requests and responses."""
+    return map(_known, formats.names())
+
+
+def held() -> Iterator[Known]:
+    """The formats of documents, which hold whole conversations."""
+    return map(_known, documents.names())
+
+
+def _known(name: str) -> Known:
+    form = conversations.module(name)
+    streams, is_document = hasattr(form, "assemble"), name in documents.names()
+    what = " ".join((form.__doc__ or "").strip().partition("\n\n")[0].split()).removesuffix(".")
+    return Known(name, name in conversations.writable(), streams, not is_document or name in DEFINING, what)
 
 
 def envelope_rows() -> Iterator[tuple[str, str, str]]:
@@ -22,12 +53,19 @@ def envelope_rows() -> Iterator[tuple[str, str, str]]:
 
 
 def as_text() -> str:
-    """Both tables for a terminal."""
+    """All tables for a terminal."""
+    columns = ("reads", "writes", "streams", "tool definitions", "what it is")
     parts = (
-        _table(("format", "turns", "system prompt", "reads"), list(format_rows())),
+        _table(("exchange", *columns), list(map(_cells, exchanges()))),
+        _table(("document", *columns), list(map(_cells, held()))),
         _table(("envelope", "a line", "a session is"), list(envelope_rows())),
     )
     return "\n\n".join(parts)
+
+
+def _cells(known: Known) -> tuple[str, ...]:
+    facts = ("yes" if fact else "-" for fact in (True, known.writes, known.streams, known.tools))
+    return (known.name, *facts, re.split("[:;]", known.what)[0].replace("`", ""))
 
 
 def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:

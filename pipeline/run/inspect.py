@@ -114,12 +114,12 @@ def inspect(logs: Iterable[str], options: Options, *, verbose: bool = False) -> 
 def _sessions(job: Job, options: Options) -> list[Job]:
     """A log, or the sessions that its file holds."""
     if options.sessions_by == "id":
-        return split(job)
+        return split(job, options.from_format)
     try:
         with Path(job.path).open("rb", buffering=0) as file:
             next(Reader(options).entries(file, job, Ledger("")), None)
     except MixedSessionsError:
-        return split(job)
+        return split(job, options.from_format)
     except OSError:
         pass  # showing it will say what is wrong
     return [job]

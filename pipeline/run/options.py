@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import get_args
 
+from pipeline import formats
 from pipeline.errors import UsageError
-from pipeline.formats import names
+from pipeline.formats import documents
 from pipeline.model import GroupBy, OnInvalid, Options, Reasoning, SessionsBy
 from pipeline.run.keys import SHORTEST
 
@@ -22,7 +23,7 @@ _CHOICES = (
     ("group_by", get_args(GroupBy)),
     ("reasoning", get_args(Reasoning)),
     ("sessions_by", (None, *get_args(SessionsBy))),
-    ("from_format", (None, *names())),
+    ("from_format", (None, *formats.names(), *documents.names())),
 )
 
 

@@ -30,12 +30,13 @@ Batch = tuple[Job, ...]
 def outcomes(jobs: list[Job], options: Options) -> Iterator[tuple[Job, Outcome]]:
     """The outcome of every session, in the order of the jobs, at most a few batches ahead of the one asked for."""
     size = sum(job.size for job in jobs)
-    workers = min(options.workers, size // _WORTH_A_PROCESS + 1, len(jobs) if options.sessions_by != "id" else size)
-    sessions = (part for job in jobs for part in split(job)) if options.sessions_by == "id" else iter(jobs)
+    workers = min(options.workers, size // _WORTH_A_PROCESS + 1, size if options.sessions_by == "id" else len(jobs))
+    by_id = options.sessions_by == "id"
+    sessions = (part for job in jobs for part in split(job, options.from_format)) if by_id else iter(jobs)
     for job, outcome in _here(sessions, options) if workers <= 1 else _spread(sessions, options, workers):
         if outcome is not None:
             yield job, outcome
-        elif (parts := split(job)) == [job]:
+        elif (parts := split(job, options.from_format)) == [job]:
             yield job, unreadable(job, OSError(EIO, "it changed while it was read"))
         else:
             yield from outcomes(parts, options)

@@ -16,9 +16,9 @@ def compose(snapshot: Snapshot, ledger: Ledger) -> Conversation:
     entry = snapshot.entry
     reply = entry.reply
     messages = list(entry.messages)
-    if reply.message is None:
+    if reply.message is None and not reply.included:
         ledger.note(log.missing_reply(reply.problem or ""), entry.line)
-    else:
+    elif reply.message is not None:
         messages.append(_numbered(reply.message, messages))
         if reply.cut:
             ledger.note(log.stream_cut(), entry.line)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 
 import pytest
 from anthropic.lib.streaming._beta_messages import accumulate_event
 from anthropic.types.beta import BetaMessage, BetaMessageParam, BetaRawMessageStreamEvent, BetaToolUnionParam
-from pydantic import BaseModel, TypeAdapter
+from pydantic import TypeAdapter
 
 from pipeline import chat, codec
 from pipeline.formats import anthropic as ours
+from tests.conformance.shared import forced
 from tests.conftest import needs_real_exchanges, real_exchanges
 
 FINISHED = {
@@ -41,17 +41,6 @@ def is_ours(request):
 
 
 EXCHANGES = list(exchanges())
-
-
-def forced(value):
-    """A value whose lazily validated parts are all read, which is what validates them."""
-    if isinstance(value, BaseModel):
-        return value.model_dump()
-    if isinstance(value, dict):
-        return {key: forced(member) for key, member in value.items()}
-    if isinstance(value, Iterable) and not isinstance(value, str | bytes):
-        return [forced(member) for member in value]
-    return value
 
 
 def theirs(message):

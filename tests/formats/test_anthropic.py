@@ -97,7 +97,7 @@ USER = [
     ),
     (
         [document({"type": "url", "url": "https://x/a.pdf"}, context="c")],
-        said("user", [file(file_id="https://x/a.pdf")], {"members": [{"at": 0, "rest": {"context": "c"}}]}),
+        said("user", [file(file_url="https://x/a.pdf")], {"members": [{"at": 0, "rest": {"context": "c"}}]}),
         "a document that is elsewhere is a file with its address",
     ),
     (

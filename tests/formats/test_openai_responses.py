@@ -123,8 +123,8 @@ ONE_MESSAGE = [
                 {"type": "input_file", "file_url": "https://example.org/a"},
             ],
         },
-        user("a", _x=x(content_list=True, native=[{"type": "input_file", "file_url": "https://example.org/a"}])),
-        "a file that is only a URL is kept as logged",
+        user([{"type": "text", "text": "a"}, {"type": "file", "file": {"file_url": "https://example.org/a"}}]),
+        "and so is one that is only a URL",
     ),
     (
         {"role": "user", "content": [{"type": "input_image", "file_id": "file-1"}]},
@@ -336,9 +336,15 @@ OUTPUTS = [
         "texts and images stay in their order",
     ),
     (
-        [{"type": "input_file", "file_url": "u"}],
+        [{"type": "input_file", "file_url": "u", "filename": "n"}],
+        [{"type": "file", "file": {"file_url": "u", "filename": "n"}}],
+        {},
+        "a file that is elsewhere is a part",
+    ),
+    (
+        [{"type": "input_file", "filename": "n"}],
         "",
-        {"content_list": True, "native": [{"type": "input_file", "file_url": "u"}]},
+        {"content_list": True, "native": [{"type": "input_file", "filename": "n"}]},
         "what is no part is kept as logged",
     ),
 ]

@@ -216,8 +216,6 @@ ALIKE = [
     ({"openapi": "3.1.0", "paths": {}}, "an OpenAPI file"),
     ({"prompt": "x", "chosen": "y", "rejected": "z"}, "a preference dataset"),
     ({"instruction": "x", "input": "", "output": "y"}, "an instruction dataset"),
-    ({"type": "session_meta", "payload": {"id": "x"}}, "a Codex session"),
-    ({"sessionId": "s", "uuid": "u", "type": "user", "message": USER}, "a Claude Code session"),
     ({"data": [{"embedding": [0.1]}]}, "a response with embeddings"),
     ({"results": [{"flagged": True}]}, "a response of a moderation service"),
     ({"a": 1, "b": 2}, 'a JSON object with the keys "a", "b"'),

@@ -127,8 +127,6 @@ INSTEAD = [
     ("an OpenAPI file", [{"openapi": "3.1.0", "paths": {}}], "an OpenAPI file"),
     ("embeddings", [{"object": "list", "data": [{"embedding": [0.1]}]}], "a response with embeddings"),
     ("a moderation", [{"results": [{"flagged": False}]}], "a response of a moderation service"),
-    ("a Claude Code session", [{"sessionId": "x", "uuid": "y", "type": "user"}], "a Claude Code session"),
-    ("a Codex session", [{"type": "session_meta", "payload": {}}], "a Codex session"),
     ("another object", [{"level": "info", "msg": "up"}], 'a JSON object with the keys "level", "msg"'),
     (
         "an exchange of embeddings",

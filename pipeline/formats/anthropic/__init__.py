@@ -4,6 +4,7 @@ from pipeline.formats.anthropic.evidence import marks
 from pipeline.formats.anthropic.request import START, close, load, system, tools
 from pipeline.formats.anthropic.response import reply
 from pipeline.formats.anthropic.stream import assemble
+from pipeline.formats.anthropic.write import dump
 
 NAME = "anthropic"
 TURNS = "messages"
@@ -20,6 +21,7 @@ __all__ = [
     "TURNS",
     "assemble",
     "close",
+    "dump",
     "load",
     "marks",
     "reply",

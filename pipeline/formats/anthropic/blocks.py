@@ -92,7 +92,9 @@ def _say(found: Content, place: int, block: Json) -> str:
 def _thought(block: Object) -> Object | None:
     match block:
         case {"type": "thinking", "thinking": str(text), **rest}:
-            return {"text": text, **without(rest, "text")}
+            # An empty one is what unsigned reasoning is written with, since there must be one.
+            unsigned = ["signature"] if rest.get("signature") == "" else []
+            return {"text": text, **without(rest, "text", *unsigned)}
         case {"type": "redacted_thinking", "data": str(data), **rest}:
             plain = {"text": unpacked} if (unpacked := _unpacked(data)) else {}
             return {**plain, "redacted": data, **without(rest, "text", "redacted")}
@@ -153,7 +155,7 @@ def _media(kind: str, url: str, rest: Object) -> _Parts:
     if kind == "image":
         return _Parts([parts.image(url)], rest)
     title = string(rest, "title") or None
-    member = "file_data" if url.startswith("data:") else "file_id"
+    member = "file_data" if url.startswith("data:") else "file_url"
     return _Parts([parts.file(**{member: url}, filename=title)], without(rest, "title") if title else rest)
 
 

@@ -5,6 +5,7 @@ from pipeline.formats.gemini.evidence import marks
 from pipeline.formats.gemini.request import START, close, load, system
 from pipeline.formats.gemini.response import reply
 from pipeline.formats.gemini.stream import assemble
+from pipeline.formats.gemini.write import dump
 
 NAME = "gemini"
 TURNS = "contents"
@@ -21,6 +22,7 @@ __all__ = [
     "TURNS",
     "assemble",
     "close",
+    "dump",
     "load",
     "marks",
     "reply",

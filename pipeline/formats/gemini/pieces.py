@@ -13,8 +13,8 @@ from pipeline.model import Json
 
 _NAMES = """blockReason boolValue citationMetadata createTime displayName fileData fileUri finishReason functionCall
 functionDeclarations functionResponse groundingMetadata inlineData jsonPath mimeType modelVersion nullValue numberValue
-parametersJsonSchema partialArgs promptFeedback responseId stringValue thoughtSignature urlContextMetadata usageMetadata
-willContinue"""
+parametersJsonSchema partMetadata partialArgs promptFeedback responseId stringValue thoughtSignature
+urlContextMetadata usageMetadata willContinue"""
 _CAMEL = {re.sub("(?=[A-Z])", "_", name).lower(): name for name in _NAMES.split()}
 KINDS: dict[str, type] = {
     "text": str,
@@ -31,6 +31,21 @@ _AUDIO = {
     "audio/mpeg": "mp3",
     "audio/mp3": "mp3",
 }
+WAS_SYSTEM = {"role": "system"}
+"""The metadata of parts that are a system message among the contents, where Gemini has no role for it."""
+_MIMES = {
+    **{name: f"image/{name}" for name in ("bmp", "gif", "heic", "heif", "jpeg", "png", "webp")},
+    "jpg": "image/jpeg",
+    "csv": "text/csv",
+    "htm": "text/html",
+    "html": "text/html",
+    "mp3": "audio/mp3",
+    "mp4": "video/mp4",
+    "pdf": "application/pdf",
+    "txt": "text/plain",
+    "wav": "audio/wav",
+}
+"""Types by the ends of addresses."""
 _DATA = {"inlineData": "data", "fileData": "fileUri"}
 
 
@@ -83,6 +98,17 @@ def _pieces_of(part: Json, native: list[Json]) -> Iterator[Piece]:
         yield Piece(kind, known[kind], flags[0] is True, flags[1], part)
 
 
+def was_system(held: list[Json]) -> list[Json]:
+    """The parts of a system message among the contents, out of their tags; none of a turn that is not marked as one."""
+    known = [camel(part) for part in held]
+    if any(part.pop("partMetadata", None) != WAS_SYSTEM for part in known):
+        return []
+    for part in known:
+        if isinstance(part.get("text"), str):
+            part["text"] = part["text"].removeprefix("<system>").removesuffix("</system>")
+    return list(known)
+
+
 def rest_of(kind: str, value: Object, *read: str) -> list[Json]:
     """The members of a part's value that the canonical form has no place for."""
     texts = [key for key in ("id", "name") if isinstance(value.get(key), str)]
@@ -125,6 +151,7 @@ def _medium(kind: str, value: Object, native: list[Json]) -> Json:
         return None
     if kind == "fileData":
         part, read = _linked(mime, data), ["fileUri"]
+        read += ["mimeType"] if mime == mime_of(data, is_image=part["type"] == "image_url") else []
     else:
         part, read = _inline(mime, parts.standard(data), value.get("displayName")), ["data", "mimeType"]
         read += ["displayName"] if "filename" in part.get("file", {}) else []
@@ -134,6 +161,14 @@ def _medium(kind: str, value: Object, native: list[Json]) -> Json:
 
 def _linked(mime: str, uri: str) -> Object:
     return parts.image(uri) if mime.startswith("image/") else parts.file(file_url=uri)
+
+
+def mime_of(uri: str, *, is_image: bool) -> str:
+    """The type that the end of an address tells; empty if it tells none, which for an image is that it is one."""
+    mime = _MIMES.get(re.split(r"[?#]", uri)[0].rpartition(".")[2].lower(), "")
+    if mime.startswith("image/") == is_image:
+        return mime
+    return "image/*" if is_image else ""
 
 
 def _inline(mime: str, data: str, name: Json) -> Object:

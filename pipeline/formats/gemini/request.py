@@ -6,7 +6,7 @@ from itertools import groupby
 
 from pipeline.formats.base import Loaded, TurnError, with_private
 from pipeline.formats.calls import State, result, results_first
-from pipeline.formats.gemini.pieces import Piece, camel, joined, opened, pieces, rest_of, shown
+from pipeline.formats.gemini.pieces import Piece, camel, joined, opened, pieces, rest_of, shown, was_system
 from pipeline.formats.gemini.turn import said, with_native
 from pipeline.formats.parts import text
 from pipeline.formats.values import Object, compact, listed, string
@@ -40,6 +40,10 @@ def load(turn: Json, state: State) -> Loaded:
         return Loaded([message], state)
     if role not in _USER_ROLES:
         raise TurnError(f"has the role {compact(role)[:40]}, and Gemini's are user and model")
+    if marked := was_system(parts):
+        content = joined(shown(pieces(marked, native), native))
+        message = with_private({"role": "system", "content": content}, {"native": native})
+        return Loaded([message], state._replace(by_assistant=False))
     return _heard(parts, native, state)
 
 
@@ -97,7 +101,7 @@ def _is_left(_: str, __: str, ___: State) -> bool:
 def _result(piece: Piece, answered: str, extra: Object) -> Message:
     """A result; its media stand behind its text."""
     value = camel(piece.value)
-    output, how = _response(value.get("response"))
+    output, how = response_text(value.get("response"))
     native = rest_of("functionResponse", value, "response", "parts")
     native += [{"thoughtSignature": piece.signature}] if piece.signature is not None else []
     media = list(pieces(listed(value.get("parts")), native))
@@ -105,7 +109,7 @@ def _result(piece: Piece, answered: str, extra: Object) -> Message:
     return with_private(message, {**how, **extra, "synthetic_id": not string(value, "id"), "native": native})
 
 
-def _response(value: Json) -> tuple[str, Object]:
+def response_text(value: Json) -> tuple[str, Object]:
     """A result as text: what Gemini documents as ``output`` or ``error``, else the whole of it as JSON."""
     if isinstance(value, dict) and list(value) == ["error"] and isinstance(value["error"], str):
         return value["error"], {"is_error": True}

@@ -6,6 +6,7 @@ from pipeline.formats.openai_chat.response import reply
 from pipeline.formats.openai_chat.stream import assemble
 from pipeline.formats.openai_chat.thinking import reasoning
 from pipeline.formats.openai_chat.vendors import variants
+from pipeline.formats.openai_chat.write import dump
 
 NAME = "openai_chat"
 TURNS = "messages"
@@ -22,6 +23,7 @@ __all__ = [
     "TURNS",
     "assemble",
     "close",
+    "dump",
     "load",
     "marks",
     "reasoning",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pipeline.formats.values import Object, objects
+from pipeline.formats.values import Object, listed, objects
 from pipeline.model import Json
 
 
@@ -15,7 +15,7 @@ def is_empty(value: Json) -> bool:
 
 def keep(extra: Object, block: Json) -> None:
     """Keep what the canonical form has no place for, as logged."""
-    extra["native"] = [*extra.get("native", []), block]
+    extra["native"] = [*listed(extra.get("native")), block]
 
 
 def identifier(value: Json) -> str | None:

@@ -9,6 +9,7 @@ from pipeline.formats.openai_responses.evidence import marks
 from pipeline.formats.openai_responses.request import START, close, load, previous, system
 from pipeline.formats.openai_responses.response import reply, response_id
 from pipeline.formats.openai_responses.stream import assemble
+from pipeline.formats.openai_responses.write import dump
 
 NAME = "openai_responses"
 TURNS = "input"
@@ -25,6 +26,7 @@ __all__ = [
     "TURNS",
     "assemble",
     "close",
+    "dump",
     "load",
     "marks",
     "previous",

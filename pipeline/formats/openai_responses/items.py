@@ -13,6 +13,10 @@ ROLES = ("user", "assistant", "system", "developer")
 CALLS = ("function_call", "custom_tool_call")
 RESULTS = ("function_call_output", "custom_tool_call_output")
 _TEXTS = ("input_text", "output_text", "text")
+_FILES = ("file_data", "file_id", "file_url")
+"""Where a file is, by the same names in both."""
+_USUAL_DETAIL = "auto"
+"""What an image must say where a canonical one says nothing."""
 
 
 class Content(NamedTuple):
@@ -70,13 +74,14 @@ def own_part(block: Json) -> Json:
 
 
 def part_of(block: Json) -> Json:
-    """A block as a canonical part; ``None`` for what has none, such as an image that is an id, a file that is a URL."""
+    """A block as a canonical part; ``None`` for what has none, such as an image that is only an id."""
     kind = block.get("type") if isinstance(block, dict) else None
     if kind == "input_image" and isinstance(block.get("image_url"), str):
-        return {"type": "image_url", "image_url": _strings(block, url="image_url", detail="detail")}
+        detail = {} if block.get("detail") == _USUAL_DETAIL else _strings(block, detail="detail")
+        return {"type": "image_url", "image_url": {"url": block["image_url"], **detail}}
     if kind == "input_audio" and isinstance(block.get("input_audio"), dict):
         return {"type": "input_audio", "input_audio": block["input_audio"]}
-    if kind == "input_file" and (file := _strings(block, file_data="file_data", file_id="file_id")):
+    if kind == "input_file" and (file := _strings(block, **{name: name for name in _FILES})):
         return parts.file(**file, **_strings(block, filename="filename"))
     return _text_part(block)
 

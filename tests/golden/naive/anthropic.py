@@ -85,7 +85,8 @@ def parts(blocks: Any) -> list[Object]:
             found.append(text(source["data"]))
         elif block["type"] == "document":
             named = {"filename": block["title"]} if "title" in block else {}
-            found.append({"type": "file", "file": {"file_data": address(source), **named}})
+            member = "file_url" if source["type"] == "url" else "file_data"
+            found.append({"type": "file", "file": {member: address(source), **named}})
         elif block["type"] == "image":
             found.append({"type": "image_url", "image_url": {"url": address(source)}})
     return found

@@ -73,7 +73,7 @@ def parts(blocks: Any) -> list[Object]:
             image = {"url": block["image_url"], **({"detail": block["detail"]} if "detail" in block else {})}
             found.append({"type": "image_url", "image_url": image})
         elif block["type"] == "input_file":
-            file = {key: block[key] for key in ("file_data", "file_id", "filename") if key in block}
+            file = {key: block[key] for key in ("file_data", "file_id", "file_url", "filename") if key in block}
             found.append({"type": "file", "file": file})
     return found
 

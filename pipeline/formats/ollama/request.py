@@ -1,35 +1,19 @@
-"""Ollama's ``/api/chat``: messages much like OpenAI's, with objects for arguments and images beside the text."""
+"""What a request to Ollama holds: messages and tools."""
 
 from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Callable
 
 from pipeline.formats import parts
-from pipeline.formats.base import Loaded, Mark, Marks, Stream, Tools, TurnError, refused, with_private, wrong
+from pipeline.formats.base import Loaded, Tools, TurnError, with_private
 from pipeline.formats.calls import State, arguments, assistant, made_up, result, tool_call
-from pipeline.formats.values import Object, compact, kind, listed, objects, string, without
-from pipeline.model import Json, Message, Reply
-
-NAME = "ollama"
-TURNS = "messages"
-SYSTEM: tuple[str, ...] = ()
-TOOLS = ("tools",)
-REFERS: tuple[str, ...] = ()
-
+from pipeline.formats.values import Object, compact, listed, string, without
+from pipeline.model import Json, Message
 
 START = State()
 
 _ROLES = ("system", "developer", "user", "assistant", "tool")
-_MAGIC = (
-    (b"\x89PNG", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF8", "image/gif"),
-    (b"BM", "image/bmp"),
-    (b"II*\x00", "image/tiff"),
-    (b"MM\x00*", "image/tiff"),
-)
 
 
 def system(value: Json) -> list[Message]:  # noqa: ARG001 - part of the interface
@@ -50,7 +34,7 @@ def load(turn: Json, state: State) -> Loaded:
     if not isinstance(content, str | None) and role != "tool":
         raise TurnError("has a content that is no text")
     if role == "assistant":
-        message, state = _said(turn, state)
+        message, state = said(turn, state)
         return Loaded([message], state)
     if role == "tool":
         return _answered(turn, state)
@@ -94,12 +78,12 @@ def _url(image: Json) -> str | None:
         head = base64.b64decode(data[:16], validate=True)
     except (binascii.Error, ValueError):
         return None
-    webp = head[:4] == b"RIFF" and head[8:12] == b"WEBP"
-    mime = "image/webp" if webp else next((mime for magic, mime in _MAGIC if head.startswith(magic)), None)
+    mime = parts.image_type(head)
     return parts.data_url(mime, data) if mime else None
 
 
-def _said(turn: Object, state: State) -> tuple[Message, State]:
+def said(turn: Object, state: State) -> tuple[Message, State]:
+    """An assistant's message, and the state behind it."""
     native = _rest(turn, "role", "content", "thinking", "images", "tool_calls")
     calls = _calls(turn.get("tool_calls"), state.call, native)
     content, thinking = _content(turn, turn.get("content") or "", native), string(turn, "thinking")
@@ -153,105 +137,3 @@ def tools(value: Json) -> Tools:
 
 def _is_function(tool: Json) -> bool:
     return isinstance(tool, dict) and isinstance(tool.get("function"), dict)
-
-
-def reply(body: Json) -> Reply:
-    """The message of a response; one that was logged as its chunks is put together first."""
-    body = assemble(body).body if isinstance(body, list) else body
-    return refused(body) or _answer(body, body.get("message"))
-
-
-def _answer(body: Object, message: Json) -> Reply:
-    if message is None:
-        return Reply(problem="the response has no message")
-    if not isinstance(message, dict):
-        return wrong("response.message", kind(message))
-    if not isinstance(message.get("content"), str | None):
-        return wrong("response.message.content", kind(message["content"]))
-    stopped = string(body, "done_reason") or None
-    said, _ = _said(message, START)
-    if not said["content"] and said.keys() <= {"role", "content"}:
-        return Reply(None, 1, stopped, "the response's message is empty")
-    called = stopped == "stop" and "tool_calls" in said
-    return Reply(said, 1, "tool_calls" if called else stopped)
-
-
-def assemble(events: list[Json]) -> Stream:
-    """Texts follow each other, and so do calls and images; any other member is the last one's."""
-    body: Object = {}
-    message: Object = {}
-    texts: dict[str, list[str]] = {}
-    for event in events:
-        if not isinstance(event, dict):
-            continue
-        if event.get("error"):
-            return Stream(event, whole=True)
-        if _is_chunk(event):
-            body |= event
-            _extend(message, texts, event["message"])
-    if body:
-        joined = {key: "".join(pieces) for key, pieces in texts.items()}
-        body["message"] = {**message, **joined}
-    return Stream(body, body.get("done") is True)
-
-
-def _extend(message: Object, texts: dict[str, list[str]], added: Object) -> None:
-    for key, value in added.items():
-        if key in ("content", "thinking") and isinstance(value, str):
-            message[key] = ""  # keeps the order of the members
-            texts.setdefault(key, []).append(value)
-        elif key in ("tool_calls", "images") and isinstance(value, list):
-            message[key] = [*listed(message.get(key)), *value]
-        elif value is not None:
-            message[key] = value
-
-
-def _is_chunk(body: Object) -> bool:
-    """Whether this is a response or a chunk of one, which look the same."""
-    message = body.get("message")
-    return isinstance(body.get("done"), bool) and isinstance(message, dict) and isinstance(message.get("role"), str)
-
-
-def _turns(body: Object) -> list[Object]:
-    """The turns of a request; none if one has a list for its content, which Ollama refuses."""
-    turns = objects(body.get("messages"))
-    return [] if any(isinstance(turn.get("content"), list) for turn in turns) else turns
-
-
-def _some(test: Callable[[Object], bool]) -> Callable[[Object], bool]:
-    return lambda body: any(test(turn) for turn in _turns(body))
-
-
-def _has_images(turn: Object) -> bool:
-    images = turn.get("images")
-    return isinstance(images, list) and images != [] and all(isinstance(image, str) for image in images)
-
-
-def _calls_with_objects(body: Object) -> bool:
-    """Whether all arguments are objects, and there are either no ids or indexes inside the functions."""
-    lists = [turn["tool_calls"] for turn in _turns(body) if isinstance(turn.get("tool_calls"), list)]
-    calls = [call for each in lists for call in each]
-    if not calls or not all(isinstance(call, dict) and isinstance(call.get("function"), dict) for call in calls):
-        return False
-    if not all(isinstance(call["function"].get("arguments"), dict) for call in calls):
-        return False
-    return not any(call.get("id") for call in calls) or any("index" in call["function"] for call in calls)
-
-
-def _with_messages(test: Callable[[Object], bool]) -> Callable[[Object], bool]:
-    return lambda body: bool(_turns(body)) and test(body)
-
-
-marks = Marks(
-    request=(
-        Mark(7, "tool_name", _some(lambda turn: isinstance(turn.get("tool_name"), str))),
-        Mark(7, "thinking beside the content", _some(lambda turn: isinstance(turn.get("thinking"), str))),
-        Mark(7, "a list of images", _some(_has_images)),
-        Mark(7, "arguments that are objects", _calls_with_objects),
-        Mark(8, "options", _with_messages(lambda body: isinstance(body.get("options"), dict))),
-        Mark(8, "keep_alive", _with_messages(lambda body: "keep_alive" in body)),
-        Mark(8, "think", _with_messages(lambda body: isinstance(body.get("think"), bool | str))),
-    ),
-    response=(Mark(4, "done and message.role", _is_chunk),),
-    event=(Mark(3, "done and message.role", _is_chunk),),
-)

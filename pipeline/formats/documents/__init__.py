@@ -1,0 +1,56 @@
+"""One module or package per document of a conversation: what clients and agents keep, whole files of it."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable
+from functools import cache
+from typing import NamedTuple, Protocol, cast
+
+from pipeline.model import Conversation, Json
+
+
+class Document(Protocol):
+    """The names of a document's module."""
+
+    NAME: str
+    """As in ``--from`` and ``--to``."""
+
+    def fits(self, objects: list[Json]) -> str | None:
+        """The evidence that a file is of this format, in words; the objects are its lines, or the one it holds."""
+
+    def conversations(self, objects: list[Json]) -> list[Conversation]:
+        """The conversations in a file; raises ``TurnError`` for what is broken, and says where."""
+
+
+class Writable(Document, Protocol):
+    """A document that can be written, too."""
+
+    dump: Callable[[Conversation], Json]
+    """The document of one conversation; raises ``TurnError`` for one that no document can stand for."""
+
+
+class Recognised(NamedTuple):
+    """The format of a file."""
+
+    name: str
+    why: str
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """The names of all document formats, which are those of what lies in this folder."""
+    return tuple(sorted(info.name for info in pkgutil.iter_modules(__path__)))
+
+
+@cache
+def named(name: str) -> Document:
+    """The document format of a name, which is imported when it is first asked for."""
+    return cast("Document", importlib.import_module(f"{__name__}.{name}"))
+
+
+def recognise(objects: list[Json]) -> list[Recognised]:
+    """Every document format that a file may be of."""
+    found = ((name, named(name).fits(objects)) for name in names())
+    return [Recognised(name, why) for name, why in found if why]

@@ -1,0 +1,185 @@
+"""goose's sessions: one object with a conversation, lines behind one with the metadata, or a database of both."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from pipeline import chat, codec
+from pipeline.formats import anthropic
+from pipeline.formats.base import Marks, TurnError, with_private, without_private
+from pipeline.formats.bodies import replayed
+from pipeline.formats.values import Object, at, compact, kind, listed, objects, string, without
+from pipeline.model import Conversation, Json, Message
+
+NAME = "goose"
+DOCUMENT = True
+marks = Marks()
+
+_TURNS = ("conversation", "messages")
+_BESIDE = (*_TURNS, "message_count", "description")
+_CALLS = ("toolRequest", "frontendToolRequest")
+_TAGS = (*_CALLS, "toolResponse", "redactedThinking", "toolConfirmationRequest", "systemNotification")
+_SHOWN = ("systemNotification", "actionRequired", "toolConfirmationRequest", "conversationCompacted")
+"""What goose shows the user, and no model."""
+
+
+def fits(found: list[Json]) -> str | None:
+    """A session has a working directory beside what it is about; messages have tags in camel case, or flags."""
+    first = found[0] if found else None
+    if isinstance(first, dict) and "working_dir" in first and any(name in first for name in _BESIDE):
+        return "working_dir and " + next(name for name in _BESIDE if name in first)
+    if found and all(isinstance(each, dict) and isinstance(each.get("content"), list) for each in found):
+        count = sum(map(_has_tags, found))
+        return f"metadata.agentVisible or content such as toolRequest in {count} lines" if count else None
+    return None
+
+
+def _has_tags(message: Object) -> bool:
+    tagged = any(block.get("type") in _TAGS for block in objects(message["content"]))
+    return tagged or isinstance(at(message, "metadata", "agentVisible"), bool)
+
+
+def conversations(found: list[Json]) -> list[Conversation]:
+    """What the model saw of a session: neither the system prompt nor the tools are kept in it."""
+    turns: list[tuple[str, Json]] = []
+    for place, line in enumerate(found, 1):
+        if not isinstance(line, dict):
+            raise TurnError(f"entry {place} is no object")
+        turns += _held(line, place) if "working_dir" in line else [(f"entry {place}", line)]
+    told = [(place, turn) for place, message in turns if _is_seen(message) and (turn := _turn(message, place))]
+    messages = [_signed(message) for message in replayed(anthropic, told)]
+    return [Conversation(messages, [])] if messages else []
+
+
+def _held(session: Object, place: int) -> list[tuple[str, Json]]:
+    """The messages in the object of a session; none where they are lines of their own."""
+    name = next((name for name in _TURNS if session.get(name) is not None), "")
+    held = session.get(name, [])
+    if not isinstance(held, list):
+        raise TurnError(f"entry {place} has a {name} that is {kind(held)}, not a list")
+    return [(f"{name}[{number}]", message) for number, message in enumerate(held)]
+
+
+def _is_seen(message: Json) -> bool:
+    """Whether the agent sees a message: what a compaction replaced is only the user's."""
+    return at(message, "metadata", "agentVisible") is not False
+
+
+def _turn(message: Json, place: str) -> Object | None:
+    """A message as Anthropic would have it, without its id and time; ``None`` if only the user sees what is in it."""
+    if not isinstance(message, dict):
+        raise TurnError(f"{place} is no object")
+    content = message.get("content")
+    if not isinstance(content, str | list):
+        raise TurnError(f"{place} has a content that is {kind(content)}, not a list")
+    blocks = [_block(item) for item in listed(content) if not (isinstance(item, dict) and item.get("type") in _SHOWN)]
+    return {"role": message.get("role"), "content": blocks} if blocks or not content else None
+
+
+def _block(item: Json) -> Json:
+    """A part of a message as a block; one that Anthropic has nothing like stays as it is."""
+    match item:
+        case {"type": "toolRequest" | "frontendToolRequest", "toolCall": dict(wrapped), **rest}:
+            called = wrapped.get("value", wrapped)
+            # A call that could not be parsed has neither a name nor arguments.
+            if not isinstance(called, dict) or "name" not in called:
+                return item
+            more = without(rest, "id")
+            return {"type": "tool_use", "id": item.get("id"), "name": called["name"], **_input(called), **more}
+        case {"type": "toolResponse", "toolResult": result}:
+            return {"type": "tool_result", "tool_use_id": item.get("id"), **_output(result)}
+        case {"type": "redactedThinking", **rest}:
+            return {**rest, "type": "redacted_thinking"}
+        case {"type": "image" | "resource" | "resource_link" | "text"}:
+            return _content(item)
+    return item
+
+
+def _input(called: Object) -> Object:
+    return {"input": called["arguments"]} if called.get("arguments") is not None else {}
+
+
+def _output(result: Json) -> Object:
+    """A result's content, of which the model sees what is not for the user alone."""
+    if isinstance(result, dict) and ("error" in result or result.get("status") == "error"):
+        error = result.get("error")
+        return {"content": error if isinstance(error, str) else compact(error), "is_error": True}
+    value = result.get("value", result) if isinstance(result, dict) else result
+    failed = {"is_error": True} if at(value, "isError") is True else {}
+    content = value.get("content") if isinstance(value, dict) else value
+    if not content and at(value, "structuredContent") is not None:
+        content = value["structuredContent"]
+    seen = [_content(part) for part in content if _is_for_model(part)] if isinstance(content, list) else content
+    return {"content": seen, **failed}
+
+
+def _is_for_model(part: Json) -> bool:
+    audience = at(part, "annotations", "audience")
+    return not isinstance(audience, list) or "assistant" in audience
+
+
+def _content(part: Json) -> Json:
+    """A content of the Model Context Protocol as a block; marks of who it is for say nothing to the model."""
+    match part:
+        case {"type": "text", "text": str(text)}:
+            return {"type": "text", "text": text}
+        case {"type": "image", "data": str(data), "mimeType": str(mime)}:
+            return {"type": "image", "source": {"type": "base64", "media_type": mime, "data": data}}
+        case {"type": "resource", "resource": {"text": str(text)}}:
+            return {"type": "text", "text": text}
+    return part
+
+
+def _signed(message: Message) -> Message:
+    """A message whose calls have their signatures where those of Gemini stand."""
+    if not chat.calls(message):
+        return message
+    return {**message, "tool_calls": [_signed_call(call) for call in chat.calls(message)]}
+
+
+def _signed_call(call: Object) -> Object:
+    held = chat.private(call)
+    block = held.get("block")
+    if not isinstance(block, dict) or not isinstance(block.get("thoughtSignature"), str):
+        return call
+    plain: Any = without_private(call)
+    left = {"block": without(block, "thoughtSignature"), "signature": block["thoughtSignature"]}
+    return dict(with_private(plain, {**held, **left}))
+
+
+# The database
+
+
+def from_database(path: str) -> list[list[Json]]:
+    """Of each session in a ``sessions.db`` the lines that its file would have; raises ``TurnError``."""
+    import sqlite3
+
+    try:
+        address = f"{Path(path).resolve().as_uri()}?mode=ro"
+        with closing(sqlite3.connect(address, uri=True)) as database:
+            database.row_factory = sqlite3.Row
+            sessions = database.execute("SELECT * FROM sessions ORDER BY created_at, id").fetchall()
+            return [_lines(database, dict(session)) for session in sessions]
+    except sqlite3.Error as problem:
+        raise TurnError(f"is no database of goose ({problem})") from None
+
+
+def _lines(database: Any, session: Object) -> list[Json]:
+    rows = database.execute("SELECT * FROM messages WHERE session_id = ? ORDER BY id", (session["id"],)).fetchall()
+    messages = [_message(dict(row)) for row in rows]
+    header = {name: value for name, value in session.items() if isinstance(value, str | int | float)}
+    return [{"working_dir": "", **header, "message_count": len(messages)}, *messages]
+
+
+def _message(row: Object) -> Object:
+    place = f"message {row.get('id')} of session {row.get('session_id')}"
+    message = {"role": row.get("role"), "created": row.get("created_timestamp")}
+    for member, column in (("content", "content_json"), ("metadata", "metadata_json")):
+        if (written := row.get(column)) is not None:
+            try:
+                message[member] = codec.loads(written)
+            except (ValueError, TypeError, RecursionError):
+                raise TurnError(f"{place} has a {column} that is no JSON") from None
+    return {"id": string(row, "message_id") or None, **message}

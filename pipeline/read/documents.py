@@ -1,0 +1,116 @@
+"""Files that hold conversations as a client or an agent keeps them, in place of the exchanges of a log."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import BinaryIO, NamedTuple
+
+from pipeline import codec
+from pipeline.formats import documents
+from pipeline.formats.base import TurnError
+from pipeline.model import Conversation, Json, Rejected
+from pipeline.read import envelopes
+
+LONGEST = 256 << 20
+"""Bytes of a file that is looked at; a document is held in memory whole."""
+_GLANCE = 1 << 16
+_MARK = b"\xef\xbb\xbf"
+"""The byte order mark, which some editors put before a text."""
+SUFFIX = ".json"
+"""Files with it are read where they are recognised, and only there."""
+
+
+class Held(NamedTuple):
+    """A document: its format, the evidence for it, and what it holds."""
+
+    format: str
+    why: str
+    objects: list[Json]
+    broken: list[Rejected]
+    """Its lines that are no JSON."""
+
+    def conversations(self) -> list[Conversation]:
+        """Its conversations; raises ``TurnError`` for a document that is broken."""
+        return documents.named(self.format).conversations(self.objects)
+
+
+def look(file: BinaryIO, forced: str | None = None) -> Held | None:
+    """The document in a file, which stands after where it stood before; ``None`` where it holds none that is known.
+
+    Raises ``TurnError`` for a file that may be of two formats, and for one that is said to be a document and is too
+    large for that.
+    """
+    if forced and forced not in documents.names():
+        return None
+    place = file.tell()
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    data = file.read(_GLANCE)
+    # A log is told by its first line, which is sooner than reading it whole.
+    is_log = not forced and envelopes.recognise(data.lstrip().partition(b"\n")[0]) is not None
+    data += b"" if is_log or size > LONGEST else _rest(file)
+    file.seek(place)
+    if is_log or (size > LONGEST and not forced):
+        return None
+    if size > LONGEST:
+        raise TurnError(f"is larger than {LONGEST:,} bytes")
+    objects, broken = parsed(data)
+    if forced:
+        return Held(forced, f"{forced}, as --from says", objects, broken)
+    fitting = documents.recognise(objects)
+    if len(fitting) > 1:
+        both = " and ".join(f"{each.name} ({each.why})" for each in fitting[:2])
+        raise TurnError(f"two formats at once: {both}")
+    return Held(fitting[0].name, f"{fitting[0].name} ({fitting[0].why})", objects, broken) if fitting else None
+
+
+def is_document(path: str) -> bool:
+    """Whether a file holds a document that is known, or may hold one and is to be said why not."""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - opening a pipe would wait for whoever writes it
+            return False
+        with open(path, "rb") as file:
+            return look(file) is not None
+    except TurnError:
+        return True
+    except OSError:
+        return False
+
+
+def count(path: str, forced: str | None = None) -> int:
+    """How many conversations a file's document holds; 0 for what is no document, or a broken one."""
+    try:
+        with open(path, "rb") as file:
+            held = look(file, forced)
+            return len(held.conversations()) if held else 0
+    except (OSError, TurnError):
+        return 0
+
+
+def _rest(file: BinaryIO) -> bytes:
+    """All that is left; an unbuffered file may give less at a time than was asked for."""
+    pieces = []
+    while piece := file.read(LONGEST):
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+def parsed(data: bytes) -> tuple[list[Json], list[Rejected]]:
+    """The JSON value that a file holds, or those of its lines, and its lines that are no JSON."""
+    try:
+        return [codec.loads(data.removeprefix(_MARK))], []
+    except (ValueError, RecursionError):
+        pass
+    found: list[Json] = []
+    broken: list[Rejected] = []
+    offset = 0
+    for number, line in enumerate(data.split(b"\n"), 1):
+        try:
+            value = line if offset else line.removeprefix(_MARK)
+            found += [codec.loads(value)] if value.strip() else []
+        except (ValueError, RecursionError) as problem:
+            reason = f"no JSON: {problem}" if isinstance(problem, ValueError) else "nested too deeply"
+            broken.append(Rejected(number, offset, len(line), "bad-line", reason))
+        offset += len(line) + 1
+    return found, broken

@@ -1,0 +1,119 @@
+"""One conversation, whatever its format: read from JSON values, written as another format, and what that loses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pipeline import formats
+from pipeline.errors import UsageError
+from pipeline.formats import bodies, documents
+from pipeline.formats import losses as comparison
+from pipeline.formats.base import TurnError
+from pipeline.model import Conversation, Json
+
+
+def known() -> tuple[str, ...]:
+    """The names of all formats that are read."""
+    return (*formats.names(), *documents.names())
+
+
+def writable() -> tuple[str, ...]:
+    """The names of all formats that are written."""
+    return tuple(name for name in known() if hasattr(module(name), "dump"))
+
+
+def module(name: str) -> Any:
+    """The module of a format; raises ``UsageError`` for a name that is none."""
+    if name in formats.names():
+        return formats.named(name)
+    if name in documents.names():
+        return documents.named(name)
+    raise UsageError(f"{name}: no known format; known are {', '.join(known())}")
+
+
+def load(obj: Json, format: str | None = None) -> Conversation:  # noqa: A002 - the word of the field
+    """The conversation in a request's body, a record, an exchange or a document.
+
+    Args:
+        obj: A JSON value: a body such as ``{"messages": [...], "tools": [...]}``, a list of its turns, an exchange
+            ``{"request": ..., "response": ...}``, or a document such as a client keeps.
+        format: Its format, as ``chatsquash formats`` lists them; told from the value by default.
+
+    Returns:
+        Its messages as OpenAI chat has them, with what that has no place for in private members, and its tools.  Of a
+        document with several conversations the first.
+
+    Raises:
+        UsageError: The format is not known or cannot be told, or the value is not of it.
+
+    >>> load([{"role": "user", "content": "hi"}]).messages
+    [{'role': 'user', 'content': 'hi'}]
+    """
+    return load_all([obj], format)[0]
+
+
+def load_all(objects: list[Json], format: str | None = None) -> list[Conversation]:  # noqa: A002
+    """Every conversation in a file, whose lines, or whose one value, these are; raises as ``load``."""
+    name = format or recognise(objects)
+    form = module(name)
+    try:
+        if name in documents.names():
+            found: list[Conversation] = form.conversations(objects)
+        else:
+            found = [_exchanged(form, each) for each in objects]
+    except TurnError as problem:
+        raise UsageError(f"not {name}: {problem}") from None
+    if not found:
+        raise UsageError(f"{name}: there is no conversation in it")
+    return found
+
+
+def recognise(objects: list[Json]) -> str:
+    """The format of a file; raises ``UsageError`` where nothing is known of it, or where it may be of two."""
+    fitting = documents.recognise(objects)
+    if len(fitting) > 1:
+        both = " and ".join(f"{each.name} ({each.why})" for each in fitting[:2])
+        raise UsageError(f"two formats at once: {both}; choose with --from")
+    if fitting:
+        return fitting[0].name
+    seen = [formats.recognise(*_parts(each)) for each in objects[:50]]
+    whole = formats.recognise_file(seen)
+    if whole.name is None:
+        raise UsageError(f"{whole.why}; documents that are known: {', '.join(documents.names())}; choose with --from")
+    return whole.name
+
+
+def dump(conversation: Conversation, format: str) -> Json:  # noqa: A002
+    """A conversation in a format: a body with turns, system prompt and tools, or a document.
+
+    Raises ``UsageError`` for a format that is not known or not written, and for a conversation that none of its
+    documents can stand for.  What the format cannot hold is left out: ``losses`` says what.
+    """
+    form = module(format)
+    if not hasattr(form, "dump"):
+        raise UsageError(f"{format}: is read only; written are {', '.join(writable())}")
+    try:
+        return form.dump(conversation)
+    except TurnError as problem:
+        raise UsageError(f"{format}: {problem}") from None
+
+
+def losses(conversation: Conversation, format: str) -> list[str]:  # noqa: A002
+    """The paths at which a conversation differs from itself once it was written in a format and read again."""
+    return comparison.differences(conversation, load(dump(conversation, format), format))
+
+
+def _parts(obj: Json) -> tuple[dict[str, Any] | None, Json, None]:
+    """The request and the response in a value: those of an exchange, or the value itself for a request."""
+    if isinstance(obj, dict) and "request" in obj:
+        request = obj["request"]
+        return (request if isinstance(request, dict) else None), obj.get("response"), None
+    return (obj if isinstance(obj, dict) else {"messages": obj} if isinstance(obj, list) else None), None, None
+
+
+def _exchanged(form: Any, obj: Json) -> Conversation:
+    if not (isinstance(obj, dict) and isinstance(obj.get("request"), dict)):
+        return bodies.load(form, obj)
+    conversation = bodies.load(form, obj["request"])
+    reply = form.reply(obj.get("response")).message
+    return Conversation([*conversation.messages, *([reply] if reply else [])], conversation.tools)

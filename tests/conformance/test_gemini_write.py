@@ -1,0 +1,85 @@
+"""What is written for Gemini is what Google's own types take."""
+
+from __future__ import annotations
+
+import pytest
+from google.genai import types
+from pydantic import TypeAdapter, ValidationError
+
+from pipeline import codec
+from pipeline.formats import bodies
+from pipeline.formats import gemini as ours
+from pipeline.model import Conversation
+from tests.conformance.shared import RECORDED
+from tests.conftest import needs_real_exchanges
+from tests.formats import test_gemini_write as rows
+from tests.formats.kinds import KINDS, settled
+
+CONTENTS = TypeAdapter(list[types.Content])
+READ = {sentence: bodies.load(ours, {"contents": contents}) for contents, sentence in rows.NATIVE}
+WRITTEN = {sentence: Conversation(messages, []) for messages, _, sentence in [*rows.WRITTEN, *rows.SYSTEM]}
+CASES = [pytest.param(each, id=name) for name, each in {**KINDS, **WRITTEN, **READ}.items()]
+NO_PARTS = {"a role that nobody knows has no content"}
+
+
+def held(value):
+    """What the types hold of contents, in the standard alphabet of base64."""
+    found = [each.model_dump(mode="json", by_alias=True, exclude_none=True) for each in value]
+    return codec.loads(codec.dumps(found).replace(b"-", b"+").replace(b"_", b"/"))
+
+
+@pytest.mark.parametrize("conversation", CASES)
+def test_what_is_written_is_what_googles_types_take(conversation):
+    body = ours.dump(conversation)
+    if "systemInstruction" in body:
+        types.Content.model_validate(body["systemInstruction"])
+    # As JSON, since only there data and signatures must be base64.
+    contents = CONTENTS.validate_json(codec.dumps(body["contents"]))
+    plain = codec.loads(codec.dumps(body["contents"]).replace(b"-", b"+").replace(b"_", b"/"))
+    assert held(contents) == plain, "nothing is lost in them"
+
+
+@pytest.mark.parametrize("conversation", CASES)
+def test_roles_are_geminis_and_each_part_is_one_thing(conversation):
+    """Which the types do not check."""
+    for content in ours.dump(conversation)["contents"]:
+        assert content["role"] in ("user", "model")
+        assert content["parts"]
+        kinds = [part.keys() - {"thought", "thoughtSignature", "partMetadata"} for part in content["parts"]]
+        assert all(len(kind) == 1 for kind in kinds)
+
+
+@pytest.mark.parametrize("conversation", [pytest.param(each, id=name) for name, each in KINDS.items()])
+def test_every_result_is_in_the_content_behind_the_one_that_calls(conversation):
+    contents = ours.dump(conversation)["contents"]
+    for before, content in zip([{"parts": []}, *contents], contents, strict=False):
+        results = [part["functionResponse"] for part in content["parts"] if "functionResponse" in part]
+        called = [part["functionCall"] for part in before["parts"] if "functionCall" in part]
+        links = sorted((each["id"], each["name"]) for each in results)
+        assert links in ([], [("call_gone", "weather")], sorted((each["id"], each["name"]) for each in called))
+
+
+@pytest.mark.parametrize("tool", [tool for tool, *_ in rows.TOOLS], ids=[sentence for *_, sentence in rows.TOOLS])
+def test_a_tool_is_what_googles_types_take(tool):
+    types.Tool.model_validate(ours.dump(Conversation([], [tool]))["tools"][0])
+
+
+@needs_real_exchanges
+@pytest.mark.parametrize("name, conversation", RECORDED)
+def test_a_recorded_request_of_any_format_is_written(name, conversation):
+    test_what_is_written_is_what_googles_types_take(conversation)
+    for tool in ours.dump(conversation).get("tools", []):
+        types.Tool.model_validate(tool)
+    if name == ours.NAME:
+        back = bodies.load(ours, ours.dump(conversation))
+        assert settled(back.messages) == settled(conversation.messages)
+        assert back.tools == conversation.tools
+
+
+def test_the_types_refuse_what_is_wrong():
+    """Else there would be no check at all."""
+    for part in ({"functionResponse": {"name": "f", "response": [1]}}, {"txt": "a"}):
+        with pytest.raises(ValidationError):
+            CONTENTS.validate_python([{"role": "user", "parts": [part]}])
+    with pytest.raises(ValidationError):
+        CONTENTS.validate_json(codec.dumps([{"parts": [{"text": "a", "thoughtSignature": "no base64"}]}]))

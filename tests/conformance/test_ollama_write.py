@@ -1,0 +1,79 @@
+"""What is written for Ollama is what its own types take."""
+
+from __future__ import annotations
+
+import ollama
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from pipeline.formats import bodies
+from pipeline.formats import ollama as ours
+from pipeline.model import Conversation
+from tests.conformance.shared import RECORDED
+from tests.conftest import needs_real_exchanges
+from tests.formats import test_ollama_write as rows
+from tests.formats.kinds import KINDS
+
+MESSAGES = TypeAdapter(list[ollama.Message])
+WRITTEN = {sentence: Conversation(messages, []) for messages, _, sentence in rows.WRITTEN}
+CASES = [pytest.param(each, id=name) for name, each in {**KINDS, **WRITTEN}.items()]
+
+
+def wrapped(turn):
+    """A turn with its images as the types want them."""
+    images = {"images": [ollama.Image(value=image) for image in turn["images"]]} if "images" in turn else {}
+    return {**turn, **images}
+
+
+def unnamed(turn):
+    """A turn without ids, which the types do not know."""
+    bare = {key: value for key, value in turn.items() if key != "tool_call_id"}
+    calls = [{key: value for key, value in call.items() if key != "id"} for call in turn.get("tool_calls", [])]
+    return {**bare, **({"tool_calls": calls} if calls else {})}
+
+
+@pytest.mark.parametrize("conversation", CASES)
+def test_what_is_written_is_what_ollamas_types_take(conversation):
+    turns = ours.dump(conversation)["messages"]
+    held = MESSAGES.validate_python([wrapped(turn) for turn in turns])
+    assert [each.model_dump(exclude_none=True) for each in held] == [unnamed(turn) for turn in turns]
+
+
+@pytest.mark.parametrize("conversation", [pytest.param(each, id=name) for name, each in KINDS.items()])
+def test_every_result_names_a_call_before_it(conversation):
+    """By its id, and by its tool's name for those who know no ids."""
+    called = {}
+    for turn in ours.dump(conversation)["messages"]:
+        called |= {call["id"]: call["function"]["name"] for call in turn.get("tool_calls", [])}
+        if turn["role"] == "tool" and turn["tool_call_id"] != "call_gone":
+            assert called[turn["tool_call_id"]] == turn["tool_name"]
+
+
+@pytest.mark.parametrize("tool", [tool for tool, *_ in rows.TOOLS], ids=[sentence for *_, sentence in rows.TOOLS])
+def test_a_tool_is_what_ollamas_types_take(tool):
+    written = ours.dump(Conversation([], [tool]))["tools"][0]
+    held = ollama.Tool.model_validate(written)
+    assert held.model_dump(exclude_none=True) == written
+
+
+@needs_real_exchanges
+@pytest.mark.parametrize("name, conversation", RECORDED)
+def test_a_recorded_request_of_any_format_is_written(name, conversation):
+    test_what_is_written_is_what_ollamas_types_take(conversation)
+    for tool in ours.dump(conversation).get("tools", []):
+        ollama.Tool.model_validate(tool)
+
+
+def test_the_types_refuse_what_is_wrong():
+    """Else there would be no check at all."""
+    with pytest.raises(ValidationError):
+        MESSAGES.validate_python(
+            [{"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": "{}"}}]}]
+        )
+    with pytest.raises(ValidationError):
+        MESSAGES.validate_python([{"role": "user", "content": [{"type": "text", "text": "a"}]}])
+
+
+def test_what_is_written_is_read():
+    for conversation in KINDS.values():
+        assert bodies.load(ours, ours.dump(conversation)).messages

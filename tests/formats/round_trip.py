@@ -1,0 +1,99 @@
+"""What each format that is written keeps of each kind of content: written, read again, compared."""
+
+from __future__ import annotations
+
+import copy
+
+from pipeline import chat, codec
+from pipeline.formats import losses
+from pipeline.model import Conversation
+from pipeline.run import conversations
+from tests.formats.kinds import KINDS
+
+SAME, MARKS, LOST = "=", "~", "x"
+"""Everything is kept; only markers are lost that no record shows; something is lost or changed."""
+FORMATS = ("openai_responses", "anthropic", "gemini", "ollama", "portable", "pydantic_ai", "vercel_ai", "oumi")
+AT_LEAST = {
+    "system first": "========",
+    "system mid": "========",
+    "developer role": "=xxxx==x",
+    "text": "========",
+    "text part bounds": "===xx===",
+    "image data": "====x===",
+    "image between text": "===xx===",
+    "image url": "===xx===",
+    "audio": "xx=xx==x",
+    "pdf": "===xx==x",
+    "tool call": "========",
+    "text+call": "========",
+    "no-arg call": "========",
+    "args malformed": "========",
+    "args non-object": "========",
+    "args raw spacing": "=xxxx=x=",
+    "args unicode/big": "========",
+    "text after call": "===~~==~",
+    "parallel calls": "========",
+    "results reordered": "======x=",
+    "sequential calls": "========",
+    "same tool twice": "========",
+    "empty result": "========",
+    "result json obj": "~~=~===~",
+    "result json list": "~~=~~==~",
+    "result json-looking text": "========",
+    "result image": "===xx===",
+    "result parts": "==xxxx==",
+    "is_error": "========",
+    "orphan result": "xx=====x",
+    "unanswered call": "========",
+    "user after result": "========",
+    "user user": "=x======",
+    "asst asst": "x=======",
+    "empty asst": "x=====x=",
+    "reasoning": "====x===",
+    "reasoning+call": "====x===",
+    "anthropic signature": "~==~x==~",
+    "anthropic redacted": "~=~~~==~",
+    "openai encrypted": "=~~~x==~",
+    "gemini call sig": "~~=~~==~",
+    "refusal": "=xxxx==x",
+    "custom tool call": "=xxxxxxx",
+}
+"""Of each kind the cell that each of ``FORMATS`` can reach, as a prototype showed."""
+_RANK = {SAME: 0, MARKS: 1, LOST: 2}
+
+
+def cell(kind: str, name: str) -> str:
+    """What a format keeps of a kind of content."""
+    conversation = copy.deepcopy(KINDS[kind])
+    loaded = conversations.load(conversations.dump(conversation, name), name)
+    lost = losses.differences(conversation, loaded)
+    if not lost:
+        return SAME
+    if all(map(losses.is_private, lost)) or (_is_moved(lost) and _said(conversation) == _said(loaded)):
+        return MARKS
+    return LOST
+
+
+def _is_moved(lost: list[str]) -> bool:
+    """Whether nothing but texts, and where they stand, is different."""
+    return all(losses.is_private(path) or path.partition(".content")[1] for path in lost)
+
+
+def _said(conversation: Conversation) -> list[str]:
+    """The words of each message, those behind its calls, too, and its other parts."""
+    messages = conversation.messages
+    texts = ([chat.text(message) or "", *chat.private(message).get("after", ())] for message in messages)
+    parts = (codec.dumps(chat.other_parts(message)).decode() for message in messages)
+    return [" ".join(" ".join(map(str, text)).split()) + part for text, part in zip(texts, parts, strict=True)]
+
+
+def is_worse(found: str, expected: str) -> bool:
+    """Whether a cell keeps less than another."""
+    return _RANK[found] > _RANK[expected]
+
+
+def table() -> str:
+    """All cells, as a table for the documentation."""
+    head = f"| kind | openai_chat | {' | '.join(FORMATS)} |"
+    rows = [f"| {kind} | {' | '.join(cell(kind, name) for name in ('openai_chat', *FORMATS))} |" for kind in KINDS]
+    return "\n".join([head, "|---" * (len(FORMATS) + 2) + "|", *rows])

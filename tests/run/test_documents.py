@@ -1,0 +1,488 @@
+"""Documents among logs: what becomes of them in a whole run, and how they are shown."""
+
+import itertools
+import json
+import re
+import shutil
+from pathlib import Path
+
+import orjson
+import pytest
+from xxhash import xxh3_128
+
+from pipeline import Options, convert, convert_session
+from pipeline.formats import documents
+from pipeline.run import workers
+from pipeline.run.inspect import inspect
+from tests.conftest import log_line, tree, write_log
+
+SAMPLES = Path(__file__).parents[2] / "sample_logs" / "documents"
+PLAIN = Options(anonymize=False)
+CALLED = {"role": "assistant", "content": None, "toolCalls": [{"id": "a", "name": "ls", "arguments": {"path": "."}}]}
+ANSWERED = {"role": "user", "content": None, "toolResults": [{"id": "a", "name": "ls", "result": "x.txt"}]}
+
+
+def portable(said="hi"):
+    return [{"role": "user", "content": said}, CALLED, ANSWERED, {"role": "assistant", "content": f"{said}!"}]
+
+
+def claude(number, role, content, **more):
+    message = {"role": role, "content": content}
+    return {
+        "type": role,
+        "uuid": f"u{number}",
+        "parentUuid": f"u{number - 1}",
+        "sessionId": "s",
+        "message": message,
+        **more,
+    }
+
+
+CLAUDE = [claude(1, "user", "hi"), claude(2, "assistant", [{"type": "text", "text": "hello"}])]
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """The present folder is a new one."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*names, **options):
+    return convert(list(names) or "logs", "out", Options(**{"anonymize": False, "group_by": "none", **options}))
+
+
+def put(path, value, **layout):
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    Path(path).write_text(json.dumps(value, **layout), encoding="utf-8")
+
+
+def records():
+    path = Path("out/conversations.jsonl")
+    return [orjson.loads(line) for line in path.read_bytes().splitlines()] if path.exists() else []
+
+
+def first_texts():
+    return [next(m["content"] for m in record["messages"] if m["role"] == "user") for record in records()]
+
+
+def findings(*codes):
+    found = [orjson.loads(line) for line in Path("out/reports/findings.jsonl").read_bytes().splitlines()]
+    return [each for each in found if not codes or each["code"] in codes]
+
+
+def rejected():
+    return [orjson.loads(line) for line in Path("out/reports/rejected.jsonl").read_bytes().splitlines()]
+
+
+# The samples
+
+NAMES = sorted(path.name for path in SAMPLES.iterdir())
+TOLD = {
+    "atif-river-gauge": [("system user assistant tool tool assistant", 1)],
+    "claude_code-seating-csv": [("user assistant tool tool assistant tool assistant", 0)],
+    "clippy-changelog": [("system user assistant tool assistant tool tool assistant tool assistant", 0)],
+    "codex-tide-table": [("system user user assistant tool assistant tool assistant", 0)],
+    "gemini_cli-orologio-it": [("user assistant tool assistant tool assistant", 0)],
+    "goose-beehives": [("user assistant tool assistant tool assistant", 0)],
+    "openhands-postcard-index": [("system user assistant tool assistant tool assistant", 1)],
+    "otel-katten-sv": [("system user assistant tool assistant", 1)],
+    "oumi-bakery-training": [("system user assistant tool assistant", 1), ("user assistant", 0)],
+    "oumi-choir-history": [
+        ("system user assistant user user assistant", 0),
+        ("system user assistant user assistant", 0),
+    ],
+    "portable-veerboot-nl": [("system user assistant tool tool assistant user assistant tool assistant", 0)],
+    "pydantic_ai-seed-bank": [("system user assistant tool assistant tool assistant", 0)],
+    "vercel_ai-orquideas-pt": [("system user assistant tool tool assistant user assistant", 0)],
+}
+"""The roles of the messages and the number of tools of each conversation."""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_sample_converts_to_what_it_tells(here, name):
+    convert(SAMPLES / name, "out", Options(anonymize=False, group_by="none"))
+    told = [(" ".join(m["role"] for m in record["messages"]), len(record["tools"])) for record in records()]
+    assert told == TOLD[name.partition(".")[0]]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_private_member_reaches_a_record(here, name):
+    convert(SAMPLES / name, "out", Options(anonymize=False, group_by="none"))
+    assert b'"_x"' not in Path("out/conversations.jsonl").read_bytes()
+    allowed = {"role", "content", "tool_calls", "tool_call_id", "name", "reasoning_content", "refusal"}
+    for record in records():
+        assert set(record) == {"messages", "tools"}
+        assert {key for message in record["messages"] for key in message} <= allowed
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_a_document_need_not_have_is_not_asked_for(here, name):
+    convert(SAMPLES / name, "out", Options(anonymize=False, group_by="none"))
+    assert findings("missing-reply", "unknown-format", "session-id-mismatch") == []
+    assert [each for each in findings() if "timestamp" in each["code"]] == []
+
+
+def test_no_reply_is_asked_for_where_the_user_spoke_last(here):
+    put("logs/a.json", [*portable(), {"role": "user", "content": "and?"}])
+    summary = run()
+    assert summary.written == 1
+    assert findings("missing-reply") == []
+    assert records()[0]["messages"][-1] == {"role": "user", "content": "and?"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_calls_and_results_of_the_samples_belong_together(here, name):
+    convert(SAMPLES / name, "out", Options(anonymize=False, group_by="none"))
+    for record in records():
+        asked = [call["id"] for message in record["messages"] for call in message.get("tool_calls", [])]
+        given = [message["tool_call_id"] for message in record["messages"] if message["role"] == "tool"]
+        assert sorted(asked) == sorted(given)
+        assert len(set(asked)) == len(asked)
+
+
+CALLS = {
+    "atif-river-gauge": [("level", {"gauge": "millbridge"}, "417"), ("level", {"gauge": "oxford-weir"}, "268")],
+    "claude_code-seating-csv": [
+        ("Read", {"file_path": "/home/nora/seating/plan.py"}, "     1\tdef guests(text):"),
+        ("Bash", {"command": "python -m pytest -q", "description": "Run the tests"}, "1 failed, 3 passed"),
+        (
+            "Edit",
+            {
+                "file_path": "/home/nora/seating/plan.py",
+                "old_string": '[line.split(",") for line in text.splitlines()]',
+                "new_string": "list(csv.reader(text.splitlines()))",
+            },
+            "The file /home/nora/seating/plan.py has been updated.",
+        ),
+    ],
+    "gemini_cli-orologio-it": [
+        ("read_file", {"absolute_path": "/srv/campanile/bell.toml"}, 'noon = "11:00"'),
+        (
+            "replace",
+            {
+                "file_path": "/srv/campanile/bell.toml",
+                "old_string": 'zone = "UTC"',
+                "new_string": 'zone = "Europe/Rome"',
+            },
+            "Successfully modified file: /srv/campanile/bell.toml (1 replacements).",
+        ),
+    ],
+    "goose-beehives": [
+        ("developer__shell", {"command": "head -3 weights-2025-12.csv"}, "hive,first,last\nlinden,31.2,29.8"),
+        (
+            "developer__text_editor",
+            {"command": "view", "path": "/home/nora/bees/notes.md"},
+            "The path '/home/nora/bees/notes.md' does not exist",
+        ),
+    ],
+    "openhands-postcard-index": [
+        ("terminal", {"command": "awk '$1 < 1950' card.txt | wc -l"}, 'awk: cannot open "card.txt"'),
+        ("terminal", {"command": "awk '$1 < 1950' cards.txt | wc -l"}, "318"),
+    ],
+    "otel-katten-sv": [("last_door", {"tag": "misse"}, '{"door":"källaren","at":"19:42"}')],
+    "portable-veerboot-nl": [
+        (
+            "sailings",
+            {"to": "Oosterwad", "day": "friday", "after": "12:00"},
+            '[{"departs":"13:40","pier":2},{"departs":"16:10","pier":1}]',
+        ),
+        ("bicycle_places", {"to": "Oosterwad", "day": "friday"}, '{"13:40":0,"16:10":5}'),
+        ("reserve_bicycles", {"to": "Oosterwad", "departs": "16:10", "count": 2}, '{"code":"ZM-4471","count":2}'),
+    ],
+    "pydantic_ai-seed-bank": [
+        ("stock", {"species": "rye", "year": "2024"}, "year: Input should be an integer"),
+        ("stock", {"species": "Secale cereale", "year": 2024}, '{"shelf":"C-14","bags":23,"kilograms":11.5}'),
+    ],
+    "vercel_ai-orquideas-pt": [
+        ("careSheet", {"genus": "Phalaenopsis"}, '{"water":"de 7 em 7 dias","light":"indireta"}'),
+        ("stock", {"article": "adubo-orq"}, "O armazém não responde."),
+    ],
+}
+"""Each call of some samples with its arguments and how its result begins, in the order of the calls."""
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_calls_and_results_of_a_sample_are_what_it_tells(here, name):
+    (path,) = SAMPLES.glob(f"{name}.*")
+    convert(path, "out", Options(anonymize=False, group_by="none"))
+    messages = [message for record in records() for message in record["messages"]]
+    results = {message["tool_call_id"]: message["content"] for message in messages if message["role"] == "tool"}
+    calls = [call for message in messages for call in message.get("tool_calls", [])]
+    for call, (called, arguments, result) in zip(calls, CALLS[name], strict=True):
+        assert call["function"]["name"] == called
+        assert json.loads(call["function"]["arguments"]) == arguments
+        assert results[call["id"]].startswith(result)
+
+
+def test_documents_tell_no_day(here):
+    convert(SAMPLES, "out", PLAIN)
+    assert [path.name for path in Path("out").glob("*.jsonl")] == ["undated.jsonl"]
+
+
+def test_the_day_may_be_in_the_path(here):
+    put("logs/2026-01-16/a.json", portable())
+    convert("logs", "out", PLAIN)
+    assert [path.name for path in Path("out").glob("*.jsonl")] == ["2026-01-16.jsonl"]
+
+
+def test_a_session_is_called_as_its_file(here):
+    put("logs/a.json", [{"role": "user", "content": "hi"}, CALLED])
+    run()
+    assert {each["session"] for each in findings("undeclared-tool")} == {"a"}
+
+
+# Counts
+
+
+def test_several_conversations_are_several_sessions_in_their_order(here):
+    write_log(here / "logs/b.jsonl", *map(json.dumps, [portable("b1"), portable("b2"), portable("b3")]))
+    put("logs/a.json", portable("a"))
+    write_log(here / "logs/c.jsonl", log_line("c"))
+    summary = run()
+    assert first_texts() == ["a", "b1", "b2", "b3", "c"]
+    assert (summary.sessions, summary.written, summary.lines) == (5, 5, 5)
+    assert summary.account.selected == 5
+    assert sum(summary.account) == summary.lines
+
+
+@pytest.mark.parametrize("sessions_by", [None, "id"])
+def test_by_id_each_conversation_is_a_session_as_well(here, sessions_by):
+    write_log(here / "logs/b.jsonl", *map(json.dumps, [portable("b1"), portable("b2")]))
+    put("logs/a.json", portable("a"), indent=2)
+    summary = run(sessions_by=sessions_by)
+    assert first_texts() == ["a", "b1", "b2"]
+    assert (summary.sessions, sum(summary.account), summary.lines) == (3, 3, 3)
+
+
+def test_several_workers_give_the_same_files_and_the_same_sums(here, monkeypatch):
+    monkeypatch.setattr(workers, "_WORTH_A_PROCESS", 1)
+    shutil.copytree(SAMPLES, "logs/documents")
+    write_log(here / "logs/b.jsonl", *map(json.dumps, [portable("b1"), portable("b2")]))
+    write_log(here / "logs/broken.jsonl", *CLAUDE, b"{oops")
+    put("logs/bad.json", {"schema_version": "ATIF-v1.6", "steps": 3})
+    trees, sums = [], []
+    for count in (1, 2):
+        shutil.rmtree("out", ignore_errors=True)
+        summary = run(workers=count)
+        files = tree(Path("out"))
+        run_json = json.loads(files.pop("run.json"))
+        for volatile in ("seconds", "options", "command"):
+            run_json.pop(volatile, None)
+        trees.append(files)
+        sums.append((summary.sessions, summary.written, summary.lines, summary.account, run_json))
+        assert sum(summary.account) == summary.lines
+    assert trees[0] == trees[1]
+    assert sums[0][:4] == sums[1][:4]
+
+
+def test_a_document_counts_as_one_line_whatever_its_layout(here):
+    put("logs/a.json", portable(), indent=4)
+    summary = run()
+    assert (summary.sessions, summary.written, summary.lines, sum(summary.account)) == (1, 1, 1, 1)
+
+
+# What is wrong
+
+BROKEN = [
+    (
+        "a document that is broken",
+        [{"schema_version": "ATIF-v1.6", "steps": [{"source": "user", "message": "hi"}, {"source": "me"}]}],
+        r"atif: entry 1, steps\[1\] has the source \"me\"; it is system, user or agent",
+    ),
+    (
+        "a document without what makes it one",
+        [{"format": "oumi_conversation_history", "schema_version": "1.0.0", "branches": 3}],
+        r"oumi: .*branches that are a number, not an object",
+    ),
+    (
+        "one that is broken behind its beginning",
+        [portable(), [*portable(), {"role": "user", "content": 3}]],
+        r"portable: conversation 2: \[4\] has a content that is a number, not text",
+    ),
+    (
+        "two formats at once",
+        [*CLAUDE, claude(3, "user", "more"), {"$set": {"summary": "x"}}],
+        r"two formats at once: claude_code \(.*\) and gemini_cli \(.*\)",
+    ),
+]
+
+
+@pytest.mark.parametrize("sentence, values, expected", BROKEN, ids=[row[0] for row in BROKEN])
+@pytest.mark.parametrize("suffix", ["json", "jsonl"])
+@pytest.mark.parametrize("sessions_by", [None, "file"])
+def test_a_broken_document_is_left_out_and_the_finding_says_where(
+    here, sentence, values, expected, suffix, sessions_by
+):
+    write_log(here / f"logs/a.{suffix}", *values)
+    write_log(here / "logs/b.jsonl", log_line("b"))
+    summary = run(sessions_by=sessions_by)
+    (found,) = findings("unknown-format")
+    assert re.search(expected, found["text"]), sentence
+    assert found["file"].endswith(f"logs/a.{suffix}")
+    assert dict(summary.left_out) == {"unknown-format": 1}
+    assert (summary.sessions, summary.written) == (2, 1)
+    assert sum(summary.account) == summary.lines
+    assert first_texts() == ["b"]
+
+
+def test_broken_lines_are_rejected_lines(here):
+    write_log(here / "logs/a.jsonl", CLAUDE[0], b"{oops", CLAUDE[1], b'{"cut')
+    summary = run()
+    assert (summary.written, summary.account.selected, summary.account.unreadable) == (1, 1, 2)
+    assert sum(summary.account) == summary.lines == 3
+    assert [(each["line"], each["code"]) for each in rejected()] == [(2, "bad-line"), (4, "bad-line")]
+    assert [m["content"] for m in records()[0]["messages"]] == ["hi", "hello"]
+
+
+def test_broken_lines_count_once_where_a_document_is_several_sessions(here):
+    write_log(here / "logs/a.jsonl", json.dumps(portable("a")), b"{oops", json.dumps(portable("b")))
+    summary = run()
+    assert first_texts() == ["a", "b"]
+    assert (summary.lines, summary.account.unreadable, sum(summary.account)) == (3, 1, 3)
+    assert len(rejected()) == 1
+
+
+def test_a_document_without_a_conversation_is_an_empty_session(here):
+    write_log(here / "logs/a.jsonl", {"timestamp": "t", "type": "session_meta", "payload": {"id": "s"}})
+    summary = run()
+    assert dict(summary.left_out) == {"empty-session": 1}
+    assert sum(summary.account) == summary.lines == 1
+
+
+# JSON files that are none of ours
+
+OTHERS = {
+    "package.json": {"name": "x", "scripts": {"test": "true"}},
+    "messages.json": {"messages": {"hello": "Hallo"}},
+    "list.json": [1, 2, 3],
+    "null.json": None,
+    "text.json": "hi",
+    "chat.json": [{"role": "user", "content": "hi"}],
+    "record.json": {"messages": [{"role": "user", "content": "hi"}], "tools": []},
+}
+
+
+def test_json_files_that_are_not_known_are_counted_and_no_error(here):
+    for name, value in OTHERS.items():
+        put(f"logs/{name}", value)
+    Path("logs/no.json").write_bytes(b"\xff{ // no JSON\n")
+    Path("logs/empty.json").touch()
+    write_log(here / "logs/a.jsonl", log_line("hi"))
+    summary = run()
+    assert dict(summary.others) == {".json": len(OTHERS) + 2}
+    assert (summary.sessions, summary.written, dict(summary.left_out)) == (1, 1, {})
+    assert [each for each in findings() if each["severity"] == "error"] == []
+
+
+def test_a_huge_json_file_is_counted_and_never_read(here):
+    write_log(here / "logs/a.jsonl", log_line("hi"))
+    with open("logs/huge.json", "wb") as file:
+        file.write(b'{"rows": [')
+        file.truncate((256 << 20) + 1)
+    summary = run()
+    assert (summary.written, dict(summary.others)) == (1, {".json": 1})
+
+
+def test_a_json_file_that_is_named_and_not_known_is_left_out(here):
+    put("package.json", OTHERS["package.json"])
+    summary = run("package.json")
+    assert dict(summary.left_out) == {"unknown-format": 1}
+
+
+# --from
+
+
+def test_a_format_may_be_said_of_a_document_that_shows_none(here):
+    put("chat.json", OTHERS["chat.json"])
+    summary = run("chat.json", from_format="portable")
+    assert (summary.written, first_texts()) == (1, ["hi"])
+
+
+@pytest.mark.parametrize("name", documents.names())
+def test_every_document_format_may_be_said(here, name):
+    paths = [path for path in SAMPLES.iterdir() if path.stem.startswith(f"{name}-")]
+    assert run(*map(str, paths), from_format=name).left_out == {}
+    assert len(records()) == sum(len(TOLD[path.stem]) for path in paths)
+
+
+def test_a_document_of_another_format_than_is_said_is_left_out(here):
+    put("a.json", portable())
+    summary = run("a.json", from_format="atif")
+    (found,) = findings("unknown-format")
+    assert "atif: " in found["text"]
+    assert dict(summary.left_out) == {"unknown-format": 1}
+
+
+# Other ways to a record
+
+
+def test_python_converts_a_document_as_one_session(here):
+    put("a.json", portable(), indent=1)
+    outcome = convert_session("a.json", PLAIN)
+    assert [m["role"] for m in orjson.loads(outcome.record)["messages"]] == ["user", "assistant", "tool", "assistant"]
+    assert (outcome.lines, sum(outcome.account)) == (1, 1)
+    by_line = convert_session(Path("a.json").read_bytes().split(b"\n"), PLAIN)
+    assert by_line.record == outcome.record
+
+
+@pytest.mark.parametrize("turns", [1, 2000])
+def test_the_digest_is_that_of_the_whole_file(here, turns):
+    put("a.json", portable("x" * 1000) * turns, indent=1)
+    assert convert_session("a.json", PLAIN).digest == xxh3_128(Path("a.json").read_bytes()).hexdigest()
+
+
+def test_addresses_in_documents_are_replaced(here):
+    put("logs/a.json", portable("write to ida@berg.se"))
+    run(anonymize=True)
+    assert "ida@berg" not in Path("out/conversations.jsonl").read_text()
+
+
+def test_reasoning_in_documents_follows_the_option(here):
+    for choice, held in (("keep", True), ("drop", False)):
+        convert(SAMPLES / "atif-river-gauge.json", f"out-{choice}", Options(anonymize=False, reasoning=choice))
+        assert ("reasoning_content" in Path(f"out-{choice}/undated.jsonl").read_text()) is held
+
+
+# Inspect
+
+
+def shown(*names, **options):
+    return list(inspect(names, Options(anonymize=False, **options)))
+
+
+def test_inspect_shows_each_conversation_with_its_format(here):
+    write_log(here / "logs/a.jsonl", *map(json.dumps, [portable("a"), portable("b")]))
+    sessions = [list(group) for filled, group in itertools.groupby(shown("logs"), key=bool) if filled]
+    assert len(sessions) == 2
+    for lines in sessions:
+        assert lines[0] == "logs/a.jsonl: session a"
+        assert lines[1] == "format: portable (an array with toolCalls or toolResults)"
+        assert lines[2] == "envelope: document"
+        assert any(line.startswith("record: ") for line in lines)
+
+
+def test_inspect_says_what_is_wrong(here):
+    put("logs/a.json", {"schema_version": "ATIF-v1.6", "steps": 3})
+    lines = shown("logs")
+    assert "left out: unknown-format" in lines
+    assert any("entry 1 has steps that are a number, not a list" in line for line in lines)
+
+
+def test_inspect_shows_lines_that_are_rejected(here):
+    write_log(here / "logs/a.jsonl", *CLAUDE, b"{oops")
+    assert any(re.match(r"\s*3 .*bad-line", line) for line in shown("logs"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_inspect_shows_every_sample(name):
+    lines = shown(str(SAMPLES / name))
+    assert sum(line.startswith("record: ") for line in lines) == len(TOLD[name.partition(".")[0]])
+
+
+def test_a_format_that_is_named_holds_for_documents_that_have_several_conversations(tmp_path):
+    talks = [[{"role": "user", "content": text}, {"role": "assistant", "content": "yes"}] for text in ("a", "b")]
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs/two.jsonl").write_text("".join(json.dumps(talk) + "\n" for talk in talks))
+    summary = convert(tmp_path / "logs", tmp_path / "out", Options(anonymize=False, from_format="portable"))
+    assert (summary.written, dict(summary.left_out)) == (2, {})
