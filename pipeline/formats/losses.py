@@ -36,13 +36,20 @@ def is_private(path: str) -> bool:
 
 def _plain(messages: list[Message]) -> list[Json]:
     """The messages without names of results that their calls tell."""
-    names = {call.get("id"): chat.call_name(call) for message in messages for call in chat.calls(message)}
+    calls = [call for message in messages for call in chat.calls(message)]
+    told = {(call["id"], chat.call_name(call)) for call in calls if isinstance(call.get("id"), str)}
     return [
-        {key: value for key, value in message.items() if key != "name"}
-        if message.get("role") == "tool" and names.get(message.get("tool_call_id")) == message.get("name")
-        else message
+        {key: value for key, value in message.items() if key != "name"} if _ends(message) in told else message
         for message in messages
     ]
+
+
+def _ends(message: Message) -> tuple[str, str | None] | None:
+    """The id and the name by which a result is known."""
+    call_id, name = message.get("tool_call_id"), message.get("name")
+    if message.get("role") != "tool" or not isinstance(call_id, str) or not isinstance(name, str):
+        return None
+    return call_id, name
 
 
 def _differences(path: str, before: Any, after: Any) -> Iterator[str]:
