@@ -11,6 +11,7 @@ from pipeline.chat import PRIVATE, Private
 from pipeline.model import Conversation, Json, Message
 
 _INDEX = re.compile(r"\[\d+\]")
+_SPELLED = ("from", "content_list", "reasoning_key", "synthetic_id")
 _ABSENT = object()
 
 
@@ -56,12 +57,20 @@ def _differences(path: str, before: Any, after: Any) -> Iterator[str]:
     if isinstance(before, dict) and isinstance(after, dict):
         added = () if isinstance(before, Private) else after.keys() - before.keys() - {PRIVATE}
         for key in [*before, *sorted(added)]:
-            yield from _differences(f"{path}.{key}", before.get(key, _ABSENT), after.get(key, _ABSENT))
+            if key == PRIVATE:
+                yield from _differences(f"{path}.{key}", _meaning(before), _meaning(after))
+            else:
+                yield from _differences(f"{path}.{key}", before.get(key, _ABSENT), after.get(key, _ABSENT))
     elif isinstance(before, list) and isinstance(after, list):
         for at in range(max(len(before), len(after))):
             yield from _differences(f"{path}[{at}]", _item(before, at), _item(after, at))
     elif not _same(before, after):
         yield path
+
+
+def _meaning(holder: dict[str, Any]) -> Private:
+    """What is held privately, without how a document spelled what canonical messages spell in one way only."""
+    return Private({key: value for key, value in chat.private(holder).items() if key not in _SPELLED})
 
 
 def _same(before: Any, after: Any) -> bool:

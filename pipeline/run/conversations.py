@@ -92,6 +92,11 @@ def dump(conversation: Conversation, format: str) -> Json:  # noqa: A002
     form = module(format)
     if not hasattr(form, "dump"):
         raise UsageError(f"{format}: is read only; written are {', '.join(writable())}")
+    for at, message in enumerate(conversation.messages):
+        if not isinstance(message, dict) or not isinstance(message.get("role"), str):
+            raise UsageError(f"messages[{at}] is no message: one is an object with a role")
+    if not isinstance(conversation.tools, list):
+        raise UsageError("tools is no list")
     try:
         return form.dump(conversation)
     except TurnError as problem:

@@ -7,6 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain, count
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -70,10 +71,26 @@ def sources(
             passed_over.update({f"{what} in {path}": count for what, count in found.others.items()})
             if not found.jobs:
                 raise UsageError(nothing_to_read([path], found))
-            for job in found.jobs:
-                yield from _from_file(Path(job.path), from_format)
+            yield from _from_folder([Path(job.path) for job in found.jobs], from_format, passed_over)
         else:
             yield from _from_file(Path(path), from_format)
+
+
+def _from_folder(files: list[Path], from_format: str | None, passed_over: Counter[str]) -> Iterator[Source]:
+    """The conversations of files that nobody named; one that cannot be read is counted, if another can."""
+    problem: UsageError | None = None
+    read = 0
+    for path in files:
+        try:
+            found = list(_from_file(path, from_format))
+        except UsageError as failed:
+            problem = failed
+            passed_over[str(failed)] += 1
+        else:
+            read += 1
+            yield from found
+    if problem and not read:
+        raise problem
 
 
 def translate(found: Iterable[Source], to: str, *, lossless: bool = False) -> Iterator[tuple[Source, Json, list[str]]]:
@@ -204,13 +221,14 @@ def write_all(inputs: Iterable[str], wanted: Translation, stdin: BinaryIO, stdou
 
 def _placed(folder: Path, written: list[tuple[str, bytes]], *, force: bool) -> list[tuple[Path, bytes]]:
     """Where each document goes; raises ``UsageError`` for a file that is there, before any is written."""
-    taken: Counter[str] = Counter()
+    taken: set[str] = set()
     placed = []
     for name, data in written:
         label = sanitised(name)
-        taken[label.casefold()] += 1
-        again = f"-{taken[label.casefold()]}" if taken[label.casefold()] > 1 else ""
-        path = folder / f"{label}{again}.json"
+        names = chain([label], (f"{label}-{number}" for number in count(2)))
+        free = next(each for each in names if each.casefold() not in taken)
+        taken.add(free.casefold())
+        path = folder / f"{free}.json"
         _refuse(path, force=force)
         placed.append((path, data))
     folder.mkdir(parents=True, exist_ok=True)

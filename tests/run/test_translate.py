@@ -166,3 +166,50 @@ def test_of_what_a_conversion_wrote_the_records_are_taken(here):
     count, _, printed = written(["out"], to="gemini", output="-")
     assert count == 1
     assert orjson.loads(printed)["contents"][0]["parts"] == [{"text": "hi"}]
+
+
+def test_a_file_of_a_folder_that_cannot_be_read_is_counted(here):
+    put(here / "in/a.jsonl", BODY)
+    (here / "in/b.jsonl").write_text(json.dumps(BODY) + "\n{broken\n")
+    done = write_all(["in"], Translation("gemini", "out"), io.BytesIO(), io.BytesIO())
+    assert done.written == 1
+    ((text, count),) = done.passed_over.items()
+    assert (text.startswith("in/b.jsonl: line 2 is "), count) == (True, 1)
+    (here / "in/a.jsonl").unlink()
+    with pytest.raises(UsageError, match="line 2 is"):
+        written(["in"], to="gemini", output="out2")
+
+
+def test_no_document_takes_the_place_of_another(here):
+    for name in ("a/s.json", "b/s.json", "c/s-2.json"):
+        put(here / name, BODY)
+    for _ in range(2):
+        count, _, _ = written(["a/s.json", "b/s.json", "c/s-2.json"], to="gemini", output="out", force=True)
+        assert (count, len(list((here / "out").iterdir()))) == (3, 3)
+
+
+def test_how_a_document_spells_what_is_said_is_no_loss(here):
+    body = {"system": "S", "messages": [{"role": "user", "content": [{"type": "text", "text": "yo"}]}], "max_tokens": 9}
+    put(here / "a.json", body)
+    count, lost, _ = written(["a.json"], to="ollama", output="-", lossless=True, from_format="anthropic")
+    assert (count, dict(lost)) == (1, {})
+
+
+def test_what_is_lost_privately_is_named(here):
+    result = {"type": "tool_result", "tool_use_id": "a", "content": "no", "is_error": True}
+    call = {"type": "tool_use", "id": "a", "name": "ls", "input": {}}
+    messages = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": [call]},
+        {"role": "user", "content": [result]},
+    ]
+    put(here / "a.json", {"messages": messages})
+    _, lost, _ = written(["a.json"], to="openai_chat", output="-", from_format="anthropic")
+    assert dict(lost) == {"messages[]._x.is_error": 1}
+
+
+def test_what_is_no_conversation_is_not_written(here):
+    for broken in (pipeline.Conversation([{"content": "a"}], []), pipeline.Conversation([], None)):
+        for name in ("vercel_ai", "gemini"):
+            with pytest.raises(UsageError):
+                pipeline.dump(broken, name)
