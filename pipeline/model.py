@@ -92,11 +92,8 @@ class Cleaned(NamedTuple):
     empty_assistants: int = 0
 
 
-class Entry(Struct, frozen=True, gc=False):
-    """One request and its response, as an edit of the entry before it.
-
-    A struct, since a frozen dataclass takes ten times as long to make, and every line becomes one of these.
-    """
+class Entry(Struct, frozen=True, gc=False):  # a frozen dataclass takes ten times as long to make
+    """One request and its response, as an edit of the entry before it."""
 
     line: int
     """1-based line number in its file."""
