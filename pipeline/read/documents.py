@@ -11,6 +11,7 @@ from pipeline.formats import documents
 from pipeline.formats.base import TurnError
 from pipeline.model import Conversation, Json, Rejected
 from pipeline.read import envelopes
+from pipeline.read.recognise import first_lines
 
 LONGEST = 256 << 20
 """Bytes of a file that is looked at; a document is held in memory whole."""
@@ -45,24 +46,22 @@ def look(file: BinaryIO, forced: str | None = None) -> Held | None:
         return None
     place = file.tell()
     size = file.seek(0, os.SEEK_END)
-    file.seek(0)
-    data = file.read(_GLANCE)
-    # A log is told by its first line, which is sooner than reading it whole.
-    is_log = not forced and envelopes.recognise(data.lstrip().partition(b"\n")[0]) is not None
-    data += b"" if is_log or size > LONGEST else _rest(file)
     file.seek(place)
-    if is_log or (size > LONGEST and not forced):
-        return None
     if size > LONGEST:
-        raise TurnError(f"is larger than {LONGEST:,} bytes")
+        if forced:
+            raise TurnError(f"is larger than {LONGEST:,} bytes")
+        return None
+    # A log is told by its first line, which is sooner than reading it whole.
+    if not forced and any(map(envelopes.recognise, first_lines(file, _GLANCE)[:1])):
+        return None
+    file.seek(0)
+    data = _rest(file)
+    file.seek(place)
     objects, broken = parsed(data)
     if forced:
         return Held(forced, f"{forced}, as --from says", objects, broken)
     fitting = documents.recognise(objects)
-    if len(fitting) > 1:
-        both = " and ".join(f"{each.name} ({each.why})" for each in fitting[:2])
-        raise TurnError(f"two formats at once: {both}")
-    return Held(fitting[0].name, f"{fitting[0].name} ({fitting[0].why})", objects, broken) if fitting else None
+    return Held(fitting.name, f"{fitting.name} ({fitting.why})", objects, broken) if fitting else None
 
 
 def is_document(path: str) -> bool:

@@ -93,13 +93,13 @@ def look(file: BinaryIO, forced: str | None = None) -> tuple[Shape, Seen]:
 
     A few decide where their responses tell the same; else most of many decide.
     """
-    quick = [_exchange(line) for line in _first_lines(file, _GLANCE)[:AGREEING]]
+    quick = [_exchange(line) for line in first_lines(file, _GLANCE)[:AGREEING]]
     envelope, first = quick[0] if quick and quick[0] else (envelopes.PLAIN, None)
     if forced:
         return Shape(forced, envelope, forced=True), Seen(forced, envelope.name, f"{forced}, as --from says")
     if first and first.name and first.rank <= _ANSWERED and not any(_tells_other(each, first) for each in quick):
         return Shape(first.name, envelope), Seen(first.name, envelope.name, f"{first.name} ({first.why})")
-    lines = _first_lines(file, _BYTES)
+    lines = first_lines(file, _BYTES)
     found = [each for each in map(_exchange, lines) if each]
     envelope = found[0][0] if found else envelopes.PLAIN
     whole = recognise_file([exchange for _, exchange in found])
@@ -118,7 +118,7 @@ def _tells_other(line: tuple[Envelope, Recognised] | None, first: Recognised) ->
     return line is not None and line[1].name != first.name and line[1].rank < PLAIN_RANK
 
 
-def _first_lines(file: BinaryIO, most: int) -> list[bytes]:
+def first_lines(file: BinaryIO, most: int) -> list[bytes]:
     """The lines that are not blank in so many bytes, the very first one whole; the file stands as before."""
     place = file.tell()
     file.seek(0)

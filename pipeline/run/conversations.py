@@ -70,12 +70,12 @@ def load_all(objects: list[Json], format: str | None = None) -> list[Conversatio
 
 def recognise(objects: list[Json]) -> str:
     """The format of a file; raises ``UsageError`` where nothing is known of it, or where it may be of two."""
-    fitting = documents.recognise(objects)
-    if len(fitting) > 1:
-        both = " and ".join(f"{each.name} ({each.why})" for each in fitting[:2])
-        raise UsageError(f"two formats at once: {both}; choose with --from")
+    try:
+        fitting = documents.recognise(objects)
+    except TurnError as problem:
+        raise UsageError(f"{problem}; choose with --from") from None
     if fitting:
-        return fitting[0].name
+        return fitting.name
     seen = [formats.recognise(*_parts(each)) for each in objects[:50]]
     whole = formats.recognise_file(seen)
     if whole.name is None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple, Protocol, cast
 
+from pipeline.formats.base import TurnError
 from pipeline.model import Conversation, Json
 
 
@@ -50,7 +51,10 @@ def named(name: str) -> Document:
     return cast("Document", importlib.import_module(f"{__name__}.{name}"))
 
 
-def recognise(objects: list[Json]) -> list[Recognised]:
-    """Every document format that a file may be of."""
-    found = ((name, named(name).fits(objects)) for name in names())
-    return [Recognised(name, why) for name, why in found if why]
+def recognise(objects: list[Json]) -> Recognised | None:
+    """The document format of a file, if it is of one; raises ``TurnError`` where it may be of two."""
+    fitting = [Recognised(name, why) for name in names() if (why := named(name).fits(objects))]
+    if len(fitting) > 1:
+        both = " and ".join(f"{each.name} ({each.why})" for each in fitting[:2])
+        raise TurnError(f"two formats at once: {both}")
+    return fitting[0] if fitting else None
