@@ -88,7 +88,7 @@ TOLD = {
     "openhands-postcard-index": [("system user assistant tool assistant tool assistant", 1)],
     "otel-katten-sv": [("system user assistant tool assistant", 1)],
     "oumi-bakery-training": [("system user assistant tool assistant", 1), ("user assistant", 0)],
-    "oumi-choir-history": [
+    "oumi_history-choir": [
         ("system user assistant user user assistant", 0),
         ("system user assistant user assistant", 0),
     ],
@@ -293,7 +293,7 @@ BROKEN = [
     (
         "a document without what makes it one",
         [{"format": "oumi_conversation_history", "schema_version": "1.0.0", "branches": 3}],
-        r"oumi: .*branches that are a number, not an object",
+        r"oumi_history: .*branches that are a number, not an object",
     ),
     (
         "one that is broken behind its beginning",
