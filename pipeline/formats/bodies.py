@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from pipeline import chat, formats
+from pipeline import chat, codec, formats
 from pipeline.formats.base import Format, TurnError, with_private, without_private
+from pipeline.formats.values import at
 from pipeline.model import Conversation, Json, Message, Tool
 
 
@@ -37,8 +38,9 @@ def added(tools: list[Tool], more: list[Tool]) -> list[Tool]:
     return [*tools, *reversed(fresh.values())] if fresh else tools
 
 
-def _name(tool: Tool) -> Json:
-    return next((tool[of].get("name") for of in ("function", "custom") if isinstance(tool.get(of), dict)), None)
+def _name(tool: Tool) -> bytes:
+    of = "function" if isinstance(tool.get("function"), dict) else "custom"
+    return codec.dumps(at(tool, of, "name"))
 
 
 class Aside(NamedTuple):

@@ -45,10 +45,11 @@ def distinct(messages: list[Message]) -> list[Message]:
         if calls := chat.calls(message):
             ids = [_unused(string(call, "id"), given, taken) for call in calls]
             waiting |= _by_logged(calls, ids)
-            message = {**message, "tool_calls": [_with_id(*pair) for pair in zip(calls, ids, strict=True)]}
-        elif message.get("role") == "tool" and (open_ids := waiting.get(string(message, "tool_call_id"))):
-            message = {**message, "tool_call_id": open_ids.pop(0) if len(open_ids) > 1 else open_ids[0]}
-        made.append(message)
+            made.append({**message, "tool_calls": [_with_id(*pair) for pair in zip(calls, ids, strict=True)]})
+        elif message.get("role") == "tool" and (left := waiting.get(string(message, "tool_call_id"))):
+            made.append({**message, "tool_call_id": left.pop(0) if len(left) > 1 else left[0]})
+        else:
+            made.append(message)
     return made
 
 

@@ -72,11 +72,11 @@ def look(file: BinaryIO, forced: str | None = None) -> Held | None:
     name = getattr(file, "name", "")
     if isinstance(name, str):
         refuse_unsaved(data, name)
-    return told(data, forced, is_json=str(name).lower().endswith(".json"))
+    return _told(data, forced, is_json=str(name).lower().endswith(".json"))
 
 
-def told(data: bytes, forced: str | None = None, *, is_json: bool = True) -> Held | None:
-    """The document in the bytes of a file; raises ``TurnError``.  ``is_json``: whether its name says that it is JSON."""
+def _told(data: bytes, forced: str | None, *, is_json: bool) -> Held | None:
+    """The document in the bytes of a file, whose name may say that it is JSON; raises ``TurnError``."""
     objects, broken = parsed(data)
     if forced in documents.names():
         return Held(forced, f"{forced}, as --from says", objects, broken)

@@ -31,7 +31,9 @@ def _has_items(body: Object) -> bool:
     """Whether there are turns, or a list for them beside nothing that is asked without any."""
     if any(key in body for key in _ELSE):
         return False
-    return any(map(_is_turn, objects(body.get("input")))) or (body.get("input") == [] and body.keys() <= {"input", "tools"})
+    return any(map(_is_turn, objects(body.get("input")))) or (
+        body.get("input") == [] and body.keys() <= {"input", "tools"}
+    )
 
 
 def _has_own_items(body: Object) -> bool:
