@@ -202,6 +202,7 @@ def inspect(logs: tuple[str, ...], *, verbose: bool, **given: Any) -> None:
 @option("--to", required=True, metavar="FORMAT", help="The format to write.")
 @option("--from", "from_format", metavar="FORMAT", help="The format of all inputs.  [default: told by each]")
 @option("--output", "-o", required=True, metavar="OUT", help="The folder, the file with --jsonl, or - to print.")
+@option("--all-branches", is_flag=True, help="Of a history also the branches that others go on from.")
 @option("--jsonl", is_flag=True, help="One line per conversation, in one file.")
 @option("--lossless", is_flag=True, help="Write nothing where something would be lost.")
 @option("--force", is_flag=True, help="Replace files that are there.")
@@ -209,7 +210,8 @@ def inspect(logs: tuple[str, ...], *, verbose: bool, **given: Any) -> None:
 def translate(inputs: tuple[str, ...], *, to: str, quiet: bool, **given: Any) -> None:
     """Translate conversations (histories, records, sessions) from one format to another.
 
-    IN are files or folders, or - for standard input. What the format cannot hold is left out, and said.
+    IN are files, folders or globs, or - for standard input. What is not read and what the format cannot hold is left
+    out, and said.
     """
     from pipeline.run.translate import Translation, write_all
 
@@ -219,7 +221,13 @@ def translate(inputs: tuple[str, ...], *, to: str, quiet: bool, **given: Any) ->
 
         with _whoever_listens():
             click.echo(f"{counted(done.written, 'conversation')} written as {to}", err=True)
-            for what, counts in (("not held", done.lost), ("not read", done.passed_over)):
+            said = {
+                "not held": done.lost,
+                "not read": done.passed_over,
+                "request option": done.options,
+                "not linked": done.unlinked,
+            }
+            for what, counts in said.items():
                 for kind, count in sorted(counts.items()):
                     click.echo(f"{count:>9,}  {what}: {escaped(kind)}", err=True)
 

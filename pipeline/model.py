@@ -117,12 +117,27 @@ class Entry(Struct, frozen=True, gc=False):  # a frozen dataclass takes ten time
         return 0
 
 
+class Branch(NamedTuple):
+    """The place of a conversation in a history that branches."""
+
+    id: str
+    name: str | None = None
+    parent: str | None = None
+    """The id of the branch that it comes from, which may have been deleted since; ``None`` for a first one."""
+    point: int = 0
+    """How many of the parent's messages it began with."""
+    current: bool = False
+    """Whether it was the one in use."""
+
+
 @dataclass(frozen=True, slots=True)
 class Conversation:
     """What becomes a record: canonical messages and flattened tool definitions."""
 
     messages: list[Message]
     tools: list[Tool]
+    branch: Branch | None = None
+    """Its place among the branches of the history that it was read from, if that has several."""
 
 
 class Found(NamedTuple):

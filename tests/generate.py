@@ -108,7 +108,7 @@ WARNING	session=s1	input=tail.jsonl:2	[no-tools] the record defines no tools: if
 """,
     "translate": """\
 `FORMAT` is a name from [formats.md](formats.md#translating), which says what `IN` may be, what the files are called and
-what is counted as lost. With `--output` a folder, each conversation is a file; with `--jsonl`, or `--output -`, each is
+what the lines that are printed count. With `--output` a folder, each conversation is a file; with `--jsonl`, or `--output -`, each is
 a line, and without `--jsonl` only one can be printed. Nothing is written where an input cannot be read, where a file is
 there already (`--force` replaces it), or where `--lossless` finds that something would be lost.
 
@@ -116,6 +116,8 @@ there already (`--force` replaces it), or where `--lossless` finds that somethin
 $ chatsquash translate sample_logs/gemini --to vercel_ai --output chats
 2 conversations written as vercel_ai
         4  not held: tools[]
+        1  request option: generationConfig
+        1  request option: generation_config
 $ chatsquash translate sample_logs/gemini --to vercel_ai --output chats || echo "exit code $?"
 error: chats/greenhouse-02.json: is there already; --force replaces it
 exit code 2
@@ -247,17 +249,24 @@ requests. All of these are read, some are written.
 
 {documents}
 
-- `convert` and `inspect` read documents beside logs: each conversation in one is a session. In a folder, `.json` files
-  are read only where they are recognised, and counted otherwise.
+- `convert` and `inspect` read documents beside logs: each conversation in one is a session. In a folder, `.json` and
+  `.db` files are read only where they are recognised, and counted otherwise.
+- A file that holds one request's body, one list of turns, or one exchange is a session, too, on one line or on many. A
+  single line with `messages` and no model, in a file that is not `.json`, is taken for a row of a dataset, and is none.
 - A file may hold several conversations: branches that were left by editing a prompt, what a compaction replaced, runs
   of subagents, a line for each. All of them are read, but those that another one goes on from; first comes the one in use,
-  which is what `pipeline.load` gives.
+  which is what `pipeline.load` gives. With `--sessions-by file`, and in `pipeline.convert_session`, the first is the
+  session, and the finding `other-conversations` counts them.
 - Where a document has no tool definitions, a record has calls whose tools it does not define, and the finding
   `undeclared-tool` says so.
 - A conversation counts as one line, and findings have it as line 1. A document that is broken gives no record, but
   `unknown-format`, which says where it is broken.
 - A record of a document stands in `undated.jsonl`, unless a date is in the [path](conversion.md#which-files-are-read).
-- `oumi` is written as the conversations that it is trained on. Of `goose`, the commands read files, not the database.
+- `oumi_history`: each branch of a history has its name, its parent and the place where it left that one, in Python as
+  `Conversation.branch`. By default the current branch and all that end are read; `translate --all-branches` takes those
+  that others go on from, too. Branches of one file are written as branches of one file.
+- `goose`: `sessions.db` is read whole and from memory, since SQLite would write beside it; while goose runs, what is new
+  may stand in `sessions.db-wal`, and then the database is not read but named in an error.
 - A document is recognised by what stands in all of it. If it may be of two formats, that is an error that names both;
   `--from` chooses.
 
@@ -441,11 +450,11 @@ options and exit codes.
 | `IN` | the conversations |
 |---|---|
 | a document | those in it |
-| a request's body, a list of its turns, a record of a dataset | one |
+| a request's body, a list of its turns, a record of a dataset, an exchange on several lines | one |
 | lines of such | one for each line |
 | a session log, even of one line | that of its last full state with the reply, which is what `convert` would choose; \
 one for each session where the logger is known to [mix several](#several-sessions-in-a-file) |
-| a folder | those of its files, which are found as by `convert` |
+| a folder, a glob | those of its files, which are found as by `convert`; the output is never read |
 | `-` | what comes from standard input, which is any of the above but a folder |
 
 Nothing is cleaned, and no address is replaced. `--from` names the format of all inputs; without it, each is told by what
@@ -461,11 +470,26 @@ $ chatsquash translate - --to openai_chat -o - --quiet < body.json | cut -c -30
 
 ### What is lost
 
-Every conversation that is written is read again and compared. Where the two differ, the format could not hold what was
-there; these places are counted by their kind, the path without the numbers in it, and shown. `_x` in a path is what
-another format said and OpenAI chat has no place for: signatures, the mark of a failed result, members of its own.
-Arguments are counted where a format holds them as objects and so loses their white space. `--lossless` refuses at the
-first such place, and writes nothing at all.
+What is printed at the end says by kind and count what is not in the output:
+
+| | |
+|---|---|
+| `not held` | The target has no place for it. Every conversation that is written is read again and compared; the places that differ are counted by their kind, the path without the numbers in it. |
+| `not read` | It belongs to the conversation, and none of the formats has it in its turns: tools that the service runs itself, choices after the first, turns that are kept elsewhere (`previous_response_id`, `cachedContent`), lines and files that cannot be read; in folders also files that hold no conversation. |
+| `request option` | A member of a request that only says how the service is to answer, such as `model` or `temperature`. It is no part of the conversation, so nothing is lost. |
+| `not linked` | Calls without a result and results without a call. They are written as they are; Anthropic and Gemini refuse a request with such, but for calls at its end. |
+
+`--lossless` refuses at the first thing that is not held, and at the first that is not read, files in folders that hold
+no conversation aside, and writes nothing at all.
+
+- `_x` in a path is what another format said and OpenAI chat has no place for: signatures, the mark of a failed result,
+  members of its own. `messages[+]` is a message more, such as one that had to be divided; `branch` is that a
+  conversation goes on from another.
+- Arguments are counted where a format holds them as objects and so loses their white space.
+- Anthropic and Gemini refuse two calls with one id and names with other letters than a few. There, and in `portable`,
+  ids that repeat get another end, as in `call_1_2`, their results with them. For Anthropic names are of letters, digits,
+  `_` and `-`, 128 at most; for Gemini also of `.` and `:`, 64 at most, the first a letter or `_`; any other letter becomes
+  `_`, in definitions, calls and results alike. Both count as `not held`.
 
 ```console
 $ chatsquash translate sample_logs/ollama --to vercel_ai -o chats --lossless || echo "exit code $?"
@@ -474,6 +498,10 @@ exit code 1
 $ chatsquash translate sample_logs/ollama --to vercel_ai -o chats
 1 conversation written as vercel_ai
         2  not held: tools[]
+        1  request option: model
+        1  request option: options
+        1  request option: stream
+        1  request option: think
 ```
 
 ### What is never stripped
@@ -504,12 +532,14 @@ Of each kind of content, what is left when a conversation is written in a format
 | `~` | the words and the calls; lost is where a text stood or how it was divided, a mark that no record shows (a \
 signature, that a result was JSON or had failed) |
 | `x` | not all: something is lost or became something else |
+| `*` | behind a sign: only chatsquash gets that much back; other programs pass over what it is kept in |
 
 {kinds}
 
 - `pydantic_ai` and `vercel_ai`: what their own parts cannot say is kept in a remainder beside them, in
-  `metadata.chatsquash` or a part `data-chatsquash`. Only chatsquash reads it. A `=` in these two columns says that
-  chatsquash gets everything back, not that other programs see it; they pass it over.
+  `metadata.chatsquash`, `callProviderMetadata.chatsquash` or a part `data-chatsquash`. `gemini`: a system prompt in the
+  middle is a user's turn for others, with `partMetadata` that says what it was.
+- `oumi_history` holds what system, user and assistant say as text, and the assistant's reasoning; all else is lost.
 - `clippy` holds what `openai_chat` holds, and marks failed results with `ERROR: `.
 - Tool definitions are no row: the formats of requests and `oumi` hold them; in `clippy`, `portable`, `pydantic_ai` and
   `vercel_ai` they are lost, and counted as `tools[]`.

@@ -1,15 +1,19 @@
 """Golden cases; ``tests/golden/__init__.py`` says what one is and how to write it anew."""
 
+import json
 from dataclasses import fields
 
 import pytest
 
+import pipeline
 from pipeline import Options, convert, convert_session
-from pipeline.formats import formats
+from pipeline.formats import documents, formats
+from pipeline.run import conversations
 from tests import golden
 
 CASES = golden.cases()
-ONE_SESSION_A_LOG = [case for case in CASES if case.name not in golden.BY_ID]
+ONE_SESSION_A_LOG = [case for case in CASES if case.name not in golden.SEVERAL]
+BY_OTHER_CODE = [case for case in CASES if not golden.is_by_hand(case)]
 
 
 def name(case):
@@ -43,6 +47,7 @@ def test_a_whole_run_writes_the_bytes_expected(case, tmp_path):
     assert (tmp_path / "out" / "conversations.jsonl").read_bytes() == (case / "expected.jsonl").read_bytes()
 
 
+@pytest.mark.parametrize("case", BY_OTHER_CODE, ids=name)
 def test_what_is_expected_is_what_other_code_gives(case):
     expected = golden.by_other_means(case)
     assert (case / "expected.jsonl").read_bytes() == expected, "python -m tests.golden writes it anew"
@@ -50,15 +55,38 @@ def test_what_is_expected_is_what_other_code_gives(case):
 
 def test_a_case_holds_nothing_else(case):
     assert {path.name for path in case.iterdir()} <= {"logs", "expected.jsonl", "options.json"}
-    assert {path.suffix for path in (case / "logs").iterdir()} == {".jsonl"}
+    assert {path.suffix for path in golden.logs(case)} <= (
+        {".jsonl", ".json"} if golden.is_by_hand(case) else {".jsonl"}
+    )
     assert (case / "expected.jsonl").read_bytes(), "a case in which no record is written shows nothing"
 
 
 def test_every_folder_is_a_case():
-    folders = [path for path in golden.ROOT.glob("*/*") if path.parent.name not in ("__pycache__", "naive")]
+    folders = [path for path in golden.ROOT.glob("*/*") if path.parent.name not in ("__pycache__", "naive", "written")]
     assert sorted(folders) == CASES
 
 
 @pytest.mark.parametrize("form", [*formats(), "envelopes"])
 def test_every_format_has_cases(form):
     assert len([case for case in CASES if case.parent.name == form]) >= 4
+
+
+@pytest.mark.parametrize("form", documents.names())
+def test_every_document_has_a_case(form):
+    assert [case for case in CASES if case.parent.name == form]
+
+
+# What is written
+
+CONVERSATION = json.loads((golden.WRITTEN / "conversation.json").read_bytes())
+
+
+@pytest.mark.parametrize("form", conversations.writable())
+def test_a_conversation_is_written_as_expected(form):
+    written = pipeline.dump(pipeline.load(CONVERSATION, "anthropic"), form)
+    expected = json.loads((golden.WRITTEN / f"{form}.json").read_bytes())
+    assert json.dumps(written) == json.dumps(expected), "the order counts as well"
+
+
+def test_nothing_is_expected_of_formats_that_are_not_written():
+    assert {path.stem for path in golden.WRITTEN.iterdir()} == {"conversation", *conversations.writable()}

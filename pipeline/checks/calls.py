@@ -31,10 +31,13 @@ def tool_call_not_object(view: View) -> Iterator[Found]:
 
 @check("error")
 def tool_call_function(view: View) -> Iterator[Found]:
-    """Reported when a call has no `function` object: it names no tool and has no arguments to train on."""
+    """Reported when a call has no `function` object: it names no tool and has no arguments to train on.
+
+    A call of a custom tool has `custom` in its place, and is fine.
+    """
     for at, index, call in view.once(_objects):
         function = call.get("function")
-        if not isinstance(function, dict):
+        if not isinstance(function, dict) and not _is_custom(call):
             seen = json_type(function) if "function" in call else "missing"
             yield error(f"function of tool_calls[{index}] is {seen}: it must be an object", at)
 
@@ -129,6 +132,11 @@ def _items(view: View) -> list[tuple[int, int, Json]]:
 def _objects(view: View) -> list[tuple[int, int, dict[str, Any]]]:
     """The items of ``_items`` that are objects."""
     return [(at, index, item) for at, index, item in view.once(_items) if isinstance(item, dict)]
+
+
+def _is_custom(call: dict[str, Any]) -> bool:
+    """Whether a call is one of a custom tool, which takes a text."""
+    return call.get("type") == "custom" and isinstance(call.get("custom"), dict)
 
 
 def _not_object(arguments: str) -> str | None:

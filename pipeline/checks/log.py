@@ -99,6 +99,15 @@ def missing_history(count: int) -> Found:
     return warning(f"{_entries(count)} with turns that are kept elsewhere, and not in this log: see where it begins")
 
 
+@rule("warning")
+def other_conversations(count: int) -> Found:
+    """Reported when a document holds several conversations and is converted as one session: the first is the record.
+
+    That is what `--sessions-by file` asks for, and what `pipeline.convert_session` does.
+    """
+    return warning(f"the document holds {count:,} conversations, the first is converted: --sessions-by id takes all")
+
+
 @rule("info")
 def hosted_tools(count: int) -> Found:
     """Reported when requests have tools that the provider runs itself, such as web search. They are not in `tools`."""

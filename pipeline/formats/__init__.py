@@ -18,7 +18,7 @@ PLAIN = "openai_chat"
 PLAIN_RANK, NO_RANK = 9, 10
 """Behind the ranks of all marks: plain chat messages, and nothing that is known."""
 
-_SHARED = ("base", "bodies", "calls", "documents", "losses", "parts", "values")
+_SHARED = ("base", "bodies", "calls", "documents", "links", "losses", "parts", "values")
 """What lies in this folder and is no format."""
 _ORDER = ("gemini", "openai_responses", "anthropic", "ollama")
 """Whose evidence comes first among those of a rank; others come behind these and before plain chat."""

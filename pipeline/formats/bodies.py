@@ -1,12 +1,13 @@
-"""Whole bodies of exchange formats as conversations, and back."""
+"""Whole bodies of exchange formats as conversations, and what of them is no part of one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
-from pipeline import chat
+from pipeline import chat, codec, formats
 from pipeline.formats.base import Format, TurnError, with_private, without_private
+from pipeline.formats.values import at
 from pipeline.model import Conversation, Json, Message, Tool
 
 
@@ -18,7 +19,59 @@ def load(form: Format, body: Json) -> Conversation:
     if not isinstance(turns, list):
         raise TurnError(f"has no list of {form.TURNS}")
     placed = [(f"{form.TURNS}[{number}]", turn) for number, turn in enumerate(turns)]
-    return Conversation([*_system(form, members), *_messages(form, placed)], _tools(form, members))
+    tools = added(_tools(form, members), brought(form, turns))
+    return Conversation([*_system(form, members), *_messages(form, placed)], tools)
+
+
+def brought(form: Format, turns: Iterable[Json]) -> list[Tool]:
+    """The tools that turns bring into a conversation that goes on, where the format has such turns."""
+    bring = getattr(form, "turn_tools", None)
+    return [tool for turn in turns for tool in bring(turn).functions] if bring else []
+
+
+def added(tools: list[Tool], more: list[Tool]) -> list[Tool]:
+    """Tools and those of others that have another name; the same list if there are none."""
+    if not more:
+        return tools
+    known = set(map(_name, tools))
+    fresh = {_name(tool): tool for tool in reversed(more) if _name(tool) not in known}
+    return [*tools, *reversed(fresh.values())] if fresh else tools
+
+
+def _name(tool: Tool) -> bytes:
+    of = "function" if isinstance(tool.get("function"), dict) else "custom"
+    return codec.dumps(at(tool, of, "name"))
+
+
+class Aside(NamedTuple):
+    """What a request has beside its conversation."""
+
+    hosted: int
+    """How many of its tools the service runs itself."""
+    elsewhere: list[str]
+    """The members by which it refers to turns that are kept elsewhere."""
+    options: list[str]
+    """The members that only say how the service is to answer."""
+
+
+def aside(form: Format, body: Json) -> Aside:
+    """What a request's body has beside its conversation."""
+    members = {name for name, value in body.items() if value is not None} if isinstance(body, dict) else set()
+    given = next((body[name] for name in form.TOOLS if name in members), None)
+    hosted = form.tools(given).hosted if given is not None else []
+    known = {form.TURNS, *form.SYSTEM, *form.TOOLS, *form.REFERS}
+    return Aside(len(hosted), sorted(members.intersection(form.REFERS)), sorted(members - known))
+
+
+def has_turns(form: Format, body: Json) -> bool:
+    """Whether there is anything in the list of a body's turns."""
+    return bool(body.get(form.TURNS) if isinstance(body, dict) else body)
+
+
+def recognise(body: Json) -> formats.Recognised:
+    """The format of a request's body, or of a list of its turns."""
+    request = body if isinstance(body, dict) else {"messages": body} if isinstance(body, list) else None
+    return formats.recognise(request, None, None)
 
 
 def replayed(form: Any, turns: Iterable[tuple[str, Json]]) -> list[Message]:

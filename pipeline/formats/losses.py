@@ -3,31 +3,37 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
+from difflib import SequenceMatcher
 from typing import Any
 
 from pipeline import chat, codec
 from pipeline.chat import PRIVATE, Private
 from pipeline.model import Conversation, Json, Message
 
-_INDEX = re.compile(r"\[\d+\]")
+_INDEX = re.compile(r"\[(\+?)\d+\]")
 _SPELLED = ("from", "content_list", "reasoning_key", "synthetic_id")
 _ABSENT = object()
+
+_Pair = tuple[int | None, int | None]
+"""The places of a message before and after; ``None`` where it is not."""
 
 
 def differences(before: Conversation, after: Conversation) -> list[str]:
     """The paths at which a conversation lost or changed something, in order: ``messages[2].tool_calls[0].id``.
 
-    What a format only adds is no difference where it says nothing new: private members, and the name of a result that
-    its call tells.
+    Messages are compared with those that they became, so that one that is gone is one path; one that is new in front
+    of ``messages[3]`` is ``messages[+3]``.  What a format only adds to a message is no difference where it says nothing
+    new: private members, and the name of a result that its call tells.
     """
-    messages = _differences("messages", _plain(before.messages), _plain(after.messages))
-    return [*messages, *_differences("tools", before.tools, after.tools)]
+    place = [] if before.branch == after.branch else ["branch"]
+    messages = _aligned(_plain(before.messages), _plain(after.messages))
+    return [*place, *messages, *_differences("tools", before.tools, after.tools)]
 
 
 def kind(path: str) -> str:
     """A path without its indices, by which losses are counted."""
-    return _INDEX.sub("[]", path)
+    return _INDEX.sub(r"[\1]", path)
 
 
 def is_private(path: str) -> bool:
@@ -35,7 +41,7 @@ def is_private(path: str) -> bool:
     return f".{PRIVATE}" in path
 
 
-def _plain(messages: list[Message]) -> list[Json]:
+def _plain(messages: list[Message]) -> list[Any]:
     """The messages without names of results that their calls tell."""
     calls = [call for message in messages for call in chat.calls(message)]
     told = {(call["id"], chat.call_name(call)) for call in calls if isinstance(call.get("id"), str)}
@@ -51,6 +57,69 @@ def _ends(message: Message) -> tuple[str, str | None] | None:
     if message.get("role") != "tool" or not isinstance(call_id, str) or not isinstance(name, str):
         return None
     return call_id, name
+
+
+# Which message became which
+
+
+def _aligned(before: list[Any], after: list[Any]) -> Iterator[str]:
+    here = 0
+    for left, right in _pairs(before, after):
+        if left is None:
+            yield f"messages[+{here}]"
+            continue
+        here = left + 1
+        if right is None:
+            yield f"messages[{left}]"
+        else:
+            yield from _differences(f"messages[{left}]", before[left], after[right])
+
+
+def _pairs(before: list[Any], after: list[Any]) -> list[_Pair]:
+    """Every message of both, in order, beside the one that it is: one equal, else one alike, else one in its place."""
+    if list(map(_speaker, before)) == list(map(_speaker, after)):
+        return _in_place(before, after)
+    return _matched(before, after, (_whole, _links, _speaker))
+
+
+def _matched(before: list[Any], after: list[Any], keys: tuple[Callable[[Any], Hashable], ...]) -> list[_Pair]:
+    """The pairs of two runs; what one key leaves is matched by the next."""
+    if not (keys and before and after):
+        return _in_place(before, after)
+    key, *others = keys
+    found: list[_Pair] = []
+    matcher = SequenceMatcher(None, list(map(key, before)), list(map(key, after)), autojunk=False)
+    for tag, i1, i2, j1, j2 in matcher.get_opcodes():
+        left, right = before[i1:i2], after[j1:j2]
+        inner = _in_place(left, right) if tag == "equal" else _matched(left, right, tuple(others))
+        found += [(None if i is None else i1 + i, None if j is None else j1 + j) for i, j in inner]
+    return found
+
+
+def _in_place(before: list[Any], after: list[Any]) -> list[_Pair]:
+    both = min(len(before), len(after))
+    gone: list[_Pair] = [(at, None) for at in range(both, len(before))]
+    new: list[_Pair] = [(None, at) for at in range(both, len(after))]
+    return [*((at, at) for at in range(both)), *gone, *new]
+
+
+def _whole(message: Any) -> Hashable:
+    """All that a message shows."""
+    return codec.dumps({key: value for key, value in sorted(message.items()) if key != PRIVATE and value is not None})
+
+
+def _links(message: Any) -> Hashable:
+    """What a message is in a conversation: who speaks, which calls it makes, which one it answers."""
+    made = [call.get("id") for call in chat.calls(message)]
+    return _speaker(message), codec.dumps([message.get("tool_call_id"), *made])
+
+
+def _speaker(message: Any) -> Hashable:
+    """Who speaks; developers say what the system says."""
+    return "system" if message.get("role") == "developer" else codec.dumps(message.get("role"))
+
+
+# What became of it
 
 
 def _differences(path: str, before: Any, after: Any) -> Iterator[str]:

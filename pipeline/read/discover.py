@@ -60,16 +60,14 @@ def discover(
     options: Options,
     out: Path | None = None,
     day_of: Callable[[Job], str | None] = _no_day,
-    is_known: Callable[[str], bool] = documents.is_document,
 ) -> Found:
     """The session logs in directories, files and globs; ``out``, the output folder, is never read.
 
-    ``day_of`` gives the day of a log whose path has none; it is asked only where options choose by day.  ``is_known``
-    says which ``.json`` files are read.  Raises ``UsageError`` for an argument that names nothing and for a date that
-    is none.
+    ``day_of`` gives the day of a log whose path has none; it is asked only where options choose by day.  Raises
+    ``UsageError`` for an argument that names nothing and for a date that is none.
     """
     _check_dates(options.since, options.until)
-    search = _Search(options, out, day_of, is_known)
+    search = _Search(options, out, day_of)
     for given in logs:
         search.argument(given)
     return search.found
@@ -96,7 +94,6 @@ class _Search:
     options: Options
     out: Path | None
     day_of: Callable[[Job], str | None]
-    is_known: Callable[[str], bool]
     found: Found = field(default_factory=Found)
     seen: set[tuple[int, int]] = field(default_factory=set)
     outputs: set[str] = field(default_factory=set)
@@ -167,7 +164,7 @@ class _Search:
 
     def _file(self, path: str, name: str, suffixes: tuple[str, ...], *, linked: bool = True) -> None:
         suffix = _suffix(name)
-        if suffix not in suffixes and not (suffix == documents.SUFFIX and self.is_known(path)):
+        if suffix not in suffixes and not (suffix in documents.SUFFIXES and documents.is_document(path)):
             self.found.others[escaped(suffix) or NO_SUFFIX] += 1
         elif not self._wanted(name):
             self.found.passed_over += 1

@@ -1,16 +1,17 @@
-"""Files that hold conversations as a client or an agent keeps them, in place of the exchanges of a log."""
+"""Files that are no logs and hold conversations: as a client or an agent keeps them, or one request's body alone."""
 
 from __future__ import annotations
 
 import os
 import stat
+from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from pipeline import codec
-from pipeline.formats import documents
+from pipeline import codec, formats
+from pipeline.formats import bodies, documents
 from pipeline.formats.base import TurnError
 from pipeline.model import Conversation, Json, Rejected
-from pipeline.read import envelopes
+from pipeline.read import envelopes, recognise
 from pipeline.read.recognise import first_lines
 
 LONGEST = 256 << 20
@@ -18,8 +19,10 @@ LONGEST = 256 << 20
 _GLANCE = 1 << 16
 _MARK = b"\xef\xbb\xbf"
 """The byte order mark, which some editors put before a text."""
-SUFFIX = ".json"
-"""Files with it are read where they are recognised, and only there."""
+SUFFIXES = (".json", ".db")
+"""Files with these are read where they are recognised, and only there."""
+_DATABASE = b"SQLite format 3\0"
+_ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
 
 
 class Held(NamedTuple):
@@ -28,12 +31,22 @@ class Held(NamedTuple):
     format: str
     why: str
     objects: list[Json]
-    broken: list[Rejected]
+    broken: list[Rejected] = []  # noqa: RUF012 - never changed
     """Its lines that are no JSON."""
+    line: bytes = b""
+    """All of it as one line, where it is an exchange that stands on several; it holds no conversations then."""
 
     def conversations(self) -> list[Conversation]:
         """Its conversations; raises ``TurnError`` for a document that is broken."""
-        return documents.named(self.format).conversations(self.objects)
+        if self.format in documents.names():
+            return documents.named(self.format).conversations(self.objects)
+        return [bodies.load(formats.named(self.format), body) for body in self.objects]
+
+    def aside(self) -> bodies.Aside:
+        """What a request's body has beside its conversation; nothing for a document."""
+        if self.line or self.format in documents.names():
+            return bodies.Aside(0, [], [])
+        return bodies.aside(formats.named(self.format), self.objects[0])
 
 
 def look(file: BinaryIO, forced: str | None = None) -> Held | None:
@@ -42,35 +55,65 @@ def look(file: BinaryIO, forced: str | None = None) -> Held | None:
     Raises ``TurnError`` for a file that may be of two formats, and for one that is said to be a document and is too
     large for that.
     """
-    if forced and forced not in documents.names():
-        return None
     place = file.tell()
     size = file.seek(0, os.SEEK_END)
     file.seek(place)
     if size > LONGEST:
-        if forced:
+        if forced in documents.names():
             raise TurnError(f"is larger than {LONGEST:,} bytes")
         return None
     # A log is told by its first line, which is sooner than reading it whole.
-    if not forced and any(map(envelopes.recognise, first_lines(file, _GLANCE)[:1])):
+    is_open = forced not in documents.names()
+    if is_open and any(map(envelopes.recognise, first_lines(file, _GLANCE)[:1])):
         return None
     file.seek(0)
     data = _rest(file)
     file.seek(place)
+    name = getattr(file, "name", "")
+    if isinstance(name, str):
+        refuse_unsaved(data, name)
+    return _told(data, forced, is_json=str(name).lower().endswith(".json"))
+
+
+def _told(data: bytes, forced: str | None, *, is_json: bool) -> Held | None:
+    """The document in the bytes of a file, whose name may say that it is JSON; raises ``TurnError``."""
     objects, broken = parsed(data)
-    if forced:
+    if forced in documents.names():
         return Held(forced, f"{forced}, as --from says", objects, broken)
-    fitting = documents.recognise(objects)
-    return Held(fitting.name, f"{fitting.name} ({fitting.why})", objects, broken) if fitting else None
+    fitting = None if forced else documents.recognise(objects)
+    if fitting:
+        return Held(fitting.name, f"{fitting.name} ({fitting.why})", objects, broken)
+    if broken or len(objects) != 1:
+        return None
+    # In a file of lines, a single one may be the first row of a dataset.
+    is_row = not (forced or is_json) and b"\n" not in data.strip() and formats.look_alike(objects[0]) is not None
+    return None if is_row else _alone(objects[0], data, forced)
+
+
+def _alone(value: Json, data: bytes, forced: str | None) -> Held | None:
+    """An exchange on several lines, or a request's body with turns."""
+    if line := as_line(data):
+        return Held("", "", [], line=line)
+    found = bodies.recognise(value)
+    name = forced or found.name
+    if name is None or not bodies.has_turns(formats.named(name), value):
+        return None
+    return Held(name, f"{name}, as --from says" if forced else f"{name} ({found.why})", [value])
+
+
+def as_line(data: bytes) -> bytes | None:
+    """A file that is one exchange on several lines, as one of the same length; ``None`` for any other."""
+    line = data.removeprefix(_MARK).translate(_ONE_LINE)
+    return line if envelopes.recognise(line) is not None else None
 
 
 def is_document(path: str) -> bool:
-    """Whether a file holds a document that is known, or may hold one and is to be said why not."""
+    """Whether a file is recognised: as a document, as one that is broken and is to be said why, or as a log."""
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - opening a pipe would wait for whoever writes it
             return False
         with open(path, "rb") as file:
-            return look(file) is not None
+            return look(file) is not None or recognise.look(file)[1].format is not None
     except TurnError:
         return True
     except OSError:
@@ -95,8 +138,17 @@ def _rest(file: BinaryIO) -> bytes:
     return b"".join(pieces)
 
 
+def refuse_unsaved(data: bytes, path: str) -> None:
+    """Raise ``TurnError`` for a database that has changes which are not in its file yet."""
+    beside = Path(f"{path}-wal")
+    if data.startswith(_DATABASE) and beside.is_file() and beside.stat().st_size:
+        raise TurnError(f"is a database with changes that are only in {beside.name}: end the program that writes it")
+
+
 def parsed(data: bytes) -> tuple[list[Json], list[Rejected]]:
-    """The JSON value that a file holds, or those of its lines, and its lines that are no JSON."""
+    """The JSON value that a file holds, or those of its lines, and its lines that are no JSON; or a database's rows."""
+    if data.startswith(_DATABASE):
+        return documents.named("goose").from_database(data) or [], []  # type: ignore[attr-defined]
     try:
         return [codec.loads(data.removeprefix(_MARK))], []
     except (ValueError, RecursionError):

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 from pipeline import codec
 from pipeline.edits import difference
-from pipeline.formats import PLAIN
+from pipeline.formats import PLAIN, bodies
 from pipeline.formats.base import Tools
 from pipeline.ledger import Ledger
 from pipeline.memo import Last
-from pipeline.model import Entry, Json, Rejected, Tool, WrongType
+from pipeline.model import Added, Entry, Json, Rejected, Tool, WrongType
 from pipeline.read import envelopes, turns
 from pipeline.read.deltas import TOOLS, Effort, History, Request
 from pipeline.read.lines import LONGEST, Line
@@ -110,6 +110,8 @@ class _Loaded(NamedTuple):
     """The system member, raw and parsed."""
     referred: bool = False
     """Whether it refers to turns that do not stand in its line."""
+    brought: list[Tool] = []  # noqa: RUF012 - never changed
+    """The tools that its new turns bring."""
 
 
 class _Answer(NamedTuple):
@@ -158,7 +160,7 @@ class _Stream:
         self.history.remember(request)
         messages, edits = request.messages, request.edits
         if loaded:
-            messages, edits = loaded.turns.messages, loaded.turns.edits
+            messages, edits, tools = loaded.turns.messages, loaded.turns.edits, bodies.added(tools, loaded.brought)
             self._remember(loaded, slices, ledger, line.number)
         reply = slices.reply
         if when is None or when.naive or slices.session_id is None or wrong or reply.wrong:
@@ -176,7 +178,8 @@ class _Stream:
             whole = [*base.asked, *base.said, *whole]
         if base or before.referred:  # the reader's edits are those of what stood in the lines
             edits = difference(before.whole, whole)
-        return _Loaded(turns.follow(form, before.turns, whole, edits, system[1]), whole, system, bool(base))
+        brought = bodies.brought(form, (turn for run in edits if isinstance(run, Added) for turn in run.messages))
+        return _Loaded(turns.follow(form, before.turns, whole, edits, system[1]), whole, system, bool(base), brought)
 
     def _remember(self, loaded: _Loaded, slices: Slices, ledger: Ledger, number: int) -> None:
         self.before = loaded

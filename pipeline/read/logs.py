@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator
+from io import BytesIO
 from itertools import chain
 from typing import BinaryIO
 
+from pipeline.checks import log
 from pipeline.formats.base import TurnError
 from pipeline.formats.documents import names as document_names
 from pipeline.ledger import Ledger
@@ -44,10 +46,10 @@ class Reader:
         if first is None:
             return
         shape, ledger.seen = self._look(file, first)
-        if ledger.seen.format is None and (held := self._document(file, ledger)):
+        if (ledger.seen.format is None or self._from) and (held := self._document(file, ledger)):
             for _ in stream:
                 pass  # which hashes the rest
-            yield from self._whole(held, job, ledger)
+            yield from self._spread(held.line, ledger) if held.line else self._whole(held, job, ledger)
             return
         if shape.envelope.mixes and self._split and job.spans is None:
             raise MixedSessionsError
@@ -60,6 +62,12 @@ class Reader:
         except TurnError as problem:
             ledger.seen = Seen(None, "document", str(problem), conflict=True)
             return None
+
+    def _spread(self, line: bytes, ledger: Ledger) -> Iterator[Entry]:
+        """The entry of a file that is one exchange on several lines."""
+        shape, ledger.seen = recognise.look(BytesIO(line), self._from)
+        whole = Line(1, 0, len(line), bytearray(line), 0, len(line))
+        yield from entries([whole], ledger, shape=shape, known=self._known)
 
     def _whole(self, held: documents.Held, job: Job, ledger: Ledger) -> Iterator[Entry]:
         """A conversation of a document as the one entry of its session; the document counts as one line."""
@@ -75,9 +83,19 @@ class Reader:
             ledger.lines += len(held.broken)
             for rejected in held.broken:
                 ledger.reject(rejected)
+            self._note(held, len(found), job, ledger)
         if found:
             messages, tools = found[job.part or 0].messages, found[job.part or 0].tools
             yield Entry(1, None, None, messages, (Added(tuple(messages)),), tools, Reply(included=True))
+
+    def _note(self, held: documents.Held, count: int, job: Job, ledger: Ledger) -> None:
+        """What of a document does not reach the record."""
+        if count > 1 and job.part is None:
+            ledger.note(log.other_conversations(count))
+        if held.aside().hosted:
+            ledger.count(1, "hosted-tools")
+        if held.aside().elsewhere:
+            ledger.count(1, "missing-history")
 
     def _look(self, file: BinaryIO, first: Line) -> tuple[Shape, Seen]:
         if self._from is None and _are_plain(first):

@@ -52,19 +52,27 @@ def load(obj: Json, format: str | None = None) -> Conversation:  # noqa: A002 - 
     return load_all([obj], format)[0]
 
 
-def load_all(objects: list[Json], format: str | None = None) -> list[Conversation]:  # noqa: A002
-    """Every conversation in a file, whose lines, or whose one value, these are; raises as ``load``."""
+def load_all(objects: list[Json], format: str | None = None, *, every: bool = False) -> list[Conversation]:  # noqa: A002
+    """Every conversation in a file, whose lines, or whose one value, these are; raises as ``load``.
+
+    ``every``: of a history also the branches that others go on from, all in the order of the file.
+    """
     name = format or recognise(objects)
     form = module(name)
     try:
         if name in documents.names():
-            found: list[Conversation] = form.conversations(objects)
+            found: list[Conversation] = _of_document(form, objects, every=every)
         else:
             found = [_exchanged(form, each) for each in objects]
     except TurnError as problem:
         raise UsageError(f"not {name}: {problem}") from None
     if not found:
         raise UsageError(f"{name}: there is no conversation in it")
+    return found
+
+
+def _of_document(form: Any, objects: list[Json], *, every: bool) -> list[Conversation]:
+    found: list[Conversation] = form.every(objects) if every and hasattr(form, "every") else form.conversations(objects)
     return found
 
 
@@ -76,7 +84,7 @@ def recognise(objects: list[Json]) -> str:
         raise UsageError(f"{problem}; choose with --from") from None
     if fitting:
         return fitting.name
-    seen = [formats.recognise(*_parts(each)) for each in objects[:50]]
+    seen = [_recognised(each) for each in objects[:50]]
     whole = formats.recognise_file(seen)
     if whole.name is None:
         raise UsageError(f"{whole.why}; documents that are known: {', '.join(documents.names())}; choose with --from")
@@ -89,18 +97,40 @@ def dump(conversation: Conversation, format: str) -> Json:  # noqa: A002
     Raises ``UsageError`` for a format that is not known or not written, and for a conversation that none of its
     documents can stand for.  What the format cannot hold is left out: ``losses`` says what.
     """
-    form = module(format)
+    form = _writer(format)
+    _refuse_none(conversation)
+    try:
+        return form.dump(conversation)
+    except TurnError as problem:
+        raise UsageError(f"{format}: {problem}") from None
+
+
+def dump_all(branches: list[Conversation], format: str) -> Json:  # noqa: A002
+    """The branches of a history as one document, for a format that ``holds_branches``; raises as ``dump``."""
+    for conversation in branches:
+        _refuse_none(conversation)
+    return _writer(format).dump_all(branches)
+
+
+def holds_branches(format: str) -> bool:  # noqa: A002
+    """Whether a document of a format may hold several branches."""
+    return hasattr(_writer(format), "dump_all")
+
+
+def _writer(name: str) -> Any:
+    form = module(name)
     if not hasattr(form, "dump"):
-        raise UsageError(f"{format}: is read only; written are {', '.join(writable())}")
+        raise UsageError(f"{name}: is read only; written are {', '.join(writable())}")
+    return form
+
+
+def _refuse_none(conversation: Conversation) -> None:
+    """Raise ``UsageError`` for what is no conversation."""
     for at, message in enumerate(conversation.messages):
         if not isinstance(message, dict) or not isinstance(message.get("role"), str):
             raise UsageError(f"messages[{at}] is no message: one is an object with a role")
     if not isinstance(conversation.tools, list):
         raise UsageError("tools is no list")
-    try:
-        return form.dump(conversation)
-    except TurnError as problem:
-        raise UsageError(f"{format}: {problem}") from None
 
 
 def losses(conversation: Conversation, format: str) -> list[str]:  # noqa: A002
@@ -108,12 +138,12 @@ def losses(conversation: Conversation, format: str) -> list[str]:  # noqa: A002
     return comparison.differences(conversation, load(dump(conversation, format), format))
 
 
-def _parts(obj: Json) -> tuple[dict[str, Any] | None, Json, None]:
-    """The request and the response in a value: those of an exchange, or the value itself for a request."""
+def _recognised(obj: Json) -> formats.Recognised:
+    """The format of an exchange, by both its sides, or of a request."""
     if isinstance(obj, dict) and "request" in obj:
         request = obj["request"]
-        return (request if isinstance(request, dict) else None), obj.get("response"), None
-    return (obj if isinstance(obj, dict) else {"messages": obj} if isinstance(obj, list) else None), None, None
+        return formats.recognise(request if isinstance(request, dict) else None, obj.get("response"), None)
+    return bodies.recognise(obj)
 
 
 def _exchanged(form: Any, obj: Json) -> Conversation:

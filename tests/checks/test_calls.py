@@ -47,6 +47,18 @@ ROWS = [
     ),
     Row(
         "tool-call-function",
+        "a custom tool's call has something else",
+        talk(*answered({"id": "c1", "type": "custom", "custom": {"name": "grep", "input": "x"}}), assistant()),
+        [],
+    ),
+    Row(
+        "tool-call-function",
+        "but not if that is none",
+        talk(*answered({"id": "c1", "type": "custom", "custom": "grep"}), assistant()),
+        [("tool-call-function", "error", 0)],
+    ),
+    Row(
+        "tool-call-function",
         "a name in its place is found",
         talk(*answered({"id": "c1", "function": "grep"}), assistant()),
         [("tool-call-function", "error", 0)],

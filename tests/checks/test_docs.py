@@ -24,7 +24,8 @@ SEVERITIES = {
     "warning": """
         missing-session-id missing-timestamp naive-timestamp wrong-type short-tail missing-reply extra-choices
         reply-truncated tool-conflict tool-call-id arguments-not-json unanswered-call markup-collision parts-dropped
-        number-changed mixed-formats missing-history stream-cut not-held""",
+        number-changed mixed-formats missing-history stream-cut not-held
+        other-conversations""",
     "info": "cleaned file-not-read hosted-tools vendor-form",
 }
 

@@ -47,6 +47,7 @@ ROWS = [
         "warning",
         "2 entries with turns that are kept elsewhere",
     ),
+    (log.other_conversations(3), "other-conversations", "warning", "3 conversations, the first is converted"),
     (log.hosted_tools(1), "hosted-tools", "info", "tools that the provider runs are no part of tools, in 1 entry"),
     (log.stream_cut(), "stream-cut", "warning", "the stream of the reply was cut, what arrived is converted"),
     (log.not_held({"server_tool_use": 2, "x\x1b": 1}, 4), "not-held", "warning", "2 'server_tool_use', 1 'x\\x1b'"),

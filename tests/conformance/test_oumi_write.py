@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.formats.documents.oumi import dump, dump_history
+from pipeline.formats.documents.oumi import dump
+from pipeline.formats.documents.oumi_history import dump_all
 from pipeline.model import Conversation
 from tests.formats.kinds import KINDS, ODD, call, image, private, said, text, user
 from tests.formats.odd import CONVERSATIONS
@@ -127,12 +128,12 @@ def test_so_does_one_with_odd_values(conversation):
 
 
 def test_a_history_keeps_the_rules():
-    held_history(json.loads(json.dumps(dump_history(WHOLE))))
+    held_history(json.loads(json.dumps(dump_all(WHOLE))))
 
 
 @given(st.lists(ODD | CONVERSATIONS, max_size=2))
 def test_so_does_a_history_with_odd_values(conversations):
-    held_history(json.loads(json.dumps(dump_history(conversations))))
+    held_history(json.loads(json.dumps(dump_all(conversations))))
 
 
 @pytest.mark.parametrize("name", [name for name in KINDS if name != "orphan result"])

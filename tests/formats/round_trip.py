@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 from pipeline import chat, codec
 from pipeline.formats import losses
@@ -12,6 +13,8 @@ from tests.formats.kinds import KINDS
 
 SAME, MARKS, LOST = "=", "~", "x"
 """Everything is kept; only markers are lost that no record shows; something is lost or changed."""
+OURS = "*"
+"""Behind a cell that rests on what only chatsquash reads."""
 FORMATS = ("openai_responses", "anthropic", "gemini", "ollama", "portable", "pydantic_ai", "vercel_ai", "oumi")
 AT_LEAST = {
     "system first": "========",
@@ -62,16 +65,36 @@ AT_LEAST = {
 _RANK = {SAME: 0, MARKS: 1, LOST: 2}
 
 
-def cell(kind: str, name: str) -> str:
-    """What a format keeps of a kind of content."""
+def cell(kind: str, name: str, *, own: bool = True) -> str:
+    """What a format keeps of a kind of content; ``own``: with what only chatsquash reads."""
     conversation = copy.deepcopy(KINDS[kind])
-    loaded = conversations.load(conversations.dump(conversation, name), name)
+    document = conversations.dump(conversation, name)
+    loaded = conversations.load(document if own else without_ours(document), name)
     lost = losses.differences(conversation, loaded)
     if not lost:
         return SAME
     if all(map(losses.is_private, lost)) or (_is_moved(lost) and _said(conversation) == _said(loaded)):
         return MARKS
     return LOST
+
+
+def shown(kind: str, name: str) -> str:
+    """The cell, marked where it would be worse for any other program."""
+    found = cell(kind, name)
+    return f"{found}{OURS}" if is_worse(cell(kind, name, own=False), found) else found
+
+
+def without_ours(document: Any) -> Any:
+    """A document without the members and parts that chatsquash alone writes and reads."""
+    if isinstance(document, list):
+        return [without_ours(each) for each in document if not _is_ours(each)]
+    if not isinstance(document, dict):
+        return document
+    return {key: without_ours(value) for key, value in document.items() if key not in ("chatsquash", "partMetadata")}
+
+
+def _is_ours(part: Any) -> bool:
+    return isinstance(part, dict) and part.get("type") == "data-chatsquash"
 
 
 def _is_moved(lost: list[str]) -> bool:
@@ -95,5 +118,5 @@ def is_worse(found: str, expected: str) -> bool:
 def table() -> str:
     """All cells, as a table for the documentation."""
     head = f"| kind | openai_chat | {' | '.join(FORMATS)} |"
-    rows = [f"| {kind} | {' | '.join(cell(kind, name) for name in ('openai_chat', *FORMATS))} |" for kind in KINDS]
+    rows = [f"| {kind} | {' | '.join(shown(kind, name) for name in ('openai_chat', *FORMATS))} |" for kind in KINDS]
     return "\n".join([head, "|---" * (len(FORMATS) + 2) + "|", *rows])

@@ -253,36 +253,56 @@ def database(path, *rows):
             "INSERT INTO messages (session_id, role, content_json, metadata_json) VALUES (?, ?, ?, ?)", rows
         )
         made.commit()
-    return str(path)
+    return path.read_bytes()
 
 
-def test_each_session_of_a_database_is_a_file(tmp_path):
+def test_each_session_of_a_database_is_a_conversation(tmp_path):
     hidden = json.dumps({"agentVisible": False})
-    path = database(
+    data = database(
         tmp_path / "sessions #1.db",
         ("s1", "user", json.dumps([text("hi")]), None),
         ("s2", "user", json.dumps([text("you")]), "{}"),
         ("s1", "assistant", json.dumps([text("old")]), hidden),
         ("s1", "assistant", json.dumps([text("hello")]), "{}"),
     )
-    files = goose.from_database(path)
-    assert [goose.fits(each) for each in files] == ["working_dir and message_count"] * 2
-    told = [[message["content"] for each in goose.conversations(found) for message in each.messages] for found in files]
+    found = goose.from_database(data)
+    assert goose.fits(found) == "working_dir and conversation"
+    told = [[message["content"] for message in each.messages] for each in goose.conversations(found)]
     assert told == [["hi", "hello"], ["you"]]
 
 
-def test_a_database_that_is_none_says_so(tmp_path):
-    (tmp_path / "a.db").write_text("no database", encoding="utf-8")
-    for name in ("a.db", "missing.db"):
-        with pytest.raises(TurnError, match="is no database of goose"):
-            goose.from_database(str(tmp_path / name))
-    assert not (tmp_path / "missing.db").exists()
+def test_a_database_that_is_written_to_by_several_is_read_as_well(tmp_path):
+    path = tmp_path / "a.db"
+    database(path, ("s1", "user", json.dumps([text("hi")]), None))
+    with closing(sqlite3.connect(path)) as opened:
+        opened.execute("PRAGMA journal_mode = WAL")
+    assert path.read_bytes()[18:20] == b"\2\2"
+    assert len(goose.conversations(goose.from_database(path.read_bytes()))) == 1
+    assert [each.name for each in tmp_path.iterdir()] == ["a.db"], "nothing is written beside it"
+
+
+def test_a_database_of_anybody_else_is_none(tmp_path):
+    with closing(sqlite3.connect(tmp_path / "a.db")) as made:
+        made.execute("CREATE TABLE sessions (id TEXT)")
+        made.commit()
+    assert goose.from_database((tmp_path / "a.db").read_bytes()) is None
+
+
+def test_a_database_that_is_cut_says_so(tmp_path):
+    data = database(tmp_path / "a.db", ("s1", "user", json.dumps([text("hi")]), None))
+    with pytest.raises(TurnError, match="is no database of goose"):
+        goose.from_database(data[: len(data) // 2])
 
 
 def test_a_broken_row_is_named(tmp_path):
-    path = database(tmp_path / "a.db", ("s1", "user", "[", None))
+    data = database(tmp_path / "a.db", ("s1", "user", "[", None))
     with pytest.raises(TurnError, match=r"^message 1 of session s1 has a content_json that is no JSON$"):
-        goose.from_database(path)
+        goose.from_database(data)
+
+
+def test_lines_of_several_sessions_are_several_conversations():
+    exports = [{"working_dir": "/a", "conversation": [message("user", text(said))]} for said in ("a", "b")]
+    assert [each.messages[0]["content"] for each in goose.conversations(exports)] == ["a", "b"]
 
 
 KEYS = st.sampled_from(

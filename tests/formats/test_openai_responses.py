@@ -629,17 +629,6 @@ def test_another_item_brings_no_tools(turn):
     assert responses.turn_tools(turn) == Tools([], [])
 
 
-@pytest.mark.parametrize("body", [None, [], "x", {}, {"id": None, "previous_response_id": ""}, {"id": 1}])
-def test_a_chain_of_nothing(body):
-    assert responses.previous(body) is None
-    assert responses.response_id(body) is None
-
-
-def test_a_chain_goes_by_ids():
-    assert responses.previous({"previous_response_id": "resp_1", "id": "no"}) == "resp_1"
-    assert responses.response_id({"previous_response_id": "no", "id": "resp_2"}) == "resp_2"
-
-
 # Replies
 
 

@@ -8,8 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.formats.base import TurnError
-from pipeline.formats.documents.oumi import Branch, branches, conversations, dump, dump_history, fits
-from pipeline.model import Conversation
+from pipeline.formats.documents import oumi_history
+from pipeline.formats.documents.oumi import conversations, dump, fits
+from pipeline.formats.documents.oumi.history import branches
+from pipeline.formats.documents.oumi_history import dump_all, every
+from pipeline.model import Branch, Conversation
 from tests.formats.kinds import KINDS, ODD, PNG, call, image, private, result, said, settled, system, text, user
 from tests.formats.odd import CONVERSATIONS
 from tests.formats.odd import VALUES as ANY
@@ -90,12 +93,12 @@ def test_a_history_is_its_branches_but_for_what_others_begin_with(held, current,
 def test_every_branch_is_at_hand_with_its_parent_and_branch_point():
     document = saved(branch("main", A, B), branch("try", A, X, parent="main", point=1), current="try")
     assert branches(document) == [
-        Branch("main", "Main", None, 0, current=False, messages=[A, B]),
-        Branch("try", "Try", "main", 1, current=True, messages=[A, X]),
+        Conversation([A, B], [], Branch("main", "Main", None, 0, current=False)),
+        Conversation([A, X], [], Branch("try", "Try", "main", 1, current=True)),
     ]
     bare = {"id": "main", "conversation_history": [A]}
     least = {"schema_version": "1.0.0", "format": "oumi_conversation_history", "branches": {"main": bare}}
-    assert branches(least) == [Branch("main", None, None, 0, current=True, messages=[A])]
+    assert branches(least) == [Conversation([A], [])], "the only branch has no place among others"
 
 
 INFO = {"name": "data.csv", "path": "/tmp/data.csv", "size_bytes": 7, "file_type": "csv"}
@@ -122,7 +125,7 @@ def test_other_files_of_the_chat_are_one_conversation():
     kept = {"chat_id": "c", "model_name": "m", "created_at": "t", "last_updated": "t", "conversation_history": [A, B]}
     exported = {"export_info": {"model": "m"}, "conversation": [A, B]}
     for document in (kept, exported):
-        assert fits([document])
+        assert oumi_history.fits([document])
         assert conversations([document]) == [Conversation([A, B], [])]
 
 
@@ -168,9 +171,25 @@ def test_what_is_broken_is_told_with_its_place(document, problem):
         conversations([{"messages": []}, document])
 
 
-FITTING = [
+HISTORIES = [
     ([saved(branch("main", A))], True, "a history names itself"),
     ([{"format": "oumi_conversation_history"}], True, "a broken one, too, so that it is told what is wrong"),
+    ([{"chat_id": "c", "conversation_history": [A]}], True, "what is saved by itself is called a chat"),
+    ([{"export_info": {}, "conversation": [A]}], True, "what is saved by the user has a heading"),
+    ([{"messages": [A], "metadata": {}}], False, "what Oumi writes for training"),
+    ([{"conversation_history": [A], "model": "m", "base_url": None}], False, "a file of clippy"),
+    ([saved(branch("main", A)), [A]], False, "a line that is no object"),
+    ([], False, "an empty file"),
+]
+
+
+@pytest.mark.parametrize("objects, expected, sentence", HISTORIES, ids=[row[2] for row in HISTORIES])
+def test_recognising_a_history(objects, expected, sentence):
+    assert bool(oumi_history.fits(objects)) is expected, sentence
+    assert not (expected and fits(objects)), "a file is of one format"
+
+
+FITTING = [
     ([{"messages": [A], "metadata": {}}], True, "what Oumi writes for training has metadata"),
     ([{"messages": [A], "metadata": {}, "conversation_id": "c"}, {"messages": [], "conversation_id": "d", "tools": []}], True, "or ids, on every line"),
     ([{"messages": [user([{"type": "image_binary", "binary": PNG}])]}], True, "or items of its own"),
@@ -191,7 +210,7 @@ def test_recognising(objects, expected, sentence):
 
 
 def history(*turns):
-    return dump_history([Conversation(list(turns), [])])["branches"]["main"]["conversation_history"]
+    return dump_all([Conversation(list(turns), [])])["branches"]["main"]["conversation_history"]
 
 
 TURNS = [
@@ -215,7 +234,7 @@ def test_a_turn_of_a_history_that_is_written(messages, expected, sentence):
 
 
 def test_a_history_has_a_branch_for_each_conversation():
-    written = dump_history([Conversation(each, []) for each in ([A, B, C, D], [A, B, X], [A, B, X, Y], [Y])])
+    written = dump_all([Conversation(each, []) for each in ([A, B, C, D], [A, B, X], [A, B, X, Y], [Y])])
     assert written["session"] == {"current_branch_id": "main"}
     assert written["statistics"] == {"total_branches": 4, "total_messages": 12, "total_user_messages": 6, "total_assistant_messages": 6}  # fmt: skip
     assert [tuple(each.values()) for each in written["branches"].values()] == [
@@ -227,17 +246,44 @@ def test_a_history_has_a_branch_for_each_conversation():
     assert [each.messages for each in conversations([written])] == [[A, B, C, D], [A, B, X, Y], [Y]]
 
 
+def test_branches_keep_their_names_and_places():
+    document = saved(branch("main", A, B, C, D), branch("try", A, B, X, parent="main", point=2), branch("more", A, B, X, Y, parent="try", point=3), current="try")  # fmt: skip
+    found = every([document])
+    assert every([dump_all(found)]) == found
+    assert dump_all(found)["session"] == {"current_branch_id": "try"}
+
+
+UNTRUE = [
+    (Branch("try", "Try", "gone", 1), "main", 2, "the parent is not there"),
+    (Branch("try", "Try", "main", 3), "main", 2, "it begins otherwise than it says"),
+    (Branch("try", "Try", None, 1), "main", 2, "nothing is no parent"),
+]
+
+
+@pytest.mark.parametrize("place, parent, point, sentence", UNTRUE, ids=[row[3] for row in UNTRUE])
+def test_a_place_that_is_not_true_is_told_anew(place, parent, point, sentence):
+    written = dump_all([Conversation([A, B, C], [], Branch("main", current=True)), Conversation([A, B, X], [], place)])
+    told = written["branches"]["try"]
+    assert (told["parent_branch_id"], told["branch_point_index"], told["name"]) == (parent, point, "Try"), sentence
+
+
+def test_no_branch_takes_the_place_of_another():
+    twice = [Conversation([turn], [], Branch("b")) for turn in (A, Y)]
+    assert [each.messages for each in every([dump_all(twice)])] == [[A], [Y]]
+    assert list(dump_all(twice)["branches"]) == ["b", "b_2"]
+
+
 def test_a_history_of_nothing_is_read_back_as_nothing():
-    assert conversations([dump_history([])]) == []
+    assert conversations([dump_all([])]) == []
 
 
 @given(st.lists(ODD | CONVERSATIONS, max_size=3))
 def test_odd_values_never_stop_a_history_and_its_rules_hold(found):
     before = copy.deepcopy(found)
-    written = dump_history(found)
+    written = dump_all(found)
     assert found == before
     assert not has_private(written)
-    assert json.loads(json.dumps(written)) == written == dump_history(found)
+    assert json.loads(json.dumps(written)) == written == dump_all(found)
     for each in written["branches"].values():
         parent = written["branches"].get(each["parent_branch_id"], {"conversation_history": []})
         point = each["branch_point_index"]

@@ -3,7 +3,11 @@
 A case is a folder.  ``logs/*.jsonl`` are converted in the order of their names, with the options in ``options.json`` if
 there is one (fields of ``pipeline.Options``; addresses are left alone unless it says otherwise).  What is expected comes
 from ``tests/oracle.py`` for OpenAI chat and from ``tests/golden/naive`` for all else, never from the code under test:
-``python -m tests.golden`` writes every ``expected.jsonl`` anew.  Read what it changed before committing it.
+``python -m tests.golden`` writes every ``expected.jsonl`` anew.  Read what it changed before committing it.  What is
+expected of documents, ``logs/*.json`` among them, was written by hand, and is not written anew.
+
+``written`` holds one conversation, a request to Anthropic, and what it is in each format that is written; that was
+compared with the formats by reading, and a change of it has to be, too.
 """
 
 from __future__ import annotations
@@ -13,12 +17,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pipeline import Options
+from pipeline.formats import documents
 from tests import oracle
 from tests.golden import naive
 
 ROOT = Path(__file__).parent
 BY_ID = ("litellm_two_sessions", "sessions_by_id")
 """The cases whose logs hold several sessions."""
+SEVERAL = (*BY_ID, "branches_with_an_end_of_their_own")
+"""The cases with a file that holds several conversations."""
+WRITTEN = ROOT / "written"
 
 
 def cases() -> list[Path]:
@@ -27,7 +35,12 @@ def cases() -> list[Path]:
 
 
 def logs(case: Path) -> list[Path]:
-    return sorted((case / "logs").glob("*.jsonl"))
+    return sorted((case / "logs").iterdir())
+
+
+def is_by_hand(case: Path) -> bool:
+    """Whether what is expected was written by hand."""
+    return case.parent.name in documents.names()
 
 
 def options(case: Path) -> Options:
@@ -52,6 +65,8 @@ def _converted(case: Path, log: Path) -> Sequence[bytes | None]:
 def write() -> None:
     """Write what is expected of every case."""
     for case in cases():
+        if is_by_hand(case):
+            continue
         expected = case / "expected.jsonl"
         written = by_other_means(case)
         if not expected.exists() or expected.read_bytes() != written:

@@ -73,7 +73,10 @@ NONE = [
     ("a file that is nested too deeply", [b"[" * 5000]),
     ("a log, by its first line", [log_line("hi")]),
     ("a log with documents behind its first line", [log_line("hi"), PORTABLE, PORTABLE]),
-    ("messages that are plain", [PLAIN]),
+    ("a row of a dataset, in a file of lines", [{"messages": PLAIN}]),
+    ("several rows of one", [{"messages": PLAIN}, {"messages": PLAIN}]),
+    ("a body without turns", [b'{\n"messages": []}']),
+    ("an empty list on lines", [b"[\n]"]),
 ]
 
 
@@ -112,7 +115,8 @@ def test_what_the_user_says_is_not_doubted():
     held = look(CLAUDE, CLAUDE, CLAUDE, EDIT, forced="claude_code")
     assert (held.format, held.why) == ("claude_code", "claude_code, as --from says")
     assert look(PLAIN, forced="portable").conversations()[0].messages == PLAIN
-    assert look(PORTABLE, forced="openai_chat") is None, "an exchange format is none of ours"
+    assert look({"messages": PLAIN}, forced="openai_chat").conversations()[0].messages == PLAIN
+    assert look(log_line("hi"), forced="openai_chat") is None, "a log is no document"
 
 
 def test_lines_that_are_no_json_are_told_with_their_places():
@@ -162,6 +166,11 @@ def test_a_huge_file_is_not_read_to_find_that_it_is_too_large(tmp_path):
 FILES = [
     ("a document", [PORTABLE], True, 1),
     ("several conversations", [PORTABLE, PORTABLE], True, 2),
+    ("a list of messages", [PLAIN], True, 1),
+    ("a request's body on several lines", [json.dumps({"messages": PLAIN}, indent=2).encode()], True, 1),
+    ("an exchange on a line, which is a log", [log_line("hi")], True, 0),
+    ("an exchange on several lines, which is one, too", [json.dumps(log_line("hi"), indent=2).encode()], True, 0),
+    ("no messages", [{"messages": []}], False, 0),
     ("two formats at once, which is to be said", [CLAUDE, CLAUDE, CLAUDE, EDIT], True, 0),
     ("a broken document, which is to be said", [{"schema_version": "ATIF-v1.6", "steps": 3}], True, 0),
     ("a configuration", [{"compilerOptions": {"strict": True}}], False, 0),

@@ -162,9 +162,10 @@ def test_text_and_other_json_give_nothing(lines):
     assert {each.code for each in outcome.findings} == {"bad-line", "empty-session"}
 
 
-def test_a_pretty_printed_file_gives_nothing():
-    outcome = convert_session(json.dumps({"messages": [USER]}, indent=2).splitlines(), Options(anonymize=False))
-    assert (outcome.record, outcome.left_out) == (None, "empty-session")
+def test_a_body_that_is_pretty_printed_is_read_and_anything_else_gives_nothing():
+    for value, expected in (({"messages": [USER]}, None), ({"level": USER}, "empty-session")):
+        outcome = convert_session(json.dumps(value, indent=2).splitlines(), Options(anonymize=False))
+        assert outcome.left_out == expected
 
 
 def test_two_formats_on_one_object_are_an_error_that_names_both():

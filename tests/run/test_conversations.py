@@ -19,6 +19,7 @@ from tests.formats.kinds import KINDS, call, image, private, result, said, syste
 SAMPLES = Path(__file__).parents[2] / "sample_logs" / "documents"
 EXCHANGES = ("gemini", "openai_responses", "anthropic", "ollama", "openai_chat")
 READ_ONLY = ("atif", "claude_code", "codex", "gemini_cli", "goose", "openhands", "otel")
+TEXT_ONLY = ("oumi_history",)
 WRITTEN = ("clippy", "oumi", "portable", "pydantic_ai", "vercel_ai")
 TOOL = {
     "type": "function",
@@ -46,8 +47,8 @@ def bare(messages):
 
 
 def test_the_formats():
-    assert set(known()) == {*EXCHANGES, *READ_ONLY, *WRITTEN}
-    assert set(writable()) == {*EXCHANGES, *WRITTEN}
+    assert set(known()) == {*EXCHANGES, *READ_ONLY, *WRITTEN, *TEXT_ONLY}
+    assert set(writable()) == {*EXCHANGES, *WRITTEN, *TEXT_ONLY}
 
 
 def test_python_has_these_names():
@@ -62,7 +63,7 @@ def test_the_examples_in_the_documentation():
 # Load
 
 
-@pytest.mark.parametrize("name", [*READ_ONLY, *WRITTEN])
+@pytest.mark.parametrize("name", [*READ_ONLY, *WRITTEN, *TEXT_ONLY])
 def test_every_document_is_told_and_loaded(name):
     objects = sample(name)
     before = copy.deepcopy(objects)
@@ -82,7 +83,7 @@ def test_what_was_written_is_told_and_loaded(name):
     assert again.tools == ([TOOL] if name in HAS_TOOLS else [])
 
 
-@pytest.mark.parametrize("name", [*EXCHANGES, *WRITTEN])
+@pytest.mark.parametrize("name", [*EXCHANGES, *WRITTEN, *TEXT_ONLY])
 def test_what_was_written_shows_its_format(name):
     assert recognise([json.loads(json.dumps(dump(TALK, name)))]) == name
 
@@ -156,7 +157,7 @@ def test_nothing_is_guessed_between_two_formats():
         load_all([line, line, {"$set": {}}])
 
 
-@pytest.mark.parametrize("name", [*READ_ONLY, *WRITTEN])
+@pytest.mark.parametrize("name", [*READ_ONLY, *WRITTEN, *TEXT_ONLY])
 @pytest.mark.parametrize("value", [None, 3, "x", True, [], {}, [3], [None], [[]], [{}], {"messages": 3}])
 def test_any_value_is_a_conversation_or_a_usage_error(name, value):
     try:
@@ -224,7 +225,7 @@ def test_losses_of_a_format_that_is_only_read_are_not_told():
 
 
 @pytest.mark.parametrize("name", [*EXCHANGES, *WRITTEN])
-@pytest.mark.parametrize("source", [*READ_ONLY, *WRITTEN])
+@pytest.mark.parametrize("source", [*READ_ONLY, *WRITTEN, *TEXT_ONLY])
 def test_from_any_document_to_any_format_calls_and_results_stay_linked(name, source):
     for found in load_all(sample(source)):
         again = load(json.loads(json.dumps(dump(found, name))), name)

@@ -88,7 +88,7 @@ TOLD = {
     "openhands-postcard-index": [("system user assistant tool assistant tool assistant", 1)],
     "otel-katten-sv": [("system user assistant tool assistant", 1)],
     "oumi-bakery-training": [("system user assistant tool assistant", 1), ("user assistant", 0)],
-    "oumi-choir-history": [
+    "oumi_history-choir": [
         ("system user assistant user user assistant", 0),
         ("system user assistant user assistant", 0),
     ],
@@ -293,7 +293,7 @@ BROKEN = [
     (
         "a document without what makes it one",
         [{"format": "oumi_conversation_history", "schema_version": "1.0.0", "branches": 3}],
-        r"oumi: .*branches that are a number, not an object",
+        r"oumi_history: .*branches that are a number, not an object",
     ),
     (
         "one that is broken behind its beginning",
@@ -358,9 +358,81 @@ OTHERS = {
     "list.json": [1, 2, 3],
     "null.json": None,
     "text.json": "hi",
-    "chat.json": [{"role": "user", "content": "hi"}],
-    "record.json": {"messages": [{"role": "user", "content": "hi"}], "tools": []},
+    "nothing.json": [],
+    "no-turns.json": {"messages": [], "tools": []},
+    "no-contents.json": {"contents": []},
+    "counts.json": {"input_tokens": 3},
 }
+
+SAID = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
+ASKED = {"contents": [{"role": "user", "parts": [{"text": "hi"}]}], "generationConfig": {"temperature": 0}}
+EXCHANGE = {
+    "timestamp": 1,
+    "session_id": "s",
+    "request": {"model": "m", "messages": SAID[:1]},
+    "response": {"choices": [{"index": 0, "message": SAID[1]}]},
+}
+SINGLE = {
+    "a list of messages": (SAID, SAID),
+    "a record": ({"messages": SAID, "tools": []}, SAID),
+    "a body of Gemini's": (ASKED, SAID[:1]),
+    "an exchange": (EXCHANGE, SAID),
+    "a pair of HTTP": ({"request": {"headers": {}, "body": ASKED}, "response": {"status": 200}}, SAID[:1]),
+}
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("sentence", SINGLE)
+def test_one_body_or_exchange_alone_is_a_session(here, sentence, indent):
+    value, expected = SINGLE[sentence]
+    put("logs/a.json", value, indent=indent)
+    summary = run()
+    assert (summary.sessions, summary.written, summary.lines) == (1, 1, 1)
+    assert records()[0]["messages"] == expected
+    shown = inspect(["logs/a.json"], PLAIN)
+    assert any("openai_chat" in line or "gemini" in line for line in shown)
+
+
+def test_what_the_user_says_of_a_body_is_not_doubted(here):
+    put("logs/a.json", {"messages": [{"role": "user", "content": "hi"}]}, indent=1)
+    assert run(from_format="anthropic").written == 1
+    assert records()[0]["messages"] == SAID[:1]
+
+
+def test_a_body_tells_what_of_it_is_left_out(here):
+    tools = [{"type": "web_search_20250305", "name": "web_search"}]
+    put("logs/a.json", {"system": "S", "max_tokens": 9, "tools": tools, "messages": SAID[:1]})
+    put("logs/b.json", {"previous_response_id": "r", "input": [{"role": "user", "content": "and?"}]})
+    assert run().written == 2
+    assert [each["code"] for each in findings("hosted-tools", "missing-history")] == ["hosted-tools", "missing-history"]
+
+
+def test_a_body_that_is_broken_says_where(here):
+    put("logs/a.json", {"contents": [{"role": "user", "parts": [{"text": "hi"}]}, 5]})
+    assert dict(run().left_out) == {"unknown-format": 1}
+    (found,) = findings("unknown-format")
+    assert "gemini: contents[1] is no object" in found["text"]
+
+
+def test_a_line_of_a_dataset_is_no_session(here):
+    put("logs/a.jsonl", {"messages": SAID, "tools": []})
+    assert dict(run().left_out) == {"unknown-format": 1}
+    assert "a dataset of messages" in findings("unknown-format")[0]["text"]
+
+
+# Several conversations as one session
+
+
+def test_the_conversations_that_one_session_leaves_out_are_counted(here):
+    write_log(here / "logs/b.jsonl", *map(json.dumps, [portable("b1"), portable("b2"), portable("b3")]))
+    put("logs/a.json", portable("a"))
+    assert run(sessions_by="file").written == 2
+    assert first_texts() == ["a", "b1"]
+    (found,) = findings("other-conversations")
+    assert "3 conversations, the first is converted" in found["text"]
+    assert [each.code for each in convert_session("logs/b.jsonl", PLAIN).findings][:1] == ["other-conversations"]
+    run()
+    assert findings("other-conversations") == []
 
 
 def test_json_files_that_are_not_known_are_counted_and_no_error(here):
@@ -394,7 +466,7 @@ def test_a_json_file_that_is_named_and_not_known_is_left_out(here):
 
 
 def test_a_format_may_be_said_of_a_document_that_shows_none(here):
-    put("chat.json", OTHERS["chat.json"])
+    put("chat.json", SAID[:1])
     summary = run("chat.json", from_format="portable")
     assert (summary.written, first_texts()) == (1, ["hi"])
 

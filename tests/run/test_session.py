@@ -29,6 +29,8 @@ TITLE = {"role": "system", "content": "Reply with only a description in four wor
 FIRST = user("Here are the first few user messages: hi")
 IMAGE = {"type": "image_url", "image_url": {"url": "data:,"}}
 A, B, C = user("a"), assistant("b"), user("c")
+CALLED = {"role": "assistant", "content": None, "toolCalls": [{"id": "a", "name": "ls", "arguments": {}}]}
+"""An entry of the provider-neutral array."""
 
 
 def at(second: int) -> str:
@@ -171,6 +173,8 @@ ROWS = [
     Row("mixed-formats", "another one, once per session", [line(A), claude(A, B, C, second=1), claude(A, B, C, A, second=2)], [("mixed-formats", "warning", 1)], "1 entry with the format openai_chat in a log of anthropic"),
     Row("missing-history", "a response of the log", [openai(A), openai(C, after="r0", second=1)]),
     Row("missing-history", "a response that is not there", [openai(A), openai(C, after="r7", second=1)], [("missing-history", "warning", 2)], "1 entry with turns that are kept elsewhere"),
+    Row("other-conversations", "a document with one", [[A, CALLED]]),
+    Row("other-conversations", "a document with two", [[A, CALLED], [C, CALLED]], [("other-conversations", "warning", None)], "holds 2 conversations"),
     Row("hosted-tools", "the client's tools", [claude(A, tools=[{"name": "grep", "description": "d", "input_schema": {"type": "object", "properties": {}}}])]),
     Row("hosted-tools", "a search of the provider's", [claude(A, tools=[{"type": "web_search_20250305", "name": "web_search"}])], [("hosted-tools", "info", 1)], "no part of tools, in 1 entry"),
     Row("not-held", "blocks that have a place", [claude(A, {"role": "assistant", "content": [{"type": "text", "text": "x"}]}, C)]),
@@ -491,3 +495,39 @@ def test_text_that_reads_like_markup_collides_when_calls_are_inlined(sentence, m
 def test_bytes_are_no_source(source):
     with pytest.raises(UsageError, match=r"^the source is bytes: give the lines"):
         convert_session(source)
+
+
+# Tools that turns bring
+
+
+def brings(*names: str) -> dict[str, Any]:
+    """An item of OpenAI's Responses that defines tools in the middle of a conversation."""
+    parameters = {"type": "object", "properties": {}}
+    defined = [{"type": "function", "name": name, "description": name, "parameters": parameters} for name in names]
+    return {"type": "additional_tools", "role": "developer", "tools": defined}
+
+
+def tool_names(lines: list[Any]) -> list[str]:
+    outcome = converted(lines)
+    assert outcome.record is not None
+    return [tool["name"] for tool in json.loads(outcome.record)["tools"]]
+
+
+def test_tools_that_come_with_a_turn_are_tools_of_the_record():
+    assert tool_names([openai(A, brings("f", "g"), C)]) == ["f", "g"]
+    assert tool_names([openai(A, brings("f")), openai(A, brings("f"), B, brings("f", "g"), C, second=1)]) == ["f", "g"]
+
+
+def test_those_of_the_request_come_first_and_are_not_doubled():
+    entry = openai(A, brings("g", "f"), C)
+    entry["request"]["tools"] = brings("f")["tools"]
+    assert tool_names([entry]) == ["f", "g"]
+
+
+def test_tools_that_came_with_a_turn_stay_where_a_request_only_refers_to_it():
+    assert tool_names([openai(A, brings("f")), openai(C, after="r0", second=1)]) == ["f"]
+
+
+def test_a_body_alone_has_them_too():
+    body = {"input": [A, brings("f"), C]}
+    assert tool_names(json.dumps(body, indent=2).splitlines()) == ["f"]

@@ -157,7 +157,7 @@ def test_what_is_not_read_is_counted(here):
     put(here / "in/config.json", {"x": 1})
     out = io.BytesIO()
     done = write_all(["in"], Translation("gemini", "-"), io.BytesIO(), out)
-    assert dict(done.passed_over) == {".json in in": 1, "lines of s1 that cannot be read": 1}
+    assert dict(done.passed_over) == {".json in in": 1, "lines that cannot be read": 1}
 
 
 def test_of_what_a_conversion_wrote_the_records_are_taken(here):
@@ -213,3 +213,209 @@ def test_what_is_no_conversation_is_not_written(here):
         for name in ("vercel_ai", "gemini"):
             with pytest.raises(UsageError):
                 pipeline.dump(broken, name)
+
+
+# What is not read
+
+SEARCH = {"type": "web_search_20250305", "name": "web_search"}
+TWO = {"choices": [{"index": n, "message": {"role": "assistant", "content": "x"}} for n in range(3)]}
+HELLO = [{"role": "user", "content": "hi"}]
+NOT_READ = [
+    ("a tool that the service runs", {"system": "S", "max_tokens": 9, "tools": [SEARCH], "messages": HELLO}, {"tools that the service runs": 1}, ["max_tokens"]),
+    ("turns that are kept elsewhere", {"previous_response_id": "r", "input": HELLO}, {"turns kept elsewhere (previous_response_id)": 1}, []),
+    ("choices after the first", {"request": {"model": "m", "messages": HELLO}, "response": TWO}, {"choices after the first": 2}, ["model"]),
+    ("nothing", {"messages": HELLO, "tools": [TOOL]}, {}, []),
+    ("options alone", {"messages": HELLO, "model": "m", "temperature": None, "top_p": 1}, {}, ["model", "top_p"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("sentence, value, left_out, options", NOT_READ, ids=[row[0] for row in NOT_READ])
+def test_what_of_a_request_is_not_read_is_counted_and_no_lossless_translation(
+    here, sentence, value, left_out, options, indent
+):
+    (here / "a.json").write_text(json.dumps(value, indent=indent))
+    done = write_all(["a.json"], Translation("openai_chat", "out"), io.BytesIO(), io.BytesIO())
+    assert (dict(done.passed_over), dict(done.options)) == (left_out, dict.fromkeys(options, 1))
+    assert dict(done.lost) == {}
+    lossless = Translation("openai_chat", "strict", lossless=True)
+    if left_out:
+        with pytest.raises(LossError, match=r"cannot be read.*; without --lossless the rest is written"):
+            write_all(["a.json"], lossless, io.BytesIO(), io.BytesIO())
+        assert not (here / "strict").exists()
+    else:
+        assert write_all(["a.json"], lossless, io.BytesIO(), io.BytesIO()).written == 1
+
+
+def test_a_chain_of_responses_that_the_log_has_is_not_missing(here):
+    said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "x"}]}
+    lines = [
+        {
+            "session_id": "s",
+            "timestamp": number,
+            "request": {"input": HELLO, "previous_response_id": f"r{number - 1}" if number > first else None},
+            "response": {"id": f"r{number}", "object": "response", "status": "completed", "output": [said]},
+        }
+        for first in (1,)
+        for number in (1, 2)
+    ]
+    put(here / "a.jsonl", *lines)
+    done = write_all(["a.jsonl"], Translation("openai_chat", "-"), io.BytesIO(), io.BytesIO())
+    assert dict(done.passed_over) == {}
+    put(here / "b.jsonl", lines[1])
+    done = write_all(["b.jsonl"], Translation("openai_chat", "-"), io.BytesIO(), io.BytesIO())
+    assert dict(done.passed_over) == {"turns kept elsewhere (previous_response_id)": 1}
+
+
+def test_a_file_that_cannot_be_read_is_no_lossless_translation(here):
+    put(here / "in/a.jsonl", BODY)
+    (here / "in/b.jsonl").write_text("{broken\n")
+    with pytest.raises(LossError, match=r"b\.jsonl: line 1 is no JSON"):
+        written(["in"], to="openai_chat", output="out", lossless=True)
+    assert not (here / "out").exists()
+
+
+def test_calls_and_results_that_stand_alone_are_counted(here):
+    alone = {"role": "tool", "tool_call_id": "gone", "content": "x"}
+    put(here / "a.json", {"messages": [*MESSAGES[:4], alone, MESSAGES[2]]})
+    done = write_all(["a.json"], Translation("anthropic", "-"), io.BytesIO(), io.BytesIO())
+    assert dict(done.unlinked) == {"calls without a result": 1, "results without a call": 1}
+
+
+# Which files
+
+
+def test_nothing_is_no_conversation(here):
+    put(here / "in/a.json", [])
+    put(here / "in/b.json", {"messages": []})
+    put(here / "in/c.json", {"input": []})
+    put(here / "in/d.json", BODY)
+    put(here / "in/e.jsonl", {"messages": []})
+    put(here / "in/f.jsonl", BODY, {"messages": []})
+    done = write_all(["in"], Translation("gemini", "out"), io.BytesIO(), io.BytesIO())
+    assert done.written == 2
+    assert dict(done.passed_over) == {
+        ".json in in": 3,
+        "in/e.jsonl: openai_chat: there is no conversation in it": 1,
+        "conversations of f that are empty": 1,
+    }
+    with pytest.raises(UsageError, match=r"a\.json: .*no conversation in it"):
+        written(["in/a.json"], to="gemini", output="out2")
+
+
+@pytest.mark.parametrize("empty", [{"messages": []}, {"input": []}, {"contents": []}])
+def test_an_empty_body_is_loaded_all_the_same(empty):
+    assert pipeline.load(empty).messages == []
+
+
+def test_what_was_written_is_not_read(here):
+    put(here / "in/a.json", BODY)
+    for _ in range(2):
+        count, _, _ = written(["in"], to="gemini", output="in/out", force=True)
+        assert count == 1
+    (here / "in/out/a.json").unlink()
+    for _ in range(2):
+        count, _, _ = written(["in"], to="gemini", output="in/all.jsonl", jsonl=True, force=True)
+        assert count == 1
+    with pytest.raises(UsageError, match="lies in the output folder"):
+        written(["in"], to="gemini", output="in")
+
+
+def test_globs_are_taken_as_by_convert(here):
+    put(here / "in/a.json", BODY)
+    put(here / "in/deep/b.jsonl", BODY)
+    put(here / "in/[c].json", BODY)
+    for pattern, expected in (("in/*.json", 2), ("in/**/*", 3), ("in/[c].json", 1), ("in/deep/*.jsonl", 1)):
+        count, _, _ = written([pattern], to="gemini", output="-", jsonl=True)
+        assert count == expected, pattern
+    with pytest.raises(UsageError, match="nothing matches"):
+        written(["in/*.txt"], to="gemini", output="-")
+
+
+def test_the_folder_of_a_file_of_lines_is_made(here):
+    put(here / "a.json", BODY)
+    written(["a.json"], to="gemini", output="new/folder/x.jsonl", jsonl=True)
+    assert len((here / "new/folder/x.jsonl").read_bytes().splitlines()) == 1
+    (here / "file").touch()
+    with pytest.raises(UsageError, match=r"^file: cannot be made"):
+        written(["a.json"], to="gemini", output="file/x.jsonl", jsonl=True)
+
+
+# Branches
+
+
+def told(*said):
+    return [{"role": "user" if at % 2 == 0 else "assistant", "content": each} for at, each in enumerate(said)]
+
+
+def branched(*held, current):
+    branches = {
+        ident: {
+            "id": ident,
+            "name": ident,
+            "parent_branch_id": parent,
+            "branch_point_index": point,
+            "conversation_history": history,
+        }
+        for ident, parent, point, history in held
+    }
+    return {
+        "schema_version": "1.0.0",
+        "format": "oumi_conversation_history",
+        "session": {"current_branch_id": current},
+        "branches": branches,
+    }
+
+
+HISTORY = branched(
+    ("main", None, 0, told("a", "b")),
+    ("one", "main", 2, told("a", "b", "c", "d")),
+    ("two", "one", 3, told("a", "b", "c", "e")),
+    current="two",
+)
+
+
+def test_of_a_history_the_branches_that_end_are_taken_or_all(here):
+    put(here / "h.json", HISTORY)
+    for every, expected in ((False, ["e", "d"]), (True, ["b", "d", "e"])):
+        _, _, out = written(["h.json"], to="openai_chat", output="-", jsonl=True, all_branches=every)
+        assert [orjson.loads(line)["messages"][-1]["content"] for line in out.splitlines()] == expected
+
+
+def test_the_branches_of_a_history_stay_one_file_with_their_places(here):
+    put(here / "h.json", HISTORY)
+    count, lost, out = written(["h.json"], to="oumi_history", output="-", all_branches=True, lossless=True)
+    assert (count, dict(lost)) == (1, {})
+    again = orjson.loads(out)
+    assert again["branches"] == HISTORY["branches"]
+    assert again["session"] == HISTORY["session"]
+
+
+def test_that_a_branch_goes_on_from_another_is_lost_elsewhere(here):
+    put(here / "h.json", HISTORY)
+    _, lost, _ = written(["h.json"], to="openai_chat", output="-", jsonl=True)
+    assert dict(lost) == {"branch": 2}
+    with pytest.raises(LossError, match="openai_chat cannot hold branch"):
+        written(["h.json"], to="openai_chat", output="-", lossless=True)
+    _, lost, _ = written(["h.json"], to="oumi_history", output="-")
+    assert dict(lost) == {"branch": 1}, "the branch that it comes from is not there"
+
+
+def test_conversations_that_are_no_branches_are_a_history_each(here):
+    put(here / "a.jsonl", {"messages": told("a")}, {"messages": told("a", "b")})
+    put(here / "h.json", HISTORY)
+    put(here / "i.json", HISTORY)
+    count, _, _ = written(["a.jsonl", "h.json", "i.json"], to="oumi_history", output="out")
+    assert count == 4
+    assert sorted(path.name for path in (here / "out").iterdir()) == ["a-1.json", "a-2.json", "h.json", "i.json"]
+
+
+def test_calls_have_no_place_in_a_history(here):
+    put(here / "a.json", BODY)
+    _, lost, out = written(["a.json"], to="oumi_history", output="-")
+    assert dict(lost) == {"messages[]": 2, "tools[]": 1}
+    assert [each["content"] for each in orjson.loads(out)["branches"]["main"]["conversation_history"]] == [
+        "Be brief.",
+        "What is there?",
+        "One file.",
+    ]

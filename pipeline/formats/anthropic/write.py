@@ -10,11 +10,13 @@ from pipeline import chat, codec
 from pipeline.formats.anthropic.compose import REFERENCES, blocks, call_block, is_text, used
 from pipeline.formats.anthropic.request import START
 from pipeline.formats.calls import State, names, turns
+from pipeline.formats.links import Names, distinct, renamed
 from pipeline.formats.values import Object, string
 from pipeline.model import Conversation, Json, Message, Tool
 
 _ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant", "tool": "user"}
 _UNFIT = re.compile(r"[^a-zA-Z0-9_-]")
+_NAMES = Names(_UNFIT, longest=128)
 _TOOL_MEMBERS = (
     "type",
     "cache_control",
@@ -37,14 +39,15 @@ def dump(conversation: Conversation) -> Json:
     """The request's members that hold the conversation.
 
     A developer's message is a system prompt, a refusal a text; sounds, names of results and whether a result was JSON
-    have no place.
+    have no place.  Ids that stand twice and names that Anthropic would refuse become others.
     """
+    conversation = renamed(conversation, _NAMES)
     messages, body = [each for each in conversation.messages if string(each, "role") in _ROLES], dict[str, Any]()
     prompt = _prompt(messages[0]) if messages else None
     if prompt:
         body["system"] = prompt
         messages = messages[1:]
-    messages = _identified(messages)
+    messages = distinct(_identified(messages))
     ids = _ids(messages)
     body["messages"] = [_turn(group, ids) for group in turns(messages)]
     if tools := [made for tool in conversation.tools if (made := _tool(tool))]:

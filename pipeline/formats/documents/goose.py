@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 from pipeline import chat, codec
@@ -42,15 +41,23 @@ def _has_tags(message: Object) -> bool:
 
 
 def conversations(found: list[Json]) -> list[Conversation]:
-    """What the model saw of a session: neither the system prompt nor the tools are kept in it."""
-    turns: list[tuple[str, Json]] = []
+    """What the model saw of each session: neither the system prompt nor the tools are kept in it."""
+    sessions: list[list[tuple[int, Json]]] = []
     for place, line in enumerate(found, 1):
         if not isinstance(line, dict):
             raise TurnError(f"entry {place} is no object")
+        if "working_dir" in line or not sessions:
+            sessions.append([])
+        sessions[-1].append((place, line))
+    return [conversation for lines in sessions if (conversation := _session(lines)).messages]
+
+
+def _session(lines: list[tuple[int, Json]]) -> Conversation:
+    turns: list[tuple[str, Json]] = []
+    for place, line in lines:
         turns += _held(line, place) if "working_dir" in line else [(f"entry {place}", line)]
     told = [(place, turn) for place, message in turns if _is_seen(message) and (turn := _turn(message, place))]
-    messages = [_signed(message) for message in replayed(anthropic, told)]
-    return [Conversation(messages, [])] if messages else []
+    return Conversation([_signed(message) for message in replayed(anthropic, told)], [])
 
 
 def _held(session: Object, place: int) -> list[tuple[str, Json]]:
@@ -152,25 +159,32 @@ def _signed_call(call: Object) -> Object:
 # The database
 
 
-def from_database(path: str) -> list[list[Json]]:
-    """Of each session in a ``sessions.db`` the lines that its file would have; raises ``TurnError``."""
+def from_database(data: bytes) -> list[Json] | None:
+    """The sessions in the bytes of a ``sessions.db``, each as its export; ``None`` for a database of anybody else's.
+
+    It is read from memory, since SQLite would write beside a file that it opens.  Raises ``TurnError``.
+    """
     import sqlite3
 
+    # A database that is written to by several says so in its header, and is opened only from a file then.
+    plain = data[:18] + b"\1\1" + data[20:]
     try:
-        address = f"{Path(path).resolve().as_uri()}?mode=ro"
-        with closing(sqlite3.connect(address, uri=True)) as database:
+        with closing(sqlite3.connect(":memory:")) as database:
             database.row_factory = sqlite3.Row
+            database.deserialize(plain)
+            tables = {row["name"] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            if not tables >= {"sessions", "messages"}:
+                return None
             sessions = database.execute("SELECT * FROM sessions ORDER BY created_at, id").fetchall()
-            return [_lines(database, dict(session)) for session in sessions]
+            return [_exported(database, dict(session)) for session in sessions]
     except sqlite3.Error as problem:
         raise TurnError(f"is no database of goose ({problem})") from None
 
 
-def _lines(database: Any, session: Object) -> list[Json]:
+def _exported(database: Any, session: Object) -> Json:
     rows = database.execute("SELECT * FROM messages WHERE session_id = ? ORDER BY id", (session["id"],)).fetchall()
-    messages = [_message(dict(row)) for row in rows]
     header = {name: value for name, value in session.items() if isinstance(value, str | int | float)}
-    return [{"working_dir": "", **header, "message_count": len(messages)}, *messages]
+    return {"working_dir": "", **header, "conversation": [_message(dict(row)) for row in rows]}
 
 
 def _message(row: Object) -> Object:

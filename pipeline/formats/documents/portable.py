@@ -19,6 +19,7 @@ from pipeline.formats.calls import (
     told,
     tool_call,
 )
+from pipeline.formats.links import distinct
 from pipeline.formats.values import Object, at, compact, kind, objects, string, without
 from pipeline.model import Conversation, Json, Message
 
@@ -168,10 +169,10 @@ def _result(answer: Object, answered: str, made_up: bool) -> Message:
 
 
 def dump(conversation: Conversation) -> Json:
-    """The array: content and results never on one entry, results in a row on one, every id filled in."""
+    """The array: content and results never on one entry, results in a row on one, every id filled in and unique."""
     entries: list[Object] = []
     names: dict[str, str] = {}
-    for message, ids in linked(conversation.messages):
+    for message, ids in linked(distinct(conversation.messages)):
         if message.get("role") == "tool":
             answer = _written_result(message, ids[0], names)
             if not entries or "toolResults" not in entries[-1]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from pipeline import chat, codec
@@ -10,11 +11,13 @@ from pipeline.formats.calls import State, call_name, needed_ids, referred, turns
 from pipeline.formats.gemini.compose import call_part, model_parts, shown
 from pipeline.formats.gemini.pieces import WAS_SYSTEM
 from pipeline.formats.gemini.request import START, load, response_text, system
+from pipeline.formats.links import Names, distinct, renamed
 from pipeline.formats.values import Object, objects, string
 from pipeline.model import Conversation, Json, Message, Tool
 
 _SYSTEM = ("system", "developer")
 _ROLES = (*_SYSTEM, "user", "assistant", "tool")
+_NAMES = Names(re.compile(r"[^a-zA-Z0-9_.:-]"), longest=64, starts=re.compile("[a-zA-Z_]"))
 _DECLARED = ("response", "responseJsonSchema", "behavior")
 """Members of a declared function that OpenAI's have not."""
 
@@ -23,9 +26,11 @@ def dump(conversation: Conversation) -> Json:
     """The request's members that hold the conversation.
 
     A developer's message is a system prompt, and one in the middle a user's, marked as what it is; a refusal is a text,
-    and the texts of a result are one.
+    and the texts of a result are one.  Ids that stand twice and names that Gemini would refuse become others.
     """
-    messages, body = [each for each in conversation.messages if string(each, "role") in _ROLES], dict[str, Any]()
+    conversation = renamed(conversation, _NAMES)
+    messages = distinct([each for each in conversation.messages if string(each, "role") in _ROLES])
+    body: dict[str, Any] = {}
     if messages and messages[0]["role"] in _SYSTEM and system(prompt := {"parts": shown(messages[0])}):
         body["systemInstruction"] = prompt
         messages = messages[1:]

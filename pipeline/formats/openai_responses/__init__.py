@@ -6,8 +6,8 @@ next item of somebody else are one message, so they are kept open in the state u
 
 from pipeline.formats.openai_responses.definitions import tools, turn_tools
 from pipeline.formats.openai_responses.evidence import marks
-from pipeline.formats.openai_responses.request import START, close, load, previous, system
-from pipeline.formats.openai_responses.response import reply, response_id
+from pipeline.formats.openai_responses.request import START, close, load, system
+from pipeline.formats.openai_responses.response import reply
 from pipeline.formats.openai_responses.stream import assemble
 from pipeline.formats.openai_responses.write import dump
 
@@ -29,9 +29,7 @@ __all__ = [
     "dump",
     "load",
     "marks",
-    "previous",
     "reply",
-    "response_id",
     "system",
     "tools",
     "turn_tools",

@@ -28,7 +28,12 @@ def _has_parts(turn: Object) -> bool:
 
 
 def _has_items(body: Object) -> bool:
-    return not any(key in body for key in _ELSE) and any(map(_is_turn, objects(body.get("input"))))
+    """Whether there are turns, or a list for them beside nothing that is asked without any."""
+    if any(key in body for key in _ELSE):
+        return False
+    return any(map(_is_turn, objects(body.get("input")))) or (
+        body.get("input") == [] and body.keys() <= {"input", "tools"}
+    )
 
 
 def _has_own_items(body: Object) -> bool:

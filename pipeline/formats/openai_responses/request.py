@@ -147,8 +147,3 @@ def _output(item: Object) -> tuple[Json, Object]:
     held = content_of(output, part_of)
     content = joined(held.parts) or ""
     return content, {"content_list": collapsed(output, content), "native": held.native}
-
-
-def previous(body: Json) -> str | None:
-    """The id of the response that a request goes on from."""
-    return string(body, "previous_response_id") or None

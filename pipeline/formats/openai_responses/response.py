@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from pipeline.formats.base import refused, wrong
 from pipeline.formats.openai_responses.assistant import assistant_message
-from pipeline.formats.values import Object, kind, string
+from pipeline.formats.values import Object, kind
 from pipeline.model import Json, Message, Reply
-
-
-def response_id(body: Json) -> str | None:
-    """The id of a response, by which later requests go on from it."""
-    return string(body, "id") or None
 
 
 def reply(body: Json) -> Reply:

@@ -1,41 +1,29 @@
-"""Oumi: history files with branches, and the conversations that it is trained on."""
+"""Oumi: the conversations that it is trained on; its histories are read by this name, too."""
 
 from __future__ import annotations
 
-from pipeline.formats.base import Marks, TurnError
+from collections.abc import Callable
+
+from pipeline.formats.base import TurnError
 from pipeline.formats.documents.oumi import history, training
-from pipeline.formats.documents.oumi.history import Branch, branches
-from pipeline.formats.documents.oumi.history import dump as dump_history
 from pipeline.formats.documents.oumi.training import dump
 from pipeline.formats.values import kind
 from pipeline.model import Conversation, Json
 
 NAME = "oumi"
-DOCUMENT = True
-marks = Marks()
-lines = True
 
-__all__ = [
-    "DOCUMENT",
-    "NAME",
-    "Branch",
-    "branches",
-    "conversations",
-    "dump",
-    "dump_history",
-    "fits",
-    "lines",
-    "marks",
-]
+__all__ = ["NAME", "conversations", "dump", "each_of", "every", "fits"]
 
 
 def fits(objects: list[Json]) -> str | None:
-    """Objects that are all histories, or all conversations of a training set."""
-    for test in (history.fits, training.fits):
-        seen = [test(each) for each in objects if isinstance(each, dict)]
-        if seen and len(seen) == len(objects) and None not in seen:
-            return seen[0]
-    return None
+    """Objects that are all conversations of a training set."""
+    return each_fits(objects, training.fits)
+
+
+def each_fits(objects: list[Json], test: Callable[[dict[str, Json]], str | None]) -> str | None:
+    """The evidence in the first of some objects, if there is such in all of them."""
+    seen = [test(each) for each in objects if isinstance(each, dict)]
+    return seen[0] if seen and len(seen) == len(objects) and None not in seen else None
 
 
 def conversations(objects: list[Json]) -> list[Conversation]:
@@ -43,16 +31,26 @@ def conversations(objects: list[Json]) -> list[Conversation]:
 
     Raises ``TurnError``.
     """
+    return each_of(objects, history.load)
+
+
+def every(objects: list[Json]) -> list[Conversation]:
+    """The same with all branches of a history; raises ``TurnError``."""
+    return each_of(objects, history.branches)
+
+
+def each_of(objects: list[Json], load: Callable[[dict[str, Json]], list[Conversation]]) -> list[Conversation]:
+    """The conversations in all objects, those of histories as ``load`` gives them; raises ``TurnError``."""
     found: list[Conversation] = []
     for number, each in enumerate(objects, 1):
         try:
-            found += _loaded(each)
+            found += _loaded(each, load)
         except TurnError as problem:
             raise TurnError(f"conversation {number}: {problem}" if len(objects) > 1 else str(problem)) from None
     return found
 
 
-def _loaded(document: Json) -> list[Conversation]:
+def _loaded(document: Json, load: Callable[[dict[str, Json]], list[Conversation]]) -> list[Conversation]:
     if not isinstance(document, dict):
         raise TurnError(f"is {kind(document)}, not an object")
-    return [training.load(document)] if "messages" in document else history.load(document)
+    return [training.load(document)] if "messages" in document else load(document)

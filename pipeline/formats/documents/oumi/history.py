@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-from itertools import takewhile
-from typing import NamedTuple, cast
+from itertools import chain, count, takewhile
+from typing import cast
 
 from pipeline import chat, codec
 from pipeline.formats.base import TurnError, with_private
 from pipeline.formats.calls import told
 from pipeline.formats.values import Object, at, compact, kind, string, without
-from pipeline.model import Conversation, Json, Message
+from pipeline.model import Branch, Conversation, Json, Message
 
 FORMAT = "oumi_conversation_history"
 VERSION = "1.0.0"
 
 _ROLES = ("system", "user", "assistant", "attachment")
 _MAIN = "main"
-
-
-class Branch(NamedTuple):
-    """One branch of a history."""
-
-    id: str
-    name: str | None
-    parent: str | None
-    """The id of the branch that it comes from, which may have been deleted since; ``None`` for a first one."""
-    point: int
-    """How many of the parent's messages it began with."""
-    current: bool
-    """Whether it was the one in use."""
-    messages: list[Message]
-    """All of it, what it shares with its parent included."""
 
 
 # Reading
@@ -49,21 +34,26 @@ def fits(document: Object) -> str | None:
 
 def load(document: Object) -> list[Conversation]:
     """The current branch, then every other one with something of its own; raises ``TurnError``."""
+    return _with_own_end(branches(document))
+
+
+def branches(document: Json) -> list[Conversation]:
+    """Every branch of a history in the order of the file, whole: what it shares with its parent included.
+
+    Each has its place among them, but for the only one.  Raises ``TurnError`` for what is no such history.
+    """
     for member in ("conversation_history", "conversation"):
-        if "format" not in document and member in document:
+        if isinstance(document, dict) and "format" not in document and member in document:
             return [Conversation(_messages(document[member], member), [])]
-    return [Conversation(branch.messages, []) for branch in _with_own_end(branches(document))]
-
-
-def branches(document: Json) -> list[Branch]:
-    """Every branch of a history in the order of the file; raises ``TurnError`` for what is no such history."""
     held = _validated(document)
     current = at(document, "session", "current_branch_id")
     # As Oumi's import has it.
     chosen = (
         current if isinstance(current, str) and current in held else _MAIN if _MAIN in held else next(iter(held), "")
     )
-    return [_branch(branch, f"branches.{key}", current=key == chosen) for key, branch in held.items()]
+    found = [_branch(branch, f"branches.{key}", current=key == chosen) for key, branch in held.items()]
+    is_alone = len(found) == 1 and found[0].branch is not None and found[0].branch.parent is None
+    return [Conversation(found[0].messages, [])] if is_alone else found
 
 
 def _validated(document: Json) -> dict[str, Json]:
@@ -81,7 +71,7 @@ def _validated(document: Json) -> dict[str, Json]:
     return document["branches"]
 
 
-def _branch(branch: Json, place: str, *, current: bool) -> Branch:
+def _branch(branch: Json, place: str, *, current: bool) -> Conversation:
     if not isinstance(branch, dict):
         raise TurnError(f"{place} is {kind(branch)}, not an object")
     for member in ("id", "conversation_history"):
@@ -93,7 +83,8 @@ def _branch(branch: Json, place: str, *, current: bool) -> Branch:
     point = branch.get("branch_point_index")
     _expect(place, branch, "branch_point_index", point is None or (type(point) is int and point >= 0), "a place")
     messages = _messages(branch["conversation_history"], f"{place}.conversation_history")
-    return Branch(branch["id"], branch.get("name"), branch.get("parent_branch_id"), point or 0, current, messages)
+    found = Branch(branch["id"], branch.get("name"), branch.get("parent_branch_id"), point or 0, current)
+    return Conversation(messages, [], found)
 
 
 def _expect(place: str, branch: Object, member: str, fits: bool, wanted: str) -> None:
@@ -138,9 +129,9 @@ def _attachment(logged: Object) -> Message:
     return with_private(message, {"attachment": rest or True})
 
 
-def _with_own_end(found: list[Branch]) -> list[Branch]:
+def _with_own_end(found: list[Conversation]) -> list[Conversation]:
     """The branches that are not the beginning of another one, the current one first; of equal ones the first."""
-    ordered = sorted(found, key=lambda branch: not branch.current)
+    ordered = sorted(found, key=lambda each: not (each.branch and each.branch.current))
     ends = [[codec.dumps(message) for message in branch.messages] for branch in ordered]
     return [
         branch
@@ -157,13 +148,18 @@ def _with_own_end(found: list[Branch]) -> list[Branch]:
 
 
 def dump(conversations: list[Conversation]) -> Json:
-    """A history with a branch for each conversation, which is a branch of the one that begins most like it.
+    """A history with a branch for each conversation: in its own place, else one of the branch that begins most like it.
 
     It holds what is said as text; calls and their results have no place in it, and times are not known.
     """
     histories = [_history(conversation) for conversation in conversations]
     spelled = [list(map(codec.dumps, history)) for history in histories]
-    held = [{**_place(number, spelled), "conversation_history": history} for number, history in enumerate(histories)]
+    ids = _ids([conversation.branch for conversation in conversations])
+    held = [
+        {**_place(number, conversation.branch, ids, spelled), "conversation_history": histories[number]}
+        for number, conversation in enumerate(conversations)
+    ]
+    current = [each for each, c in zip(ids, conversations, strict=True) if c.branch and c.branch.current]
     roles = [message["role"] for history in histories for message in history]
     statistics = {
         "total_branches": len(held),
@@ -175,7 +171,7 @@ def dump(conversations: list[Conversation]) -> Json:
         "schema_version": VERSION,
         "format": FORMAT,
         "source": "chatsquash",
-        "session": {"current_branch_id": _MAIN} if held else {},
+        "session": {"current_branch_id": [*current, *ids][0]} if held else {},
         "configuration": {},
         "branches": {branch["id"]: branch for branch in held},
         "command_history": [],
@@ -184,20 +180,37 @@ def dump(conversations: list[Conversation]) -> Json:
     }
 
 
-def _place(number: int, histories: list[list[bytes]]) -> Object:
-    """What a branch is called and where it comes from; it goes on from the first of those that begin most like it."""
+def _ids(places: list[Branch | None]) -> list[str]:
+    """What each branch is called: as it was, or by its number; no name stands twice."""
+    found: list[str] = []
+    for number, place in enumerate(places):
+        wanted = place.id if place else f"branch_{number}" if number else _MAIN
+        names = chain([wanted], (f"{wanted}_{other}" for other in count(2)))
+        found.append(next(name for name in names if name not in found))
+    return found
+
+
+def _place(number: int, was: Branch | None, ids: list[str], histories: list[list[bytes]]) -> Object:
+    """Where a branch comes from: as it was, if that is true; else the first of those that begin most like it."""
+    if was and _is_true(number, was, ids, histories):
+        return {"id": was.id, "name": was.name, "parent_branch_id": was.parent, "branch_point_index": was.point}
     shared = [_shared(histories[number], other) for other in histories[:number]]
     point = max(shared, default=0)
     return {
-        "id": _id(number),
-        "name": f"Branch {number}" if number else "Main",
-        "parent_branch_id": _id(shared.index(point)) if point else None,
+        "id": ids[number],
+        "name": was.name if was else f"Branch {number}" if number else "Main",
+        "parent_branch_id": ids[shared.index(point)] if point else None,
         "branch_point_index": point,
     }
 
 
-def _id(number: int) -> str:
-    return f"branch_{number}" if number else _MAIN
+def _is_true(number: int, was: Branch, ids: list[str], histories: list[list[bytes]]) -> bool:
+    """Whether a branch still begins as it says."""
+    if was.id != ids[number]:
+        return False
+    if was.parent is None:
+        return was.point == 0
+    return was.parent in ids and _shared(histories[number], histories[ids.index(was.parent)]) >= was.point
 
 
 def _shared(one: list[bytes], other: list[bytes]) -> int:

@@ -1,0 +1,24 @@
+"""Histories that Oumi's chat saves: branches, each with all of its messages."""
+
+from __future__ import annotations
+
+from pipeline.formats.documents import oumi
+from pipeline.formats.documents.oumi import history
+from pipeline.formats.documents.oumi.history import dump as dump_all
+from pipeline.model import Conversation, Json
+
+NAME = "oumi_history"
+
+conversations, every = oumi.conversations, oumi.every
+
+__all__ = ["NAME", "conversations", "dump", "dump_all", "every", "fits"]
+
+
+def fits(objects: list[Json]) -> str | None:
+    """Objects that are all histories."""
+    return oumi.each_fits(objects, history.fits)
+
+
+def dump(conversation: Conversation) -> Json:
+    """A history with one branch."""
+    return dump_all([conversation])
