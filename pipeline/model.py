@@ -327,6 +327,8 @@ class Options:
     """``YYYY-MM-DD``, the last day wanted."""
     limit: int | None = None
     """At most so many sessions."""
+    preset: str = "chat"
+    """The shape of a record, by the name of a module in ``write.presets``."""
     format: Packing | None = None
     """The files of a dataset folder, ``jsonl`` if other options ask for one; ``None``: grouped files."""
     shard_size: int | None = None
@@ -354,7 +356,7 @@ class Options:
     @property
     def folder(self) -> bool:
         """Whether a dataset folder is written, in place of grouped files."""
-        return bool(self.format or self.split)
+        return bool(self.format or self.split or self.preset != "chat")
 
     @property
     def unique(self) -> bool:
