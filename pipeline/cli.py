@@ -36,6 +36,9 @@ class _Option(click.Option):
         self.envvar = f"CHATSQUASH_{name.replace('-', '_').upper()}"
 
 
+_UNITS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
+
+
 class _Size(click.ParamType[int]):
     """A number of bytes, as in 64MB."""
 
@@ -45,7 +48,8 @@ class _Size(click.ParamType[int]):
         found = re.fullmatch(r"(\d+)\s*([kmg]?)b?", str(value), re.IGNORECASE)
         if not found:
             self.fail(f"{value!r} is no size; write one as 256MB, 64kB or 1000000.", param, ctx)
-        return int(found[1]) * 1000 ** " kmg".index(found[2].lower() or " ")
+        number, unit = found.groups()
+        return int(number) * _UNITS[unit.lower()]
 
 
 def option(*names: str, **settings: Any) -> Callable[..., Any]:

@@ -8,7 +8,10 @@ from pipeline.model import Found
 
 @rule("info")
 def filtered(option: str, why: str) -> Found:
-    """Reported when an option (`--min-turns`, `--max-turns`, `--max-chars`, `--drop`, `--only-model`) leaves out a session."""
+    """Reported when an option filters a session.
+
+    That is `--min-turns`, `--max-turns`, `--max-chars`, `--drop` or `--only-model`. Its record is not written.
+    """
     return info(f"filtered by {option}: {escaped(why)}")
 
 
@@ -32,5 +35,5 @@ def split_leak(split: str, other: str, first: str) -> Found:
 
 @rule("warning")
 def empty_split(split: str, records: int) -> Found:
-    """Reported when a split that was asked for has no records. It gets no file, and the dataset card does not name it."""
+    """Reported when a split that was asked for has no records. It gets no file, and the card does not name it."""
     return warning(f"the split {quoted(split)} has none of {records:,} records: give it more, or try another --seed")

@@ -16,7 +16,8 @@ _KINDS = 8  # of files that were not read; there may be as many suffixes as file
 class Summary:
     """Counts of a run.
 
-    ``sessions == written + sum(left_out.values()) + sum(filtered.values()) + duplicates`` and ``lines == sum(account)``.
+    ``sessions == written + sum(left_out.values()) + sum(filtered.values()) + duplicates``, and
+    ``lines == sum(account)``.
     """
 
     sessions: int = 0

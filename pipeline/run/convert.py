@@ -19,7 +19,8 @@ from pipeline.checks import log
 from pipeline.checks.registry import escaped
 from pipeline.errors import StoppedError, UsageError
 from pipeline.ledger import Ledger
-from pipeline.model import Finding, Found as Fact, Job, Options, Outcome
+from pipeline.model import Finding, Job, Options, Outcome
+from pipeline.model import Found as Fact
 from pipeline.read.discover import Found, discover
 from pipeline.read.logs import Reader
 from pipeline.read.times import day

@@ -20,9 +20,7 @@ class Plain(NamedTuple):
     notes: Notes
 
 
-def shaped(
-    conversation: Conversation, arguments: Arguments, record: Callable[[Plain], dict[str, Any]]
-) -> Shaped:
+def shaped(conversation: Conversation, arguments: Arguments, record: Callable[[Plain], dict[str, Any]]) -> Shaped:
     """What ``record`` makes of a conversation, with what was noted on the way."""
     notes = Notes()
     try:

@@ -19,6 +19,9 @@ _LONGEST = 80  # characters of a name
 _INERT = str.maketrans("`|", "'¦")
 
 
+Rows = list[tuple[str, ...]]
+
+
 class Told(NamedTuple):
     """What the card tells."""
 
@@ -66,7 +69,8 @@ def _page(told: Told) -> Iterator[str]:
     yield from _section("How to load", _loading(told))
     yield from _section("What the records are like", _likeness(told.statistics, records))
     if told.statistics.models:
-        rows = [(_code(name), f"{count:,}") for name, count in _sorted(told.statistics.models.items())]
+        models = sorted(told.statistics.models.items(), key=lambda item: (-item[1], item[0]))
+        rows: Rows = [(_code(name), f"{count:,}") for name, count in models]
         yield from _section("Models", _table(("model, as logged", "records"), _first(rows)))
     if told.tools:
         rows = [(_code(name), *(f"{number:,}" for number in numbers)) for name, numbers in told.tools]
@@ -86,10 +90,16 @@ def _files(told: Told) -> Iterator[tuple[str, ...]]:
 
 
 def _loading(told: Told) -> Iterator[str]:
-    yield from ("```python", "from datasets import load_dataset", "", 'dataset = load_dataset("path/to/this/folder")', "```")
+    yield from (
+        "```python",
+        "from datasets import load_dataset",
+        "",
+        'dataset = load_dataset("path/to/this/folder")',
+        "```",
+    )
     if any(column.kind == "list" and column.children[0].kind == "json" for column in told.columns):
         yield ""
-        yield "This needs `datasets` 4.7 or newer, and the lines at the head of this file, which name the columns' types."
+        yield "This needs `datasets` 4.7 or newer, and the head of this file, which names the types of the columns."
 
 
 def _likeness(statistics: Statistics, records: int) -> Iterator[str]:
@@ -105,7 +115,7 @@ def _likeness(statistics: Statistics, records: int) -> Iterator[str]:
     yield f"{counted(statistics.with_tools, 'record')} of {records:,} with tools."
     if statistics.tokens:
         known = len(statistics.tokens)
-        yield f"Tokens are those that the service counted for the last request and its reply, in {known:,} of {records:,}."
+        yield f"Tokens are those that services counted for the last request and its reply, in {known:,} of {records:,}."
     else:
         yield "The logs do not say how many tokens they are."
 
@@ -135,7 +145,9 @@ def _making(told: Told) -> Iterator[str]:
 
 
 def _findings(findings: dict[str, dict[str, int]]) -> Iterator[str]:
-    rows = [(severity, f"`{code}`", f"{count:,}") for severity, codes in findings.items() for code, count in codes.items()]
+    rows = [
+        (severity, f"`{code}`", f"{count:,}") for severity, codes in findings.items() for code, count in codes.items()
+    ]
     if rows:
         yield from _table(("severity", "code", "count"), rows)
     else:
@@ -148,14 +160,10 @@ def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[s
     yield from (f"| {' | '.join(row)} |" for row in rows)
 
 
-def _first(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+def _first(rows: Rows) -> Rows:
     """The first rows, and how many there are beyond."""
     beyond = len(rows) - _MOST
     return rows if beyond <= 0 else [*rows[:_MOST], (f"and {beyond:,} more", *("" for _ in rows[0][1:]))]
-
-
-def _sorted(counts: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
-    return sorted(counts, key=lambda item: (-item[1], item[0]))
 
 
 def _spelled(value: object) -> str:

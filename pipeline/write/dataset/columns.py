@@ -17,11 +17,30 @@ METADATA = (
     Field("prompt_tokens", "int"),
     Field("completion_tokens", "int"),
 )
-RESERVED = frozenset(
-    """prompt completion chosen rejected label labels text conversations messages tools images image videos audio
-    input_ids attention_mask position_ids token_type_ids seq_lengths chat_template_kwargs trace harness
-    """.split()
-)
+RESERVED = {
+    "prompt",
+    "completion",
+    "chosen",
+    "rejected",
+    "label",
+    "labels",
+    "text",
+    "conversations",
+    "messages",
+    "tools",
+    "images",
+    "image",
+    "videos",
+    "audio",
+    "input_ids",
+    "attention_mask",
+    "position_ids",
+    "token_type_ids",
+    "seq_lengths",
+    "chat_template_kwargs",
+    "trace",
+    "harness",
+}
 """Names of columns that trainers and loaders take for something of their own."""
 TRACES = (
     {"id", "source", "model", "system_prompt"},

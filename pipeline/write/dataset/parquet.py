@@ -94,15 +94,17 @@ def rows_per_group(sizes: array[int]) -> int:
 
 def _polars() -> ModuleType:
     """Polars, whose threads a worker process must not be forked beside, and which takes long to import."""
-    import polars
+    import polars as pl
 
-    return polars
+    return pl
 
 
 def _row_type(fields: list[Field]) -> type[msgspec.Struct]:
     """What is cut out of a record: messages as raw JSON, unless their members are columns of their own."""
     kinds: dict[str, Any] = {"text": str | None, "int": int | None}
-    members = [(f.name, kinds.get(f.kind) or (list[Raw] if _is_json(f) else list[dict[str, str]]) | None, None) for f in fields]
+    members = [
+        (f.name, kinds.get(f.kind) or (list[Raw] if _is_json(f) else list[dict[str, str]]) | None, None) for f in fields
+    ]
     return msgspec.defstruct("Row", members, gc=False)
 
 

@@ -36,6 +36,7 @@ def opener(out: Output, options: Options) -> Callable[[str], Shard]:
 
         columns = fields(options)
         return lambda name: ParquetFile(out, name, columns)
+    PACKERS[packing]()  # which fails at once, not after the work is done, where a package is missing
     return lambda name: TextFile(out, name, PACKERS[packing]())
 
 

@@ -79,7 +79,9 @@ class Splits:
         """The split of a group, which depends on nothing but the group, the seed and the shares."""
         digest = sha256(f"{self._seed}:{group}".encode("utf-8", "surrogatepass")).digest()
         drawn = int.from_bytes(digest[: _BITS // 8]) / (1 << _BITS)
-        return next((s.name for s, bound in zip(self.splits, self._bounds, strict=True) if drawn < bound), self.splits[-1].name)
+        return next(
+            (s.name for s, bound in zip(self.splits, self._bounds, strict=True) if drawn < bound), self.splits[-1].name
+        )
 
 
 _GROUPS: dict[str, Callable[[Job, Outcome], str]] = {

@@ -63,7 +63,9 @@ class WithFiles(Preset, Protocol):
 @cache
 def names() -> tuple[str, ...]:
     """The names of all presets, the default first."""
-    return tuple(sorted((info.name for info in pkgutil.iter_modules(__path__)), key=lambda name: (name != DEFAULT, name)))
+    return tuple(
+        sorted((info.name for info in pkgutil.iter_modules(__path__)), key=lambda name: (name != DEFAULT, name))
+    )
 
 
 @cache
