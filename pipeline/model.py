@@ -22,6 +22,8 @@ SessionsBy = Literal["file", "id"]
 GroupBy = Literal["date", "scenario", "none"]
 Packing = Literal["jsonl", "jsonl.gz", "jsonl.zst", "parquet"]
 SplitBy = Literal["prompt", "session", "scenario", "day"]
+ToolIds = Literal["keep", "short9"]
+System = Literal["keep", "drop"]
 
 OURS = ".chatsquash"
 """The folder that marks the folder around it as one that we write to."""
@@ -304,6 +306,13 @@ class Options:
     on_invalid: OnInvalid = "skip"
     json_tool_calls: bool = False
     reasoning: Reasoning = "keep"
+    preset: str = "chat"
+    """The shape of the records, a name from ``write.presets``."""
+    system: System = "keep"
+    merge_consecutive: bool = False
+    split_parallel: bool = False
+    split_text_and_calls: bool = False
+    tool_ids: ToolIds = "keep"
     from_format: str | None = None
     """The format of all logs; ``None``: each log's own, as its first lines tell."""
     sessions_by: SessionsBy | None = None
@@ -327,8 +336,6 @@ class Options:
     """``YYYY-MM-DD``, the last day wanted."""
     limit: int | None = None
     """At most so many sessions."""
-    preset: str = "chat"
-    """The shape of a record, by the name of a module in ``write.presets``."""
     format: Packing | None = None
     """The files of a dataset folder, ``jsonl`` if other options ask for one; ``None``: grouped files."""
     shard_size: int | None = None

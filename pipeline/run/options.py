@@ -9,7 +9,17 @@ from pipeline import formats
 from pipeline.checks import rules
 from pipeline.errors import UsageError
 from pipeline.formats import documents
-from pipeline.model import GroupBy, OnInvalid, Options, Packing, Reasoning, SessionsBy, SplitBy
+from pipeline.model import (
+    GroupBy,
+    OnInvalid,
+    Options,
+    Packing,
+    Reasoning,
+    SessionsBy,
+    SplitBy,
+    System,
+    ToolIds,
+)
 from pipeline.run.keys import SHORTEST
 from pipeline.write import presets
 
@@ -24,9 +34,11 @@ _CHOICES = (
     ("on_invalid", get_args(OnInvalid)),
     ("group_by", get_args(GroupBy)),
     ("reasoning", get_args(Reasoning)),
+    ("preset", presets.names()),
+    ("system", get_args(System)),
+    ("tool_ids", get_args(ToolIds)),
     ("sessions_by", (None, *get_args(SessionsBy))),
     ("from_format", (None, *formats.names(), *documents.names())),
-    ("preset", presets.names()),
     ("format", (None, *get_args(Packing))),
     ("split_by", get_args(SplitBy)),
 )
@@ -40,6 +52,8 @@ def _problems(options: Options) -> Iterator[str]:
     for name, choices in _CHOICES:
         if (value := getattr(options, name)) not in choices:
             yield f"{name} {value!r}: not known; known are {', '.join(map(str, choices))}"
+    if options.json_tool_calls and options.preset != presets.DEFAULT:
+        yield f"json_tool_calls: is for the preset chat, not for {options.preset}; the preset text writes calls as text"
     for name, least in _LEAST.items():
         value = getattr(options, name)
         if not (value is None and name in _OPTIONAL) and (not isinstance(value, int) or value < least):

@@ -19,7 +19,10 @@ STREAMED = [
     {"type": "message_start", "message": {"model": "claude", "usage": {"input_tokens": 10, "output_tokens": 1}}},
     {"type": "message_delta", "usage": {"output_tokens": 7}},
 ]
-GEMINI = {"modelVersion": "g", "usageMetadata": {"promptTokenCount": 10, "candidatesTokenCount": 2, "thoughtsTokenCount": 5}}
+GEMINI = {
+    "modelVersion": "g",
+    "usageMetadata": {"promptTokenCount": 10, "candidatesTokenCount": 2, "thoughtsTokenCount": 5},
+}
 RESPONSES = {"model": "m", "output": [], "usage": {"input_tokens": 10, "output_tokens": 2}}
 EVENTS = "".join(f"data: {json.dumps(each)}\n\n" for each in [{"type": "response.completed", "response": RESPONSES}])
 OLLAMA = {"model": "q", "message": {"role": "assistant"}, "prompt_eval_count": 10, "eval_count": 2}

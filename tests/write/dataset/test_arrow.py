@@ -40,7 +40,14 @@ FEATURES = [
     (
         "turns of texts",
         Field("messages", "list", (TURNS,)),
-        ["- name: messages", "  list:", "  - name: role", "    dtype: string", "  - name: content", "    dtype: string"],
+        [
+            "- name: messages",
+            "  list:",
+            "  - name: role",
+            "    dtype: string",
+            "  - name: content",
+            "    dtype: string",
+        ],
     ),
 ]
 

@@ -40,7 +40,12 @@ def texts(path) -> list[dict]:
 
 def test_messages_are_the_texts_of_the_record(tmp_path):
     """Spaces, the order of keys, long numbers, escapes and what is nested stay as they are."""
-    spelled = ['{"b": 1, "a":2.50}', '{"n":123456789012345678901234567890}', '{"s":"\\ud800 \\u00e9 é"}', '[{"x":[null]}]']
+    spelled = [
+        '{"b": 1, "a":2.50}',
+        '{"n":123456789012345678901234567890}',
+        '{"s":"\\ud800 \\u00e9 é"}',
+        '[{"x":[null]}]',
+    ]
     record = f'{{"messages":[{",".join(spelled)}],"tools":[]}}'.encode()
     assert texts(written(tmp_path, COLUMNS, [(record, {})])) == [{"messages": spelled, "tools": []}]
 
