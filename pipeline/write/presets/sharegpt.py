@@ -51,14 +51,17 @@ def extra_files(files: list[str], splits: Mapping[str, Sequence[str]]) -> dict[s
 
     LLaMA-Factory reads a file, or all that are in a folder, under one name.
     """
+    del files
     entries: dict[str, Any] = {}
     for split, parts in splits.items():
+        if not parts:
+            continue
         if len(parts) > 1 and len(splits) == 1:
             entries[split] = {"file_name": str(PurePosixPath(parts[0]).parent), **_INFO}
         elif len(parts) > 1:
             entries |= {f"{split}_{number}": {"file_name": part, **_INFO} for number, part in enumerate(parts)}
         else:
-            entries |= {split: {"file_name": part, **_INFO} for part in parts}
+            entries[split] = {"file_name": parts[0], **_INFO}
     return {"dataset_info.json": orjson.dumps(entries, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)}
 
 
