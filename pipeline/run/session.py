@@ -119,12 +119,13 @@ class Converter:
         """What the log says beside the conversation, without addresses where these are replaced."""
         entry, started = snapshot.entry, snapshot.started
         found = facts.logged(file, job, entry.line, ledger.lines)
-        told = (ledger.session_id or ledger.stem, job.name, found.model)
+        named, dot, suffix = job.name.rpartition(".")  # with a suffix behind it, no address is one
+        told = (ledger.session_id or ledger.stem, named or suffix, found.model)
         session, source, model = self._anonymizer.counted(list(told))[0] if self._anonymizer else told
         return Facts(
             prefix=facts.prefix(entry.messages),
             session=session,
-            source=source,
+            source=f"{source}{dot}{suffix}" if named else source,
             model=model,
             started_at=stamp(started) if started is not None else None,
             entries=snapshot.superseded + 1,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Raw
 
+from pipeline import codec
 from pipeline.errors import ChatsquashError
 from pipeline.write.dataset import arrow
 from pipeline.write.dataset.arrow import Field
@@ -41,13 +42,21 @@ class ParquetFile:
 
     def add(self, record: bytes, beside: dict[str, Any]) -> None:
         """One record more."""
-        row = self._cut.decode(record)
+        row = self._cut_up(record) | beside
         for field in self._fields:
-            self._columns[field.name].append(beside[field.name] if field.name in beside else _value(row, field))
+            self._columns[field.name].append(row[field.name])
         self._sizes.append(len(record))
         self._waiting += len(record)
         if self._waiting >= _BATCH:
             self._lay_aside()
+
+    def _cut_up(self, record: bytes) -> dict[str, Any]:
+        """A record's members by name, messages as JSON text."""
+        try:
+            row = self._cut.decode(record)
+        except (msgspec.MsgspecError, RecursionError):  # such as lone surrogates, which another parser takes
+            return _parsed(codec.loads(record), self._fields)
+        return {field.name: _value(getattr(row, field.name), field) for field in self._fields}
 
     def finish(self) -> None:
         """Make the file of the batches."""
@@ -112,8 +121,16 @@ def _is_json(field: Field) -> bool:
     return field.kind == "list" and field.children[0].kind == "json"
 
 
-def _value(row: Any, field: Field) -> Any:
-    value = getattr(row, field.name)
+def _parsed(record: dict[str, Any], fields: list[Field]) -> dict[str, Any]:
+    json = {f.name for f in fields if _is_json(f)}
+    members = {field.name: record.get(field.name) for field in fields}
+    return {
+        name: [codec.dumps(each).decode() for each in value] if name in json and value is not None else value
+        for name, value in members.items()
+    }
+
+
+def _value(value: Any, field: Field) -> Any:
     return [bytes(each).decode() for each in value] if value is not None and _is_json(field) else value
 
 
