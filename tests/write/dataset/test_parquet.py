@@ -7,7 +7,6 @@ from pathlib import Path
 import polars
 import pytest
 
-from pipeline.errors import ChatsquashError
 from pipeline.write.dataset import arrow, parquet
 from pipeline.write.dataset.arrow import Field
 from pipeline.write.dataset.parquet import ParquetFile, rows_per_group
@@ -114,13 +113,3 @@ def test_groups_are_of_about_one_size(monkeypatch, sentence, sizes, aim, most, r
     assert found == rows
     groups = [sum(sizes[at : at + found]) for at in range(0, len(sizes), found)]
     assert max(groups) <= max(most, *sizes)
-
-
-def test_what_polars_cannot_write_ends_the_run_with_a_sentence(tmp_path, monkeypatch):
-    out = Output(tmp_path / "out")
-    file = ParquetFile(out, "data/a.parquet", COLUMNS)
-    file.add(b'{"messages":[]}', {})
-    monkeypatch.setattr(Output, "scratch", lambda self, name: tmp_path / "nowhere" / name)
-    with pytest.raises((ChatsquashError, OSError), match="data/a.parquet|nowhere"):
-        file.finish()
-    out.discard()
