@@ -68,7 +68,7 @@ def shape_dropped(kinds: Mapping[str, int]) -> Found:
 
 @rule("info")
 def shape_changed(kinds: Mapping[str, int]) -> Found:
-    """Reported when a preset or a modifier says something otherwise than it was logged, beyond the form of its records."""
+    """Reported when a preset or a modifier says something otherwise than it was logged."""
     return info(f"changed to fit: {_listed(kinds)}")
 
 
