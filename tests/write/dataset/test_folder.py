@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import re
 import subprocess
 import sys
@@ -233,6 +234,18 @@ def test_addresses_in_metadata_are_replaced_too(logs):
     ]
     found = next(each for each in records() if each["source"].endswith(".example.jsonl"))
     assert re.fullmatch(r"of [a-z0-9]{16}@[a-z0-9]{8}\.example", found["session_id"])
+
+
+@pytest.mark.parametrize("packing", ["jsonl", "parquet"])
+def test_names_that_are_no_text_are_written_with_escapes(logs, packing):
+    line = answered("odd", session_id="s\ud800")
+    line["response"]["model"] = "m\udfff"
+    write_log(Path(os.fsdecode(os.fsencode(logs) + b"/odd-\xff.jsonl")), json.dumps(line))
+    summary = convert(logs, "out", Options(format=packing, metadata=True))
+    path = Path("out", summary.files[0])
+    rows = pl.read_parquet(path).to_dicts() if packing == "parquet" else records()
+    odd = next(row for row in rows if row["session_id"] == "s\\ud800")
+    assert (odd["model"], odd["source"]) == ("m\\udfff", "odd-\\udcff.jsonl")
 
 
 # Presets, formats, and what can go wrong
