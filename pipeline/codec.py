@@ -44,7 +44,8 @@ def _differs(spelled: str, value: float) -> bool:
         return any(digit in "123456789" for digit in spelled.lower().partition("e")[0])
 
 
-def _finite(spelled: str) -> float:
+def finite(spelled: str) -> float:
+    """The float of a spelling, ``Rounded`` if it lost digits; raises ``NotFiniteError``."""
     value = _float(spelled)
     if not isfinite(value):
         raise NotFiniteError(spelled[:40])
@@ -53,7 +54,7 @@ def _finite(spelled: str) -> float:
 
 def decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
     """A decoder that makes what ``loads`` makes, and raises where that would ask Python's ``json``."""
-    return msgspec.json.Decoder(kind, float_hook=_finite)
+    return msgspec.json.Decoder(kind, float_hook=finite)
 
 
 _fast = decoder(Any)
@@ -98,13 +99,17 @@ def encode(value: Any) -> tuple[bytes, list[str]]:
         return dumps(value), rounded(value)
 
 
-def leaves(value: Any) -> Iterator[Any]:
-    """All strings, numbers, booleans and nulls in a JSON value, in order, keys aside; without recursion."""
+def leaves(value: Any, *, keys: bool = False) -> Iterator[Any]:
+    """All strings, numbers, booleans and nulls in a JSON value, in order, without recursion.
+
+    With ``keys``, those of objects, too, before their values.
+    """
     todo = [value]
     while todo:
         item = todo.pop()
         if isinstance(item, dict):
             todo.extend(reversed(item.values()))
+            todo.extend(item if keys else ())
         elif isinstance(item, list):
             todo.extend(reversed(item))
         else:

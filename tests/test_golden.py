@@ -43,8 +43,9 @@ def test_a_case_converts_to_the_same_bytes_line_by_line(case):
 def test_a_whole_run_writes_the_bytes_expected(case, tmp_path):
     options = golden.options(case)
     chosen = {field.name: getattr(options, field.name) for field in fields(options)} | {"group_by": "none"}
-    convert([str(case / "logs")], tmp_path / "out", Options(**chosen))
-    assert (tmp_path / "out" / "conversations.jsonl").read_bytes() == (case / "expected.jsonl").read_bytes()
+    summary = convert([str(case / "logs")], tmp_path / "out", Options(**chosen))
+    assert summary.files == ["data/train-00000-of-00001.jsonl" if options.folder else "conversations.jsonl"]
+    assert (tmp_path / "out" / summary.files[0]).read_bytes() == (case / "expected.jsonl").read_bytes()
 
 
 @pytest.mark.parametrize("case", BY_OTHER_CODE, ids=name)
@@ -66,7 +67,7 @@ def test_every_folder_is_a_case():
     assert sorted(folders) == CASES
 
 
-@pytest.mark.parametrize("form", [*formats(), "envelopes"])
+@pytest.mark.parametrize("form", [*formats(), "envelopes", "presets"])
 def test_every_format_has_cases(form):
     assert len([case for case in CASES if case.parent.name == form]) >= 4
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from xxhash import xxh3_128
 
@@ -21,10 +22,12 @@ from pipeline.formats import PLAIN
 from pipeline.formats.openai_chat import variants
 from pipeline.ledger import Ledger
 from pipeline.memo import Last
-from pipeline.model import Account, Cleaned, Conversation, Found, Job, Options, Outcome, Tool, Usage
+from pipeline.model import Account, Cleaned, Conversation, Facts, Found, Job, Options, Outcome, Tool, Usage
+from pipeline.read import facts
 from pipeline.read.discover import path_day
 from pipeline.read.logs import Reader
-from pipeline.read.times import day
+from pipeline.read.times import day, stamp
+from pipeline.report.findings import printable
 from pipeline.report.usage import measure
 from pipeline.run.keys import load_key
 from pipeline.run.options import refuse_wrong
@@ -33,6 +36,10 @@ from pipeline.stages.anonymize import Anonymizer
 from pipeline.stages.compose import compose
 from pipeline.stages.public import leave_out, public
 from pipeline.stages.select import Snapshot, select
+from pipeline.write import presets
+
+if TYPE_CHECKING:
+    from pipeline.write.shaping import Line
 
 _RULES = ("info messages", "system prompts", "empty assistants", "title requests")
 
@@ -75,6 +82,8 @@ class Converter:
         self._anonymizer = Anonymizer(options.anonymize_key or b"") if options.anonymize else None
         self._plan = plan(options, self._anonymizer)
         self._reader = Reader(options)
+        self._tells_facts = options.folder or bool(options.only_model)
+        self._shape = None if options.preset == presets.DEFAULT else _shape(options.preset)
 
     def convert(self, job: Job) -> Outcome:
         """Convert a session log; raises ``OSError`` where it cannot be read, and as ``Reader.entries``."""
@@ -90,6 +99,8 @@ class Converter:
         left_out = _left_out(snapshot, ledger)
         replaced = self._anonymizer.count if self._anonymizer else 0
         record, usage = (None, None) if snapshot is None or left_out else self._finish(snapshot, ledger)
+        if snapshot and not left_out and record is None:
+            left_out, usage = ledger.facts[-1][1].code, None
         failed = snapshot is not None and any(found.severity == "error" for _, found in ledger.facts)
         started = snapshot.started if snapshot else None
         return Outcome(
@@ -101,14 +112,34 @@ class Converter:
             lines=ledger.lines,
             account=_account(snapshot, ledger, written=record is not None),
             cleaned=snapshot.entry.cleaned if snapshot and record else Cleaned(),
-            addresses=self._anonymizer.count - replaced if self._anonymizer else 0,
+            addresses=self._anonymizer.count - replaced if self._anonymizer and record is not None else 0,
             usage=usage,
             day=path_day(job.name) or (day(started) if started is not None else None),
             trace=_trace(snapshot) if snapshot and failed else "",
             digest=digest.hexdigest(),
+            facts=self._facts(snapshot, ledger, file, job) if record and snapshot and self._tells_facts else None,
         )
 
-    def _finish(self, snapshot: Snapshot, ledger: Ledger) -> tuple[bytes, Usage]:
+    def _facts(self, snapshot: Snapshot, ledger: Ledger, file: BinaryIO, job: Job) -> Facts:
+        """What the log says beside the conversation, without addresses where these are replaced."""
+        entry, started = snapshot.entry, snapshot.started
+        found = facts.logged(file, job, entry.line, ledger.lines)
+        named, dot, suffix = job.name.rpartition(".")  # with a suffix behind it, no address is one
+        told = (ledger.session_id or ledger.stem, named or suffix, found.model)
+        session, source, model = self._anonymizer.counted(list(told))[0] if self._anonymizer else told
+        return Facts(
+            prefix=facts.prefix(entry.messages),
+            session=printable(session),
+            source=printable(f"{source}{dot}{suffix}" if named else source),
+            model=printable(model) if model else None,
+            started_at=stamp(started) if started is not None else None,
+            entries=snapshot.superseded + 1,
+            prompt_tokens=found.prompt_tokens,
+            completion_tokens=found.completion_tokens,
+        )
+
+    def _finish(self, snapshot: Snapshot, ledger: Ledger) -> tuple[bytes | None, Usage]:
+        """The record and its use of tools; no record where the last fact is why the preset cannot hold it."""
         line = snapshot.entry.line
         conversation = compose(snapshot, ledger)
         if ledger.loaded:
@@ -127,12 +158,23 @@ class Converter:
             conversation = public(conversation)
         for stage in self._plan.conversation:
             conversation = stage(conversation, ledger, line)
+        if self._shape:
+            record, findings = self._shape(conversation)
+            for found in findings:
+                ledger.note(found, line)
+            return record, usage
         messages, rounded = codec.encode(conversation.messages)
         tools, rounded_too = _encode_tools(conversation.tools)
         if spellings := [*rounded, *rounded_too]:
             ledger.note(log.number_changed(spellings, len(spellings)), line)
         record = b'{"messages":%b,"tools":%b}' % (messages, tools)
         return record, usage
+
+
+def _shape(preset: str) -> Callable[[Conversation], Line]:
+    from pipeline.write.shaping import line  # which the specified record does not need
+
+    return partial(line, presets.named(preset))
 
 
 @Last

@@ -35,10 +35,10 @@ class Staged:
     lines: int = 0
     digest: _Hash = field(default_factory=sha256)
 
-    def add(self, data: bytes) -> None:
-        """Count bytes that were written."""
+    def add(self, data: bytes, lines: int | None = None) -> None:
+        """Count bytes that were written, and their lines, unless they are said to hold others than one sees."""
         self.size += len(data)
-        self.lines += data.count(b"\n")
+        self.lines += data.count(b"\n") if lines is None else lines
         self.digest.update(data)
 
 
@@ -111,9 +111,18 @@ class Output:
             os.close(platform.private(self._place(name)))
         self._add(name, chain(pieces, (b"\n",)))
 
-    def write(self, name: str, data: bytes) -> None:
-        """Stage a whole file."""
-        self._add(name, (data,))
+    def write(self, name: str, data: bytes, lines: int | None = None) -> None:
+        """Stage a whole file, or a piece of one; ``lines`` is how many records a piece holds that is no text."""
+        self._add(name, (data,), lines)
+
+    def rename(self, name: str, to: str) -> None:
+        """Give a staged file another name."""
+        self.refuse_foreign(to)
+        if handle := self._handles.pop(name, None):
+            handle.close()
+        self._place(name).rename(self._place(to))
+        staged = self._staged[to] = self._staged.pop(name)
+        staged.name = to
 
     def staged(self) -> list[Staged]:
         """The files staged so far, by name."""
@@ -160,7 +169,7 @@ class Output:
         (self._staging / name).replace(target)
 
     def _sync(self) -> None:
-        for folder in (self.path / "reports", self.path):
+        for folder in (self.path / "reports", self.path / "data", self.path):
             if folder.is_dir():
                 platform.sync(folder)
 
@@ -172,7 +181,7 @@ class Output:
         beside.replace(self._ours / "written.json")
         platform.sync(self._ours)
 
-    def _add(self, name: str, pieces: Iterable[bytes]) -> None:
+    def _add(self, name: str, pieces: Iterable[bytes], lines: int | None = None) -> None:
         staged = self._staged.get(name)
         if staged is None:
             self.refuse_foreign(name)
@@ -180,7 +189,7 @@ class Output:
         handle = self._handle(name)
         for piece in pieces:
             handle.write(piece)
-            staged.add(piece)
+            staged.add(piece, lines)
 
     def _handle(self, name: str) -> BinaryIO:
         """An open file; of many groups only some are open at a time."""
