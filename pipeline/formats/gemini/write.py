@@ -17,7 +17,7 @@ from pipeline.model import Conversation, Json, Message, Tool
 
 _SYSTEM = ("system", "developer")
 _ROLES = (*_SYSTEM, "user", "assistant", "tool")
-_NAMES = Names(re.compile(r"[^a-zA-Z0-9_.:-]"), longest=64, starts=re.compile("[a-zA-Z_]"))
+_NAMES = Names(re.compile(r"[^a-zA-Z0-9_.:-]"), longest=128, starts=re.compile("[a-zA-Z_]"))
 _DECLARED = ("response", "responseJsonSchema", "behavior")
 """Members of a declared function that OpenAI's have not."""
 
