@@ -489,10 +489,10 @@ no conversation aside, and writes nothing at all.
   members of its own. `messages[+]` is a message more, such as one that had to be divided; `branch` is that a
   conversation goes on from another.
 - Arguments are counted where a format holds them as objects and so loses their white space.
-- Anthropic and Gemini refuse two calls with one id and names with other letters than a few. There, and in `portable`,
+- Anthropic and Gemini refuse names with other letters than a few, and may refuse two calls with one id. There, and in `portable`,
   ids that repeat get another end, as in `call_1_2`, their results with them. For Anthropic names are of letters, digits,
-  `_` and `-`, 128 at most; for Gemini also of `.` and `:`, 64 at most, the first a letter or `_`; any other letter becomes
-  `_`, in definitions, calls and results alike. Both count as `not held`.
+  `_` and `-`; for Gemini also of `.` and `:`, and begin with a letter or `_`; 128 at most. Anything else becomes `_`, in
+  definitions, calls and results alike. Both count as `not held`.
 
 ```console
 $ chatsquash translate sample_logs/ollama --to vercel_ai -o chats --lossless || echo "exit code $?"

@@ -92,6 +92,49 @@ def test_what_was_not_held_is_said_by_kind(command):
     assert files() == ["a-1.json", "a-2.json", "a-3.json"]
 
 
+def test_what_was_not_read_and_what_is_not_linked_is_said_too(command):
+    search = {"type": "web_search_20250305", "name": "web_search"}
+    asked = {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "ls", "input": {}}]}
+    put(
+        "a.json",
+        {"model": "claude-x", "max_tokens": 9, "tools": [search], "messages": [MESSAGES[0], asked, MESSAGES[0]]},
+    )
+    code, out, err = command("translate", "a.json", "--to", "openai_chat", "-o", "out")
+    assert (code, out) == (0, "")
+    assert (
+        err
+        == """\
+1 conversation written as openai_chat
+        1  not read: tools that the service runs
+        1  request option: max_tokens
+        1  request option: model
+        1  not linked: calls without a result
+"""
+    )
+    found = command("translate", "a.json", "--to", "openai_chat", "-o", "strict", "--lossless")
+    assert found.code == 1
+    assert "a: tools that the service runs cannot be read; without --lossless the rest is written" in found.err
+    assert not Path("strict").exists()
+
+
+def test_all_branches_of_a_history_may_be_asked_for(command):
+    shutil.copy(SAMPLES / "documents/oumi_history-choir.json", "h.json")
+    assert command("translate", "h.json", "--to", "oumi_history", "-o", "out", "--all-branches", "--quiet").code == 0
+    history = json.loads(Path("out/h.json").read_text())
+    logged = json.loads(Path("h.json").read_text())
+    places = ("parent_branch_id", "branch_point_index", "name")
+    assert {key: [b[each] for each in places] for key, b in history["branches"].items()} == {
+        key: [b[each] for each in places] for key, b in logged["branches"].items()
+    }
+
+
+def test_a_glob_may_be_left_to_us(command):
+    put("in/a.json", BODY)
+    put("in/b.json", BODY)
+    assert command("translate", "in/*.json", "--to", "gemini", "-o", "new/folder/x.jsonl", "--jsonl").code == 0
+    assert len(Path("new/folder/x.jsonl").read_text().splitlines()) == 2
+
+
 @pytest.mark.parametrize("option", ["--quiet", "-q"])
 def test_quiet_says_nothing(command, option):
     put("a.json", THOUGHTFUL)

@@ -135,3 +135,17 @@ UNLINKED = [
 @pytest.mark.parametrize("messages, expected", UNLINKED)
 def test_calls_and_results_that_stand_alone(messages, expected):
     assert dict(unlinked(messages)) == expected
+
+
+LEGAL = {"anthropic": r"[a-zA-Z0-9_-]{1,128}", "gemini": r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}"}
+
+
+@pytest.mark.parametrize("name", LEGAL)
+@given(found=st.lists(st.text(min_size=1, max_size=140), min_size=1, max_size=4, unique=True))
+def test_every_name_is_one_that_the_service_takes(name, found):
+    calls = [call(f"c{at}", "{}", each) for at, each in enumerate(found)]
+    document = pipeline.dump(Conversation([user(), said(None, *calls)], []), name)
+    turn = document["messages"][1]["content"] if name == "anthropic" else document["contents"][1]["parts"]
+    written = [each["name"] if name == "anthropic" else each["functionCall"]["name"] for each in turn]
+    assert all(re.fullmatch(LEGAL[name], each) for each in written)
+    assert len(set(written)) == len(found)

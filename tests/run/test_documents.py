@@ -4,6 +4,8 @@ import itertools
 import json
 import re
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import orjson
@@ -558,3 +560,70 @@ def test_a_format_that_is_named_holds_for_documents_that_have_several_conversati
     (tmp_path / "logs/two.jsonl").write_text("".join(json.dumps(talk) + "\n" for talk in talks))
     summary = convert(tmp_path / "logs", tmp_path / "out", Options(anonymize=False, from_format="portable"))
     assert (summary.written, dict(summary.left_out)) == (2, {})
+
+
+# Databases
+
+
+def goose_database(path, *sessions):
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    with closing(sqlite3.connect(path)) as made:
+        made.execute("CREATE TABLE sessions (id TEXT, working_dir TEXT, created_at TIMESTAMP)")
+        made.execute("CREATE TABLE messages (id INTEGER PRIMARY KEY, session_id TEXT, role TEXT, content_json TEXT)")
+        for number, said in enumerate(sessions):
+            made.execute("INSERT INTO sessions VALUES (?, '/w', ?)", (f"s{number}", number))
+            content = json.dumps([{"type": "text", "text": said}])
+            values = (f"s{number}", content)
+            made.execute("INSERT INTO messages (session_id, role, content_json) VALUES (?, 'user', ?)", values)
+        made.commit()
+
+
+def test_each_session_of_a_database_of_goose_is_a_session(here):
+    goose_database("logs/sessions.db", "one", "two")
+    with closing(sqlite3.connect("logs/other.db")) as other:
+        other.execute("CREATE TABLE rows (id TEXT)")
+        other.commit()
+    Path("logs/no.db").write_bytes(b"text")
+    write_log(here / "logs/a.jsonl", log_line("hi"))
+    before = tree(Path("logs"))
+    summary = run()
+    assert first_texts() == ["hi", "one", "two"]
+    assert dict(summary.others) == {".db": 2}
+    assert sum(summary.account) == summary.lines == 3
+    assert any("goose" in line for line in inspect(["logs/sessions.db"], PLAIN))
+    assert tree(Path("logs")) == before, "nothing is written beside it"
+
+
+def test_a_database_with_changes_that_are_not_in_it_is_left_out_and_says_so(here):
+    goose_database("logs/sessions.db", "one")
+    with closing(sqlite3.connect("logs/sessions.db")) as opened:
+        opened.execute("PRAGMA journal_mode = WAL")
+        opened.execute("INSERT INTO sessions VALUES ('new', '/w', 9)")
+        opened.commit()
+        assert dict(run().left_out) == {"unknown-format": 1}
+        assert "only in sessions.db-wal: end the program that writes it" in findings("unknown-format")[0]["text"]
+    shutil.rmtree("out")
+    assert run().written == 1
+
+
+@pytest.mark.parametrize("sessions_by", [None, "file", "id"])
+def test_an_exchange_on_several_lines_is_a_session_whatever_wrote_it(here, sessions_by):
+    lines = (SAMPLES.parent / "litellm" / "proxy.jsonl").read_bytes().splitlines()
+    put("logs/a.json", orjson.loads(lines[0]), indent=2)
+    summary = run(sessions_by=sessions_by)
+    assert (summary.sessions, summary.written, summary.lines) == (1, 1, 1)
+    write_log(here / "plain/a.jsonl", lines[0])
+    expected = convert_session("plain/a.jsonl", PLAIN).record
+    assert Path("out/conversations.jsonl").read_bytes() == expected + b"\n"
+
+
+def test_an_exchange_on_several_lines_that_is_broken_is_rejected_in_its_place(here):
+    put(
+        "logs/a.json",
+        {"timestamp": 1, "session_id": "s", "request": {"messages": 3}, "response": {"done": True}},
+        indent=2,
+    )
+    summary = run(keep_rejected=True)
+    assert (summary.written, summary.account.unreadable) == (0, 1)
+    size = Path("logs/a.json").stat().st_size
+    assert [(each["line"], each["offset"], each["length"]) for each in rejected()] == [(1, 0, size)]

@@ -39,7 +39,7 @@ def dump(conversation: Conversation) -> Json:
     """The request's members that hold the conversation.
 
     A developer's message is a system prompt, a refusal a text; sounds, names of results and whether a result was JSON
-    have no place.  Ids that stand twice and names that Anthropic would refuse become others.
+    have no place.  Ids that stand twice and names that Anthropic refuses become others.
     """
     conversation = renamed(conversation, _NAMES)
     messages, body = [each for each in conversation.messages if string(each, "role") in _ROLES], dict[str, Any]()

@@ -17,7 +17,7 @@ from pipeline.model import Conversation, Json, Message, Tool
 
 _SYSTEM = ("system", "developer")
 _ROLES = (*_SYSTEM, "user", "assistant", "tool")
-_NAMES = Names(re.compile(r"[^a-zA-Z0-9_.:-]"), longest=64, starts=re.compile("[a-zA-Z_]"))
+_NAMES = Names(re.compile(r"[^a-zA-Z0-9_.:-]"), longest=128, starts=re.compile("[a-zA-Z_]"))
 _DECLARED = ("response", "responseJsonSchema", "behavior")
 """Members of a declared function that OpenAI's have not."""
 
@@ -26,7 +26,7 @@ def dump(conversation: Conversation) -> Json:
     """The request's members that hold the conversation.
 
     A developer's message is a system prompt, and one in the middle a user's, marked as what it is; a refusal is a text,
-    and the texts of a result are one.  Ids that stand twice and names that Gemini would refuse become others.
+    and the texts of a result are one.  Ids that stand twice and names that Gemini refuses become others.
     """
     conversation = renamed(conversation, _NAMES)
     messages = distinct([each for each in conversation.messages if string(each, "role") in _ROLES])
