@@ -72,9 +72,10 @@ def test_numbers_of_the_records_stand_in_it(tmp_path):
         line = log_line(*said, reply="x" * number)
         line["response"]["usage"] = {"prompt_tokens": 10 * number, "completion_tokens": 1}
         write_log(tmp_path / f"logs/{number}.jsonl", line)
-    convert(tmp_path / "logs", tmp_path / "out", Options(format="jsonl"))
+    convert(tmp_path / "logs", tmp_path / "out", Options(format="jsonl", metadata=True))
     page = (tmp_path / "out/README.md").read_text()
-    lengths = sorted(len(line) for line in (tmp_path / "out/data/train-00000-of-00001.jsonl").read_text().splitlines())
+    convert(tmp_path / "logs", tmp_path / "bare", Options(format="jsonl"))
+    lengths = sorted(len(line) for line in (tmp_path / "bare/data/train-00000-of-00001.jsonl").read_text().splitlines())
     assert section(page, "What the records are like")[2:6] == [
         "| turns of the assistant | 1 | 1 | 2 | 2 | 4 |",
         "| calls of tools | 0 | 0 | 0 | 0 | 0 |",
