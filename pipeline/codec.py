@@ -44,7 +44,8 @@ def _differs(spelled: str, value: float) -> bool:
         return any(digit in "123456789" for digit in spelled.lower().partition("e")[0])
 
 
-def _finite(spelled: str) -> float:
+def finite(spelled: str) -> float:
+    """The float of a spelling, ``Rounded`` if it lost digits; raises ``NotFiniteError``."""
     value = _float(spelled)
     if not isfinite(value):
         raise NotFiniteError(spelled[:40])
@@ -53,7 +54,7 @@ def _finite(spelled: str) -> float:
 
 def decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
     """A decoder that makes what ``loads`` makes, and raises where that would ask Python's ``json``."""
-    return msgspec.json.Decoder(kind, float_hook=_finite)
+    return msgspec.json.Decoder(kind, float_hook=finite)
 
 
 _fast = decoder(Any)
