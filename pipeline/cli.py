@@ -161,20 +161,33 @@ def convert(logs: tuple[str, ...], **given: Any) -> int:
 
 @cli.command()
 @click.argument("datasets", nargs=-1, required=True)
+@option("--template", metavar="FILE", help="Also render every record with this chat template.")
+@option("--show", type=click.IntRange(min=1), metavar="N", help="Only print the rendering of the N-th record.")
 @option("--json", "as_json", is_flag=True, help="Print findings as JSON lines.")
-def check(datasets: tuple[str, ...], *, as_json: bool) -> int:
-    """Check the records of JSONL datasets, files or folders of them; calls may be native or inlined.
+def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, as_json: bool) -> int:
+    """Check the records of datasets, JSONL or Parquet, files or folders of them; calls may be native or inlined.
 
-    Prints the findings. Exits with 3 when one of them is an error.
+    Prints the findings. Exits with 3 when one of them is an error. FILE is a .jinja file, a tokenizer_config.json, a
+    chat_template.json or the folder of a model.
     """
     from pipeline.report import findings as report
+    from pipeline.run import template as trying
     from pipeline.run.check import check as run
 
+    if show:
+        if not template:
+            raise click.UsageError("--show prints a rendering, so it needs --template.")
+        click.echo(trying.show(datasets, template, show))
+        return 0
+    trials = trying.Trials(template) if template else None
     errors = 0
     for dataset in datasets:
-        for finding in run(dataset):
+        for finding in run(dataset, trials.look if trials else None):
             errors += finding.severity == "error"
             click.echo(report.as_json(finding) if as_json else report.as_text(finding))
+    if trials:
+        with _whoever_listens():
+            click.echo("\n".join(trials.summary()), err=True)
     return LEFT_OUT if errors else 0
 
 

@@ -24,7 +24,7 @@ class Place(NamedTuple):
     kind: Kind
     at: int
     """Index of the message, of the definition for a tool."""
-    index: int = 0
+    number: int = 0
     """Of a call, in its message."""
     name: str = ""
     """Of the tool that is defined or called."""
@@ -86,7 +86,7 @@ def template_call_lost(trial: Trial) -> Iterator[Found]:
     """Reported when calls do not appear with their arguments, such as all but the first of several in one message."""
     for at, lost in _by_message(trial.lost_of("call")):
         count = len(chat.calls(trial.messages[at]))
-        which = ", ".join(f"{place.index + 1} ({quoted(place.name)})" for place in lost)
+        which = ", ".join(f"{place.number + 1} ({quoted(place.name)})" for place in lost)
         yield error(f"of {counted(count, 'call')} in the message, missing in the rendering: {which}", at)
 
 

@@ -32,6 +32,14 @@ class Row(NamedTuple):
     data: bytes
     """Its JSON text; empty for a line that is too long to be read."""
 
+    @property
+    def session(self) -> str:
+        """The file's name without its suffixes."""
+        name = self.file.name
+        for suffix in (*PACKED, *SUFFIXES, PARQUET):
+            name = name[: -len(suffix)] if name.lower().endswith(suffix) else name
+        return name
+
 
 def rows(path: str) -> Iterator[Row]:
     """Every record of a dataset; a folder stands for its record files, or for those in its ``data`` folder.

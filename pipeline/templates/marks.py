@@ -15,8 +15,8 @@ from pipeline.checks.template import Kind, Place
 if TYPE_CHECKING:
     from pipeline.model import Json, Message
 
-_THOUGHT = "</think>"
-"""What templates cut texts at: only what stands behind it is the answer."""
+_THINK, _THOUGHT = "<think>", "</think>"
+"""What templates cut texts at: what stands before the last end is reasoning."""
 _KINDS: dict[str, Kind] = {"system": "system", "developer": "system", "tool": "result"}
 
 
@@ -85,7 +85,10 @@ class Marker:
 
     def _content(self, content: Json, place: Place) -> Json:
         if isinstance(content, str):
-            return self._text(content, place)
+            thought, end, said = content.rpartition(_THOUGHT)
+            if thought.strip() not in ("", _THINK):
+                thought = self._text(thought, Place("reasoning", place.at))
+            return thought + end + self._text(said, place)
         return [self._part(part, place) for part in content] if isinstance(content, list) else content
 
     def _part(self, part: Json, place: Place) -> Json:
@@ -98,12 +101,11 @@ class Marker:
         return marked
 
     def _text(self, text: str, place: Place) -> str:
-        """A text with a word in the middle of what is said, where no tag and no end of it is touched."""
-        start = text.rfind(_THOUGHT) + len(_THOUGHT) if _THOUGHT in text else 0
-        said = text[start:].strip()
+        """A text with a word in its middle, where neither a tag nor the end is touched; empty texts stay."""
+        said = text.strip()
         if not said:
             return text
-        begin = text.index(said, start)
+        begin = text.index(said)
         space = next((n for n in range(len(said) // 2, len(said)) if said[n].isspace()), len(said))
         word = self._word()
         self._marks.append(Mark(word, place, said))

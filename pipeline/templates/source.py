@@ -38,7 +38,9 @@ def read(path: str) -> Source:
     if "default" not in templates:
         raise UsageError(f"{file}: has no template named default; it has {', '.join(templates) or 'none'}")
     config = file.with_name(_CONFIG)
-    return Source(templates, _tokens(_object(config, _text(config))) if config.is_file() else dict.fromkeys(_TOKENS, ""))
+    return Source(
+        templates, _tokens(_object(config, _text(config))) if config.is_file() else dict.fromkeys(_TOKENS, "")
+    )
 
 
 def _file(path: Path) -> Path:
