@@ -13,6 +13,7 @@ from click.core import ParameterSource
 
 from pipeline import __version__
 from pipeline.errors import ChatsquashError
+from pipeline.write.presets import names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -115,6 +116,24 @@ def cli() -> None:
     default="keep",
     show_default=True,
     help="Reasoning: leave it in its field, write it as <think> text, or remove it.",
+)
+@option(
+    "--preset",
+    type=click.Choice(names()),
+    default="chat",
+    show_default=True,
+    help="The shape of the records: as specified, or as a family of trainers wants it.",
+)
+@option("--system", type=click.Choice(["keep", "drop"]), default="keep", show_default=True, help="System messages.")
+@option("--merge-consecutive", is_flag=True, help="Join messages of one role that follow each other.")
+@option("--split-parallel", is_flag=True, help="Give each of several calls in a message a message of its own.")
+@option("--split-text-and-calls", is_flag=True, help="Give text beside calls a message of its own.")
+@option(
+    "--tool-ids",
+    type=click.Choice(["keep", "short9"]),
+    default="keep",
+    show_default=True,
+    help="Ids of calls: as logged, or nine letters and digits.",
 )
 @option("--from", "from_format", metavar="FORMAT", help="The format of all logs.  [default: told by each log]")
 @option(

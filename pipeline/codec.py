@@ -99,13 +99,14 @@ def encode(value: Any) -> tuple[bytes, list[str]]:
         return dumps(value), rounded(value)
 
 
-def leaves(value: Any) -> Iterator[Any]:
-    """All strings, numbers, booleans and nulls in a JSON value, in order, keys aside; without recursion."""
+def leaves(value: Any, *, keys: bool = False) -> Iterator[Any]:
+    """All strings, numbers, booleans and nulls in a JSON value, in order, without recursion; ``keys`` of objects first."""
     todo = [value]
     while todo:
         item = todo.pop()
         if isinstance(item, dict):
             todo.extend(reversed(item.values()))
+            todo.extend(item if keys else ())
         elif isinstance(item, list):
             todo.extend(reversed(item))
         else:

@@ -20,6 +20,8 @@ OnInvalid = Literal["skip", "keep", "abort"]
 Reasoning = Literal["keep", "inline", "drop"]
 SessionsBy = Literal["file", "id"]
 GroupBy = Literal["date", "scenario", "none"]
+ToolIds = Literal["keep", "short9"]
+System = Literal["keep", "drop"]
 
 OURS = ".chatsquash"
 """The folder that marks the folder around it as one that we write to."""
@@ -276,6 +278,13 @@ class Options:
     on_invalid: OnInvalid = "skip"
     json_tool_calls: bool = False
     reasoning: Reasoning = "keep"
+    preset: str = "chat"
+    """The shape of the records, a name from ``write.presets``."""
+    system: System = "keep"
+    merge_consecutive: bool = False
+    split_parallel: bool = False
+    split_text_and_calls: bool = False
+    tool_ids: ToolIds = "keep"
     from_format: str | None = None
     """The format of all logs; ``None``: each log's own, as its first lines tell."""
     sessions_by: SessionsBy | None = None

@@ -8,8 +8,9 @@ from typing import get_args
 from pipeline import formats
 from pipeline.errors import UsageError
 from pipeline.formats import documents
-from pipeline.model import GroupBy, OnInvalid, Options, Reasoning, SessionsBy
+from pipeline.model import GroupBy, OnInvalid, Options, Reasoning, SessionsBy, System, ToolIds
 from pipeline.run.keys import SHORTEST
+from pipeline.write import presets
 
 
 def refuse_wrong(options: Options) -> None:
@@ -22,6 +23,9 @@ _CHOICES = (
     ("on_invalid", get_args(OnInvalid)),
     ("group_by", get_args(GroupBy)),
     ("reasoning", get_args(Reasoning)),
+    ("preset", presets.names()),
+    ("system", get_args(System)),
+    ("tool_ids", get_args(ToolIds)),
     ("sessions_by", (None, *get_args(SessionsBy))),
     ("from_format", (None, *formats.names(), *documents.names())),
 )
@@ -31,6 +35,8 @@ def _problems(options: Options) -> Iterator[str]:
     for name, choices in _CHOICES:
         if (value := getattr(options, name)) not in choices:
             yield f"{name} {value!r}: not known; known are {', '.join(map(str, choices))}"
+    if options.json_tool_calls and options.preset != presets.DEFAULT:
+        yield f"json_tool_calls: is for the preset chat, not for {options.preset}; the preset text writes calls as text"
     for name, value in (("workers", options.workers), ("limit", 1 if options.limit is None else options.limit)):
         if not isinstance(value, int) or value < 1:
             yield f"{name} {value!r}: not a whole number from 1 on"

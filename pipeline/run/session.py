@@ -33,6 +33,7 @@ from pipeline.stages.anonymize import Anonymizer
 from pipeline.stages.compose import compose
 from pipeline.stages.public import leave_out, public
 from pipeline.stages.select import Snapshot, select
+from pipeline.write import presets
 
 _RULES = ("info messages", "system prompts", "empty assistants", "title requests")
 
@@ -75,6 +76,7 @@ class Converter:
         self._anonymizer = Anonymizer(options.anonymize_key or b"") if options.anonymize else None
         self._plan = plan(options, self._anonymizer)
         self._reader = Reader(options)
+        self._preset = None if options.preset == presets.DEFAULT else presets.named(options.preset)
 
     def convert(self, job: Job) -> Outcome:
         """Convert a session log; raises ``OSError`` where it cannot be read, and as ``Reader.entries``."""
@@ -90,6 +92,8 @@ class Converter:
         left_out = _left_out(snapshot, ledger)
         replaced = self._anonymizer.count if self._anonymizer else 0
         record, usage = (None, None) if snapshot is None or left_out else self._finish(snapshot, ledger)
+        if snapshot and not left_out and record is None:
+            left_out, usage = ledger.facts[-1][1].code, None
         failed = snapshot is not None and any(found.severity == "error" for _, found in ledger.facts)
         started = snapshot.started if snapshot else None
         return Outcome(
@@ -101,14 +105,15 @@ class Converter:
             lines=ledger.lines,
             account=_account(snapshot, ledger, written=record is not None),
             cleaned=snapshot.entry.cleaned if snapshot and record else Cleaned(),
-            addresses=self._anonymizer.count - replaced if self._anonymizer else 0,
+            addresses=self._anonymizer.count - replaced if self._anonymizer and record is not None else 0,
             usage=usage,
             day=path_day(job.name) or (day(started) if started is not None else None),
             trace=_trace(snapshot) if snapshot and failed else "",
             digest=digest.hexdigest(),
         )
 
-    def _finish(self, snapshot: Snapshot, ledger: Ledger) -> tuple[bytes, Usage]:
+    def _finish(self, snapshot: Snapshot, ledger: Ledger) -> tuple[bytes | None, Usage]:
+        """The record and its use of tools; no record where the last fact is why the preset cannot hold it."""
         line = snapshot.entry.line
         conversation = compose(snapshot, ledger)
         if ledger.loaded:
@@ -127,12 +132,23 @@ class Converter:
             conversation = public(conversation)
         for stage in self._plan.conversation:
             conversation = stage(conversation, ledger, line)
+        if self._preset:
+            return _shaped(self._preset, conversation, ledger, line), usage
         messages, rounded = codec.encode(conversation.messages)
         tools, rounded_too = _encode_tools(conversation.tools)
         if spellings := [*rounded, *rounded_too]:
             ledger.note(log.number_changed(spellings, len(spellings)), line)
         record = b'{"messages":%b,"tools":%b}' % (messages, tools)
         return record, usage
+
+
+def _shaped(preset: presets.Preset, conversation: Conversation, ledger: Ledger, line: int) -> bytes | None:
+    from pipeline.write import shaping
+
+    record, findings = shaping.line(preset, conversation)
+    for found in findings:
+        ledger.note(found, line)
+    return record
 
 
 @Last

@@ -13,8 +13,13 @@ from pipeline.memo import Last
 from pipeline.model import Conversation, Entry, Options, Tool
 from pipeline.stages.anonymize import Anonymizer
 from pipeline.stages.clean import clean
+from pipeline.stages.drop_system import drop_system
 from pipeline.stages.inline import inline
+from pipeline.stages.merge_consecutive import merge_consecutive
 from pipeline.stages.reasoning import reason
+from pipeline.stages.split_parallel import split_parallel
+from pipeline.stages.split_text_and_calls import split_text_and_calls
+from pipeline.stages.tool_ids import shorten
 from pipeline.stages.validate import validate
 
 EntryStage = Callable[[Iterator[Entry], Ledger], Iterator[Entry]]
@@ -45,7 +50,12 @@ def plan(options: Options, anonymizer: Anonymizer | None) -> Plan:
         ),
         conversation=(
             *([partial(reason, mode=options.reasoning)] if options.reasoning != "keep" else []),
+            *([drop_system] if options.system == "drop" else []),
             *([partial(_anonymize, anonymizer, Last(anonymizer.counted))] if anonymizer else []),
+            *([merge_consecutive] if options.merge_consecutive else []),
+            *([split_parallel] if options.split_parallel else []),
+            *([split_text_and_calls] if options.split_text_and_calls else []),
+            *([shorten] if options.tool_ids == "short9" else []),
             *([partial(_inline, check=options.integrity_analysis)] if options.json_tool_calls else []),
         ),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import msgspec
@@ -13,65 +12,71 @@ from pipeline.checks.registry import json_type
 from pipeline.model import Json
 from pipeline.write.holding import CannotHoldError, Notes
 
-MISSING = "missing arguments are {}"
+_MISSING = "missing arguments become {}"
 
 
 class Arguments(Protocol):
-    """How a preset has arguments."""
+    """How a preset has the arguments of a call of ``name`` in message ``at``; raises ``CannotHoldError``."""
 
-    def read(self, arguments: Json, name: str, at: int, notes: Notes) -> Json:
-        """Those of a call of ``name`` in message ``at``; raises ``CannotHoldError``."""
+    def __call__(self, given: Json, name: str, at: int, notes: Notes) -> Json:
+        """The arguments."""
 
 
-class Texts:
+def texts(given: Json, name: str, at: int, notes: Notes) -> str:
     """JSON text: as it was logged where it was text, whatever it says."""
-
-    def read(self, arguments: Json, name: str, at: int, notes: Notes) -> str:
-        """The text."""
-        del name, at
-        if isinstance(arguments, str):
-            return arguments
-        if arguments is None:
-            notes.changed[MISSING] += 1
-            return "{}"
-        return codec.dumps(arguments).decode("utf-8", "surrogatepass")
+    del name, at
+    if isinstance(given, str):
+        return given
+    if given is None:
+        notes.changed[_MISSING] += 1
+        return "{}"
+    notes.changed["arguments become JSON text"] += 1
+    return codec.dumps(given).decode("utf-8", "surrogatepass")
 
 
-@dataclass(slots=True)
-class Objects:
-    """Objects, and the floats that stand in them."""
-
-    floats: list[float] = field(default_factory=list)
-    _decoder: msgspec.json.Decoder[Any] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._decoder = msgspec.json.Decoder(float_hook=self._float)
-
-    def read(self, arguments: Json, name: str, at: int, notes: Notes) -> dict[str, Any]:
-        """The object."""
-        value = self._parsed(arguments, name, at) if isinstance(arguments, str) else arguments
-        if isinstance(value, dict):
-            if value is arguments:
-                self.floats += (leaf for leaf in codec.leaves(value) if isinstance(leaf, float))
-            return value
-        if value is None and arguments is None:
-            notes.changed[MISSING] += 1
-            return {}
+def objects(given: Json, name: str, at: int, notes: Notes) -> dict[str, Any]:
+    """Objects; what is none and does not parse to one is never guessed."""
+    if isinstance(given, str):
+        value = _parsed(given, name, at, notes)
+    elif given is None:
+        notes.changed[_MISSING] += 1
+        return {}
+    else:
+        value = given
+        notes.floats += floats(value)
+    if not isinstance(value, dict):
         raise CannotHoldError(shapes.arguments_unparsable(name, json_type(value), at))
+    return value
 
-    def _parsed(self, text: str, name: str, at: int) -> Json:
+
+def floats(value: Json) -> list[float]:
+    """The floats in a value."""
+    return [leaf for leaf in codec.leaves(value) if isinstance(leaf, float)]
+
+
+_met: list[float] = []
+
+
+def _float(spelled: str) -> float:
+    value = codec.finite(spelled)
+    _met.append(value)
+    return value
+
+
+_decoder = msgspec.json.Decoder(float_hook=_float)  # so that floats are met without a look at every value
+
+
+def _parsed(text: str, name: str, at: int, notes: Notes) -> Json:
+    _met.clear()
+    try:
+        value = _decoder.decode(text)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
         try:
-            return self._decoder.decode(text)
-        except (msgspec.MsgspecError, ValueError, RecursionError):
-            pass
-        try:
-            value = codec.loads(text)  # which decides about all that is rare
+            value = codec.loads(text)  # which knows what is rare
         except (ValueError, RecursionError):
             raise CannotHoldError(shapes.arguments_unparsable(name, "no JSON", at)) from None
-        self.floats += (leaf for leaf in codec.leaves(value) if isinstance(leaf, float))
+        notes.floats += floats(value)
         return value
-
-    def _float(self, spelled: str) -> float:
-        value = codec.finite(spelled)
-        self.floats.append(value)
-        return value
+    if _met:
+        notes.floats += _met
+    return value

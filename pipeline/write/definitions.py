@@ -9,6 +9,7 @@ from pipeline.checks import shapes
 from pipeline.checks.registry import json_type, quoted
 from pipeline.memo import Last
 from pipeline.model import Tool
+from pipeline.write.arguments import floats
 from pipeline.write.holding import CannotHoldError, Notes
 
 
@@ -25,7 +26,9 @@ def _define(tools: list[Tool]) -> Definitions:
     named = [tool for tool in tools if chat.tool_name(tool)]
     if len(named) < len(tools):
         notes.dropped["tool definitions without a name"] += len(tools) - len(named)
-    return Definitions([{"type": "function", "function": _function(tool, notes)} for tool in named], notes)
+    wrapped = [{"type": "function", "function": _function(tool, notes)} for tool in named]
+    notes.floats += floats(wrapped)
+    return Definitions(wrapped, notes)
 
 
 define = Last(_define)

@@ -6,8 +6,10 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from pipeline.checks import shapes
+from pipeline.checks import log, shapes
+from pipeline.codec import Rounded
 from pipeline.model import Found
+from pipeline.write import rounding
 
 
 class CannotHoldError(Exception):
@@ -20,10 +22,11 @@ class CannotHoldError(Exception):
 
 @dataclass(slots=True)
 class Notes:
-    """Counts by kind, in words."""
+    """Counts by kind, in words, and the floats that were met."""
 
     dropped: Counter[str] = field(default_factory=Counter)
     changed: Counter[str] = field(default_factory=Counter)
+    floats: list[float] = field(default_factory=list)
 
     def drop(self, kinds: Iterable[str]) -> None:
         """These have no place in the record."""
@@ -33,8 +36,14 @@ class Notes:
         """What was noted elsewhere."""
         self.dropped.update(other.dropped)
         self.changed.update(other.changed)
+        self.floats += other.floats
 
-    def findings(self) -> list[Found]:
-        """At most one finding for each sort."""
+    def findings(self, *, as_text: bool = False) -> list[Found]:
+        """At most one finding for each sort; ``as_text`` says that no float is a number of the record's JSON."""
         found = [shapes.shape_dropped(self.dropped)] if self.dropped else []
-        return [*found, shapes.shape_changed(self.changed)] if self.changed else found
+        found += [shapes.shape_changed(self.changed)] if self.changed else []
+        if lost := [each.spelled for each in self.floats if isinstance(each, Rounded)]:
+            found.append(log.number_changed(lost, len(lost)))
+        if not as_text and (hasty := [rounding.spelled(each) for each in self.floats if rounding.changes(each)]):
+            found.append(shapes.float_rounded(hasty, len(hasty)))
+        return found

@@ -142,7 +142,7 @@ class _Reading:
         logged = identifier(call.get("id"))
         opened = _Open(logged, logged or self._new_id(), name)
         self.waiting.append(opened)
-        given = self.arguments.read(function.get("arguments"), name, at, self.notes)
+        given = self.arguments(function.get("arguments"), name, at, self.notes)
         return {"id": opened.ident, "type": "function", "function": {"name": name, "arguments": given}}
 
     def _unknown(self, holder: dict[str, Any], known: tuple[str, ...]) -> None:

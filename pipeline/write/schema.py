@@ -1,0 +1,52 @@
+"""Pieces of the JSON Schemas of presets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Schema = dict[str, Any]
+
+TEXT: Schema = {"type": "string"}
+WORD: Schema = {"type": "string", "minLength": 1}
+
+
+def exactly(required: dict[str, Schema], optional: dict[str, Schema] | None = None) -> Schema:
+    """An object with these members and no others."""
+    return {
+        "type": "object",
+        "properties": {**required, **(optional or {})},
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+def many(items: Schema) -> Schema:
+    """A list with one item at least."""
+    return {"type": "array", "minItems": 1, "items": items}
+
+
+def record(required: dict[str, Schema], optional: dict[str, Schema] | None = None) -> Schema:
+    """A record, which says which dialect this is."""
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **exactly(required, optional)}
+
+
+def said(role: str, **members: Schema) -> Schema:
+    """A message of a role."""
+    return exactly({"role": {"const": role}, "content": TEXT, **members})
+
+
+def messages(*kinds: Schema) -> Schema:
+    """Messages of these kinds, one of them at least of the assistant."""
+    assistant = {"properties": {"role": {"const": "assistant"}}, "required": ["role"]}
+    return {**many({"oneOf": list(kinds)}), "contains": assistant}
+
+
+def calls(arguments: Schema, ident: Schema = WORD, name: Schema = WORD) -> Schema:
+    """The calls of an assistant message."""
+    function = exactly({"name": name, "arguments": arguments})
+    return many(exactly({"id": ident, "type": {"const": "function"}, "function": function}))
+
+
+def tools(function: Schema) -> Schema:
+    """Wrapped definitions."""
+    return many(exactly({"type": {"const": "function"}, "function": function}))
