@@ -211,6 +211,33 @@ def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, 
 
 
 @cli.command()
+@click.argument("datasets", nargs=-1, required=True)
+@option("--tokenizer", metavar="FILE", help="Also count tokens, with this tokenizer.json.")
+@option("--template", metavar="FILE", help="Count the tokens of what this chat template makes of a record.")
+@option("--json", "as_json", is_flag=True, help="Print the statistics as JSON.")
+def stats(datasets: tuple[str, ...], *, tokenizer: str | None, template: str | None, as_json: bool) -> int:
+    """Count what is in datasets, JSONL or Parquet, files or folders of them: turns, lengths, tools, duplicates.
+
+    Exits with 3 when a line is no record.
+    """
+    from pipeline.report import stats as report
+    from pipeline.run import stats as counting
+    from pipeline.run.template import renderer
+
+    if template and not tokenizer:
+        raise click.UsageError("--template says what tokens are counted of, so it needs --tokenizer.")
+    tokens = counting.counter(tokenizer, renderer(template) if template else None) if tokenizer else None
+    counted = counting.stats(datasets, tokens)
+    if as_json:
+        import orjson
+
+        click.echo(orjson.dumps(report.as_json(counted), option=orjson.OPT_INDENT_2))
+    else:
+        click.echo(report.as_text(counted))
+    return LEFT_OUT if counted.unreadable else 0
+
+
+@cli.command()
 @click.argument("logs", nargs=-1, required=True, metavar="LOG...")
 @option("--cleanup-goose/--no-cleanup-goose", default=True, show_default=True, help="Remove what Goose puts around.")
 @option("--from", "from_format", metavar="FORMAT", help="The format of all logs.  [default: told by each log]")

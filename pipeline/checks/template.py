@@ -38,8 +38,10 @@ class Trial(NamedTuple):
     """The rendering; ``None`` where the template raised."""
     problem: str = ""
     """What it raised."""
+    sought: tuple[Place, ...] = ()
+    """What should appear."""
     lost: tuple[Place, ...] = ()
-    """What does not appear."""
+    """What of it does not."""
     twice: tuple[Place, ...] = ()
     """Calls whose arguments are a JSON string of JSON."""
     spelled: tuple[Place, ...] = ()

@@ -2,63 +2,103 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from dataclasses import fields
 from typing import Any, NamedTuple
 
-from pipeline.model import Conversation
-from pipeline.write.presets import named
-
-
-class Cure(NamedTuple):
-    """Options of ``convert``."""
-
-    preset: str
-    modifiers: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        return " ".join((f"--preset {self.preset}", *self.modifiers))
-
-    def apply(self, conversation: Conversation) -> dict[str, Any] | None:
-        """The record that they make of a conversation; ``None`` where they cannot."""
-        return named(self.preset).shape(conversation).record
-
-
-CURES = (Cure("hf"),)
-"""The simplest first."""
+from pipeline.checks import rules
+from pipeline.checks.template import Kind
+from pipeline.ledger import Ledger
+from pipeline.model import Conversation, Options
+from pipeline.stages import plan
+from pipeline.write import presets
 
 Codes = frozenset[str]
 
+CURES = (
+    Options(preset="hf"),
+    Options(preset="openai"),
+    Options(preset="hf", split_parallel=True),
+    Options(preset="hf", split_text_and_calls=True),
+    Options(preset="hf", split_parallel=True, split_text_and_calls=True),
+    Options(preset="hf", reasoning="inline"),
+    Options(preset="hf", tool_ids="short9"),
+    Options(preset="hf", tool_ids="short9", split_text_and_calls=True),
+    Options(preset="hf", merge_consecutive=True),
+    Options(preset="hf", merge_consecutive=True, tool_ids="short9"),
+    Options(preset="hf", system="drop"),
+    Options(preset="hf", system="drop", merge_consecutive=True),
+    Options(preset="mistral"),
+    Options(preset="text"),
+    Options(preset="text", merge_consecutive=True),
+    Options(preset="text", merge_consecutive=True, system="drop"),
+)
+"""What is tried, the simplest first."""
+
+
+class Look(NamedTuple):
+    """What is wrong with a record, and of what kinds are the things that its rendering should show."""
+
+    codes: Codes
+    kinds: frozenset[Kind]
+
+
+_SERIOUS = frozenset(code for code, rule in rules().items() if rule.severities != ("info",))
+_RAISES = "template-error"
+_HELD: dict[str, Kind] = {"template-reasoning-lost": "reasoning", "template-system-lost": "system"}
+"""What must still be there where a code is gone: to drop a thing is no cure for its loss."""
+
 
 class Cures:
-    """Finds cures by trying them, those first that helped where the same was wrong."""
+    """Finds cures by trying them; what helped a record is tried first where the same is wrong with another."""
 
-    def __init__(self, codes: Callable[[dict[str, Any]], Codes]) -> None:
-        self._codes = codes
-        """The codes of what is wrong with a record."""
-        self._known: dict[object, dict[str, Cure]] = {}
+    def __init__(self, look: Callable[[dict[str, Any]], Look]) -> None:
+        self._look = look
+        self._known: dict[object, dict[str, Options]] = {}
 
-    def find(self, conversation: Conversation, wrong: Codes, like: object) -> dict[str, Cure]:
-        """Of each code the first cure; ``like`` says what records are to be taken for alike.
+    def find(self, conversation: Conversation, wrong: Codes, like: object) -> dict[str, Options]:
+        """The first cure of each code: options that take it away and bring no other; where none does, one that renders.
 
-        A cure takes the code away and brings no other.
+        ``like`` says which conversations are alike.
         """
         known = self._known.get(like, {})
-        if known and all(code in self._taken(cure, conversation, wrong) for code, cure in known.items()):
+        if known and all(code in self._taken(cure, conversation, wrong)[0] for code, cure in known.items()):
             return known
-        found: dict[str, Cure] = {}
-        for cure in self._candidates(wrong, found):
-            for code in self._taken(cure, conversation, wrong):
-                found.setdefault(code, cure)
+        found: dict[str, Options] = {}
+        rendering: Options | None = None
+        for cure in CURES:
+            if wrong - found.keys():
+                taken, renders = self._taken(cure, conversation, wrong)
+                rendering = rendering or (cure if renders else None)
+                for code in taken:
+                    found.setdefault(code, cure)
+        if rendering and _RAISES in wrong:
+            found.setdefault(_RAISES, rendering)
         self._known[like] = found
         return found
 
-    def _candidates(self, wrong: Codes, found: dict[str, Cure]) -> Iterator[Cure]:
-        return (cure for cure in CURES if wrong - found.keys())
-
-    def _taken(self, cure: Cure, conversation: Conversation, wrong: Codes) -> Codes:
-        """The codes that a cure takes away."""
-        record = cure.apply(conversation)
+    def _taken(self, cure: Options, conversation: Conversation, wrong: Codes) -> tuple[Codes, bool]:
+        """The codes that a cure takes away, and whether it makes a record that the template renders."""
+        record = converted(conversation, cure)
         if record is None:
-            return frozenset()
-        left = self._codes(record)
-        return wrong - left if left <= wrong else frozenset()
+            return frozenset(), False
+        left, kinds = self._look(record)
+        taken = frozenset(code for code in wrong - left if code not in _HELD or _HELD[code] in kinds)
+        return (taken if left & _SERIOUS <= wrong else frozenset()), _RAISES not in left
+
+
+def converted(conversation: Conversation, options: Options) -> dict[str, Any] | None:
+    """The record of a conversation; ``None`` where the preset cannot hold it."""
+    ledger = Ledger("")
+    for stage in plan(options, None).conversation:
+        conversation = stage(conversation, ledger, 0)
+    return presets.named(options.preset).shape(conversation).record
+
+
+def spelled(options: Options) -> str:
+    """Options as they are written on the command line: those that are not the defaults, the preset first."""
+    plain = Options()
+    given = ((each.name, getattr(options, each.name)) for each in fields(options))
+    changed = [(name.replace("_", "-"), value) for name, value in given if value != getattr(plain, name)]
+    changed.sort(key=lambda option: option[0] != "preset")
+    return " ".join(f"--{name}" if value is True else f"--{name} {value}" for name, value in changed)

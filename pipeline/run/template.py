@@ -11,11 +11,11 @@ from pipeline.checks import rules
 from pipeline.checks.registry import counted, escaped
 from pipeline.checks.template import Trial
 from pipeline.errors import UsageError
-from pipeline.model import Conversation, Found
+from pipeline.model import Conversation, Found, Options
 from pipeline.read.datasets import rows
 from pipeline.read.records import NotARecordError, Record, parsed, record
 from pipeline.run.check import defined
-from pipeline.run.cures import Codes, Cures
+from pipeline.run.cures import Cures, Look, spelled
 
 if TYPE_CHECKING:
     from pipeline.templates.render import Renderer
@@ -26,7 +26,7 @@ class Trials:
 
     def __init__(self, path: str) -> None:
         self._render = renderer(path)
-        self._cures = Cures(self._codes)
+        self._cures = Cures(self._look)
         self._name = path
         self.records = 0
         self.whole = 0
@@ -44,15 +44,15 @@ class Trials:
         conversation = Conversation(held.messages, defined(held.tools))
         cures = self._cures.find(conversation, wrong, (wrong, tried.problem)) if wrong else {}
         for code in wrong:
-            self.counts[code, str(cures.get(code, ""))] += 1
+            self.counts[code, _cure(cures.get(code))] += 1
         for each in found:
-            yield each._replace(text=f"{each.text}: {_cured(cures.get(each.code))}")
+            yield each._replace(text=f"{each.text}: {_cure(cures.get(each.code))}")
 
     def summary(self) -> Iterator[str]:
         """What was tried and found, for people."""
         yield f"{counted(self.records, 'record')} rendered with {escaped(self._name)}: {self.whole:,} whole"
         for (code, cure), count in sorted(self.counts.items()):
-            yield f"  {count:>7,}  {code}: {_cured(cure)}"
+            yield f"  {count:>7,}  {code}: {cure}"
 
     def trial(self, messages: list[Any], tools: Any) -> Trial:
         """What the template makes of a record."""
@@ -60,9 +60,11 @@ class Trials:
 
         return trial(self._render, messages, tools)
 
-    def _codes(self, made: dict[str, Any]) -> Codes:
+    def _look(self, made: dict[str, Any]) -> Look:
         held = record(made)
-        return frozenset(found.code for found in judged(self.trial(held.messages, held.tools)))
+        tried = self.trial(held.messages, held.tools)
+        kinds = frozenset(place.kind for place in tried.sought)
+        return Look(frozenset(found.code for found in judged(tried)), kinds)
 
 
 def show(datasets: tuple[str, ...], path: str, number: int) -> str:
@@ -90,11 +92,12 @@ def renderer(path: str) -> Renderer:
 
 
 def judged(tried: Trial) -> Iterator[Found]:
+    """What the rules say of a trial."""
     for rule in rules().values():
         if rule.kind == "template":
             for found in rule.function(tried):
                 yield found._replace(code=rule.code)
 
 
-def _cured(cure: object) -> str:
-    return f"{cure} cures it" if cure else "no preset cures it"
+def _cure(options: Options | None) -> str:
+    return f"{spelled(options)} cures it" if options else "no preset or modifier cures it"

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from pipeline.checks.template import Place, Trial
+from pipeline.checks.template import Trial
 from pipeline.codec import leaves
 from pipeline.model import Json, Message
 from pipeline.templates.marks import Mark, Marker
@@ -26,6 +26,7 @@ def trial(render: Renderer, messages: list[Message], tools: Json) -> Trial:
     return Trial(
         messages,
         plain.text,
+        sought=tuple(mark.place for mark in copy.marks),
         lost=tuple(mark.place for mark in copy.marks if _is_lost(mark, plain.text, marked)),
         twice=tuple(mark.place for mark in copy.marks if _shows(marked, *mark.twice)),
         spelled=tuple(mark.place for mark in copy.marks if mark.spelled and _shows(marked, mark.spelled)),
