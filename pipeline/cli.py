@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 from contextlib import contextmanager
@@ -34,6 +35,22 @@ class _Option(click.Option):
         super().__init__(*args, **kwargs)
         name = max(self.opts, key=len).lstrip("-")
         self.envvar = f"CHATSQUASH_{name.replace('-', '_').upper()}"
+
+
+_UNITS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
+
+
+class _Size(click.ParamType[int]):
+    """A number of bytes, as in 64MB."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        found = re.fullmatch(r"(\d+)\s*([kmg]?)b?", str(value), re.IGNORECASE)
+        if not found:
+            self.fail(f"{value!r} is no size; write one as 256MB, 64kB or 1000000.", param, ctx)
+        number, unit = found.groups()
+        return int(number) * _UNITS[unit.lower()]
 
 
 def option(*names: str, **settings: Any) -> Callable[..., Any]:
@@ -146,6 +163,32 @@ def cli() -> None:
 @option("--integrity-analysis/--no-integrity-analysis", default=True, show_default=True, help="Check the records.")
 @option("--group-by", type=click.Choice(["date", "scenario", "none"]), help="One file per what.  [default: date]")
 @option("--single-file", is_flag=True, help="The same as --group-by none.")
+@option(
+    "--format",
+    type=click.Choice(["jsonl", "jsonl.gz", "jsonl.zst", "parquet"]),
+    help="Write a dataset folder with files of this kind.  [default: jsonl where other options ask for a folder]",
+)
+@option("--shard-size", type=_Size(), metavar="SIZE", help="Text in one file of a dataset folder.  [default: 256MB]")
+@option("--split", metavar="SHARES", help="Divide the dataset, as in train=0.98,validation=0.02.")
+@option(
+    "--split-by",
+    type=click.Choice(["prompt", "session", "scenario", "day"]),
+    default="prompt",
+    show_default=True,
+    help="What is not divided: what begins with one prompt, a session, a scenario, or a day.",
+)
+@option("--seed", type=int, default=0, show_default=True, metavar="N", help="Another one divides otherwise.")
+@option("--metadata", is_flag=True, help="Add columns on session, source, model, time and tokens to a dataset folder.")
+@option("--min-turns", type=click.IntRange(min=0), metavar="N", help="Only sessions with so many assistant turns.")
+@option("--max-turns", type=click.IntRange(min=0), metavar="N", help="Only sessions with at most so many.")
+@option("--max-chars", type=click.IntRange(min=1), metavar="N", help="Only records with at most so many characters.")
+@option("--drop", multiple=True, metavar="CODE", help="No sessions with this finding.")
+@option("--only-model", multiple=True, metavar="GLOB", help="Only sessions whose last reply is of a model that fits.")
+@option(
+    "--drop-duplicates/--no-drop-duplicates",
+    default=None,
+    help="Write equal records once.  [default: in a dataset folder]",
+)
 @option("--tool-report/--no-tool-report", default=True, show_default=True, help="Write reports on tool usage.")
 @option("--keep-rejected", is_flag=True, help="Copy lines that cannot be read to the reports.")
 @option("--include", multiple=True, metavar="GLOB", help="Only logs whose path, or a part of it, fits.")

@@ -20,6 +20,8 @@ OnInvalid = Literal["skip", "keep", "abort"]
 Reasoning = Literal["keep", "inline", "drop"]
 SessionsBy = Literal["file", "id"]
 GroupBy = Literal["date", "scenario", "none"]
+Packing = Literal["jsonl", "jsonl.gz", "jsonl.zst", "parquet"]
+SplitBy = Literal["prompt", "session", "scenario", "day"]
 ToolIds = Literal["keep", "short9"]
 System = Literal["keep", "drop"]
 
@@ -243,6 +245,30 @@ class Account(NamedTuple):
         """The sums of both."""
         return Account(*(a + b for a, b in zip(self, other, strict=True)))
 
+    def unwritten(self) -> Account:
+        """The same where no record is written after all."""
+        gone = self.selected + self.superseded + self.cut
+        return self._replace(selected=0, superseded=0, cut=0, left_out=self.left_out + gone)
+
+
+class Facts(NamedTuple):
+    """What a log says about the request that became a record; looked at for a dataset folder only."""
+
+    prefix: str = ""
+    """A digest of the system prompt and the first user message, hexadecimal."""
+    session: str = ""
+    """The session's id or name, and below the log's name: both without addresses where these are replaced."""
+    source: str = ""
+    model: str | None = None
+    """As the response names it, else the request."""
+    started_at: str | None = None
+    """The first readable time of the session, ISO 8601, UTC."""
+    entries: int = 0
+    """Requests up to and including the one that became the record."""
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    """As the response counts them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -268,6 +294,8 @@ class Outcome:
     """The role trace of the selected request and its reply, for a session with errors; else empty."""
     digest: str
     """XXH3 of the log, 128 bits, hexadecimal."""
+    facts: Facts | None = None
+    """Where the options ask for them, and a record came out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,3 +336,36 @@ class Options:
     """``YYYY-MM-DD``, the last day wanted."""
     limit: int | None = None
     """At most so many sessions."""
+    format: Packing | None = None
+    """The files of a dataset folder, ``jsonl`` if other options ask for one; ``None``: grouped files."""
+    shard_size: int | None = None
+    """Bytes of text in one file of a dataset folder, 256 MB by default."""
+    split: str | None = None
+    """Names and shares, as in ``train=0.98,validation=0.02``; ``None``: all is ``train``."""
+    split_by: SplitBy = "prompt"
+    """What is never divided between two splits."""
+    seed: int = 0
+    """Another one divides otherwise."""
+    metadata: bool = False
+    """Whether a dataset folder has columns on where a record comes from."""
+    min_turns: int | None = None
+    """Turns of the assistant, as in the reports; so has ``max_turns``."""
+    max_turns: int | None = None
+    max_chars: int | None = None
+    """Characters of a record's line."""
+    drop: tuple[str, ...] = ()
+    """Codes of findings; sessions that have one are filtered."""
+    only_model: tuple[str, ...] = ()
+    """Globs, of which the model that answered has to fit one."""
+    drop_duplicates: bool | None = None
+    """Whether a record is written only once; ``None``: in a dataset folder."""
+
+    @property
+    def folder(self) -> bool:
+        """Whether a dataset folder is written, in place of grouped files."""
+        return bool(self.format or self.split or self.preset != "chat")
+
+    @property
+    def unique(self) -> bool:
+        """Whether a record is written only once."""
+        return self.folder if self.drop_duplicates is None else self.drop_duplicates

@@ -43,6 +43,12 @@ def day(at: int) -> str:
     return date.fromordinal(_EPOCH.toordinal() + at // (86_400 * 10**9)).isoformat()
 
 
+def stamp(at: int) -> str:
+    """Nanoseconds since the epoch as ISO 8601 in UTC, to the second."""
+    time = datetime.fromtimestamp(at // 10**9 % 86_400, UTC).strftime("%H:%M:%S")
+    return f"{day(at)}T{time}Z"
+
+
 def _iso(text: str) -> Moment:
     read = datetime.fromisoformat(text)
     naive = read.tzinfo is None

@@ -14,7 +14,11 @@ _KINDS = 8  # of files that were not read; there may be as many suffixes as file
 
 @dataclass(slots=True)
 class Summary:
-    """Counts of a run; ``sessions == written + sum(left_out.values())`` and ``lines == sum(account)``."""
+    """Counts of a run.
+
+    ``sessions == written + sum(left_out.values()) + sum(filtered.values()) + duplicates``, and
+    ``lines == sum(account)``.
+    """
 
     sessions: int = 0
     """Session logs seen."""
@@ -22,6 +26,10 @@ class Summary:
     """Records written."""
     left_out: Counter[str] = field(default_factory=Counter)
     """Sessions left out, by the code of the finding for which they were."""
+    filtered: Counter[str] = field(default_factory=Counter)
+    """Sessions whose record was not wanted, by the option that said so."""
+    duplicates: int = 0
+    """Sessions whose record was that of another."""
     lines: int = 0
     """Lines seen."""
     size: int = 0
@@ -43,11 +51,15 @@ class Summary:
     output: str = ""
     seconds: float = 0.0
 
-    def add(self, job: Job, outcome: Outcome) -> None:
-        """Count one session more."""
+    def add(self, job: Job, outcome: Outcome, filtered: str = "", *, duplicate: bool = False) -> None:
+        """Count one session more; its record may have been filtered, or be a duplicate."""
         self.sessions += 1
         self.size += job.size
-        if outcome.record is None:
+        if filtered:
+            self.filtered[filtered] += 1
+        elif duplicate:
+            self.duplicates += 1
+        elif outcome.record is None:
             self.left_out[outcome.left_out or ""] += 1
         else:
             self.written += 1
@@ -62,12 +74,12 @@ class Summary:
     def close(self) -> None:
         """Assert that every session and every line is accounted for."""
         self.cleaned["title_requests"] = self.account.cleaned
-        assert self.sessions == self.written + self.left_out.total(), self
+        assert self.sessions == self.written + self.left_out.total() + self.filtered.total() + self.duplicates, self
         assert self.lines == sum(self.account), self
 
     @property
     def complete(self) -> bool:
-        """Whether every session was written and every line could be read."""
+        """Whether every session was written, unless that was not wanted, and every line could be read."""
         return not self.left_out and not self.account.unreadable
 
     def counts(self) -> dict[str, object]:
@@ -80,6 +92,8 @@ class Summary:
                 "seen": self.sessions,
                 "written": self.written,
                 "left_out": dict(sorted(self.left_out.items())),
+                "filtered": dict(sorted(self.filtered.items())),
+                "duplicates": self.duplicates,
             },
             "lines": {"seen": self.lines, **self.account._asdict()},
             "bytes": self.size,
@@ -99,10 +113,13 @@ class Summary:
         return "\n".join(self._lines())
 
     def _lines(self) -> Iterator[str]:
-        left_out = self.left_out.total()
-        yield f"{counted(self.sessions, 'session')} seen = {self.written:,} written + {left_out:,} left out"
-        for code, count in sorted(self.left_out.items()):
-            yield f"  {count:>7,}  left out: {code}"
+        left_out, filtered = self.left_out.total(), self.filtered.total()
+        beyond = f" + {filtered:,} filtered + {counted(self.duplicates, 'duplicate')}"
+        more = beyond if filtered or self.duplicates else ""
+        yield f"{counted(self.sessions, 'session')} seen = {self.written:,} written + {left_out:,} left out{more}"
+        for what, counts in (("left out", self.left_out), ("filtered", self.filtered)):
+            for why, count in sorted(counts.items()):
+                yield f"  {count:>7,}  {what}: {why}"
         parts = " + ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in self.account._asdict().items())
         yield f"{counted(self.lines, 'line')} seen = {parts}"
         named = ((rule.replace("_", " ").removesuffix("s"), count) for rule, count in self.cleaned.items() if count)

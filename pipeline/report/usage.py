@@ -83,6 +83,10 @@ class Totals:
             rows.append((*label, sessions, calls, len(self.names[group]), client, assistant, with_tools))
         return table(COLUMNS, rows)
 
+    def most_used(self) -> list[tuple[str, list[int]]]:
+        """Every tool with the numbers of ``tools_csv``, those that are called most first."""
+        return sorted(self.tools.items(), key=lambda item: (-item[1][1], item[0]))
+
     def tools_csv(self) -> bytes:
         """One row per tool: sessions that define or call it, its calls, those that failed, those without a result."""
         rows = [(name, *counts) for name, counts in sorted(self.tools.items())]

@@ -10,7 +10,7 @@ from functools import partial
 from itertools import islice
 from os import PathLike, fspath
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import orjson
 
@@ -20,6 +20,7 @@ from pipeline.checks.registry import escaped
 from pipeline.errors import StoppedError, UsageError
 from pipeline.ledger import Ledger
 from pipeline.model import Finding, Job, Options, Outcome
+from pipeline.model import Found as Fact
 from pipeline.read.discover import Found, discover
 from pipeline.read.logs import Reader
 from pipeline.read.times import day
@@ -33,6 +34,10 @@ from pipeline.stages import plan
 from pipeline.stages.anonymize import fingerprint
 from pipeline.write.groups import Groups, labeller
 from pipeline.write.output import RUN, Output
+from pipeline.write.sieve import Sieve
+
+if TYPE_CHECKING:
+    from pipeline.write.dataset import Dataset
 
 SCHEMA_VERSION = 1
 _REPORT, _FINDINGS, _REJECTED = (
@@ -130,6 +135,8 @@ class _Run:
         self._totals = Totals()
         self._label = labeller(options.group_by)
         self._groups = Groups()
+        self._sieve = Sieve(options)
+        self._dataset = _dataset(options, out) if options.folder else None
         self._inputs = bytearray()  # as run.json has them, which takes a tenth of the memory of objects
         out.refuse_foreign(RUN, _USAGE, _TOOLS, _KEPT)  # at once, not after the work is done
         for name in (_REPORT, _FINDINGS, _REJECTED):
@@ -151,13 +158,16 @@ class _Run:
         summary = self._summary
         summary.others, summary.passed_over = found.others, found.passed_over
         for what, count in sorted(found.others.items()):
-            fact = log.file_not_read(what, count)
-            summary.findings[fact.severity, fact.code] += 1
-            self._report(Finding(fact.code, fact.severity, "", "", None, None, fact.text))
+            self._note(log.file_not_read(what, count))
+        files = self._dataset.finish() if self._dataset else None
+        for fact in self._dataset.findings if self._dataset else ():
+            self._note(fact)
         summary.close()
+        if self._dataset:
+            self._dataset.describe(summary.counts(), self._totals.most_used(), asked(self._options))
         staged = self._out.staged()
         summary.output = report.printable(str(self._out.path))
-        summary.files = [file.name for file in staged if "/" not in file.name]
+        summary.files = [file.name for file in staged if "/" not in file.name] if files is None else files
         summary.seconds = time.monotonic() - started
         written = [{"path": f.name, "size": f.size, "lines": f.lines, "sha256": f.digest.hexdigest()} for f in staged]
         manifest = {
@@ -175,7 +185,10 @@ class _Run:
 
     def _take(self, job: Job, outcome: Outcome) -> None:
         self._stop_for(outcome, job.shown)
-        self._summary.add(job, outcome)
+        outcome, filtered, duplicate = self._sieve.sift(job, outcome)
+        if self._dataset and outcome.record is not None:
+            outcome = self._dataset.add(job, outcome)
+        self._summary.add(job, outcome, filtered, duplicate=duplicate)
         logged = {"path": report.printable(job.shown), "size": job.size, "xxh3_128": outcome.digest}
         self._inputs += (b",\n    " if self._inputs else b"") + orjson.dumps(logged)
         for finding in outcome.findings:
@@ -186,8 +199,14 @@ class _Run:
             self._keep(job, outcome)
         if outcome.record is not None and outcome.usage is not None:
             label = self._groups.file(self._label(outcome.day, job.stem))
-            self._out.append(f"{label}.jsonl", outcome.record)
+            if not self._dataset:
+                self._out.append(f"{label}.jsonl", outcome.record)
             self._totals.add(label, outcome.usage)
+
+    def _note(self, fact: Fact) -> None:
+        """A fact about no session."""
+        self._summary.findings[fact.severity, fact.code] += 1
+        self._report(Finding(fact.code, fact.severity, "", "", None, None, fact.text))
 
     def _report(self, finding: Finding) -> None:
         self._out.append(_REPORT, report.as_text(finding).encode("utf-8", "backslashreplace"))
@@ -206,6 +225,13 @@ class _Run:
             for rejected in outcome.rejected:
                 file.seek(rejected.offset)
                 self._out.append_private(_KEPT, _pieces(file, rejected.length))
+
+
+def _dataset(options: Options, out: Output) -> Dataset:
+    """What writes a dataset folder; not imported where none is asked for, which would take time."""
+    from pipeline.write.dataset import Dataset
+
+    return Dataset(options, out)
 
 
 def _why(outcome: Outcome, file: str) -> str:
@@ -242,3 +268,11 @@ def described(options: Options) -> dict[str, object]:
     globs = {name: [report.printable(each) for each in getattr(options, name)] for name in ("include", "exclude")}
     key = options.anonymize_key if options.anonymize else None
     return {**chosen, **globs, "anonymize_key_fingerprint": fingerprint(key) if key else None}
+
+
+def asked(options: Options) -> dict[str, object]:
+    """The options that are not as by default, the key and what says where logs are aside."""
+    usual = described(Options())
+    aside = ("anonymize_key_fingerprint", "include", "exclude", "tool_report", "keep_rejected", "strict")
+    chosen = described(options).items()
+    return {name: value for name, value in chosen if name not in aside and value != usual[name]}

@@ -6,9 +6,20 @@ from collections.abc import Iterator
 from typing import get_args
 
 from pipeline import formats
+from pipeline.checks import rules
 from pipeline.errors import UsageError
 from pipeline.formats import documents
-from pipeline.model import GroupBy, OnInvalid, Options, Reasoning, SessionsBy, System, ToolIds
+from pipeline.model import (
+    GroupBy,
+    OnInvalid,
+    Options,
+    Packing,
+    Reasoning,
+    SessionsBy,
+    SplitBy,
+    System,
+    ToolIds,
+)
 from pipeline.run.keys import SHORTEST
 from pipeline.write import presets
 
@@ -28,7 +39,13 @@ _CHOICES = (
     ("tool_ids", get_args(ToolIds)),
     ("sessions_by", (None, *get_args(SessionsBy))),
     ("from_format", (None, *formats.names(), *documents.names())),
+    ("format", (None, *get_args(Packing))),
+    ("split_by", get_args(SplitBy)),
 )
+_LEAST = {"workers": 1, "limit": 1, "shard_size": 1, "min_turns": 0, "max_turns": 0, "max_chars": 1}
+_OPTIONAL = ("limit", "shard_size", "min_turns", "max_turns", "max_chars")
+_CLOSED = ("openai", "mistral")
+"""Presets for services that refuse members which they do not know."""
 
 
 def _problems(options: Options) -> Iterator[str]:
@@ -37,15 +54,46 @@ def _problems(options: Options) -> Iterator[str]:
             yield f"{name} {value!r}: not known; known are {', '.join(map(str, choices))}"
     if options.json_tool_calls and options.preset != presets.DEFAULT:
         yield f"json_tool_calls: is for the preset chat, not for {options.preset}; the preset text writes calls as text"
-    for name, value in (("workers", options.workers), ("limit", 1 if options.limit is None else options.limit)):
-        if not isinstance(value, int) or value < 1:
-            yield f"{name} {value!r}: not a whole number from 1 on"
-    for name in ("include", "exclude"):
+    for name, least in _LEAST.items():
+        value = getattr(options, name)
+        if not (value is None and name in _OPTIONAL) and (not isinstance(value, int) or value < least):
+            yield f"{name} {value!r}: not a whole number from {least} on"
+    for name in ("include", "exclude", "drop", "only_model"):
         value = getattr(options, name)
         if not isinstance(value, tuple | list) or not all(isinstance(glob, str) for glob in value):
             yield f"{name} {value!r}: not a tuple of globs; write one as ('draft*',)"
+    yield from _of_the_dataset(options)
     key = options.anonymize_key
     if key is not None and not isinstance(key, bytes):
         yield f"anonymize_key: is a {type(key).__name__}; a key is bytes"
     elif key is not None and len(key) < SHORTEST:
         yield f"anonymize_key: has {len(key)} bytes; a key has at least {SHORTEST}"
+
+
+def _of_the_dataset(options: Options) -> Iterator[str]:
+    """What options for a dataset say that cannot be meant, alone or together."""
+    for code in options.drop:
+        if code not in rules():
+            yield f"drop {code!r}: no finding has this code; docs/checks.md lists them"
+    if not isinstance(options.seed, int):
+        yield f"seed {options.seed!r}: not a whole number"
+    if options.split is not None:
+        yield from _of_the_split(options.split)
+    elif options.seed or options.split_by != "prompt":
+        yield "seed and split_by say how to divide: add split, as in train=0.98,validation=0.02"
+    if (options.metadata or options.shard_size) and not options.folder:
+        yield "metadata and shard_size are for a dataset folder: add format, as in jsonl or parquet"
+    if options.metadata and options.preset in _CLOSED:
+        yield f"metadata: the services of preset {options.preset} refuse members that they do not know"
+    least, most = options.min_turns, options.max_turns
+    if least is not None and most is not None and least > most:
+        yield f"min_turns {least} is more than max_turns {most}: no session has both"
+
+
+def _of_the_split(split: str) -> Iterator[str]:
+    from pipeline.write.dataset.splits import parse  # not where none is asked for, which would take time
+
+    try:
+        parse(split)
+    except UsageError as problem:
+        yield str(problem)

@@ -21,10 +21,11 @@ from pipeline.formats import PLAIN
 from pipeline.formats.openai_chat import variants
 from pipeline.ledger import Ledger
 from pipeline.memo import Last
-from pipeline.model import Account, Cleaned, Conversation, Found, Job, Options, Outcome, Tool, Usage
+from pipeline.model import Account, Cleaned, Conversation, Facts, Found, Job, Options, Outcome, Tool, Usage
+from pipeline.read import facts
 from pipeline.read.discover import path_day
 from pipeline.read.logs import Reader
-from pipeline.read.times import day
+from pipeline.read.times import day, stamp
 from pipeline.report.usage import measure
 from pipeline.run.keys import load_key
 from pipeline.run.options import refuse_wrong
@@ -76,6 +77,7 @@ class Converter:
         self._anonymizer = Anonymizer(options.anonymize_key or b"") if options.anonymize else None
         self._plan = plan(options, self._anonymizer)
         self._reader = Reader(options)
+        self._tells_facts = options.folder or bool(options.only_model)
         self._preset = None if options.preset == presets.DEFAULT else presets.named(options.preset)
 
     def convert(self, job: Job) -> Outcome:
@@ -110,6 +112,24 @@ class Converter:
             day=path_day(job.name) or (day(started) if started is not None else None),
             trace=_trace(snapshot) if snapshot and failed else "",
             digest=digest.hexdigest(),
+            facts=self._facts(snapshot, ledger, file, job) if record and snapshot and self._tells_facts else None,
+        )
+
+    def _facts(self, snapshot: Snapshot, ledger: Ledger, file: BinaryIO, job: Job) -> Facts:
+        """What the log says beside the conversation, without addresses where these are replaced."""
+        entry, started = snapshot.entry, snapshot.started
+        found = facts.logged(file, job, entry.line, ledger.lines)
+        told = (ledger.session_id or ledger.stem, job.name, found.model)
+        session, source, model = self._anonymizer.counted(list(told))[0] if self._anonymizer else told
+        return Facts(
+            prefix=facts.prefix(entry.messages),
+            session=session,
+            source=source,
+            model=model,
+            started_at=stamp(started) if started is not None else None,
+            entries=snapshot.superseded + 1,
+            prompt_tokens=found.prompt_tokens,
+            completion_tokens=found.completion_tokens,
         )
 
     def _finish(self, snapshot: Snapshot, ledger: Ledger) -> tuple[bytes | None, Usage]:

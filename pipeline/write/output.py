@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from hashlib import _Hash
 
 RUN = "run.json"
+SCRATCH = ".scratch"
 _OPEN_FILES = 32
 
 
@@ -35,10 +36,10 @@ class Staged:
     lines: int = 0
     digest: _Hash = field(default_factory=sha256)
 
-    def add(self, data: bytes) -> None:
-        """Count bytes that were written."""
+    def add(self, data: bytes, lines: int | None = None) -> None:
+        """Count bytes that were written, and their lines, unless they are said to hold others than one sees."""
         self.size += len(data)
-        self.lines += data.count(b"\n")
+        self.lines += data.count(b"\n") if lines is None else lines
         self.digest.update(data)
 
 
@@ -111,9 +112,24 @@ class Output:
             os.close(platform.private(self._place(name)))
         self._add(name, chain(pieces, (b"\n",)))
 
-    def write(self, name: str, data: bytes) -> None:
-        """Stage a whole file."""
-        self._add(name, (data,))
+    def write(self, name: str, data: bytes, lines: int | None = None) -> None:
+        """Stage a whole file, or a piece of one; ``lines`` is how many records a piece holds that is no text."""
+        self._add(name, (data,), lines)
+
+    def rename(self, name: str, to: str) -> None:
+        """Give a staged file another name."""
+        self.refuse_foreign(to)
+        if handle := self._handles.pop(name, None):
+            handle.close()
+        self._place(name).rename(self._place(to))
+        staged = self._staged[to] = self._staged.pop(name)
+        staged.name = to
+
+    def scratch(self, name: str) -> Path:
+        """A path for what a run lays aside; nothing stands there, and what does is gone at the end of the run."""
+        path = self._staging / SCRATCH / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path
 
     def staged(self) -> list[Staged]:
         """The files staged so far, by name."""
@@ -172,7 +188,7 @@ class Output:
         beside.replace(self._ours / "written.json")
         platform.sync(self._ours)
 
-    def _add(self, name: str, pieces: Iterable[bytes]) -> None:
+    def _add(self, name: str, pieces: Iterable[bytes], lines: int | None = None) -> None:
         staged = self._staged.get(name)
         if staged is None:
             self.refuse_foreign(name)
@@ -180,7 +196,7 @@ class Output:
         handle = self._handle(name)
         for piece in pieces:
             handle.write(piece)
-            staged.add(piece)
+            staged.add(piece, lines)
 
     def _handle(self, name: str) -> BinaryIO:
         """An open file; of many groups only some are open at a time."""

@@ -16,7 +16,9 @@ from pipeline.write.turns import Turn
 _NAME = "^[a-zA-Z0-9_-]{1,64}$"
 NAME: Schema = {"type": "string", "pattern": _NAME}
 TOOLS = schema.tools(
-    schema.exactly({"name": NAME, "parameters": {"type": "object"}}, {"description": TEXT, "strict": {"type": "boolean"}})
+    schema.exactly(
+        {"name": NAME, "parameters": {"type": "object"}}, {"description": TEXT, "strict": {"type": "boolean"}}
+    )
 )
 _MEMBERS = {"name": str, "description": str, "parameters": dict, "strict": bool}
 

@@ -5,10 +5,11 @@ import pytest
 from pipeline.checks import rules, table
 from pipeline.checks.registry import SHOWN, json_type, quoted
 
-from . import test_calls, test_definitions, test_log, test_results, test_tags
+from . import test_calls, test_dataset, test_definitions, test_log, test_results, test_tags
 from .rows import found
 
 ROWS = test_calls.ROWS + test_definitions.ROWS + test_results.ROWS + test_tags.ROWS
+LOG_ROWS = test_log.ROWS + test_dataset.ROWS
 RECORD_CODES = sorted(code for code, rule in rules().items() if rule.kind != "log")
 LOG_CODES = sorted(code for code, rule in rules().items() if rule.kind == "log")
 # Every code, with every severity that it can have.
@@ -24,8 +25,8 @@ SEVERITIES = {
     "warning": """
         missing-session-id missing-timestamp naive-timestamp wrong-type short-tail missing-reply extra-choices
         reply-truncated tool-conflict tool-call-id arguments-not-json unanswered-call markup-collision parts-dropped
-        number-changed mixed-formats missing-history stream-cut not-held""",
-    "info": "cleaned file-not-read hosted-tools vendor-form",
+        number-changed mixed-formats missing-history stream-cut not-held split-leak empty-split""",
+    "info": "cleaned file-not-read hosted-tools vendor-form filtered duplicate-record",
 }
 
 
@@ -47,13 +48,13 @@ def test_every_rule_over_a_record_has_a_passing_and_a_failing_row(code):
 
 @pytest.mark.parametrize("code", LOG_CODES)
 def test_every_rule_over_a_log_has_a_row(code):
-    assert code in {row[1] for row in test_log.ROWS}
+    assert code in {row[1] for row in LOG_ROWS}
 
 
 @pytest.mark.parametrize("code", sorted(rules()))
 def test_a_rule_yields_the_severities_that_it_declares_and_no_others(code):
     seen = {severity for row in ROWS for found_code, severity, _ in found(row) if found_code == code}
-    seen |= {row[2] for row in test_log.ROWS if row[1] == code}
+    seen |= {row[2] for row in LOG_ROWS if row[1] == code}
     assert seen == set(rules()[code].severities)
 
 

@@ -67,9 +67,29 @@ def test_a_run_without_anything_to_tell_tells_little():
     ]
 
 
+def test_what_was_not_wanted_is_part_of_the_sum():
+    summary = Summary(output="out", seconds=1.0, files=["a.jsonl"])
+    summary.add(JOB, outcome())
+    for option in ("--min-turns", "--drop no-tools", "--min-turns"):
+        summary.add(JOB, outcome(None, account=Account(left_out=3)), option)
+    summary.add(JOB, outcome(None, account=Account(left_out=3)), duplicate=True)
+    summary.close()
+    assert summary.as_text().splitlines()[:3] == [
+        "5 sessions seen = 1 written + 0 left out + 3 filtered + 1 duplicate",
+        "        1  filtered: --drop no-tools",
+        "        2  filtered: --min-turns",
+    ]
+    assert summary.counts()["sessions"] == {
+        "seen": 5, "written": 1, "left_out": {}, "filtered": {"--drop no-tools": 1, "--min-turns": 2}, "duplicates": 1,
+    }  # fmt: skip
+    assert summary.complete
+
+
 def test_the_summary_for_programs():
     assert full().as_json() == {
-        "sessions": {"seen": 3, "written": 2, "left_out": {"timestamp-order": 1}},
+        "sessions": {
+            "seen": 3, "written": 2, "left_out": {"timestamp-order": 1}, "filtered": {}, "duplicates": 0,
+        },
         "lines": {
             "seen": 1011, "selected": 2, "superseded": 3, "cut": 1, "cleaned": 1, "left_out": 1000, "unreadable": 3,
             "blank": 1,

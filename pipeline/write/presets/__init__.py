@@ -1,7 +1,7 @@
 """One module per preset: the shape of a record that a family of trainers reads as it is.
 
-A module states its shape as a JSON Schema, makes it of a conversation, and names what it cannot hold.  Modules are found
-by looking in this folder; none is imported before it is asked for.
+A module states its shape as a JSON Schema, makes it of a conversation, and names what it cannot hold.  Modules are
+found by looking in this folder; none is imported before it is asked for.
 """
 
 from __future__ import annotations
@@ -63,7 +63,9 @@ class WithFiles(Preset, Protocol):
 @cache
 def names() -> tuple[str, ...]:
     """The names of all presets, the default first."""
-    return tuple(sorted((info.name for info in pkgutil.iter_modules(__path__)), key=lambda name: (name != DEFAULT, name)))
+    return tuple(
+        sorted((info.name for info in pkgutil.iter_modules(__path__)), key=lambda name: (name != DEFAULT, name))
+    )
 
 
 @cache

@@ -24,9 +24,7 @@ from pipeline.write.turns import Turn
 NAME = "sharegpt"
 _ASKED, _ANSWERED = ("human", "observation"), ("gpt", "function_call")
 _TURNS = schema.many(schema.exactly({"from": {"enum": [*_ASKED, *_ANSWERED]}, "value": TEXT}))
-SCHEMA: dict[str, Any] = schema.record(
-    {"conversations": {**_TURNS, "minItems": 2}, "system": TEXT, "tools": TEXT}
-)
+SCHEMA: dict[str, Any] = schema.record({"conversations": {**_TURNS, "minItems": 2}, "system": TEXT, "tools": TEXT})
 COLUMNS = (Column("conversations", "messages", ("from", "value")), Column("system", "text"), Column("tools", "text"))
 _BETWEEN_RESULTS = "\n</tool_response>\n<tool_response>\n"  # as LLaMA-Factory joins those of other forms
 _INFO = {
@@ -53,14 +51,17 @@ def extra_files(files: list[str], splits: Mapping[str, Sequence[str]]) -> dict[s
 
     LLaMA-Factory reads a file, or all that are in a folder, under one name.
     """
+    del files
     entries: dict[str, Any] = {}
     for split, parts in splits.items():
+        if not parts:
+            continue
         if len(parts) > 1 and len(splits) == 1:
             entries[split] = {"file_name": str(PurePosixPath(parts[0]).parent), **_INFO}
         elif len(parts) > 1:
             entries |= {f"{split}_{number}": {"file_name": part, **_INFO} for number, part in enumerate(parts)}
         else:
-            entries |= {split: {"file_name": part, **_INFO} for part in parts}
+            entries[split] = {"file_name": parts[0], **_INFO}
     return {"dataset_info.json": orjson.dumps(entries, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)}
 
 

@@ -1,0 +1,171 @@
+"""What the line that became a record says beside its conversation: who answered, and how many tokens that took."""
+
+from __future__ import annotations
+
+import os
+from hashlib import sha256
+from typing import Any, BinaryIO, NamedTuple
+
+import msgspec
+from msgspec import Raw, Struct
+
+from pipeline import codec
+from pipeline.model import Job, Json, Message
+from pipeline.read import envelopes, replies
+from pipeline.read.lines import LONGEST
+from pipeline.read.sessions import SPAN
+
+_BLOCK = 1 << 18
+_MOST = 1 << 53
+"""More tokens than this nobody counts; sums of a few still fit into 64 bits."""
+_REFUSED = (msgspec.MsgspecError, ValueError, RecursionError)
+_MODEL = ("model", "modelVersion")
+_USAGE = ("usage", "usageMetadata")
+_WITHIN = ("message", "response")
+"""What events of a stream hold a response in."""
+_CACHED = ("cache_read_input_tokens", "cache_creation_input_tokens")
+"""Anthropic's, which are no part of its input tokens."""
+_PROMPT = ("prompt_tokens", "input_tokens", "promptTokenCount", "prompt_eval_count")
+_COMPLETION = ("completion_tokens", "output_tokens", "candidatesTokenCount", "eval_count")
+
+
+class Logged(NamedTuple):
+    """What is known of one exchange."""
+
+    model: str | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+class _Line(Struct, gc=False):
+    request: Raw = Raw()
+    response: Raw = Raw()
+
+
+class _Request(Struct, gc=False):
+    model: Json = None
+
+
+class _Body(Struct, gc=False):
+    """What is wanted of a response's body; all else is passed over without making anything of it."""
+
+    model: Json = None
+    modelVersion: Json = None  # noqa: N815 - the log's name
+    usage: Json = None
+    usageMetadata: Json = None  # noqa: N815 - the log's name
+    prompt_eval_count: Json = None
+    eval_count: Json = None
+    body: Raw = Raw()
+    body_raw: Raw = Raw()
+
+
+_line, _request, _body = codec.decoder(_Line), codec.decoder(_Request), codec.decoder(_Body)
+
+
+def logged(file: BinaryIO, job: Job, number: int, lines: int) -> Logged:
+    """What line ``number`` of the ``lines`` of an open log says; nothing of a file that is no log."""
+    try:
+        data = _selected(file, job, number, lines)
+        envelope = envelopes.recognise(data)
+        return _read(envelopes.unwrap(data, envelope)) if envelope else Logged()
+    except (*_REFUSED, OSError):
+        return Logged()
+
+
+def prefix(messages: list[Message]) -> str:
+    """A digest of what a conversation begins with: its system prompt and its first message of anybody else."""
+    digest = sha256()
+    for message in messages:
+        role = message["role"]
+        digest.update(codec.dumps([role, message.get("content")]))
+        if role not in ("system", "developer"):
+            break
+    return digest.hexdigest()[:32]
+
+
+def _selected(file: BinaryIO, job: Job, number: int, lines: int) -> bytes:
+    """A line again; it stands near the end, where the search begins."""
+    if job.spans is not None:
+        at = job.spans[::SPAN].index(number) * SPAN
+        file.seek(job.spans[at + 1])
+        return _exactly(file, job.spans[at + 2])
+    end = file.seek(0, os.SEEK_END)
+    file.seek(max(0, end - 1))
+    stop = end - (file.read(1) == b"\n")
+    for _ in range(lines - number):
+        stop = _line_feed_before(file, stop)
+    start = _line_feed_before(file, stop) + 1
+    file.seek(start)
+    return _exactly(file, min(stop - start, LONGEST))
+
+
+def _exactly(file: BinaryIO, size: int) -> bytes:
+    """So many bytes; an unbuffered file may give less at a time."""
+    pieces = []
+    while size and (piece := file.read(size)):
+        pieces.append(piece)
+        size -= len(piece)
+    return b"".join(pieces)
+
+
+def _line_feed_before(file: BinaryIO, stop: int) -> int:
+    """Where the last line feed before a place stands; -1 if there is none."""
+    while stop > 0:
+        start = max(0, stop - _BLOCK)
+        file.seek(start)
+        found = _exactly(file, stop - start).rfind(b"\n")
+        if found >= 0:
+            return start + found
+        stop = start
+    return -1
+
+
+def _read(line: bytes) -> Logged:
+    found = _line.decode(line)
+    asked = bytes(found.request)[:1] == b"{" and _request.decode(found.request).model
+    model, usage = _of_response(bytes(found.response))
+    model = model or (asked if isinstance(asked, str) and asked else None)
+    return Logged(model, _prompt(usage), _first(usage, _COMPLETION, "thoughtsTokenCount"))
+
+
+def _of_response(raw: bytes) -> tuple[str | None, dict[str, Any]]:
+    if raw[:1] == b"{":
+        body = _body.decode(raw)
+        if not (bytes(body.body) or bytes(body.body_raw)):
+            return _merged([{name: getattr(body, name) for name in _Body.__struct_fields__[:6]}])
+    response = replies.unwrapped(codec.loads(raw or b"null"))
+    found = replies.events(response)
+    return _merged(found[0] if found else [response])
+
+
+def _merged(events: list[Json]) -> tuple[str | None, dict[str, Any]]:
+    """The first model that events name, and the last of each count."""
+    model: str | None = None
+    usage: dict[str, Any] = {}
+    for event in events:
+        for holder in _holders(event):
+            named = next((holder[name] for name in _MODEL if isinstance(holder.get(name), str)), None)
+            model = model or named
+            for counts in (holder, *(holder.get(name) for name in _USAGE)):
+                usage |= {k: v for k, v in counts.items() if _is_count(v)} if isinstance(counts, dict) else {}
+    return model or None, usage
+
+
+def _is_count(value: Json) -> bool:
+    return type(value) is int and 0 <= value < _MOST
+
+
+def _holders(event: Json) -> list[dict[str, Any]]:
+    if not isinstance(event, dict):
+        return []
+    return [event, *(event[name] for name in _WITHIN if isinstance(event.get(name), dict))]
+
+
+def _prompt(usage: dict[str, Any]) -> int | None:
+    return _first(usage, _PROMPT, *_CACHED)
+
+
+def _first(usage: dict[str, Any], names: tuple[str, ...], *more: str) -> int | None:
+    """The first of these counts that is there, with those that some have beside it."""
+    counted = next((usage[name] for name in names if name in usage), None)
+    return None if counted is None else counted + sum(usage.get(name, 0) for name in more)

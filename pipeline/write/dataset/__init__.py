@@ -1,0 +1,83 @@
+"""The dataset folder: files by split, a card that says what they are and how they load, and what is not for upload."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from pipeline.checks import dataset as checks
+from pipeline.model import Finding, Found, Job, Options, Outcome
+from pipeline.write.dataset.card import CARD, Told, card
+from pipeline.write.dataset.columns import fields, metadata
+from pipeline.write.dataset.shards import FOLDER, Shards
+from pipeline.write.dataset.splits import Splits
+from pipeline.write.dataset.statistics import Statistics
+from pipeline.write.output import RUN, Output
+from pipeline.write.presets import named
+
+IGNORE = ".gitignore"
+INFO = "dataset_info.json"
+_PUBLIC = (f"/{CARD}", f"/{FOLDER}/", f"/{INFO}")
+_PRIVATE = (".chatsquash/", IGNORE, "reports/", RUN)
+"""What we write beside; named one by one, too, for what does not know that ``!`` makes an exception."""
+
+
+class Dataset:
+    """Takes records in order and writes them to the files of their splits."""
+
+    def __init__(self, options: Options, out: Output) -> None:
+        self._options, self._out = options, out
+        self._splits = Splits(options)
+        self._shards = {split.name: Shards(out, options, split.name) for split in self._splits.splits}
+        self._statistics = Statistics()
+        self.findings: list[Found] = []
+        """What is wrong with the dataset as a whole; complete when it is finished."""
+        out.refuse_foreign(CARD, IGNORE, INFO)  # at once, not after the work is done
+
+    def add(self, job: Job, outcome: Outcome) -> Outcome:
+        """Write a record; the outcome has one finding more if it should stand elsewhere."""
+        assert outcome.record is not None, job.shown
+        split, found = self._splits.of(job, outcome)
+        self._shards[split].add(outcome.record, metadata(outcome) if self._options.metadata else {})
+        self._statistics.add(outcome)
+        if found is None:
+            return outcome
+        leak = Finding(found.code, found.severity, outcome.session, job.shown, None, None, found.text)
+        return replace(outcome, findings=[*outcome.findings, leak])
+
+    def finish(self) -> list[str]:
+        """Write what is left, and the files beside; the names of the files that hold records."""
+        files = {name: shards.close() for name, shards in self._shards.items()}
+        records = sum(shards.records for shards in self._shards.values())
+        self.findings += [checks.empty_split(name, records) for name, held in files.items() if records and not held]
+        self._out.write(IGNORE, _ignored())
+        for name, data in self._extra({name: held for name, held in files.items() if held}).items():
+            self._out.refuse_foreign(name)
+            self._out.write(name, data)
+        return [name for held in files.values() for name in held]
+
+    def describe(self, counts: dict[str, Any], tools: list[tuple[str, list[int]]], asked: dict[str, object]) -> None:
+        """Write the card."""
+        told = Told(
+            splits={name: shards for name, shards in self._shards.items() if shards.records},
+            columns=fields(self._options),
+            statistics=self._statistics,
+            counts=counts,
+            tools=tools,
+            asked=asked,
+            anonymized=self._options.anonymize,
+        )
+        self._out.write(CARD, card(told).encode())
+
+    def _extra(self, files: dict[str, list[str]]) -> dict[str, bytes]:
+        """The files that the preset's trainers want beside."""
+        make = getattr(named(self._options.preset), "extra_files", None)
+        every = [name for held in files.values() for name in held]
+        made: dict[str, bytes] = make(every, files) if make else {}
+        return made
+
+
+def _ignored() -> bytes:
+    """The text of ``.gitignore``, which hub uploads honour."""
+    said = f"# Only {CARD}, {FOLDER}/ and {INFO} are meant for upload."
+    return "\n".join([said, "/*", *(f"!{name}" for name in _PUBLIC), *_PRIVATE, ""]).encode()

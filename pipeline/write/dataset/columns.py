@@ -1,0 +1,91 @@
+"""The columns of a dataset folder: those of the preset, and on request those on where a record comes from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pipeline.model import Options, Outcome
+from pipeline.write.dataset.arrow import Field
+from pipeline.write.presets import Column, named
+
+METADATA = (
+    Field("session_id", "text"),
+    Field("source", "text"),
+    Field("model", "text"),
+    Field("started_at", "text"),
+    Field("entries", "int"),
+    Field("prompt_tokens", "int"),
+    Field("completion_tokens", "int"),
+)
+RESERVED = {
+    "prompt",
+    "completion",
+    "chosen",
+    "rejected",
+    "label",
+    "labels",
+    "text",
+    "conversations",
+    "messages",
+    "tools",
+    "images",
+    "image",
+    "videos",
+    "audio",
+    "input_ids",
+    "attention_mask",
+    "position_ids",
+    "token_type_ids",
+    "seq_lengths",
+    "chat_template_kwargs",
+    "trace",
+    "harness",
+}
+"""Names of columns that trainers and loaders take for something of their own."""
+TRACES = (
+    {"id", "source", "model", "system_prompt"},
+    {"type", "message"},
+    {"type", "payload"},
+    {"type", "id", "version", "cwd"},
+    {"harness", "trace"},
+)
+"""Columns by which ``datasets`` takes a file for an agent's trace, where all of a set are there."""
+_ITEM = "item"  # what Arrow calls what is in a list
+_DTYPES = {"text": "string", "json": "json", "int": "int64"}
+
+
+def fields(options: Options) -> list[Field]:
+    """The columns that the options ask for, in the order of a record."""
+    return [*map(_field, named(options.preset).COLUMNS), *(METADATA if options.metadata else ())]
+
+
+def _field(column: Column) -> Field:
+    if column.kind == "text":
+        return Field(column.name, "text")
+    members = tuple(Field(name, "text") for name in column.members)
+    return Field(column.name, "list", (Field(_ITEM, "struct", members) if members else Field(_ITEM, "json"),))
+
+
+def metadata(outcome: Outcome) -> dict[str, Any]:
+    """What the columns of ``METADATA`` hold for a record."""
+    facts = outcome.facts
+    assert facts is not None, outcome.session
+    values = (facts.session, facts.source, facts.model, facts.started_at, facts.entries)
+    names = (field.name for field in METADATA)
+    return dict(zip(names, (*values, facts.prompt_tokens, facts.completion_tokens), strict=True))
+
+
+def features(columns: list[Field]) -> list[str]:
+    """The columns as lines of YAML, as ``datasets`` writes its features."""
+    lines: list[str] = []
+    for column in columns:
+        lines.append(f"- name: {column.name}")
+        if column.kind != "list":
+            lines.append(f"  dtype: {_DTYPES[column.kind]}")
+        elif column.children[0].kind == "json":
+            lines.append("  list: json")
+        else:
+            lines.append("  list:")
+            for member in column.children[0].children:
+                lines += [f"  - name: {member.name}", f"    dtype: {_DTYPES[member.kind]}"]
+    return lines

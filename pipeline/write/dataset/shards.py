@@ -1,0 +1,88 @@
+"""The files of one split: each is filled up to a size of text, and named when their number is known."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from pipeline.model import Options
+from pipeline.write.dataset.columns import fields
+from pipeline.write.dataset.text import PACKERS, TextFile
+from pipeline.write.output import Output
+
+SIZE = 256_000_000
+"""Bytes of text in a file by default."""
+FOLDER = "data"
+Row = tuple[bytes, dict[str, Any]]
+"""A record's line, and the values of the columns that it does not have."""
+
+
+class Shard(Protocol):
+    """A file that is being written."""
+
+    def add(self, record: bytes, beside: dict[str, Any]) -> None:
+        """One record more."""
+
+    def finish(self) -> None:
+        """Write what is left."""
+
+
+def opener(out: Output, options: Options) -> Callable[[str], Shard]:
+    """What makes a file of the format that the options ask for."""
+    packing = options.format or "jsonl"
+    if packing == "parquet":
+        from pipeline.write.dataset.parquet import ParquetFile
+
+        columns = fields(options)
+        return lambda name: ParquetFile(out, name, columns)
+    PACKERS[packing]()  # which fails at once, not after the work is done, where a package is missing
+    return lambda name: TextFile(out, name, PACKERS[packing]())
+
+
+class Shards:
+    """The files of one split."""
+
+    def __init__(self, out: Output, options: Options, split: str) -> None:
+        self._out, self._split = out, split
+        self._suffix = options.format or "jsonl"
+        self._open = opener(out, options)
+        self._room = options.shard_size or SIZE
+        self._shard: Shard | None = None
+        self._size = 0
+        self._count = 0
+        self.records = 0
+        self.text = 0
+        """Bytes of all records."""
+
+    def add(self, record: bytes, beside: dict[str, Any]) -> None:
+        """Write a record to the last file, or to a new one where that is full."""
+        size = len(record) + (len(json.dumps(beside)) if beside else 0) + 1
+        if self._shard is None or self._size + size > self._room:
+            self._finish()
+            self._shard, self._size = self._open(self._staged(self._count)), 0
+            self._count += 1
+        self._shard.add(record, beside)
+        self._size += size
+        self.records += 1
+        self.text += size
+
+    def close(self) -> list[str]:
+        """The files, each under the name that tells their number."""
+        self._finish()
+        names = [f"{FOLDER}/{self._split}-{at:05}-of-{self._count:05}.{self._suffix}" for at in range(self._count)]
+        for at, name in enumerate(names):
+            self._out.rename(self._staged(at), name)
+        return names
+
+    def pattern(self) -> str:
+        """What the names of the files have in common, and those of no other."""
+        return f"{FOLDER}/{self._split}-*-of-{self._count:05}.{self._suffix}"
+
+    def _finish(self) -> None:
+        if self._shard is not None:
+            self._shard.finish()
+            self._shard = None
+
+    def _staged(self, at: int) -> str:
+        return f"{FOLDER}/{self._split}-{at:05}.{self._suffix}"

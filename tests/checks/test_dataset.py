@@ -1,0 +1,26 @@
+from pipeline.checks import dataset
+
+ROWS = [
+    (dataset.filtered("--min-turns", "the assistant has 1 turn"), "filtered", "info", "--min-turns: the assistant has"),
+    (dataset.filtered("--only-model", "the model is \x1b"), "filtered", "info", "the model is \\x1b"),
+    (
+        dataset.duplicate_record("a\n.jsonl"),
+        "duplicate-record",
+        "info",
+        "the record is that of a\\n.jsonl, which is written",
+    ),
+    (
+        dataset.split_leak("validation", "train", "a\n.jsonl"),
+        "split-leak",
+        "warning",
+        "in validation, but begins as a\\n.jsonl in train",
+    ),
+    (dataset.empty_split("test", 1_200), "empty-split", "warning", "the split 'test' has none of 1,200 records"),
+]
+
+
+def test_findings_on_a_dataset_say_what_is_wrong():
+    for fact, code, severity, part in ROWS:
+        assert (fact.code, fact.severity) == (code, severity)
+        assert part in fact.text
+        assert fact.text.isprintable()
