@@ -105,7 +105,8 @@ def template_text_lost(trial: Trial) -> Iterator[Found]:
 def template_system_lost(trial: Trial) -> Iterator[Found]:
     """Reported when a system prompt, or a message of role `developer`, does not appear."""
     for place in trial.lost_of("system"):
-        yield error(f"the message of role {quoted(trial.messages[place.at]['role'])} is missing", place.at)
+        role = quoted(trial.messages[place.at]["role"])
+        yield error(f"the message of role {role} is missing in the rendering", place.at)
 
 
 @_on_trial("error")
@@ -119,7 +120,8 @@ def template_result_lost(trial: Trial) -> Iterator[Found]:
 def template_reasoning_lost(trial: Trial) -> Iterator[Found]:
     """Reported when reasoning does not appear. Many templates leave out that of earlier turns, some that of all."""
     if lost := trial.lost_of("reasoning"):
-        yield info(f"the reasoning of {counted(len(lost), 'message')} is missing, first of messages[{lost[0].at}]")
+        first = f"first that of messages[{lost[0].at}]"
+        yield info(f"the reasoning of {counted(len(lost), 'message')} is missing in the rendering, {first}")
 
 
 @_on_trial("error")
@@ -133,8 +135,9 @@ def template_arguments_twice(trial: Trial) -> Iterator[Found]:
 def template_python(trial: Trial) -> Iterator[Found]:
     """Reported when arguments or parts of content appear as Python spells them, as in `{'path': 'a'}`."""
     for at, places in _by_message(trial.spelled):
-        what = {"call": "arguments", "result": "the result"}.get(places[0].kind, "the content")
-        yield error(f"{what} printed as Python spells it, not as JSON or text", at)
+        what = "arguments are" if places[0].kind == "call" else "the content is"
+        them = "them" if places[0].kind == "call" else "it"
+        yield error(f"{what} printed as Python spells {them}", at)
 
 
 @_on_trial("error")

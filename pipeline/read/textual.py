@@ -29,7 +29,7 @@ def of_sharegpt(value: dict[str, Any]) -> Record:
         said.append(_turn(turn, at))
         places.append(at)
     tools = value.get("tools")
-    return _native(said, places, _loaded(tools) if isinstance(tools, str) and tools else tools)
+    return _native(said, places, (_loaded(tools) if tools else None) if isinstance(tools, str) else tools)
 
 
 def of_text(messages: list[Any]) -> Record | None:
