@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import zlib
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -49,7 +50,7 @@ def rows(path: str) -> Iterator[Row]:
     for file in files(path):
         try:
             yield from _parquet(file) if file.suffix.lower() == PARQUET else _lines(file)
-        except (OSError, EOFError) as problem:
+        except (OSError, EOFError, zlib.error) as problem:
             reason = getattr(problem, "strerror", None) or problem
             raise UsageError(f"{file}: cannot be read ({reason})") from None
 
@@ -91,12 +92,17 @@ def _opened(path: Path) -> AbstractContextManager[Any]:
     return _zstd(path) if suffix == ".zst" else path.open("rb", buffering=0)
 
 
-def _zstd(path: Path) -> AbstractContextManager[Any]:
+@contextmanager
+def _zstd(path: Path) -> Iterator[Any]:
     try:
         import zstandard
     except ImportError:
         raise UsageError(f"{path}: zstd needs the package zstandard: pip install 'chatsquash[zstd]'") from None
-    return zstandard.ZstdDecompressor().stream_reader(path.open("rb"), read_across_frames=True)
+    try:
+        with zstandard.ZstdDecompressor().stream_reader(path.open("rb"), read_across_frames=True) as file:
+            yield file
+    except zstandard.ZstdError as problem:
+        raise UsageError(f"{path}: cannot be read ({problem})") from None
 
 
 def _parquet(path: Path) -> Iterator[Row]:
