@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,9 +11,6 @@ from pipeline.codec import leaves
 from pipeline.model import Json, Message
 from pipeline.templates.marks import Mark, Marker
 from pipeline.templates.render import Renderer, Rendering
-
-_NONE = re.compile(r"\bNone\b")
-
 
 def trial(render: Renderer, messages: list[Message], tools: Json) -> Trial:
     """What the template makes of a record, and what of the record is not in it or not as it should be."""
@@ -75,7 +71,7 @@ def _nulls(render: Renderer, messages: list[Message], tools: Json, text: str) ->
 
 
 def _count(text: str) -> int:
-    return len(_NONE.findall(text))
+    return text.count("None")
 
 
 def _has_nulls(messages: list[Message], tools: Json) -> bool:
