@@ -30,6 +30,7 @@ CURES = (
     Options(preset="hf", system="drop", merge_consecutive=True),
     Options(preset="mistral"),
     Options(preset="text"),
+    Options(preset="text", system="drop"),
     Options(preset="text", merge_consecutive=True),
     Options(preset="text", merge_consecutive=True, system="drop"),
 )
@@ -49,21 +50,40 @@ _HELD: dict[str, Kind] = {"template-reasoning-lost": "reasoning", "template-syst
 """What must still be there where a code is gone: to drop a thing is no cure for its loss."""
 
 
+class _Known(NamedTuple):
+    """What helped conversations that are alike."""
+
+    cures: dict[str, Options]
+    times: int
+    """In a row."""
+
+
+_OFTEN = 20
+
+
 class Cures:
-    """Finds cures by trying them; what helped a record is tried first where the same is wrong with another."""
+    """Finds cures by trying them, simple ones first; what helped often is tried before, which is faster."""
 
     def __init__(self, look: Callable[[dict[str, Any]], Look]) -> None:
         self._look = look
-        self._known: dict[object, dict[str, Options]] = {}
+        self._known: dict[object, _Known] = {}
 
     def find(self, conversation: Conversation, wrong: Codes, like: object) -> dict[str, Options]:
         """The first cure of each code: options that take it away and bring no other; where none does, one that renders.
 
         ``like`` says which conversations are alike.
         """
-        known = self._known.get(like, {})
-        if known and all(code in self._taken(cure, conversation, wrong)[0] for code, cure in known.items()):
-            return known
+        known = self._known.get(like, _Known({}, 0))
+        if known.times >= _OFTEN and self._help(known.cures, conversation, wrong):
+            return known.cures
+        found = self._search(conversation, wrong)
+        self._known[like] = _Known(found, known.times + 1 if found == known.cures else 1)
+        return found
+
+    def _help(self, cures: dict[str, Options], conversation: Conversation, wrong: Codes) -> bool:
+        return bool(cures) and all(code in self._taken(cure, conversation, wrong)[0] for code, cure in cures.items())
+
+    def _search(self, conversation: Conversation, wrong: Codes) -> dict[str, Options]:
         found: dict[str, Options] = {}
         rendering: Options | None = None
         for cure in CURES:
@@ -74,7 +94,6 @@ class Cures:
                     found.setdefault(code, cure)
         if rendering and _RAISES in wrong:
             found.setdefault(_RAISES, rendering)
-        self._known[like] = found
         return found
 
     def _taken(self, cure: Options, conversation: Conversation, wrong: Codes) -> tuple[Codes, bool]:
