@@ -36,7 +36,8 @@ def as_text(stats: Stats) -> str:
 def _lines(stats: Stats) -> Iterator[str]:
     yield f"{counted(stats.records, 'record')} in {counted(stats.files, 'file')}, {_repeated(stats.duplicates)}"
     if stats.unreadable:
-        yield f"{counted(stats.unreadable, 'line')} that are no records: chatsquash check says why"
+        lines = counted(stats.unreadable, "line that is no record", "lines that are no records")
+        yield f"{lines}: chatsquash check says why"
     if stats.splits.keys() - {""}:
         yield f"splits: {_listed(_splits(stats))}"
     yield f"roles: {_listed(dict(stats.roles.most_common()))}"

@@ -183,7 +183,7 @@ class _Counting:
             self._most[name] = max(self._most[name], int(column.max() or 0))  # type: ignore[arg-type]
             rounded = column.cast(pl.Float64).round_sig_figs(3).cast(pl.Int64)
             self._counts[name].update(dict(rounded.value_counts().iter_rows()))
-        longest = frame.with_row_index().top_k(LONGEST, by="characters") if len(frame) else frame
+        longest = frame.with_row_index().sort("characters", "index", descending=[True, False]).head(LONGEST)
         found = [Long(row["characters"], row["messages"], *self._places[row["index"]]) for row in longest.to_dicts()]
         ranked = sorted([*self.stats.longest, *found], key=lambda each: (-each.characters, each.file, each.record))
         self.stats.longest = ranked[:LONGEST]
