@@ -202,7 +202,9 @@ def test_console_blocks_print_what_they_show(block, folder):
     parts = [part for part in exchanges(block.text) if part[0] not in NOT_RUN]
     for file in ALL:
         if file.page == block.page and file.line < block.line and file.words.startswith("file="):
-            (folder / file.words.removeprefix("file=")).write_text(content(file), encoding="utf-8")
+            path = folder / file.words.removeprefix("file=")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content(file), encoding="utf-8")
     marker = "== next command =="
     script = "set -e\n" + "".join(f"{command}\nprintf '%s\\n' '{marker}'\n" for command, _ in parts)
     printed = run(["bash", "-c", script], folder).split(f"{marker}\n")
