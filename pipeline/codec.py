@@ -100,7 +100,10 @@ def encode(value: Any) -> tuple[bytes, list[str]]:
 
 
 def leaves(value: Any, *, keys: bool = False) -> Iterator[Any]:
-    """All strings, numbers, booleans and nulls in a JSON value, in order, without recursion; ``keys`` of objects first."""
+    """All strings, numbers, booleans and nulls in a JSON value, in order, without recursion.
+
+    With ``keys``, those of objects, too, before their values.
+    """
     todo = [value]
     while todo:
         item = todo.pop()

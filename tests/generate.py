@@ -13,6 +13,7 @@ from pipeline.formats.base import Mark, Marks
 from pipeline.read.envelopes import ENVELOPES
 from pipeline.run.formats import exchanges, held
 from tests.formats import round_trip
+from tests.write.presets.page import page as presets
 
 ROOT = Path(__file__).parents[1]
 COLUMNS = 100
@@ -41,7 +42,8 @@ _AFTER = {
 `LOGS` are folders, files or globs; [conversion.md](conversion.md#which-files-are-read) says which files are read. `DIR`
 is described in [output.md](output.md). Of an option given more than once the last one counts; `--include` and
 `--exclude` add up. `--workers` changes nothing in the output; small inputs are converted in one process. `FORMAT` is a
-name from [formats.md](formats.md), which also says what `--sessions-by` and `--reasoning` do.
+name from [formats.md](formats.md), which also says what `--sessions-by` and `--reasoning` do; [presets.md](presets.md)
+says what `--preset` and the options behind it do.
 """,
     "check": """\
 `DATASETS` are files, or folders whose `*.jsonl` and `*.ndjson` files are taken; folders in them are not looked into.
@@ -519,7 +521,12 @@ signature, that a result was JSON or had failed) |
 
 def pages() -> dict[str, str]:
     """Every generated page, by its path below the project."""
-    return {"docs/checks.md": table(), "docs/cli.md": command_line(), "docs/formats.md": formats_and_envelopes()}
+    return {
+        "docs/checks.md": table(),
+        "docs/cli.md": command_line(),
+        "docs/formats.md": formats_and_envelopes(),
+        "docs/presets.md": presets(),
+    }
 
 
 def formats_and_envelopes() -> str:

@@ -59,6 +59,6 @@ def test_every_folder_is_a_case():
     assert sorted(folders) == CASES
 
 
-@pytest.mark.parametrize("form", [*formats(), "envelopes"])
+@pytest.mark.parametrize("form", [*formats(), "envelopes", "presets"])
 def test_every_format_has_cases(form):
     assert len([case for case in CASES if case.parent.name == form]) >= 4

@@ -38,7 +38,7 @@ def integer_too_large(spelled: str) -> Found:
 
 @rule("error")
 def lone_surrogate(text: str) -> Found:
-    """Reported when a text has half of a UTF-16 pair, which no loader of datasets gives back. The record is left out."""
+    """Reported when a text has half of a UTF-16 pair, which no loader gives back. The record is left out."""
     return error(f"a lone surrogate in {quoted(text)}: see where the logger cuts texts")
 
 
@@ -62,13 +62,13 @@ def shape_not_held(what: str, at: int | None) -> Found:
 
 @rule("warning")
 def shape_dropped(kinds: Mapping[str, int]) -> Found:
-    """Reported when a preset has no place for parts of a record, such as images. They are left out, the rest is written."""
+    """Reported when a preset has no place for something in a record, such as an image. The rest is written."""
     return warning(f"the preset has no place for: {_listed(kinds)} (--preset chat keeps them)")
 
 
 @rule("info")
 def shape_changed(kinds: Mapping[str, int]) -> Found:
-    """Reported when a preset or a modifier says something otherwise than it was logged, beyond the form of its records."""
+    """Reported when a preset or a modifier says something otherwise than it was logged."""
     return info(f"changed to fit: {_listed(kinds)}")
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -94,15 +95,26 @@ def _opened(path: Path) -> AbstractContextManager[Any]:
 
 @contextmanager
 def _zstd(path: Path) -> Iterator[Any]:
+    opened, problems = _reader(path)
+    try:
+        with opened(path) as file:
+            yield file
+    except problems as problem:
+        raise UsageError(f"{path}: cannot be read ({problem})") from None
+
+
+def _reader(path: Path) -> tuple[Callable[[Path], AbstractContextManager[Any]], type[Exception]]:
+    """What opens files in zstd, and what it raises where they are none."""
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+
+        return zstd.open, zstd.ZstdError
     try:
         import zstandard
     except ImportError:
         raise UsageError(f"{path}: zstd needs the package zstandard: pip install 'chatsquash[zstd]'") from None
-    try:
-        with zstandard.ZstdDecompressor().stream_reader(path.open("rb"), read_across_frames=True) as file:
-            yield file
-    except zstandard.ZstdError as problem:
-        raise UsageError(f"{path}: cannot be read ({problem})") from None
+    whole = zstandard.ZstdDecompressor()
+    return lambda file: whole.stream_reader(file.open("rb"), read_across_frames=True), zstandard.ZstdError
 
 
 def _parquet(path: Path) -> Iterator[Row]:

@@ -29,6 +29,10 @@ _PROMPT = ("prompt_tokens", "input_tokens", "promptTokenCount", "prompt_eval_cou
 _COMPLETION = ("completion_tokens", "output_tokens", "candidatesTokenCount", "eval_count")
 
 
+_WRAPPED = ("call_type", "kwargs", "fncall_messages")
+"""Members that lines in an envelope have."""
+
+
 class Logged(NamedTuple):
     """What is known of one exchange."""
 
@@ -37,13 +41,19 @@ class Logged(NamedTuple):
     completion_tokens: int | None = None
 
 
-class _Line(Struct, gc=False):
-    request: Raw = Raw()
-    response: Raw = Raw()
-
-
 class _Request(Struct, gc=False):
     model: Json = None
+    body: Raw = Raw()
+
+
+class _Line(Struct, gc=False):
+    """A line that is wrapped as the one that is read; others wrap a request in something or have none."""
+
+    request: _Request
+    response: Raw = Raw()
+    call_type: Raw = Raw()
+    kwargs: Raw = Raw()
+    fncall_messages: Raw = Raw()
 
 
 class _Body(Struct, gc=False):
@@ -59,15 +69,14 @@ class _Body(Struct, gc=False):
     body_raw: Raw = Raw()
 
 
-_line, _request, _body = codec.decoder(_Line), codec.decoder(_Request), codec.decoder(_Body)
+_line, _body = codec.decoder(_Line), codec.decoder(_Body)
 
 
 def logged(file: BinaryIO, job: Job, number: int, lines: int) -> Logged:
     """What line ``number`` of the ``lines`` of an open log says; nothing of a file that is no log."""
     try:
         data = _selected(file, job, number, lines)
-        envelope = envelopes.recognise(data)
-        return _read(envelopes.unwrap(data, envelope)) if envelope else Logged()
+        return _read(_plain(data) or _unwrapped(data))
     except (*_REFUSED, OSError):
         return Logged()
 
@@ -120,10 +129,23 @@ def _line_feed_before(file: BinaryIO, stop: int) -> int:
     return -1
 
 
-def _read(line: bytes) -> Logged:
-    found = _line.decode(line)
-    asked = bytes(found.request)[:1] == b"{" and _request.decode(found.request).model
-    model, usage = _of_response(bytes(found.response))
+def _plain(line: bytes) -> _Line | None:
+    """A line that needs no unwrapping; ``None`` for one that may."""
+    try:
+        found = _line.decode(line)
+    except _REFUSED:
+        return None
+    return None if any(map(bytes, (found.request.body, *(getattr(found, n) for n in _WRAPPED)))) else found
+
+
+def _unwrapped(line: bytes) -> _Line:
+    envelope = envelopes.recognise(line)
+    return _line.decode(envelopes.unwrap(line, envelope)) if envelope else _Line(_Request())
+
+
+def _read(line: _Line) -> Logged:
+    asked = line.request.model
+    model, usage = _of_response(bytes(line.response))
     model = model or (asked if isinstance(asked, str) and asked else None)
     return Logged(model, _prompt(usage), _first(usage, _COMPLETION, "thoughtsTokenCount"))
 

@@ -57,6 +57,7 @@ _CREDENTIALS = re.compile(
     re.IGNORECASE,
 )
 _NAMED = 5  # arguments in an error
+_GLOBS = ("include", "exclude", "only_model")
 
 
 def convert(
@@ -263,9 +264,9 @@ def _pieces(file: BinaryIO, length: int) -> Iterator[bytes]:
 
 def described(options: Options) -> dict[str, object]:
     """The options that decide the output's bytes, as ``run.json`` holds them; the key as its fingerprint."""
-    aside = ("workers", "force", "anonymize_key", "include", "exclude")
+    aside = ("workers", "force", "anonymize_key", *_GLOBS)
     chosen = {field.name: getattr(options, field.name) for field in fields(options) if field.name not in aside}
-    globs = {name: [report.printable(each) for each in getattr(options, name)] for name in ("include", "exclude")}
+    globs = {name: [report.printable(each) for each in getattr(options, name)] for name in _GLOBS}
     key = options.anonymize_key if options.anonymize else None
     return {**chosen, **globs, "anonymize_key_fingerprint": fingerprint(key) if key else None}
 

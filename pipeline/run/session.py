@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from xxhash import xxh3_128
 
@@ -35,6 +36,9 @@ from pipeline.stages.compose import compose
 from pipeline.stages.public import leave_out, public
 from pipeline.stages.select import Snapshot, select
 from pipeline.write import presets
+
+if TYPE_CHECKING:
+    from pipeline.write.shaping import Line
 
 _RULES = ("info messages", "system prompts", "empty assistants", "title requests")
 
@@ -78,7 +82,7 @@ class Converter:
         self._plan = plan(options, self._anonymizer)
         self._reader = Reader(options)
         self._tells_facts = options.folder or bool(options.only_model)
-        self._preset = None if options.preset == presets.DEFAULT else presets.named(options.preset)
+        self._shape = None if options.preset == presets.DEFAULT else _shape(options.preset)
 
     def convert(self, job: Job) -> Outcome:
         """Convert a session log; raises ``OSError`` where it cannot be read, and as ``Reader.entries``."""
@@ -119,12 +123,13 @@ class Converter:
         """What the log says beside the conversation, without addresses where these are replaced."""
         entry, started = snapshot.entry, snapshot.started
         found = facts.logged(file, job, entry.line, ledger.lines)
-        told = (ledger.session_id or ledger.stem, job.name, found.model)
+        named, dot, suffix = job.name.rpartition(".")  # with a suffix behind it, no address is one
+        told = (ledger.session_id or ledger.stem, named or suffix, found.model)
         session, source, model = self._anonymizer.counted(list(told))[0] if self._anonymizer else told
         return Facts(
             prefix=facts.prefix(entry.messages),
             session=session,
-            source=source,
+            source=f"{source}{dot}{suffix}" if named else source,
             model=model,
             started_at=stamp(started) if started is not None else None,
             entries=snapshot.superseded + 1,
@@ -152,8 +157,11 @@ class Converter:
             conversation = public(conversation)
         for stage in self._plan.conversation:
             conversation = stage(conversation, ledger, line)
-        if self._preset:
-            return _shaped(self._preset, conversation, ledger, line), usage
+        if self._shape:
+            record, findings = self._shape(conversation)
+            for found in findings:
+                ledger.note(found, line)
+            return record, usage
         messages, rounded = codec.encode(conversation.messages)
         tools, rounded_too = _encode_tools(conversation.tools)
         if spellings := [*rounded, *rounded_too]:
@@ -162,13 +170,10 @@ class Converter:
         return record, usage
 
 
-def _shaped(preset: presets.Preset, conversation: Conversation, ledger: Ledger, line: int) -> bytes | None:
-    from pipeline.write import shaping
+def _shape(preset: str) -> Callable[[Conversation], Line]:
+    from pipeline.write.shaping import line  # which the specified record does not need
 
-    record, findings = shaping.line(preset, conversation)
-    for found in findings:
-        ledger.note(found, line)
-    return record
+    return partial(line, presets.named(preset))
 
 
 @Last

@@ -46,8 +46,9 @@ def _rest(message: Message) -> dict[str, Any]:
 
 def _merged(first: Message, second: Message) -> Message:
     new: dict[str, Any] = {**first, "content": _content(first.get("content"), second.get("content"))}
-    if said := _BETWEEN.join(filter(None, (each.get("reasoning_content", "") for each in (first, second)))):
-        new["reasoning_content"] = said
+    thoughts: list[Any] = [message.get("reasoning_content") for message in (first, second)]
+    if any(thoughts):
+        new["reasoning_content"] = _BETWEEN.join(filter(None, thoughts))
     if calls := [*(first.get("tool_calls") or ()), *(second.get("tool_calls") or ())]:
         new["tool_calls"] = calls
     return new  # type: ignore[return-value]

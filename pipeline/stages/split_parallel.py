@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from itertools import takewhile
 
 from pipeline import chat
@@ -43,18 +42,19 @@ def _split(message: Message, block: list[Message]) -> list[Message] | None:
     rest = list(block)
     done: list[Message] = []
     for call in calls:
-        result = next(_results(rest, identifier(call.get("id"))), None) if isinstance(call, dict) else None
-        if result is None:
+        place = _place_of_result(call, rest)
+        if place is None:
             return None
-        rest = [each for each in rest if each is not result]
         around: Message = {"role": "assistant", "content": ""} if done else message
-        done += [{**around, "tool_calls": [call]}, result]
+        done += [{**around, "tool_calls": [call]}, rest.pop(place)]
     return [*done, *rest]
 
 
-def _results(messages: list[Message], ident: str | None) -> Iterator[Message]:
-    return (
-        message
-        for message in messages
-        if message["role"] == "tool" and identifier(message.get("tool_call_id")) == ident
-    )
+def _place_of_result(call: Json, messages: list[Message]) -> int | None:
+    if not isinstance(call, dict):
+        return None
+    ident = identifier(call.get("id"))
+    for place, message in enumerate(messages):
+        if message["role"] == "tool" and identifier(message.get("tool_call_id")) == ident:
+            return place
+    return None

@@ -12,6 +12,7 @@ from pipeline.model import Json, Message
 from pipeline.templates.marks import Mark, Marker
 from pipeline.templates.render import Renderer, Rendering
 
+
 def trial(render: Renderer, messages: list[Message], tools: Json) -> Trial:
     """What the template makes of a record, and what of the record is not in it or not as it should be."""
     plain = render(messages, tools)

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from hashlib import _Hash
 
 RUN = "run.json"
-SCRATCH = ".scratch"
 _OPEN_FILES = 32
 
 
@@ -124,12 +123,6 @@ class Output:
         self._place(name).rename(self._place(to))
         staged = self._staged[to] = self._staged.pop(name)
         staged.name = to
-
-    def scratch(self, name: str) -> Path:
-        """A path for what a run lays aside; nothing stands there, and what does is gone at the end of the run."""
-        path = self._staging / SCRATCH / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return path
 
     def staged(self) -> list[Staged]:
         """The files staged so far, by name."""

@@ -23,7 +23,7 @@ def changes(value: float) -> bool:
         written = f"{read:.{_DECIMALS_WRITTEN}g}"
     else:
         written = f"{read:.{_DECIMALS_WRITTEN}f}".rstrip("0").rstrip(".")
-    return value not in (read, _read(written)) or read != _read(written)
+    return value != read or value != _read(written)
 
 
 def spelled(value: float) -> str:

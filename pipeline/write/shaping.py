@@ -42,6 +42,8 @@ def shaped(
         made = record(Plain(read, defined.wrapped, notes))
     except CannotHoldError as problem:
         return Shaped(None, [*notes.findings(as_text=as_text), problem.found])
+    except RecursionError:
+        return Shaped(None, [*notes.findings(as_text=as_text), _too_deep()])
     return Shaped(made, notes.findings(as_text=as_text))
 
 
@@ -71,4 +73,8 @@ def _refused(record: Json) -> Found:
             return shapes.integer_too_large(str(leaf))
         if isinstance(leaf, str) and not leaf.isascii() and leaf != leaf.encode("utf-8", "ignore").decode():
             return shapes.lone_surrogate(leaf)
+    return _too_deep()
+
+
+def _too_deep() -> Found:
     return shapes.shape_not_held("values are nested too deeply", None)

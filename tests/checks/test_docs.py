@@ -5,11 +5,11 @@ import pytest
 from pipeline.checks import rules, table
 from pipeline.checks.registry import SHOWN, json_type, quoted
 
-from . import test_calls, test_dataset, test_definitions, test_log, test_results, test_tags, test_template
+from . import test_calls, test_dataset, test_definitions, test_log, test_results, test_shapes, test_tags, test_template
 from .rows import found
 
 ROWS = test_calls.ROWS + test_definitions.ROWS + test_results.ROWS + test_tags.ROWS
-LOG_ROWS = test_log.ROWS + test_dataset.ROWS
+LOG_ROWS = test_log.ROWS + test_shapes.ROWS + test_dataset.ROWS
 RECORD_CODES = sorted(code for code, rule in rules().items() if rule.kind not in ("log", "template"))
 LOG_CODES = sorted(code for code, rule in rules().items() if rule.kind == "log")
 # Every code, with every severity that it can have.
@@ -18,7 +18,8 @@ SEVERITIES = {
         bad-line bad-entry empty-session role-sequence no-messages tool-not-object tool-parameters-type tool-properties
         tool-required tool-calls-not-list tool-call-not-object tool-call-function tool-call-name undeclared-tool
         legacy-function-call tool-result-without-call tool-result-without-id tool-call-tags tool-calls-beside-markup
-        tool-result-tags unreadable-log bad-record unknown-format
+        tool-result-tags unreadable-log bad-record unknown-format no-assistant-turn arguments-unparsable
+        integer-too-large lone-surrogate unpaired-call shape-not-held
         template-error template-tool-lost template-call-lost template-text-lost template-system-lost
         template-result-lost template-arguments-twice template-python template-null""",
     "error warning": """
@@ -27,9 +28,11 @@ SEVERITIES = {
     "warning": """
         missing-session-id missing-timestamp naive-timestamp wrong-type short-tail missing-reply extra-choices
         reply-truncated tool-conflict tool-call-id arguments-not-json unanswered-call markup-collision parts-dropped
-        number-changed mixed-formats missing-history stream-cut not-held split-leak empty-split
-        template-tools-flat template-tools-empty""",
-    "info": "cleaned file-not-read hosted-tools vendor-form filtered duplicate-record template-reasoning-lost",
+        number-changed mixed-formats missing-history stream-cut not-held shape-dropped float-rounded split-leak
+        empty-split template-tools-flat template-tools-empty""",
+    "info": """
+        cleaned file-not-read hosted-tools vendor-form shape-changed filtered duplicate-record
+        template-reasoning-lost""",
 }
 
 

@@ -47,7 +47,9 @@ def found(code, trial):
     return [(fact.severity, fact.at, fact.text) for fact in rules()[code].function(trial)]
 
 
-@pytest.mark.parametrize("code, sentence, trial, severity, at, text", FAILING, ids=[f"{row[0]}: {row[1]}" for row in FAILING])
+@pytest.mark.parametrize(
+    "code, sentence, trial, severity, at, text", FAILING, ids=[f"{row[0]}: {row[1]}" for row in FAILING]
+)
 def test_what_a_trial_saw_is_told(code, sentence, trial, severity, at, text):
     assert found(code, trial) == [(severity, at, text)]
     assert [other for other in CODES if found(other, trial)] == [code]

@@ -2,7 +2,7 @@
 
 A case is a folder.  ``logs/*.jsonl`` are converted in the order of their names, with the options in ``options.json`` if
 there is one (fields of ``pipeline.Options``; addresses are left alone unless it says otherwise).  What is expected comes
-from ``tests/oracle.py`` for OpenAI chat and from ``tests/golden/naive`` for all else, never from the code under test:
+from ``tests/oracle.py`` for OpenAI chat, whose records ``presets`` shape, and from ``tests/golden/naive``, never from the code under test:
 ``python -m tests.golden`` writes every ``expected.jsonl`` anew.  Read what it changed before committing it.
 """
 
@@ -12,9 +12,12 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+import orjson
+
 from pipeline import Options
 from tests import oracle
 from tests.golden import naive
+from tests.golden.naive import presets
 
 ROOT = Path(__file__).parent
 BY_ID = ("litellm_two_sessions", "sessions_by_id")
@@ -45,6 +48,9 @@ def by_other_means(case: Path) -> bytes:
 def _converted(case: Path, log: Path) -> Sequence[bytes | None]:
     if case.parent.name == "openai_chat":
         return [oracle.convert(log.read_bytes(), log.stem, options(case))]
+    if case.parent.name == "presets":
+        specified = oracle.convert(log.read_bytes(), log.stem, options(case))
+        return [specified and orjson.dumps(presets.shaped(json.loads(specified), options(case)))]
     form = case.parent.name if case.parent.name in naive.FORMATS else None
     return naive.convert(log.read_bytes(), options(case), form, by_id=case.name in BY_ID)
 

@@ -12,12 +12,16 @@ from pipeline.errors import UsageError
 from pipeline.read import datasets
 from pipeline.read.datasets import files, rows
 
-RECORDS = [{"messages": [{"role": "user", "content": f"Número {n} \u2028"}], "tools": [{"name": "ls"}]} for n in range(5)]
+RECORDS = [
+    {"messages": [{"role": "user", "content": f"Número {n} \u2028"}], "tools": [{"name": "ls"}]} for n in range(5)
+]
 TEXT = "".join(f"{json.dumps(record, ensure_ascii=False)}\n" for record in RECORDS).encode()
 
 
 def parquet(path, **settings):
-    columns = {name: [[json.dumps(each) for each in record[name]] for record in RECORDS] for name in ("messages", "tools")}
+    columns = {
+        name: [[json.dumps(each) for each in record[name]] for record in RECORDS] for name in ("messages", "tools")
+    }
     schema = dict.fromkeys(columns, pl.List(pl.String))
     pl.DataFrame(columns, schema=schema).with_columns(session_id=pl.lit("s")).write_parquet(path, **settings)
 

@@ -205,7 +205,8 @@ def test_run_json_holds_the_options_that_decide_the_bytes(here):
         "cleanup_goose": True, "on_invalid": "skip", "json_tool_calls": False, "anonymize": True,
         "integrity_analysis": True, "group_by": "date", "tool_report": True, "keep_rejected": False, "strict": False,
         "follow_links": False, "since": "2026-01-01", "until": None, "limit": None,
-        "from_format": None, "reasoning": "keep", "sessions_by": None,
+        "from_format": None, "reasoning": "keep", "sessions_by": None, "preset": "chat", "system": "keep",
+        "merge_consecutive": False, "split_parallel": False, "split_text_and_calls": False, "tool_ids": "keep",
         "include": ["*a*", "\\udcff"], "exclude": [],
         "anonymize_key_fingerprint": manifest()["options"]["anonymize_key_fingerprint"],
     }  # fmt: skip

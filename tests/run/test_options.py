@@ -14,12 +14,20 @@ RIGHT = [
     ("the least numbers", {"workers": 1, "limit": 1}),
     ("no limit", {"limit": None}),
     ("lists of globs", {"include": ["*"], "exclude": []}),
+    ("a preset with modifiers", {"preset": "mistral", "system": "drop", "tool_ids": "short9", "split_parallel": True}),
     ("the shortest key", {"anonymize_key": b"k" * 16}),
 ]
 
 WRONG = [
     ({"on_invalid": "ignore"}, "on_invalid 'ignore': not known; known are skip, keep, abort"),
     ({"group_by": None}, "group_by None: not known; known are date, scenario, none"),
+    ({"preset": "trl"}, "preset 'trl': not known; known are chat, hf, mistral, openai, sharegpt, text"),
+    ({"system": "fold"}, "system 'fold': not known; known are keep, drop"),
+    ({"tool_ids": True}, "tool_ids True: not known; known are keep, short9"),
+    (
+        {"preset": "hf", "json_tool_calls": True},
+        "json_tool_calls: is for the preset chat, not for hf; the preset text writes calls as text",
+    ),
     ({"workers": 0}, "workers 0: not a whole number from 1 on"),
     ({"workers": None}, "workers None: not a whole number from 1 on"),
     ({"workers": 1.5}, "workers 1.5: not a whole number from 1 on"),

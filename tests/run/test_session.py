@@ -90,6 +90,8 @@ class Row(NamedTuple):
     options: Options = NATIVE
 
 
+HF = Options(anonymize=False, preset="hf")
+CALLING = line(A, assistant("", call()), result(), tools=[tool()])
 GROWING = [line(A, second=0), line(A, B, C, second=1)]
 
 ROWS = [
@@ -206,6 +208,28 @@ ROWS = [
     Row("stream-cut", "a stream with its end", [responding([{"choices": [{"delta": {"content": "x"}}]}, {"choices": [{"delta": {}, "finish_reason": "stop"}]}])]),
     Row("stream-cut", "an entry that is superseded was cut", [responding([{"choices": [{"delta": {"content": "x"}}]}]), line(A, second=1)]),
     Row("stream-cut", "a stream without its end", [responding([{"choices": [{"delta": {"content": "x"}}]}])], [("stream-cut", "warning", 1)], "the stream of the reply was cut"),
+    # Shapes
+    Row("no-assistant-turn", "a preset with a turn of the assistant", [line(A)], [], "", HF),
+    Row("no-assistant-turn", "a preset without one", [line(A, reply=None)], [("missing-reply", "warning", 1), ("no-assistant-turn", "error", 1)], "no assistant message", HF),
+    Row("no-assistant-turn", "the specified record needs none", [line(A, reply=None)], [("missing-reply", "warning", 1)]),
+    Row("arguments-unparsable", "arguments that are an object", [CALLING], [], "", HF),
+    Row("arguments-unparsable", "arguments that are cut off", [line(A, reply=assistant("x", call(arguments='{"q": ')), tools=[tool()])], [("arguments-unparsable", "error", 1, 1)], "arguments of 'grep' are no JSON", HF),
+    Row("arguments-unparsable", "a preset that has them as text", [line(A, reply=assistant("x", call(arguments='{"q": ')), tools=[tool()])], [], "", Options(anonymize=False, preset="openai")),
+    Row("integer-too-large", "the largest integer", [line(A, tools=[tool(parameters={"maximum": 2**64 - 1})])], [], "", HF),
+    Row("integer-too-large", "one more", [line(A, tools=[tool(parameters={"maximum": 2**64})])], [("integer-too-large", "error", 1)], "18446744073709551616", HF),
+    Row("lone-surrogate", "a pair", [line(user("\ud83d\ude00"))], [], "", HF),
+    Row("lone-surrogate", "half of one", [line(user("\ud83d"))], [("lone-surrogate", "error", 1)], "a lone surrogate in '\\ud83d'", HF),
+    Row("unpaired-call", "a call with its result", [CALLING], [], "", HF),
+    Row("unpaired-call", "a result of no call", [line(A, result())], [("unpaired-call", "error", 1, 1)], "the id 'c1'", HF),
+    Row("shape-not-held", "roles that are known", [line({"role": "developer", "content": "x"}, A)], [], "", HF),
+    Row("shape-not-held", "a role that is not", [line({"role": "critic", "content": "x"})], [("shape-not-held", "error", 1, 0)], "the role 'critic'", HF),
+    Row("shape-dropped", "text alone", [line(user([{"type": "text", "text": "x"}]))], [], "", HF),
+    Row("shape-dropped", "an image", [line(user([IMAGE]))], [("shape-dropped", "warning", 1)], "parts of type image_url 1", HF),
+    Row("shape-changed", "a modifier that finds nothing to do", [line(A)], [], "", Options(anonymize=False, system="drop")),
+    Row("shape-changed", "a modifier of the specified record", [line(A, C)], [("shape-changed", "info", 1)], "joined to the one before 1", Options(anonymize=False, merge_consecutive=True)),
+    Row("float-rounded", "a number that comes back", [line(A, tools=[tool(parameters={"maximum": 0.5})])], [], "", HF),
+    Row("float-rounded", "one that does not", [line(A, tools=[tool(parameters={"maximum": 0.7})])], [("float-rounded", "warning", 1)], "loads them: 0.7", HF),
+    Row("float-rounded", "in the text of arguments it stays", [line(A, assistant("", call(arguments='{"q": 0.7}')), result(), tools=[tool()])], [], "", Options(anonymize=False, preset="openai")),
     # Whole sessions
     Row("empty-session", "one entry is enough", [line()]),
     Row("empty-session", "no line", [], [("empty-session", "error", None)], "no usable entry"),

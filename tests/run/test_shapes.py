@@ -41,7 +41,9 @@ def native(name):
 def test_what_a_preset_wrote_is_read_as_it_was(name):
     read, logged = native(name).messages, CONVERSATION.messages
     assert [message["role"] for message in read] == [message["role"] for message in logged]
-    assert [(message.get("content") or "").rstrip("\n") for message in read[1:]] == [each["content"] for each in logged[1:]]
+    assert [(message.get("content") or "").rstrip("\n") for message in read[1:]] == [
+        each["content"] for each in logged[1:]
+    ]
     assert read[0]["content"].startswith(logged[0]["content"])
     names = [[each["function"]["name"] for each in message.get("tool_calls", [])] for message in read]
     assert [each for each in names if each] == [["grep", "ls"], ["ls"]]

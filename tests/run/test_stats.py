@@ -54,7 +54,7 @@ def test_records_messages_calls_and_tools_are_counted(tmp_path):
 
 def test_characters_are_those_of_texts_reasoning_and_calls(tmp_path):
     found = stats([write(tmp_path / "a.jsonl", CALLED)])
-    said, called = len("12345" "1234" "123" "12" "1" "1"), len("grep" '{"a":1}' "ls" "{}")
+    said, called = len("1234512341231211"), len('grep{"a":1}ls{}')
     assert found.spreads["characters"].total == said + called
     assert found.spreads["characters of tools"].total == len(json.dumps(CALLED["tools"], separators=(",", ":")))
     assert found.spreads["tool calls"].total == 2
@@ -82,7 +82,13 @@ def test_batches_change_nothing(tmp_path, monkeypatch):
 def test_the_longest_records_are_named_by_their_places(tmp_path):
     first = write(tmp_path / "a.jsonl", *({"messages": [user("x" * n)]} for n in (3, 9, 5)))
     second = write(tmp_path / "b.jsonl", *({"messages": [user("x" * n)]} for n in (7, 9, 1, 2)))
-    assert stats([first, second]).longest == [(9, 1, first, 2), (9, 1, second, 2), (7, 1, second, 1), (5, 1, first, 3), (3, 1, first, 1)]
+    assert stats([first, second]).longest == [
+        (9, 1, first, 2),
+        (9, 1, second, 2),
+        (7, 1, second, 1),
+        (5, 1, first, 3),
+        (3, 1, first, 1),
+    ]
 
 
 def test_splits_are_told_by_the_names_of_files(tmp_path):
@@ -154,7 +160,9 @@ def test_json_has_it_all(command, tmp_path):
 
 
 def test_tools_beyond_twenty_are_counted(command, tmp_path):
-    ended = command("stats", write(tmp_path / "a.jsonl", {"messages": [user()], "tools": [tool(f"t{n}") for n in range(23)]}))
+    ended = command(
+        "stats", write(tmp_path / "a.jsonl", {"messages": [user()], "tools": [tool(f"t{n}") for n in range(23)]})
+    )
     assert "and 3 more" in ended.out
 
 

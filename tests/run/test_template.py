@@ -62,7 +62,9 @@ def found(command, path, name):
     return [each for each in map(orjson.loads, ended.out.splitlines()) if each["code"].startswith("template-")]
 
 
-@pytest.mark.parametrize("name, sentence, messages, tools, code, cure", ROWS, ids=[f"{row[0]}: {row[1]}" for row in ROWS])
+@pytest.mark.parametrize(
+    "name, sentence, messages, tools, code, cure", ROWS, ids=[f"{row[0]}: {row[1]}" for row in ROWS]
+)
 def test_a_cure_is_named_and_cures(command, tmp_path, name, sentence, messages, tools, code, cure):
     path = write(tmp_path / "data.jsonl", {"messages": messages, "tools": tools})
     facts = {each["code"]: each["text"] for each in found(command, path, name)}
@@ -155,7 +157,11 @@ def test_records_are_counted_over_all_datasets(tmp_path):
 NOT_SHOWN = [
     (["--show", "2", "--template", family("json_calls")], 2, "--show 2: there are not so many records"),
     (["--show", "1"], 2, "--show prints a rendering, so it needs --template."),
-    (["--show", "1", "--template", family("no_system")], 2, "the template raises TemplateError: System role not supported"),
+    (
+        ["--show", "1", "--template", family("no_system")],
+        2,
+        "the template raises TemplateError: System role not supported",
+    ),
     (["--template", "nowhere.jinja"], 2, "nowhere.jinja: cannot be read (No such file or directory)"),
 ]
 

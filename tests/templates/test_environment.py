@@ -32,7 +32,11 @@ REFUSED = [
     ("also by a namespace", "{% set ns = namespace(_a=1) %}", "SecurityError"),
     ("also by setting", "{% set ns = namespace() %}{% set ns._a = 1 %}", "SecurityError"),
     ("endless ranges are refused", "{{ range(10**9) }}", "OverflowError"),
-    ("what is missing may be printed but not looked into", "{{ messages[0].a }}{{ messages[0].a.b }}", "UndefinedError"),
+    (
+        "what is missing may be printed but not looked into",
+        "{{ messages[0].a }}{{ messages[0].a.b }}",
+        "UndefinedError",
+    ),
 ]
 
 

@@ -9,7 +9,12 @@ from pipeline.templates.render import Renderer
 from pipeline.templates.source import read
 
 TEMPLATE = "{{ bos_token }}{{ messages[0].content }}{{ eos_token }}"
-CONFIG = {"chat_template": TEMPLATE, "bos_token": {"content": "<s>", "lstrip": False}, "eos_token": "</s>", "pad_token": None}
+CONFIG = {
+    "chat_template": TEMPLATE,
+    "bos_token": {"content": "<s>", "lstrip": False},
+    "eos_token": "</s>",
+    "pad_token": None,
+}
 HI = [{"role": "user", "content": "hi"}]
 
 
@@ -43,7 +48,11 @@ def test_of_several_templates_that_for_tools_is_taken_where_there_are_tools(tmp_
 
 
 WRONG = [
-    ({}, "", "no chat template in this folder; looked for chat_template.jinja, chat_template.json, tokenizer_config.json"),
+    (
+        {},
+        "",
+        "no chat template in this folder; looked for chat_template.jinja, chat_template.json, tokenizer_config.json",
+    ),
     ({}, "a.jinja", "cannot be read (No such file or directory)"),
     ({"a__json": "{"}, "a.json", "is no JSON; a bare template has the suffix .jinja"),
     ({"a__json": "[]"}, "a.json", "is no JSON object"),

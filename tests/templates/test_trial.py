@@ -35,7 +35,11 @@ MARKED = [
     ("before what surrounds it", " one\n", " oneZq0x\n"),
     ("not in a tag", "<tool_response>\none\n</tool_response>", "<tool_response>\noneZq0x\n</tool_response>"),
     ("not where there is nothing", " \n", " \n"),
-    ("in reasoning and in what follows it", "<think>\nWell, so it is.\n</think>\n\nYes.", "<think>\nWell,Zq0x so it is.\n</think>\n\nYes.Zq1x"),
+    (
+        "in reasoning and in what follows it",
+        "<think>\nWell, so it is.\n</think>\n\nYes.",
+        "<think>\nWell,Zq0x so it is.\n</think>\n\nYes.Zq1x",
+    ),
     ("not in empty reasoning", "<think>\n\n</think>\n\nYes.", "<think>\n\n</think>\n\nYes.Zq0x"),
 ]
 
@@ -46,7 +50,11 @@ def test_a_word_is_put(sentence, text, marked):
 
 
 def test_everything_is_marked_and_nothing_of_the_record_changes():
-    messages = [user([{"type": "text", "text": "a"}, {"type": "image_url"}]), assistant("b", grep(), reasoning="c"), result()]
+    messages = [
+        user([{"type": "text", "text": "a"}, {"type": "image_url"}]),
+        assistant("b", grep(), reasoning="c"),
+        result(),
+    ]
     before = repr((messages, TOOLS))
     copy = Marker("").copy(messages, TOOLS)
     kinds = [mark.place.kind for mark in copy.marks]

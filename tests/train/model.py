@@ -19,7 +19,10 @@ def tokenizer(texts, template="json_calls"):
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     special = [PAD, "<|im_start|>", END]
     trained.train_from_iterator(
-        texts, trainers.BpeTrainer(vocab_size=VOCABULARY, special_tokens=special, initial_alphabet=alphabet, show_progress=False)
+        texts,
+        trainers.BpeTrainer(
+            vocab_size=VOCABULARY, special_tokens=special, initial_alphabet=alphabet, show_progress=False
+        ),
     )
     fast = PreTrainedTokenizerFast(tokenizer_object=trained, eos_token=END, pad_token=PAD)
     with open(family(template), encoding="utf-8") as file:

@@ -38,7 +38,9 @@ def test_twenty_records_are_rendered_alike(name, records, tmp_path):
     assert len(records) == RECORDS
     rendered = 0
     for record in records:
-        theirs = outcome(lambda record=record: known.apply_chat_template(record["messages"], tools=record["tools"], tokenize=False))
+        theirs = outcome(
+            lambda record=record: known.apply_chat_template(record["messages"], tools=record["tools"], tokenize=False)
+        )
         text, problem = ours(record["messages"], record["tools"])
         assert (text or problem.partition(":")[0]) == theirs
         rendered += text is not None
@@ -69,13 +71,24 @@ TEMPLATES = [
 ]
 
 
-@pytest.mark.parametrize("template, row", list(product(TEMPLATES, ODD)), ids=lambda value: value if isinstance(value, str) else value[0])
+@pytest.mark.parametrize(
+    "template, row", list(product(TEMPLATES, ODD)), ids=lambda value: value if isinstance(value, str) else value[0]
+)
 @pytest.mark.parametrize("tools", [None, [], [{"name": "ls"}]], ids=["no tools", "empty tools", "tools"])
 def test_odd_templates_and_records_come_out_alike(template, row, tools, tmp_path):
     known = tokenizer(["a"])
     known.chat_template = template
     known.bos_token = "<s>"
-    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"chat_template": template, "bos_token": {"content": "<s>"}, "eos_token": "<|im_end|>", "pad_token": "<|endoftext|>"}))
+    (tmp_path / "tokenizer_config.json").write_text(
+        json.dumps(
+            {
+                "chat_template": template,
+                "bos_token": {"content": "<s>"},
+                "eos_token": "<|im_end|>",
+                "pad_token": "<|endoftext|>",
+            }
+        )
+    )
     theirs = outcome(lambda: known.apply_chat_template(row[1], tools=tools, tokenize=False))
     text, problem = Renderer(str(tmp_path / "tokenizer_config.json"))(row[1], tools)
     assert (problem.partition(":")[0] if text is None else text) == theirs

@@ -58,7 +58,18 @@ def test_the_command_of_the_documentation_trains(folder, dataset, tmp_path):
     page = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"^```sh trl$(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     command = shlex.split(block.replace("\\\n", " ").replace("MODEL", "model"))
-    command += ["--max_steps", "2", "--use_cpu", "true", "--bf16", "false", "--max_length", "256", "--report_to", "none"]
+    command += [
+        "--max_steps",
+        "2",
+        "--use_cpu",
+        "true",
+        "--bf16",
+        "false",
+        "--max_length",
+        "256",
+        "--report_to",
+        "none",
+    ]
     program = Path(sys.executable).parent / command[0]
     done = subprocess.run([str(program), *command[1:]], cwd=tmp_path, env=os.environ, capture_output=True, timeout=600)
     assert done.returncode == 0, done.stderr.decode()[-3000:]
@@ -72,7 +83,9 @@ def test_only_what_the_assistant_says_counts(dataset):
     encoded = known.apply_chat_template(
         record["messages"], tools=record["tools"], return_dict=True, return_assistant_tokens_mask=True
     )
-    said = known.decode([token for token, counts in zip(encoded["input_ids"], encoded["assistant_masks"], strict=True) if counts])
+    said = known.decode(
+        [token for token, counts in zip(encoded["input_ids"], encoded["assistant_masks"], strict=True) if counts]
+    )
     for message in record["messages"]:
         if message["role"] == "assistant":
             assert message["content"] in said

@@ -61,6 +61,7 @@ class Dataset:
         told = Told(
             splits={name: shards for name, shards in self._shards.items() if shards.records},
             columns=fields(self._options),
+            typed=self._options.format == "parquet",
             statistics=self._statistics,
             counts=counts,
             tools=tools,

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from pipeline.checks.registry import counted, escaped
 from pipeline.write.dataset.arrow import Field
-from pipeline.write.dataset.columns import features
+from pipeline.write.dataset.columns import features, has_json
 from pipeline.write.dataset.shards import Shards
 from pipeline.write.dataset.statistics import Statistics, quantile
 
@@ -28,6 +28,8 @@ class Told(NamedTuple):
     splits: dict[str, Shards]
     """Those that have records."""
     columns: list[Field]
+    typed: bool
+    """Whether the files tell the types of their columns."""
     statistics: Statistics
     counts: dict[str, Any]
     """Of the whole run, as in ``run.json``."""
@@ -50,7 +52,7 @@ def _yaml(told: Told) -> Iterator[str]:
         for name, shards in told.splits.items():
             yield from (f"  - split: {name}", f"    path: {shards.pattern()}")
     yield from ("dataset_info:", "  features:")
-    yield from (f"  {line}" for line in features(told.columns))
+    yield from (f"  {line}" for line in features(told.columns, typed=told.typed))
     if told.splits:
         yield "  splits:"
         for name, shards in told.splits.items():
@@ -97,7 +99,7 @@ def _loading(told: Told) -> Iterator[str]:
         'dataset = load_dataset("path/to/this/folder")',
         "```",
     )
-    if any(column.kind == "list" and column.children[0].kind == "json" for column in told.columns):
+    if has_json(told.columns):
         yield ""
         yield "This needs `datasets` 4.7 or newer, and the head of this file, which names the types of the columns."
 

@@ -75,12 +75,23 @@ def metadata(outcome: Outcome) -> dict[str, Any]:
     return dict(zip(names, (*values, facts.prompt_tokens, facts.completion_tokens), strict=True))
 
 
-def features(columns: list[Field]) -> list[str]:
-    """The columns as lines of YAML, as ``datasets`` writes its features."""
+def has_json(columns: list[Field]) -> bool:
+    """Whether any column is one of JSON, which ``datasets`` knows since 4.7 only."""
+    return any(column.kind == "list" and column.children[0].kind == "json" for column in columns)
+
+
+def features(columns: list[Field], *, typed: bool) -> list[str]:
+    """The columns as lines of YAML, as ``datasets`` writes its features; ``typed`` is a file whose columns have types.
+
+    In lines of JSON it takes texts for times where all look like some, and writes them anew, unless they are JSON.
+    """
+    texts = "string" if typed or not has_json(columns) else "json"
     lines: list[str] = []
     for column in columns:
         lines.append(f"- name: {column.name}")
-        if column.kind != "list":
+        if column.kind == "text":
+            lines.append(f"  dtype: {texts}")
+        elif column.kind != "list":
             lines.append(f"  dtype: {_DTYPES[column.kind]}")
         elif column.children[0].kind == "json":
             lines.append("  list: json")

@@ -1,19 +1,19 @@
 """Records as Parquet: each message as its JSON text, in columns that say so.
 
-The text is cut out of the record's line and never parsed, so that it comes back as it was.  Batches of rows are laid
-aside on the disk, and a file is made of them when it is full, so that its row groups can be of one size.
+The text is cut out of the record's line and never parsed, so that it comes back as it was.  The rows of one file are
+held in memory, since its row groups can be of one size only when all of them are known.
 """
 
 from __future__ import annotations
 
 from array import array
-from pathlib import Path
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Raw
 
-from pipeline.errors import ChatsquashError
+from pipeline import codec
 from pipeline.write.dataset import arrow
 from pipeline.write.dataset.arrow import Field
 from pipeline.write.output import Output
@@ -25,7 +25,6 @@ _BATCH = 8 << 20
 """Bytes of text that wait in memory."""
 _AIM, _MOST = 64 << 20, 128 << 20
 """Bytes of text in a row group: so many on average, and never more, unless one record has more."""
-_PIECE = 1 << 20
 
 
 class ParquetFile:
@@ -37,49 +36,44 @@ class ParquetFile:
         self._columns: dict[str, list[Any]] = {field.name: [] for field in fields}
         self._sizes = array("Q")
         self._waiting = 0
-        self._batches: list[Path] = []
+        self._frames: list[Any] = []
 
     def add(self, record: bytes, beside: dict[str, Any]) -> None:
         """One record more."""
-        row = self._cut.decode(record)
+        row = self._cut_up(record) | beside
         for field in self._fields:
-            self._columns[field.name].append(beside[field.name] if field.name in beside else _value(row, field))
+            self._columns[field.name].append(row[field.name])
         self._sizes.append(len(record))
         self._waiting += len(record)
         if self._waiting >= _BATCH:
-            self._lay_aside()
+            self._settle()
+
+    def _cut_up(self, record: bytes) -> dict[str, Any]:
+        """A record's members by name, messages as JSON text."""
+        try:
+            row = self._cut.decode(record)
+        except (msgspec.MsgspecError, RecursionError):  # such as lone surrogates, which another parser takes
+            return _parsed(codec.loads(record), self._fields)
+        return {field.name: _value(getattr(row, field.name), field) for field in self._fields}
 
     def finish(self) -> None:
-        """Make the file of the batches."""
-        self._lay_aside()
-        made = self._out.scratch(self._name)
+        """Write the file."""
+        self._settle()
         polars = _polars()
-        try:
-            polars.scan_ipc(self._batches).sink_parquet(
-                made,
-                compression="zstd",
-                statistics=False,
-                row_group_size=rows_per_group(self._sizes),
-                metadata={arrow.KEY: arrow.schema(self._fields)},
-            )
-        except polars.exceptions.PolarsError as problem:
-            raise ChatsquashError(f"{self._name}: could not be written ({problem})") from None
-        with made.open("rb") as file:
-            while piece := file.read(_PIECE):
-                self._out.write(self._name, piece, lines=0)
-        self._out.write(self._name, b"", lines=len(self._sizes))
-        for path in (made, *self._batches):
-            path.unlink()
+        made = BytesIO()
+        polars.concat(self._frames, rechunk=False).write_parquet(
+            made,
+            compression="zstd",
+            statistics=False,
+            row_group_size=rows_per_group(self._sizes),
+            metadata={arrow.KEY: arrow.schema(self._fields)},
+        )
+        self._out.write(self._name, made.getvalue(), lines=len(self._sizes))
 
-    def _lay_aside(self) -> None:
-        polars = _polars()
+    def _settle(self) -> None:
+        """Make columns of the rows that wait, which takes half the memory."""
         schema = {field.name: _dtype(field) for field in self._fields}
-        path = self._out.scratch(f"{self._name}.{len(self._batches)}")
-        try:
-            polars.DataFrame(self._columns, schema=schema).write_ipc(path, compression="uncompressed")
-        except polars.exceptions.PolarsError as problem:
-            raise ChatsquashError(f"{self._name}: could not be written ({problem})") from None
-        self._batches.append(path)
+        self._frames.append(_polars().DataFrame(self._columns, schema=schema))
         self._columns = {name: [] for name in self._columns}
         self._waiting = 0
 
@@ -112,8 +106,16 @@ def _is_json(field: Field) -> bool:
     return field.kind == "list" and field.children[0].kind == "json"
 
 
-def _value(row: Any, field: Field) -> Any:
-    value = getattr(row, field.name)
+def _parsed(record: dict[str, Any], fields: list[Field]) -> dict[str, Any]:
+    json = {f.name for f in fields if _is_json(f)}
+    members = {field.name: record.get(field.name) for field in fields}
+    return {
+        name: [codec.dumps(each).decode() for each in value] if name in json and value is not None else value
+        for name, value in members.items()
+    }
+
+
+def _value(value: Any, field: Field) -> Any:
     return [bytes(each).decode() for each in value] if value is not None and _is_json(field) else value
 
 

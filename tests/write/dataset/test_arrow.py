@@ -54,7 +54,13 @@ FEATURES = [
 
 @pytest.mark.parametrize("sentence, column, expected", FEATURES, ids=[row[0] for row in FEATURES])
 def test_columns_are_told_as_features(sentence, column, expected):
-    assert features([column]) == expected
+    assert features([column], typed=True) == expected
+
+
+def test_texts_beside_json_are_json_where_a_loader_would_guess():
+    columns = [Field("messages", "list", (JSON,)), Field("started_at", "text"), Field("entries", "int")]
+    assert [features(columns, typed=typed)[3] for typed in (True, False)] == ["  dtype: string", "  dtype: json"]
+    assert features(columns[1:], typed=False)[1] == "  dtype: string"
 
 
 @pytest.mark.parametrize("preset", names())
