@@ -26,8 +26,8 @@ class Rule(NamedTuple):
     code: str
     severities: tuple[Severity, ...]
     kind: Kind
-    """When it runs: on the tools of a record alone, on any record, on a native or an inlined one, on a log, or on what a
-    chat template makes of a record."""
+    """When it runs: on the tools of a record alone, on any record, on a native or an inlined one, on a log, or on what
+    a chat template makes of a record."""
     doc: str
     function: Callable[..., Any]
     module: str

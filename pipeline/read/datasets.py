@@ -119,12 +119,12 @@ def _reader(path: Path) -> tuple[Callable[[Path], AbstractContextManager[Any]], 
 
 def _parquet(path: Path) -> Iterator[Row]:
     """The rows of a Parquet file as JSON texts, in batches that do not grow with the file."""
-    import polars
+    import polars as pl
 
     try:
-        frame = polars.scan_parquet(path, glob=False)
+        frame = pl.scan_parquet(path, glob=False)
         frame = frame.select([name for name in frame.collect_schema().names() if name in COLUMNS])
-        total = frame.select(polars.len()).collect().item()
+        total = frame.select(pl.len()).collect().item()
         at, step = 0, 64
         while at < total:
             batch = frame.slice(at, step).collect()
@@ -133,7 +133,7 @@ def _parquet(path: Path) -> Iterator[Row]:
                 yield Row(path, number, text)
             at += step
             step = max(1, min(_MOST, _BATCH * len(texts) // sum(map(len, texts))))
-    except polars.exceptions.PolarsError as problem:
+    except pl.exceptions.PolarsError as problem:
         raise UsageError(f"{path}: cannot be read ({str(problem).splitlines()[0]})") from None
 
 

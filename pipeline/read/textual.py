@@ -34,7 +34,7 @@ def of_sharegpt(value: dict[str, Any]) -> Record:
 
 def of_text(messages: list[Any]) -> Record | None:
     """The conversation of a ``text`` record; ``None`` where nothing says that it is one."""
-    if any(message.keys() != {"role", "content"} or not isinstance(message["content"], str) for message in messages):
+    if not all(map(_is_plain, messages)):
         return None
     first = messages[0] if messages and messages[0]["role"] == "system" else None
     tools = _defined(first["content"]) if first else None
@@ -55,6 +55,11 @@ def _turn(turn: Json, at: int) -> dict[str, Any]:
         blocks = [codec.dumps(call).decode() for call in (called if isinstance(called, list) else [called])]
         text = (text if marked else "") + "".join(f"{chat.CALL_OPEN}{block}{chat.CALL_CLOSE}" for block in blocks)
     return {"role": role, "content": text}
+
+
+def _is_plain(message: dict[str, Any]) -> bool:
+    texts = message.keys() == {"role", "content"} and isinstance(message["content"], str)
+    return texts and message["role"] in ("system", "user", "assistant")
 
 
 def _said(message: dict[str, Any]) -> dict[str, Any]:

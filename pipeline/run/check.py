@@ -16,7 +16,6 @@ from pipeline.read.records import NotARecordError, Record, parsed, record
 from pipeline.read.textual import of_text
 from pipeline.stages.select import flatten
 
-
 Also = Callable[[Record], Iterator[Found]]
 """What else to look for in a record."""
 

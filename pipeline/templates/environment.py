@@ -39,7 +39,7 @@ class _Generation(Extension):
 class _Namespace(Namespace):
     """jinja2's ``namespace`` without private names, which would lead into Python."""
 
-    def __init__(*args: Any, **kwargs: Any) -> None:  # noqa: N805 - so that a template may name one "self"
+    def __init__(*args: Any, **kwargs: Any) -> None:
         self, *rest = args
         attributes = dict(*rest, **kwargs)
         for name in attributes:

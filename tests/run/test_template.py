@@ -127,11 +127,11 @@ def test_the_command_counts_by_code_and_cure(command, tmp_path):
         "        2  template-arguments-twice: --preset hf cures it",
         "        2  template-tools-flat: --preset hf cures it",
     ]
+    twice_found = "arguments are encoded twice, a JSON string of JSON: 'grep'"
+    flat_found = "tools that are not wrapped print otherwise than the wrapped ones that models are trained with"
     assert ended.out.splitlines()[1:3] == [
-        f"ERROR\tsession=data\tinput={path}:2\t[template-arguments-twice] messages[1]: "
-        "arguments are encoded twice, a JSON string of JSON: 'grep': --preset hf cures it",
-        f"WARNING\tsession=data\tinput={path}:2\t[template-tools-flat] "
-        "tools that are not wrapped print otherwise than the wrapped ones that models are trained with: --preset hf cures it",
+        f"ERROR\tsession=data\tinput={path}:2\t[template-arguments-twice] messages[1]: {twice_found}: --preset hf cures it",
+        f"WARNING\tsession=data\tinput={path}:2\t[template-tools-flat] {flat_found}: --preset hf cures it",
     ]
 
 
