@@ -31,6 +31,13 @@ SIMPLE = ["--no-cleanup-goose", "--no-anonymize", "--single-file", "--on-invalid
 BESIDE = {"standard10": "standard", **dict.fromkeys(BODIES, "chat")}
 """Logs that are timed beside others, and those others."""
 
+DATASETS = {
+    "parquet": ["--format", "parquet", "--no-drop-duplicates"],
+    "hf": ["--preset", "hf", "--no-drop-duplicates"],
+    "hf_parquet": ["--preset", "hf", "--format", "parquet", "--no-drop-duplicates"],
+}
+"""Dataset folders; every session is there ten times, and all are written."""
+
 Commands = list[list[str]]
 """Commands that run side by side."""
 
@@ -215,6 +222,8 @@ def _groups(bench: Bench, logs: dict[str, Path]) -> Iterator[tuple[str, dict[str
             halves = [bench.convert(folder / half, "--workers", "1", to=half) for half in ("a", "b")]
             variants = {"one": one, "two": two, "halves": halves, "wc": read}
             if name == "standard10":
+                for variant, options in DATASETS.items():
+                    variants[variant] = [bench.convert(folder, "--workers", "1", *options)]
                 variants["tenth"] = [bench.convert(logs["standard"], "--workers", "1")]
                 variants["tenth_two"] = [bench.convert(logs["standard"], "--workers", "2")]
             yield name, variants

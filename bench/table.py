@@ -52,6 +52,7 @@ class Unit(NamedTuple):
 
 TIMES = Unit("{:.2f}x", more=True)
 SHARE = Unit("{:.2f}", more=True)
+COST = Unit("{:.2f}x", more=False)
 MEMORY = Unit("{:.0f} MB", more=False)
 SECONDS = Unit("{:.3f} s", more=False)
 GROWTH = Unit("{:+.0f} %", more=False)
@@ -141,6 +142,17 @@ ROWS = [
         )
         for name in ("standard", "long")
     ),
+    *(
+        Row(
+            f"one worker, {{size}} of standard, {what}, vs plain",
+            "standard10",
+            COST,
+            1.3,
+            1.1,
+            _ratio("standard10", v, "one"),
+        )
+        for v, what in (("parquet", "`--format parquet`"), ("hf", "`--preset hf`"))
+    ),
     Row("two workers vs one, standard", "standard", TIMES, 1.3, 1.5, _ratio("standard", "one", "two")),
     Row(
         "two workers, {size} of long, as a share of the speed of wc",
@@ -215,6 +227,9 @@ _RUNS = {
     "two": "chatsquash, 2 workers",
     "chat": "chatsquash, 1 worker, chat",
     "halves": "chatsquash, 1 worker on each half",
+    "parquet": "chatsquash, 1 worker, Parquet",
+    "hf": "chatsquash, 1 worker, hf",
+    "hf_parquet": "chatsquash, 1 worker, hf as Parquet",
     "tenth": "chatsquash, 1 worker, standard",
     "tenth_two": "chatsquash, 2 workers, standard",
     "session": "chatsquash",

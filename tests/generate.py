@@ -41,10 +41,11 @@ how a finished conversion ended stays its exit code.
 _AFTER = {
     "convert": """\
 `LOGS` are folders, files or globs; [conversion.md](conversion.md#which-files-are-read) says which files are read. `DIR`
-is described in [output.md](output.md). Of an option given more than once the last one counts; `--include` and
-`--exclude` add up. `--workers` changes nothing in the output; small inputs are converted in one process. `FORMAT` is a
-name from [formats.md](formats.md), which also says what `--sessions-by` and `--reasoning` do; [presets.md](presets.md)
-says what `--preset` and the options behind it do.
+is described in [output.md](output.md). Of an option given more than once the last one counts; `--include`,
+`--exclude`, `--drop` and `--only-model` add up. `--workers` changes nothing in the output; small inputs are converted in
+one process. `FORMAT` is a name from [formats.md](formats.md), which also says what `--sessions-by` and `--reasoning` do;
+[presets.md](presets.md) says what `--preset` and the options behind it do, and [dataset.md](dataset.md) what those on
+dataset folders and filters do.
 """,
     "check": """\
 `DATASETS` are files, or folders whose record files are taken: `*.jsonl`, `*.ndjson`, both also as `.gz` and `.zst`, and

@@ -39,8 +39,9 @@ def test_a_case_converts_to_the_same_bytes_line_by_line(case):
 def test_a_whole_run_writes_the_bytes_expected(case, tmp_path):
     options = golden.options(case)
     chosen = {field.name: getattr(options, field.name) for field in fields(options)} | {"group_by": "none"}
-    convert([str(case / "logs")], tmp_path / "out", Options(**chosen))
-    assert (tmp_path / "out" / "conversations.jsonl").read_bytes() == (case / "expected.jsonl").read_bytes()
+    summary = convert([str(case / "logs")], tmp_path / "out", Options(**chosen))
+    assert summary.files == ["data/train-00000-of-00001.jsonl" if options.folder else "conversations.jsonl"]
+    assert (tmp_path / "out" / summary.files[0]).read_bytes() == (case / "expected.jsonl").read_bytes()
 
 
 def test_what_is_expected_is_what_other_code_gives(case):

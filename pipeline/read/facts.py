@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from hashlib import sha256
 from typing import Any, BinaryIO, NamedTuple
 
@@ -18,7 +19,6 @@ from pipeline.read.sessions import SPAN
 _BLOCK = 1 << 18
 _MOST = 1 << 53
 """More tokens than this nobody counts; sums of a few still fit into 64 bits."""
-_REFUSED = (msgspec.MsgspecError, ValueError, RecursionError)
 _MODEL = ("model", "modelVersion")
 _USAGE = ("usage", "usageMetadata")
 _WITHIN = ("message", "response")
@@ -27,10 +27,8 @@ _CACHED = ("cache_read_input_tokens", "cache_creation_input_tokens")
 """Anthropic's, which are no part of its input tokens."""
 _PROMPT = ("prompt_tokens", "input_tokens", "promptTokenCount", "prompt_eval_count")
 _COMPLETION = ("completion_tokens", "output_tokens", "candidatesTokenCount", "eval_count")
-
-
-_WRAPPED = ("call_type", "kwargs", "fncall_messages")
-"""Members that lines in an envelope have."""
+_THOUGHTS = "thoughtsTokenCount"
+"""Gemini's, which are no part of its candidates."""
 
 
 class Logged(NamedTuple):
@@ -47,7 +45,7 @@ class _Request(Struct, gc=False):
 
 
 class _Line(Struct, gc=False):
-    """A line that is wrapped as the one that is read; others wrap a request in something or have none."""
+    """A line as it is read, with what tells lines that are wrapped otherwise."""
 
     request: _Request
     response: Raw = Raw()
@@ -76,9 +74,13 @@ def logged(file: BinaryIO, job: Job, number: int, lines: int) -> Logged:
     """What line ``number`` of the ``lines`` of an open log says; nothing of a file that is no log."""
     try:
         data = _selected(file, job, number, lines)
-        return _read(_plain(data) or _unwrapped(data))
-    except (*_REFUSED, OSError):
+    except OSError:
         return Logged()
+    for read in (_quickly, _thoroughly):
+        with suppress(msgspec.MsgspecError, ValueError, RecursionError):
+            if found := read(data):
+                return found
+    return Logged()
 
 
 def prefix(messages: list[Message]) -> str:
@@ -129,35 +131,33 @@ def _line_feed_before(file: BinaryIO, stop: int) -> int:
     return -1
 
 
-def _plain(line: bytes) -> _Line | None:
-    """A line that needs no unwrapping; ``None`` for one that may."""
-    try:
-        found = _line.decode(line)
-    except _REFUSED:
+def _quickly(line: bytes) -> Logged | None:
+    """What a line says that needs no unwrapping, and whose response came whole; ``None`` for any other."""
+    found = _line.decode(line)
+    wrapped = (found.request.body, found.call_type, found.kwargs, found.fncall_messages)
+    if any(map(bytes, wrapped)) or bytes(found.response)[:1] != b"{":
         return None
-    return None if any(map(bytes, (found.request.body, *(getattr(found, n) for n in _WRAPPED)))) else found
+    body = _body.decode(found.response)
+    if bytes(body.body) or bytes(body.body_raw):
+        return None
+    return _told(found.request.model, [{name: getattr(body, name) for name in _Body.__struct_fields__[:-2]}])
 
 
-def _unwrapped(line: bytes) -> _Line:
+def _thoroughly(line: bytes) -> Logged | None:
+    """What any line says."""
     envelope = envelopes.recognise(line)
-    return _line.decode(envelopes.unwrap(line, envelope)) if envelope else _Line(_Request())
+    if envelope is None:
+        return None
+    found = codec.loads(envelopes.unwrap(line, envelope))
+    request, response = found.get("request"), replies.unwrapped(found.get("response"))
+    streamed = replies.events(response)
+    return _told(request.get("model") if isinstance(request, dict) else None, streamed[0] if streamed else [response])
 
 
-def _read(line: _Line) -> Logged:
-    asked = line.request.model
-    model, usage = _of_response(bytes(line.response))
+def _told(asked: Json, events: list[Json]) -> Logged:
+    model, usage = _merged(events)
     model = model or (asked if isinstance(asked, str) and asked else None)
-    return Logged(model, _prompt(usage), _first(usage, _COMPLETION, "thoughtsTokenCount"))
-
-
-def _of_response(raw: bytes) -> tuple[str | None, dict[str, Any]]:
-    if raw[:1] == b"{":
-        body = _body.decode(raw)
-        if not (bytes(body.body) or bytes(body.body_raw)):
-            return _merged([{name: getattr(body, name) for name in _Body.__struct_fields__[:6]}])
-    response = replies.unwrapped(codec.loads(raw or b"null"))
-    found = replies.events(response)
-    return _merged(found[0] if found else [response])
+    return Logged(model, _first(usage, _PROMPT, *_CACHED), _first(usage, _COMPLETION, _THOUGHTS))
 
 
 def _merged(events: list[Json]) -> tuple[str | None, dict[str, Any]]:
@@ -181,10 +181,6 @@ def _holders(event: Json) -> list[dict[str, Any]]:
     if not isinstance(event, dict):
         return []
     return [event, *(event[name] for name in _WITHIN if isinstance(event.get(name), dict))]
-
-
-def _prompt(usage: dict[str, Any]) -> int | None:
-    return _first(usage, _PROMPT, *_CACHED)
 
 
 def _first(usage: dict[str, Any], names: tuple[str, ...], *more: str) -> int | None:

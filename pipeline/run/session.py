@@ -27,6 +27,7 @@ from pipeline.read import facts
 from pipeline.read.discover import path_day
 from pipeline.read.logs import Reader
 from pipeline.read.times import day, stamp
+from pipeline.report.findings import printable
 from pipeline.report.usage import measure
 from pipeline.run.keys import load_key
 from pipeline.run.options import refuse_wrong
@@ -128,9 +129,9 @@ class Converter:
         session, source, model = self._anonymizer.counted(list(told))[0] if self._anonymizer else told
         return Facts(
             prefix=facts.prefix(entry.messages),
-            session=session,
-            source=f"{source}{dot}{suffix}" if named else source,
-            model=model,
+            session=printable(session),
+            source=printable(f"{source}{dot}{suffix}" if named else source),
+            model=printable(model) if model else None,
             started_at=stamp(started) if started is not None else None,
             entries=snapshot.superseded + 1,
             prompt_tokens=found.prompt_tokens,

@@ -169,7 +169,7 @@ class Output:
         (self._staging / name).replace(target)
 
     def _sync(self) -> None:
-        for folder in (self.path / "reports", self.path):
+        for folder in (self.path / "reports", self.path / "data", self.path):
             if folder.is_dir():
                 platform.sync(folder)
 

@@ -164,7 +164,9 @@ class _Reading:
             what = f"no call of the assistant before it has the id {quoted(logged)}" if logged else "a result has no id"
             raise CannotHoldError(shapes.unpaired_call(what, at))
         call = self.waiting.pop(place)
-        text = content.text(message, "tool", self.notes)
+        text: Json = message.get("content")
+        if len(message) > 3 or logged is None or type(text) is not str:
+            text = content.text(message, "tool", self.notes)
         self.turns.append({"role": "tool", "tool_call_id": call.ident, "name": call.name, "content": text})
         if self.held:
             self.notes.changed["results moved up to their calls"] += 1

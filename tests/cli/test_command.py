@@ -56,7 +56,7 @@ def test_json_is_the_summary_on_standard_output(command):
     code, out, err = command("convert", "logs", "--json")
     assert (code, err) == (0, "")
     summary = json.loads(out)
-    assert summary["sessions"] == {"seen": 1, "written": 1, "left_out": {}}
+    assert summary["sessions"] == {"seen": 1, "written": 1, "left_out": {}, "filtered": {}, "duplicates": 0}
     assert summary["other_files"] == {".\\x1b": 1}
     assert (summary["output"], summary["files"]) == ("out", ["2026-01-13.jsonl"])
 

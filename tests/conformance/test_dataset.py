@@ -7,7 +7,7 @@ from pathlib import Path
 
 import datasets
 import duckdb
-import polars
+import polars as pl
 import pyarrow as pa
 import pytest
 from datasets import load_dataset
@@ -194,7 +194,7 @@ def test_floats_come_back_as_datasets_rounds_them(tmp_path):
 
 def test_duckdb_reads_it_as_json_texts(folder):
     made = folder(preset="hf", format="parquet", shard_size=4_000_000)
-    rows = "read_parquet('{}/data/*.parquet', filename=true, file_row_number=true)".format(made)
+    rows = f"read_parquet('{made}/data/*.parquet', filename=true, file_row_number=true)"
     found = duckdb.sql(f"select messages, tools from {rows} order by filename, file_row_number")
     named = [dict(zip(("messages", "tools"), row, strict=True)) for row in found.fetchall()]
     parsed = [{name: list(map(json.loads, texts)) for name, texts in row.items() if texts is not None} for row in named]
@@ -205,7 +205,7 @@ def test_duckdb_reads_it_as_json_texts(folder):
 
 def test_polars_reads_it_as_json_texts(folder):
     made = folder(preset="hf", format="parquet")
-    rows = polars.read_parquet(made / "data/*.parquet").to_dicts()
+    rows = pl.read_parquet(made / "data/*.parquet").to_dicts()
     parsed = [{name: list(map(json.loads, texts)) for name, texts in row.items() if texts is not None} for row in rows]
     assert parsed == lines(folder(preset="hf", format="jsonl"))
 

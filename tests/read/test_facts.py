@@ -48,6 +48,7 @@ ROWS = [
     ("counts that are none", line({"usage": {"prompt_tokens": True, "completion_tokens": -1}}), Logged()),
     ("counts beyond 64 bits", line({"usage": {"prompt_tokens": 10**30, "completion_tokens": "7"}}), Logged()),
     ("usage that is no object", line({"usage": [1], "model": ""}), Logged()),
+    ("a text with half of a UTF-16 pair", line({**CHAT, "x": "\ud800"}), Logged("m", 10, 2)),
     (
         "a logger's wrap",
         {"request": {"headers": {}, "body": {"messages": []}}, "response": {"status": 200, "body": CHAT}},

@@ -189,7 +189,7 @@ def test_run_json_names_inputs_outputs_options_and_sums(here):
     counts = run["counts"]
     assert counts == summary.counts()
     left_out = {"empty-session": 2, "session-id-mismatch": 1, "timestamp-order": 1}
-    assert counts["sessions"] == {"seen": 6, "written": 2, "left_out": left_out}
+    assert counts["sessions"] == {"seen": 6, "written": 2, "left_out": left_out, "filtered": {}, "duplicates": 0}
     assert counts["lines"] == {
         "seen": 15, "selected": 2, "superseded": 2, "cut": 1, "cleaned": 0, "left_out": 4, "unreadable": 2, "blank": 4,
     }  # fmt: skip
@@ -207,7 +207,9 @@ def test_run_json_holds_the_options_that_decide_the_bytes(here):
         "follow_links": False, "since": "2026-01-01", "until": None, "limit": None,
         "from_format": None, "reasoning": "keep", "sessions_by": None, "preset": "chat", "system": "keep",
         "merge_consecutive": False, "split_parallel": False, "split_text_and_calls": False, "tool_ids": "keep",
-        "include": ["*a*", "\\udcff"], "exclude": [],
+        "include": ["*a*", "\\udcff"], "exclude": [], "only_model": [], "drop": [], "drop_duplicates": None,
+        "format": None, "shard_size": None, "split": None, "split_by": "prompt", "seed": 0, "metadata": False,
+        "min_turns": None, "max_turns": None, "max_chars": None,
         "anonymize_key_fingerprint": manifest()["options"]["anonymize_key_fingerprint"],
     }  # fmt: skip
 

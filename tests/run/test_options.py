@@ -56,3 +56,48 @@ def test_what_cannot_be_meant_is_refused(tmp_path, options, message):
             run()
         assert str(caught.value) == message
     assert not (tmp_path / "out").exists()
+
+
+WRONG_TOGETHER = [
+    ({"format": "csv"}, "format 'csv': not known; known are None, jsonl, jsonl.gz, jsonl.zst, parquet"),
+    ({"split_by": "line"}, "split_by 'line': not known; known are prompt, session, scenario, day"),
+    ({"shard_size": 0, "format": "jsonl"}, "shard_size 0: not a whole number from 1 on"),
+    ({"min_turns": -1}, "min_turns -1: not a whole number from 0 on"),
+    ({"max_chars": "9"}, "max_chars '9': not a whole number from 1 on"),
+    ({"min_turns": 3, "max_turns": 2}, "min_turns 3 is more than max_turns 2: no session has both"),
+    ({"drop": "no-tools"}, "drop 'no-tools': not a tuple of globs; write one as ('draft*',)"),
+    ({"drop": ("no-tool",)}, "drop 'no-tool': no finding has this code; docs/checks.md lists them"),
+    ({"only_model": [5]}, "only_model [5]: not a tuple of globs; write one as ('draft*',)"),
+    ({"seed": "x"}, "seed 'x': not a whole number"),
+    ({"seed": 1}, "seed and split_by say how to divide: add split, as in train=0.98,validation=0.02"),
+    ({"split_by": "day"}, "seed and split_by say how to divide: add split, as in train=0.98,validation=0.02"),
+    (
+        {"split": "train"},
+        "--split train: '' is no share between 0 and 1; write them as train=0.98,validation=0.02",
+    ),
+    ({"metadata": True}, "metadata and shard_size are for a dataset folder: add format, as in jsonl or parquet"),
+    ({"shard_size": 9}, "metadata and shard_size are for a dataset folder: add format, as in jsonl or parquet"),
+    (
+        {"metadata": True, "preset": "openai"},
+        "metadata: the services of preset openai refuse members that they do not know",
+    ),
+]
+
+
+@pytest.mark.parametrize("options, message", WRONG_TOGETHER, ids=[row[1] for row in WRONG_TOGETHER])
+def test_so_is_what_cannot_be_meant_of_a_dataset(tmp_path, options, message):
+    test_what_cannot_be_meant_is_refused(tmp_path, options, message)
+
+
+def test_options_of_a_dataset_are_taken_together():
+    options = Options(
+        format="parquet",
+        split="train=1",
+        split_by="day",
+        seed=-3,
+        metadata=True,
+        shard_size=1,
+        min_turns=2,
+        max_turns=2,
+    )
+    assert convert_session([json.dumps(log_line("a"))], options).record

@@ -8,6 +8,7 @@ from pipeline.model import Options, Outcome
 from pipeline.write.dataset.arrow import Field
 from pipeline.write.presets import Column, named
 
+# A test holds their names to those that trainers and loaders take for something of their own.
 METADATA = (
     Field("session_id", "text"),
     Field("source", "text"),
@@ -17,39 +18,6 @@ METADATA = (
     Field("prompt_tokens", "int"),
     Field("completion_tokens", "int"),
 )
-RESERVED = {
-    "prompt",
-    "completion",
-    "chosen",
-    "rejected",
-    "label",
-    "labels",
-    "text",
-    "conversations",
-    "messages",
-    "tools",
-    "images",
-    "image",
-    "videos",
-    "audio",
-    "input_ids",
-    "attention_mask",
-    "position_ids",
-    "token_type_ids",
-    "seq_lengths",
-    "chat_template_kwargs",
-    "trace",
-    "harness",
-}
-"""Names of columns that trainers and loaders take for something of their own."""
-TRACES = (
-    {"id", "source", "model", "system_prompt"},
-    {"type", "message"},
-    {"type", "payload"},
-    {"type", "id", "version", "cwd"},
-    {"harness", "trace"},
-)
-"""Columns by which ``datasets`` takes a file for an agent's trace, where all of a set are there."""
 _ITEM = "item"  # what Arrow calls what is in a list
 _DTYPES = {"text": "string", "json": "json", "int": "int64"}
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from pipeline import codec
 from pipeline.model import Options
 from pipeline.write.dataset.columns import fields
 from pipeline.write.dataset.text import PACKERS, TextFile
@@ -14,8 +14,6 @@ from pipeline.write.output import Output
 SIZE = 256_000_000
 """Bytes of text in a file by default."""
 FOLDER = "data"
-Row = tuple[bytes, dict[str, Any]]
-"""A record's line, and the values of the columns that it does not have."""
 
 
 class Shard(Protocol):
@@ -57,7 +55,7 @@ class Shards:
 
     def add(self, record: bytes, beside: dict[str, Any]) -> None:
         """Write a record to the last file, or to a new one where that is full."""
-        size = len(record) + (len(json.dumps(beside)) if beside else 0) + 1
+        size = len(record) + (len(codec.dumps(beside)) - 1 if beside else 0) + 1  # as lines are written
         if self._shard is None or self._size + size > self._room:
             self._finish()
             self._shard, self._size = self._open(self._staged(self._count)), 0

@@ -7,10 +7,43 @@ import pytest
 
 from pipeline.model import Options
 from pipeline.write.dataset.arrow import Field, schema
-from pipeline.write.dataset.columns import METADATA, RESERVED, TRACES, features, fields
+from pipeline.write.dataset.columns import METADATA, features, fields
 from pipeline.write.presets import names
 
 JSON = Field("item", "json")
+RESERVED = {
+    "prompt",
+    "completion",
+    "chosen",
+    "rejected",
+    "label",
+    "labels",
+    "text",
+    "conversations",
+    "messages",
+    "tools",
+    "images",
+    "image",
+    "videos",
+    "audio",
+    "input_ids",
+    "attention_mask",
+    "position_ids",
+    "token_type_ids",
+    "seq_lengths",
+    "chat_template_kwargs",
+    "trace",
+    "harness",
+}
+"""Names of columns that trainers and loaders take for something of their own."""
+TRACES = (
+    {"id", "source", "model", "system_prompt"},
+    {"type", "message"},
+    {"type", "payload"},
+    {"type", "id", "version", "cwd"},
+    {"harness", "trace"},
+)
+"""Columns by which ``datasets`` takes a file for an agent's trace, where all of a set are there."""
 TURNS = Field("item", "struct", (Field("role", "text"), Field("content", "text")))
 
 

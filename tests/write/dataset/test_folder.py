@@ -2,12 +2,13 @@
 
 import gzip
 import json
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
-import polars
+import polars as pl
 import pytest
 import zstandard
 
@@ -112,7 +113,7 @@ def test_parquet_has_the_same_records(logs):
     convert(logs, "lines", Options(format="jsonl"))
     summary = convert(logs, "out", Options(format="parquet"))
     (name,) = summary.files
-    rows = polars.read_parquet(Path("out", name)).to_dicts()
+    rows = pl.read_parquet(Path("out", name)).to_dicts()
     assert [{key: list(map(json.loads, texts)) for key, texts in row.items()} for row in rows] == records("lines")
 
 
@@ -129,7 +130,7 @@ def test_files_are_filled_up_to_a_size(logs, packing):
         assert all(size + len(line) + 1 > 500 for size, line in zip(sizes, first[1:], strict=False))
         assert len(records()) == 21
     else:
-        assert sum(polars.read_parquet(Path("out", name)).height for name in summary.files) == 21
+        assert sum(pl.read_parquet(Path("out", name)).height for name in summary.files) == 21
 
 
 def test_a_record_larger_than_a_file_is_in_one_alone(logs):
@@ -178,7 +179,9 @@ def test_what_begins_alike_is_in_one_split(logs):
     }
     assert [name.partition("-")[0] for name in held] == ["data/train", "data/test"]
     train, test = held.values()
-    assert train and test and not train & test
+    assert train
+    assert test
+    assert not train & test
     assert ("warning", "split-leak") not in summary.findings
 
 
@@ -217,7 +220,7 @@ def test_metadata_are_columns_behind_the_record(logs):
 def test_what_is_not_known_is_null(logs):
     write_log(logs / "a-a.jsonl", log_line("no model, no time", at=None))
     convert(logs, "out", Options(format="parquet", metadata=True))
-    row = polars.read_parquet(next(Path("out/data").iterdir())).row(0, named=True)
+    row = pl.read_parquet(next(Path("out/data").iterdir())).row(0, named=True)
     assert [row[name] for name in ("model", "started_at", "prompt_tokens", "completion_tokens")] == [None] * 4
 
 
@@ -233,6 +236,18 @@ def test_addresses_in_metadata_are_replaced_too(logs):
     assert re.fullmatch(r"of [a-z0-9]{16}@[a-z0-9]{8}\.example", found["session_id"])
 
 
+@pytest.mark.parametrize("packing", ["jsonl", "parquet"])
+def test_names_that_are_no_text_are_written_with_escapes(logs, packing):
+    line = answered("odd", session_id="s\ud800")
+    line["response"]["model"] = "m\udfff"
+    write_log(Path(os.fsdecode(os.fsencode(logs) + b"/odd-\xff.jsonl")), json.dumps(line))
+    summary = convert(logs, "out", Options(format=packing, metadata=True))
+    path = Path("out", summary.files[0])
+    rows = pl.read_parquet(path).to_dicts() if packing == "parquet" else records()
+    odd = next(row for row in rows if row["session_id"] == "s\\ud800")
+    assert (odd["model"], odd["source"]) == ("m\\udfff", "odd-\\udcff.jsonl")
+
+
 # Presets, formats, and what can go wrong
 
 
@@ -240,7 +255,7 @@ def test_addresses_in_metadata_are_replaced_too(logs):
 def test_every_preset_is_written_in_every_format(logs, preset):
     convert(logs, "lines", Options(preset=preset, format="jsonl"))
     summary = convert(logs, "out", Options(preset=preset, format="parquet"))
-    rows = polars.read_parquet(Path("out", summary.files[0]))
+    rows = pl.read_parquet(Path("out", summary.files[0]))
     assert rows.height == len(records("lines")) == 21
     for row, record in zip(rows.to_dicts(), records("lines"), strict=True):
         assert {key for key, value in row.items() if value is not None} == record.keys()

@@ -4,7 +4,7 @@ import json
 from array import array
 from pathlib import Path
 
-import polars
+import polars as pl
 import pytest
 
 from pipeline.write.dataset import arrow, parquet
@@ -32,7 +32,7 @@ def written(folder, columns, rows) -> Path:
 
 def texts(path) -> list[dict]:
     """The rows of a file; JSON is text."""
-    return polars.read_parquet(path).to_dicts()
+    return pl.read_parquet(path).to_dicts()
 
 
 def test_messages_are_the_texts_of_the_record(tmp_path):
@@ -63,7 +63,7 @@ def test_texts_and_numbers_have_columns_of_their_own(tmp_path):
         (b'{"conversations":[]}', {"entries": None}),
     ]
     path = written(tmp_path, TEXTS, rows)
-    assert polars.read_parquet(path).to_dicts() == [
+    assert pl.read_parquet(path).to_dicts() == [
         {"conversations": said, "system": "s", "entries": 5},
         {"conversations": [], "system": None, "entries": None},
     ]
@@ -71,7 +71,7 @@ def test_texts_and_numbers_have_columns_of_their_own(tmp_path):
 
 def test_the_footer_names_the_types_and_nothing_else(tmp_path):
     path = written(tmp_path, COLUMNS, [(b'{"messages":[]}', {})])
-    found = polars.read_parquet_metadata(path)
+    found = pl.read_parquet_metadata(path)
     assert found[arrow.KEY] == arrow.schema(COLUMNS)
 
 
