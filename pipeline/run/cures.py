@@ -109,9 +109,12 @@ class Cures:
 def converted(conversation: Conversation, options: Options) -> dict[str, Any] | None:
     """The record of a conversation; ``None`` where the preset cannot hold it."""
     ledger = Ledger("")
-    for stage in plan(options, None).conversation:
-        conversation = stage(conversation, ledger, 0)
-    return presets.named(options.preset).shape(conversation).record
+    try:
+        for stage in plan(options, None).conversation:
+            conversation = stage(conversation, ledger, 0)
+        return presets.named(options.preset).shape(conversation).record
+    except RecursionError:
+        return None
 
 
 def spelled(options: Options) -> str:

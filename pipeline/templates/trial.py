@@ -15,6 +15,13 @@ from pipeline.templates.render import Renderer, Rendering
 
 def trial(render: Renderer, messages: list[Message], tools: Json) -> Trial:
     """What the template makes of a record, and what of the record is not in it or not as it should be."""
+    try:
+        return _trial(render, messages, tools)
+    except RecursionError:
+        return Trial(messages, None, "RecursionError: the record is nested too deeply")
+
+
+def _trial(render: Renderer, messages: list[Message], tools: Json) -> Trial:
     plain = render(messages, tools)
     if plain.text is None:
         return Trial(messages, None, plain.problem)

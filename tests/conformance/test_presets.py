@@ -9,7 +9,12 @@ from types import ModuleType
 import pytest
 from openai.types.chat import ChatCompletionMessageParam
 from openai.types.chat import ChatCompletionFunctionToolParam as ToolParam
-from mistral_common.protocol.instruct.messages import FinetuningAssistantMessage, SystemMessage, ToolMessage, UserMessage
+from mistral_common.protocol.instruct.messages import (
+    FinetuningAssistantMessage,
+    SystemMessage,
+    ToolMessage,
+    UserMessage,
+)
 from mistral_common.protocol.instruct.request import ChatCompletionRequest
 from mistral_common.protocol.instruct.tool_calls import Tool
 from mistral_common.protocol.instruct.validator import MistralRequestValidatorV3, ValidationMode
@@ -33,7 +38,9 @@ def written(tmp_path_factory):
         given = Options(preset=preset, format="jsonl", anonymize=False, **options)
         folder = tmp_path_factory.mktemp(preset)
         convert(SAMPLES, folder / "out", given)
-        lines = [line for file in sorted((folder / "out" / "data").iterdir()) for line in file.read_bytes().splitlines()]
+        lines = [
+            line for file in sorted((folder / "out" / "data").iterdir()) for line in file.read_bytes().splitlines()
+        ]
         found = [json.loads(line) for line in lines]
         assert len(found) > 35
         others = [*KINDS.values(), *(pytest_param.values[1] for pytest_param in RECORDED)]

@@ -4,8 +4,11 @@ import json
 
 import orjson
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pipeline import Options, convert
+from pipeline.checks import rules
 from pipeline.errors import UsageError
 from pipeline.model import Conversation
 from pipeline.read.records import Record
@@ -13,14 +16,28 @@ from pipeline.run.cures import CURES, converted, spelled
 from pipeline.run.template import Trials, show
 from tests.checks.rows import assistant, call, result, user
 from tests.conftest import log_line, write_log
-from tests.templates.records import ANSWER, ONE_CALL, PLAIN, SYSTEM, TEXT_BESIDE, TOOLS, TWO_CALLS, family, grep
+from tests.templates.records import (
+    ANSWER,
+    FAMILIES,
+    ONE_CALL,
+    PLAIN,
+    SYSTEM,
+    TEXT_BESIDE,
+    TOOLS,
+    TWO_CALLS,
+    family,
+    grep,
+)
 
 PARTS = [user([{"type": "text", "text": "What is this?"}]), assistant("A lamp.")]
 BROKEN = [SYSTEM, user(), assistant("", call(arguments="{")), result(), ANSWER]
 TWICE = [user("Hello?"), user("Is it late?"), assistant("It is.")]
 THOUGHT = [user("Is it late?"), assistant("It is.", reasoning_content="Look at the clock.")]
-LATE = "{%- for m in messages %}{{ m.content }}{% if m.thinking %}{% endif %}\n{% endfor %}"
 HF = "--preset hf cures it"
+KEYS = ["id", "type", "function", "name", "arguments", "text", "description", "reasoning_content", "thinking", "a"]
+NOWHERE = FAMILIES.parent / "nothing.jinja"
+"""A template that shows nothing."""
+TRIALS: dict[str, Trials] = {}
 
 # family, sentence, messages, tools, code, cure: the record is one of the preset chat
 ROWS = [
@@ -187,3 +204,36 @@ def test_without_jinja_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(UsageError, match=r"chatsquash\[template\]"):
         Trials(family("json_calls"))
+
+
+ODD = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 3) | st.just(10**30) | st.floats(allow_nan=False) | st.text("a\ud800<\n", max_size=3),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=3),
+    max_leaves=6,
+)  # fmt: skip
+MESSAGE = st.builds(
+    lambda role, rest: {**rest, "role": role},
+    st.sampled_from(["system", "user", "assistant", "tool", "developer", "other"]),
+    st.dictionaries(st.sampled_from([*KEYS, "content", "tool_calls"]), ODD, max_size=4),
+)
+CALLS = st.builds(
+    lambda name, arguments, rest: {**rest, "function": {"name": name, "arguments": arguments}},
+    ODD | st.just("ls"), ODD | st.just("{}"), st.dictionaries(st.sampled_from(KEYS), ODD, max_size=2),
+)  # fmt: skip
+CALLING = st.builds(lambda calls: assistant(None, *calls), st.lists(CALLS, max_size=3))
+
+
+@pytest.mark.parametrize("name", ["json_calls", "as_python", "single_call", "nowhere to be seen"])
+@given(messages=st.lists(MESSAGE | CALLING, max_size=4), tools=ODD | st.lists(ODD, max_size=2))
+def test_no_record_however_odd_stops_the_trial(name, messages, tools):
+    trials = TRIALS.setdefault(name, Trials(family(name) if name != "nowhere to be seen" else str(NOWHERE)))
+    for found in trials.look(Record(messages, tools)):
+        assert found.code in rules()
+
+
+def test_a_record_that_is_too_deep_does_not_stop_the_trial():
+    deep = {}
+    for _ in range(5000):
+        deep = {"a": deep}
+    (only, *_) = Trials(str(NOWHERE)).look(Record([assistant("", call(arguments=deep))], None))
+    assert only.code == "template-error"
