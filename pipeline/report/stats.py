@@ -2,18 +2,69 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
 
 from pipeline.checks.registry import counted, escaped
 from pipeline.report.findings import printable
 
-if TYPE_CHECKING:
-    from pipeline.run.stats import Stats
-
 _TOOLS = 20
 """How many tools the table shows; the JSON has all."""
+
+
+class Spread(NamedTuple):
+    """How the records differ in a measure; percentiles have three digits."""
+
+    total: int
+    mean: float
+    median: int
+    p90: int
+    p99: int
+    max: int
+
+
+class Long(NamedTuple):
+    """One of the longest records."""
+
+    characters: int
+    messages: int
+    file: str
+    record: int
+    """Its line, or its row."""
+
+
+@dataclass(slots=True)
+class ToolCount:
+    """How a tool is used."""
+
+    records: int = 0
+    """Records that define it."""
+    calls: int = 0
+
+
+@dataclass(slots=True)
+class Stats:
+    """What is in datasets."""
+
+    files: int = 0
+    records: int = 0
+    unreadable: int = 0
+    """Lines that are no records."""
+    duplicates: int = 0
+    """Records that repeat an earlier one exactly."""
+    with_tools: int = 0
+    """Records that define tools."""
+    with_calls: int = 0
+    """Records with calls."""
+    splits: Counter[str] = field(default_factory=Counter)
+    """Records of each split, as the names of files say."""
+    roles: Counter[str] = field(default_factory=Counter)
+    """Messages of each role."""
+    spreads: dict[str, Spread] = field(default_factory=dict)
+    tools: dict[str, ToolCount] = field(default_factory=dict)
+    longest: list[Long] = field(default_factory=list)
 
 
 def as_json(stats: Stats) -> dict[str, Any]:

@@ -6,9 +6,8 @@ import re
 from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from math import ceil
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 from xxhash import xxh3_64_intdigest
@@ -19,6 +18,7 @@ from pipeline.model import Json, Message
 from pipeline.read.datasets import Row, files, rows
 from pipeline.read.records import NotARecordError, Record, parsed, record
 from pipeline.read.textual import of_text
+from pipeline.report.stats import Long, Spread, Stats, ToolCount
 from pipeline.stages.select import flatten
 
 if TYPE_CHECKING:
@@ -31,59 +31,6 @@ _BATCH = 4096
 _SPLIT = re.compile(r"([^/\\]+?)-\d{5}-of-\d{5}\.")
 
 Tokens = Callable[[Record], int]
-
-
-class Spread(NamedTuple):
-    """How the records differ in a measure; percentiles have three digits."""
-
-    total: int
-    mean: float
-    median: int
-    p90: int
-    p99: int
-    max: int
-
-
-class Long(NamedTuple):
-    """One of the longest records."""
-
-    characters: int
-    messages: int
-    file: str
-    record: int
-    """Its line, or its row."""
-
-
-@dataclass(slots=True)
-class ToolCount:
-    """How a tool is used."""
-
-    records: int = 0
-    """Records that define it."""
-    calls: int = 0
-
-
-@dataclass(slots=True)
-class Stats:
-    """What is in datasets."""
-
-    files: int = 0
-    records: int = 0
-    unreadable: int = 0
-    """Lines that are no records."""
-    duplicates: int = 0
-    """Records that repeat an earlier one exactly."""
-    with_tools: int = 0
-    """Records that define tools."""
-    with_calls: int = 0
-    """Records with calls."""
-    splits: Counter[str] = field(default_factory=Counter)
-    """Records of each split, as the names of files say."""
-    roles: Counter[str] = field(default_factory=Counter)
-    """Messages of each role."""
-    spreads: dict[str, Spread] = field(default_factory=dict)
-    tools: dict[str, ToolCount] = field(default_factory=dict)
-    longest: list[Long] = field(default_factory=list)
 
 
 def stats(datasets: Iterable[str], tokens: Tokens | None = None) -> Stats:

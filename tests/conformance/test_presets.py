@@ -7,8 +7,6 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from openai.types.chat import ChatCompletionMessageParam
-from openai.types.chat import ChatCompletionFunctionToolParam as ToolParam
 from mistral_common.protocol.instruct.messages import (
     FinetuningAssistantMessage,
     SystemMessage,
@@ -18,6 +16,8 @@ from mistral_common.protocol.instruct.messages import (
 from mistral_common.protocol.instruct.request import ChatCompletionRequest
 from mistral_common.protocol.instruct.tool_calls import Tool
 from mistral_common.protocol.instruct.validator import MistralRequestValidatorV3, ValidationMode
+from openai.types.chat import ChatCompletionFunctionToolParam as ToolParam
+from openai.types.chat import ChatCompletionMessageParam
 from pydantic import ConfigDict, TypeAdapter
 
 from pipeline import Options, convert
