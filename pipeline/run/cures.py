@@ -59,6 +59,7 @@ class _Known(NamedTuple):
 
 
 _OFTEN = 20
+_MANY = 1000
 
 
 class Cures:
@@ -77,6 +78,8 @@ class Cures:
         if known.times >= _OFTEN and self._help(known.cures, conversation, wrong):
             return known.cures
         found = self._search(conversation, wrong)
+        if len(self._known) > _MANY:  # what a template raises may be another text for every record
+            self._known.clear()
         self._known[like] = _Known(found, known.times + 1 if found == known.cures else 1)
         return found
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _REASONING = ("reasoning_content", "thinking", "reasoning")
 """Where reasoning may stand; the first that is there is what templates get."""
+_SHOWN = 200
+"""Characters of an exception's text, which may hold the whole record."""
 
 
 class Rendering(NamedTuple):
@@ -50,13 +52,17 @@ class Renderer:
         try:
             return Rendering(template.render({**self._source.tokens, **given}))
         except Exception as problem:  # noqa: BLE001 - a template may do anything that the sandbox allows
-            return Rendering(None, f"{type(problem).__name__}: {problem}")
+            return Rendering(None, f"{type(problem).__name__}: {_shortened(str(problem))}")
 
     def _compile(self, source: str) -> Template:
         try:
             return compiled(source)
         except TemplateError as problem:
             raise UsageError(f"{self._path}: is no template ({problem})") from None
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 def _without_nulls(message: Message) -> dict[str, Any]:

@@ -65,3 +65,8 @@ def test_reasoning_is_found_under_the_names_that_templates_ask_for(tmp_path, nam
 @pytest.mark.parametrize("messages, tools", [([], None), (HI, "ls"), (HI, ["ls"])])
 def test_what_transformers_refuses_is_refused(tmp_path, messages, tools):
     assert render(tmp_path, "x", messages, tools).problem.startswith("ValueError")
+
+
+def test_a_long_text_of_an_exception_is_cut(tmp_path):
+    problem = render(tmp_path, "{{ raise_exception('x' * 1000) }}").problem
+    assert problem == f"TemplateError: {'x' * 200}…"
