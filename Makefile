@@ -4,8 +4,11 @@ LOGS ?= sample_logs
 OUT ?= out
 VENV := .venv
 BIN := $(VENV)/bin
+TRAIN := .venv-train
+TORCH ?= torch
+TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 
-.PHONY: help convert test conformance check check-code format docs bench clean
+.PHONY: help convert test conformance train check check-code format docs bench clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -37,6 +40,17 @@ $(VENV)/conformance: $(VENV)/installed
 conformance: $(VENV)/conformance ## Hold the formats to the libraries they come from
 	@$(BIN)/python -m pytest -n auto -rs tests/conformance
 
+# An environment of its own, since what trains models is large; torch comes without what GPUs need.
+$(TRAIN)/installed: pyproject.toml
+	@echo "Setting up $(TRAIN) ..."
+	@$(PYTHON) -m venv $(TRAIN)
+	@$(TRAIN)/bin/python -m pip install --quiet --disable-pip-version-check --extra-index-url "$(TORCH_INDEX)" "$(TORCH)"
+	@$(TRAIN)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[train]'
+	@touch $@
+
+train: $(TRAIN)/installed ## Train a small model on the sample logs, offline
+	@$(TRAIN)/bin/python -m pytest -W ignore -rP tests/train
+
 check: check-code test ## Format, lint, types, import contract, tests
 
 check-code: $(VENV)/installed
@@ -56,4 +70,4 @@ bench: $(VENV)/installed ## Time it beside a naive converter; writes docs/perfor
 	@$(BIN)/python -m bench.run $(BENCH)
 
 clean: ## Remove the environment and the output
-	rm -rf $(VENV) "$(OUT)"
+	rm -rf $(VENV) $(TRAIN) "$(OUT)"

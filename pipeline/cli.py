@@ -223,21 +223,61 @@ def convert(logs: tuple[str, ...], **given: Any) -> int:
 
 @cli.command()
 @click.argument("datasets", nargs=-1, required=True)
+@option("--template", metavar="FILE", help="Also render every record with this chat template.")
+@option("--show", type=click.IntRange(min=1), metavar="N", help="Only print the rendering of the N-th record.")
 @option("--json", "as_json", is_flag=True, help="Print findings as JSON lines.")
-def check(datasets: tuple[str, ...], *, as_json: bool) -> int:
-    """Check the records of JSONL datasets, files or folders of them; calls may be native or inlined.
+def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, as_json: bool) -> int:
+    """Check the records of datasets, JSONL or Parquet, files or folders of them; calls may be native or inlined.
 
-    Prints the findings. Exits with 3 when one of them is an error.
+    Prints the findings. Exits with 3 when one of them is an error. FILE is a .jinja file, a tokenizer_config.json, a
+    chat_template.json or the folder of a model.
     """
     from pipeline.report import findings as report
+    from pipeline.run import template as trying
     from pipeline.run.check import check as run
 
+    if show:
+        if not template:
+            raise click.UsageError("--show prints a rendering, so it needs --template.")
+        click.echo(trying.show(datasets, template, show))
+        return 0
+    trials = trying.Trials(template) if template else None
     errors = 0
     for dataset in datasets:
-        for finding in run(dataset):
+        for finding in run(dataset, trials.look if trials else None):
             errors += finding.severity == "error"
             click.echo(report.as_json(finding) if as_json else report.as_text(finding))
+    if trials:
+        with _whoever_listens():
+            click.echo("\n".join(trials.summary()), err=True)
     return LEFT_OUT if errors else 0
+
+
+@cli.command()
+@click.argument("datasets", nargs=-1, required=True)
+@option("--tokenizer", metavar="FILE", help="Also count tokens, with this tokenizer.json.")
+@option("--template", metavar="FILE", help="Count the tokens of what this chat template makes of a record.")
+@option("--json", "as_json", is_flag=True, help="Print the statistics as JSON.")
+def stats(datasets: tuple[str, ...], *, tokenizer: str | None, template: str | None, as_json: bool) -> int:
+    """Count what is in datasets, JSONL or Parquet, files or folders of them: turns, lengths, tools, duplicates.
+
+    Exits with 3 when a line is no record.
+    """
+    from pipeline.report import stats as report
+    from pipeline.run import stats as counting
+    from pipeline.run.template import renderer
+
+    if template and not tokenizer:
+        raise click.UsageError("--template says what tokens are counted of, so it needs --tokenizer.")
+    tokens = counting.counter(tokenizer, renderer(template) if template else None) if tokenizer else None
+    counted = counting.stats(datasets, tokens)
+    if as_json:
+        import orjson
+
+        click.echo(orjson.dumps(report.as_json(counted), option=orjson.OPT_INDENT_2))
+    else:
+        click.echo(report.as_text(counted))
+    return LEFT_OUT if counted.unreadable else 0
 
 
 @cli.command()

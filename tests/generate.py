@@ -21,17 +21,18 @@ COLUMNS = 100
 _INTRODUCTION = """\
 # Command line
 
-`chatsquash` has five commands; `python -m pipeline` is the same. This page is made from the code by `make docs`.
+`chatsquash` has six commands; `python -m pipeline` is the same. This page is made from the code by `make docs`.
 
 - [`convert`](#chatsquash-convert): session logs in, a dataset out.
-- [`check`](#chatsquash-check): the record checks on datasets that exist already.
+- [`check`](#chatsquash-check): the record checks on datasets that exist already, and a chat template tried on them.
+- [`stats`](#chatsquash-stats): what is in datasets, counted.
 - [`inspect`](#chatsquash-inspect): a session log entry by entry.
 - [`translate`](#chatsquash-translate): whole conversations from one format to another.
 - [`formats`](#chatsquash-formats): the formats that are read and written, and the envelopes.
 
-Standard output is for results: the summary of `convert --json`, the findings of `check`, the tables of `inspect` and
-`formats`, the conversations of `translate --output -`.
-The summary for people, what `translate` loses, progress, role traces and errors go to standard error. Progress is shown
+Standard output is for results: the summary of `convert --json`, the findings of `check` and its renderings, the tables
+of `stats`, `inspect` and `formats`, the conversations of `translate --output -`.
+The summaries for people, what `translate` loses, progress, role traces and errors go to standard error. Progress is shown
 on a terminal only.
 Colour is used on a terminal only, and not where `NO_COLOR` is set. A closed pipe ends the command without a message;
 how a finished conversion ended stays its exit code.
@@ -47,11 +48,13 @@ one process. `FORMAT` is a name from [formats.md](formats.md), which also says w
 dataset folders and filters do.
 """,
     "check": """\
-`DATASETS` are files, or folders whose `*.jsonl` and `*.ndjson` files are taken; folders in them are not looked into.
-Every line is a record. Whether its calls are native or written in the text is recognised record by record. The findings
-are printed as in `reports/integrity-report.txt`, with `--json` as in `reports/findings.jsonl`; [checks.md](checks.md)
-lists them. `session` is the name of the file without its suffix. A record is checked as it stands: addresses are
-neither looked for nor replaced.
+`DATASETS` are files, or folders whose record files are taken: `*.jsonl`, `*.ndjson`, both also as `.gz` and `.zst`, and
+`*.parquet`; of a folder without any, those in its folder `data`. Every line or row is a record, of any
+[preset](presets.md) or of another tool that writes `messages` or `conversations`. Whether its calls are native or
+written in the text is recognised record by record. The findings are printed as in `reports/integrity-report.txt`, with
+`--json` as in `reports/findings.jsonl`; [checks.md](checks.md) lists them. `session` is the name of the file without its
+suffix. A record is checked as it stands: addresses are neither looked for nor replaced. `.zst` needs the extra
+`chatsquash[zstd]`.
 
 ```console
 $ printf '%s\\n' '{"messages": [{"role": "user", "content": "Hi"}], "tools": [{"name": "ls"}]}' '[1]' > data.jsonl
@@ -59,6 +62,56 @@ $ chatsquash check data.jsonl || echo "exit code $?"
 WARNING	session=data	input=data.jsonl:1	[tool-parameters] tool 'ls' has no parameters: add a JSON schema, an empty one if it takes none
 ERROR	session=data	input=data.jsonl:2	[bad-record] not a record, the line is a list: a record is {"messages": [...], "tools": [...]}
 exit code 3
+```
+
+`--template` also renders every record with a chat template, as `apply_chat_template` of transformers (5.23) does, in
+jinja2's sandbox; this needs the extra `chatsquash[template]`. In a copy of the record, a word is put into every text,
+call and definition; what of these words is missing in the rendering is lost. The
+[findings](checks.md#on-what-a-chat-template-makes-of-a-record-by-chatsquash-check---template) name the preset and the
+modifiers of `convert` that cure them, each the simplest of those that were tried on the record. `FILE` is a `.jinja`
+file, a `tokenizer_config.json`, a `chat_template.json`, or a model's folder with one of them; special tokens come from
+the `tokenizer_config.json` in the same folder and are empty without. The records of `sharegpt` are rendered as the
+messages that they stand for. `--show` prints the rendering of one record, counted over all `DATASETS`, with control
+characters escaped.
+
+```console
+$ printf '%s\\n' '{"messages": [{"role": "user", "content": "Hi"}], "tools": [{"name": "ls"}]}' > chats.jsonl
+$ echo '{% for m in messages %}{{ m.role }}: {{ m.content }}{{ "\\n" }}{% endfor %}' > chat.jinja
+$ chatsquash check chats.jsonl --template chat.jinja --show 1
+user: Hi
+
+$ chatsquash check chats.jsonl --template chat.jinja > findings.txt || echo "exit code $?"
+1 record rendered with chat.jinja: 0 whole
+        1  template-tool-lost: no preset or modifier cures it
+exit code 3
+```
+""",
+    "stats": """\
+`DATASETS` are as for `check`. Characters are those of texts, reasoning, and names and arguments of calls; those of
+definitions are counted beside them, as JSON. The sums, the mean and the most are exact, percentiles to three digits.
+Duplicates are records that repeat an earlier one byte by byte. `--tokenizer` counts tokens with a `tokenizer.json` (the
+extra `chatsquash[tokens]`): of these texts and definitions one by one, or with `--template` of what a chat template makes
+of the record. Memory does not grow with the datasets, but for eight bytes a record.
+
+```console
+$ printf '%s\\n' '{"messages": [{"role": "user", "content": "Hi"}], "tools": [{"name": "ls"}]}' > chats.jsonl
+$ chatsquash stats chats.jsonl
+1 record in 1 file, 0 of them repeat an earlier one
+roles: user 1
+tools: defined in 1, called in 0 records
+
+per record           total  mean  median  90 %  99 %  most
+messages                 1   1.0       1     1     1     1
+assistant turns          0   0.0       0     0     0     0
+tool calls               0   0.0       0     0     0     0
+characters               2   2.0       2     2     2     2
+characters of tools     15  15.0      15    15    15    15
+
+tool  records  calls
+ls          1      0
+
+longest        characters  messages
+chats.jsonl:1           2         1
 ```
 """,
     "inspect": """\

@@ -31,6 +31,7 @@ _TITLES: dict[Kind, str] = {
     "tools": "On the tool definitions of a record",
     "native": "On a record whose calls are native, also before they are inlined",
     "inlined": "On a record whose calls stand in the text",
+    "template": "On what a chat template makes of a record, by `chatsquash check --template`",
 }
 _WORDS = """\
 ## Words

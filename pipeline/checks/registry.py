@@ -13,7 +13,7 @@ from pipeline.model import Conversation, Found, Json, Message, Severity, Tool
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-Kind = Literal["tools", "record", "native", "inlined", "log"]
+Kind = Literal["tools", "record", "native", "inlined", "log", "template"]
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -26,7 +26,8 @@ class Rule(NamedTuple):
     code: str
     severities: tuple[Severity, ...]
     kind: Kind
-    """When it runs: on the tools of a record alone, on any record, on a native or an inlined one, or on a log."""
+    """When it runs: on the tools of a record alone, on any record, on a native or an inlined one, on a log, or on what
+    a chat template makes of a record."""
     doc: str
     function: Callable[..., Any]
     module: str
@@ -92,7 +93,8 @@ class View:
         return found
 
 
-def _declare(function: Callable[..., Any], kind: Kind, severities: tuple[Severity, ...]) -> str:
+def register(function: Callable[..., Any], kind: Kind, severities: tuple[Severity, ...]) -> str:
+    """Make a function known as a rule; returns its code."""
     code = function.__name__.replace("_", "-")
     doc = function.__doc__ or ""
     place = function.__code__.co_firstlineno
@@ -106,7 +108,7 @@ def check(
     """Declare a generator of facts about a record of a kind."""
 
     def declare(function: Callable[[View], Iterator[Found]]) -> Callable[[View], Iterator[Found]]:
-        _declare(function, kind, severities)
+        register(function, kind, severities)
         return function
 
     return declare
@@ -116,7 +118,7 @@ def rule(*severities: Severity) -> Callable[[Callable[P, Found]], Callable[P, Fo
     """Declare a function that makes the finding which the reader or a stage met on its way."""
 
     def declare(function: Callable[P, Found]) -> Callable[P, Found]:
-        code = _declare(function, "log", severities)
+        code = register(function, "log", severities)
 
         @wraps(function)
         def made(*args: P.args, **kwargs: P.kwargs) -> Found:

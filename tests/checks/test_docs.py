@@ -5,12 +5,12 @@ import pytest
 from pipeline.checks import rules, table
 from pipeline.checks.registry import SHOWN, json_type, quoted
 
-from . import test_calls, test_dataset, test_definitions, test_log, test_results, test_shapes, test_tags
+from . import test_calls, test_dataset, test_definitions, test_log, test_results, test_shapes, test_tags, test_template
 from .rows import found
 
 ROWS = test_calls.ROWS + test_definitions.ROWS + test_results.ROWS + test_tags.ROWS
 LOG_ROWS = test_log.ROWS + test_shapes.ROWS + test_dataset.ROWS
-RECORD_CODES = sorted(code for code, rule in rules().items() if rule.kind != "log")
+RECORD_CODES = sorted(code for code, rule in rules().items() if rule.kind not in ("log", "template"))
 LOG_CODES = sorted(code for code, rule in rules().items() if rule.kind == "log")
 # Every code, with every severity that it can have.
 SEVERITIES = {
@@ -19,7 +19,9 @@ SEVERITIES = {
         tool-required tool-calls-not-list tool-call-not-object tool-call-function tool-call-name undeclared-tool
         legacy-function-call tool-result-without-call tool-result-without-id tool-call-tags tool-calls-beside-markup
         tool-result-tags unreadable-log bad-record unknown-format no-assistant-turn arguments-unparsable
-        integer-too-large lone-surrogate unpaired-call shape-not-held""",
+        integer-too-large lone-surrogate unpaired-call shape-not-held
+        template-error template-tool-lost template-call-lost template-text-lost template-system-lost
+        template-result-lost template-arguments-twice template-python template-null""",
     "error warning": """
         session-id-mismatch timestamp-order no-tools tool-parameters tool-result-failed tool-result-empty
         tool-result-missing""",
@@ -27,8 +29,10 @@ SEVERITIES = {
         missing-session-id missing-timestamp naive-timestamp wrong-type short-tail missing-reply extra-choices
         reply-truncated tool-conflict tool-call-id arguments-not-json unanswered-call markup-collision parts-dropped
         number-changed mixed-formats missing-history stream-cut not-held shape-dropped float-rounded split-leak
-        empty-split other-conversations""",
-    "info": "cleaned file-not-read hosted-tools vendor-form shape-changed filtered duplicate-record",
+        empty-split other-conversations template-tools-flat template-tools-empty""",
+    "info": """
+        cleaned file-not-read hosted-tools vendor-form shape-changed filtered duplicate-record
+        template-reasoning-lost""",
 }
 
 
@@ -57,6 +61,7 @@ def test_every_rule_over_a_log_has_a_row(code):
 def test_a_rule_yields_the_severities_that_it_declares_and_no_others(code):
     seen = {severity for row in ROWS for found_code, severity, _ in found(row) if found_code == code}
     seen |= {row[2] for row in LOG_ROWS if row[1] == code}
+    seen |= {row[3] for row in test_template.FAILING if row[0] == code}
     assert seen == set(rules()[code].severities)
 
 

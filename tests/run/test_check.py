@@ -130,7 +130,11 @@ def test_a_folder_stands_for_the_datasets_in_it(tmp_path):
 
 WRONG = [
     ("a path that is not there", "nope", "nope: cannot be read (No such file or directory)"),
-    ("a folder without datasets", "empty", "empty: no datasets (*.jsonl, *.ndjson) in this folder"),
+    (
+        "a folder without datasets",
+        "empty",
+        "empty: no datasets (*.jsonl, *.ndjson, also .gz and .zst, *.parquet) in this folder",
+    ),
 ]
 
 

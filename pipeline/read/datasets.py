@@ -1,0 +1,150 @@
+"""Datasets that exist already: files or folders of records, JSONL (plain, gzip or zstd) and Parquet."""
+
+from __future__ import annotations
+
+import gzip
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pipeline import codec
+from pipeline.errors import UsageError
+from pipeline.read.discover import SUFFIXES
+from pipeline.read.lines import lines
+
+PACKED = (".gz", ".zst")
+PARQUET = ".parquet"
+COLUMNS = ("messages", "tools", "conversations", "system")
+"""What a record may consist of; other columns of a Parquet file are not read."""
+_BATCH = 32 << 20
+"""Bytes of JSON text, about, that are held of a Parquet file at once."""
+_MOST = 8192
+"""Rows that are held at once."""
+
+
+class Row(NamedTuple):
+    """A record as it stands in a file."""
+
+    file: Path
+    number: int
+    """1-based: the line, or the row of a Parquet file."""
+    data: bytes
+    """Its JSON text; empty for a line that is too long to be read."""
+
+    @property
+    def session(self) -> str:
+        """The file's name without its suffixes."""
+        name = self.file.name
+        for suffix in (*PACKED, *SUFFIXES, PARQUET):
+            name = name[: -len(suffix)] if name.lower().endswith(suffix) else name
+        return name
+
+
+def rows(path: str) -> Iterator[Row]:
+    """Every record of a dataset; a folder stands for its record files, or for those in its ``data`` folder.
+
+    Raises ``UsageError`` for what cannot be read.
+    """
+    for file in files(path):
+        try:
+            yield from _parquet(file) if file.suffix.lower() == PARQUET else _lines(file)
+        except (OSError, EOFError, zlib.error) as problem:
+            reason = getattr(problem, "strerror", None) or problem
+            raise UsageError(f"{file}: cannot be read ({reason})") from None
+
+
+def files(path: str) -> list[Path]:
+    """The files of a dataset, by name; raises ``UsageError`` for a folder without any."""
+    folder = Path(path)
+    if not folder.is_dir():
+        return [folder]
+    inside = _inside(folder) or (_inside(folder / "data") if (folder / "data").is_dir() else [])
+    if not inside:
+        raise UsageError(f"{path}: no datasets (*.jsonl, *.ndjson, also .gz and .zst, *.parquet) in this folder")
+    return inside
+
+
+def _inside(folder: Path) -> list[Path]:
+    return sorted(each for each in folder.iterdir() if is_dataset(each) and each.is_file())
+
+
+def is_dataset(path: Path) -> bool:
+    """Whether the name is one that record files have."""
+    suffixes = [suffix.lower() for suffix in path.suffixes] or [""]
+    inner = suffixes[-2] if suffixes[-1] in PACKED and len(suffixes) > 1 else suffixes[-1]
+    return inner in SUFFIXES or suffixes[-1] == PARQUET
+
+
+def _lines(path: Path) -> Iterator[Row]:
+    with _opened(path) as file:
+        for line in lines(file):
+            data = bytes(line.buffer[line.start : line.stop])
+            if data.strip() or line.length > len(data):
+                yield Row(path, line.number, data)
+
+
+def _opened(path: Path) -> AbstractContextManager[Any]:
+    suffix = path.suffix.lower()
+    if suffix == ".gz":
+        return gzip.open(path)
+    return _zstd(path) if suffix == ".zst" else path.open("rb", buffering=0)
+
+
+@contextmanager
+def _zstd(path: Path) -> Iterator[Any]:
+    opened, problems = _reader(path)
+    try:
+        with opened(path) as file:
+            yield file
+    except problems as problem:
+        raise UsageError(f"{path}: cannot be read ({problem})") from None
+
+
+def _reader(path: Path) -> tuple[Callable[[Path], AbstractContextManager[Any]], type[Exception]]:
+    """What opens files in zstd, and what it raises where they are none."""
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+
+        return zstd.open, zstd.ZstdError
+    try:
+        import zstandard
+    except ImportError:
+        raise UsageError(f"{path}: zstd needs the package zstandard: pip install 'chatsquash[zstd]'") from None
+    whole = zstandard.ZstdDecompressor()
+    return lambda file: whole.stream_reader(file.open("rb"), read_across_frames=True), zstandard.ZstdError
+
+
+def _parquet(path: Path) -> Iterator[Row]:
+    """The rows of a Parquet file as JSON texts, in batches that do not grow with the file."""
+    import polars as pl
+
+    try:
+        frame = pl.scan_parquet(path, glob=False)
+        frame = frame.select([name for name in frame.collect_schema().names() if name in COLUMNS])
+        total = frame.select(pl.len()).collect().item()
+        at, step = 0, 64
+        while at < total:
+            batch = frame.slice(at, step).collect()
+            texts = [_text(dict(zip(batch.columns, row, strict=True))) for row in batch.iter_rows()]
+            for number, text in enumerate(texts, start=at + 1):
+                yield Row(path, number, text)
+            at += step
+            step = max(1, min(_MOST, _BATCH * len(texts) // sum(map(len, texts))))
+    except pl.exceptions.PolarsError as problem:
+        raise UsageError(f"{path}: cannot be read ({str(problem).splitlines()[0]})") from None
+
+
+def _text(row: dict[str, Any]) -> bytes:
+    """A row as one JSON object, without what is null."""
+    members = (codec.dumps(name) + b":" + _value(value) for name, value in row.items() if value is not None)
+    return b"{" + b",".join(members) + b"}"
+
+
+def _value(value: Any) -> bytes:
+    """A cell as JSON: a list of texts is one of JSON texts, which is how messages and tools are held."""
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return b"[" + ",".join(value).encode() + b"]"
+    return codec.dumps(value)

@@ -1,0 +1,132 @@
+"""Datasets in every shape and file are checked and counted alike."""
+
+from pathlib import Path
+
+import pytest
+
+from pipeline import Options, convert
+from pipeline.read.records import NotARecordError, record
+from pipeline.read.textual import of_text
+from pipeline.run.check import check
+from pipeline.run.cures import converted
+from pipeline.run.stats import stats
+from pipeline.stages.select import flatten
+from pipeline.write import presets
+from tests.checks.rows import assistant, call, result, talk, tool, user
+
+SAMPLES = Path(__file__).parents[2] / "sample_logs"
+FOR_TRAINING = [name for name in presets.names() if name != presets.DEFAULT]
+KINDS = ["jsonl", "jsonl.gz", "jsonl.zst", "parquet"]
+CONVERSATION = talk(
+    {"role": "system", "content": "Be brief."},
+    user("Where is it?"),
+    assistant("I will look.", call(arguments='{"word": "a </tool_response> b"}'), call("c2", "ls")),
+    result("one\n</tool_response>\ntwo"),
+    result("three\n</tool_response>\n<tool_response>\nmore", "c2"),
+    assistant("In one."),
+    user("<tool_response>\nno result\n</tool_response> it says"),
+    assistant("", call("c3", "ls")),
+    result("four", "c3"),
+    assistant("In four."),
+    tools=[tool(), tool("ls")],
+)
+
+
+def native(name):
+    held = record(converted(CONVERSATION, Options(preset=name)))
+    return of_text(held.messages) or held
+
+
+@pytest.mark.parametrize("name", ["chat", "hf", "openai", "text"])
+def test_what_a_preset_wrote_is_read_as_it_was(name):
+    read, logged = native(name).messages, CONVERSATION.messages
+    assert [message["role"] for message in read] == [message["role"] for message in logged]
+    assert [(message.get("content") or "").rstrip("\n") for message in read[1:]] == [
+        each["content"] for each in logged[1:]
+    ]
+    assert read[0]["content"].startswith(logged[0]["content"])
+    names = [[each["function"]["name"] for each in message.get("tool_calls", [])] for message in read]
+    assert [each for each in names if each] == [["grep", "ls"], ["ls"]]
+    assert [(flatten(each)["name"], flatten(each)["parameters"]) for each in native(name).tools] == [
+        (each["name"], each["parameters"]) for each in CONVERSATION.tools
+    ]
+
+
+@pytest.mark.parametrize("name", presets.names())
+def test_results_answer_the_calls_that_they_were_logged_for(name):
+    answered = {}
+    for message in native(name).messages:
+        answered |= {each["id"]: each["function"]["name"] for each in message.get("tool_calls", [])}
+    results = [message for message in native(name).messages if message["role"] == "tool"]
+    assert [answered[message["tool_call_id"]] for message in results] == ["grep", "ls", "ls"]
+    assert "".join(message["content"] for message in results).endswith("morefour")
+
+
+@pytest.mark.parametrize("name", ["sharegpt", "text"])
+def test_messages_know_where_they_stand_in_the_file(name):
+    held, written = native(name), converted(CONVERSATION, Options(preset=name))
+    turns = written.get("messages") or written["conversations"]
+    assert len(held.places) == len(held.messages)
+    for message, at in zip(held.messages, held.places, strict=True):
+        text = turns[at].get("content") or turns[at].get("value")
+        assert message["role"] == "system" or message["content"].strip() in text
+    assert held.places == sorted(held.places)
+    assert set(held.places) == set(range(len(turns)))
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """The sample logs in all shapes, which hold the same sessions but for what a shape cannot hold."""
+    folder = tmp_path_factory.mktemp("shapes")
+    for name in FOR_TRAINING:
+        convert(SAMPLES, folder / name, Options(preset=name, format="jsonl", anonymize=False, reasoning="drop"))
+    for kind in KINDS:
+        convert(SAMPLES, folder / kind, Options(preset="hf", format=kind, anonymize=False, reasoning="drop"))
+    return folder
+
+
+def codes(folder):
+    return sorted((each.code, each.line, each.message) for each in check(str(folder)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_file_is_checked_alike(written, kind):
+    assert codes(written / kind) == codes(written / "hf") != []
+
+
+@pytest.mark.parametrize("name", FOR_TRAINING)
+def test_every_shape_is_checked_alike(written, name):
+    found = {code for code, _, _ in codes(written / name)}
+    assert found == {"no-tools", "tool-result-failed", "unanswered-call", "undeclared-tool"}
+
+
+@pytest.mark.parametrize("name", ["openai", "text"])
+def test_every_shape_is_counted_alike(written, name):
+    expected, counted = stats([str(written / "hf")]), stats([str(written / name)])
+    assert counted.records == expected.records
+    assert counted.roles == expected.roles
+    assert {name: count.calls for name, count in counted.tools.items()} == {
+        name: count.calls for name, count in expected.tools.items()
+    }
+
+
+NO_RECORDS = [
+    ({"conversations": {}}, "conversations is an object"),
+    ({"conversations": ["x"]}, "conversations[0] is no object with from and value that sharegpt knows"),
+    ({"conversations": [{"from": "nobody", "value": "x"}]}, "conversations[0] is no object"),
+    ({"conversations": [{"from": "gpt", "value": None}]}, "conversations[0] is no object"),
+]
+
+
+@pytest.mark.parametrize("value, reason", NO_RECORDS)
+def test_what_is_no_sharegpt_record_is_told(value, reason):
+    with pytest.raises(NotARecordError) as caught:
+        record(value)
+    assert str(caught.value).startswith(reason)
+
+
+def test_a_chat_of_texts_is_not_taken_for_more():
+    assert of_text([user("hi"), assistant("<tool_call>\n{}\n</tool_call>")]) is None
+    assert of_text([{"role": "system", "content": "<tools>\nno JSON\n</tools>"}, user()]) is None
+    assert of_text([user("hi"), assistant("", call())]) is None
+    assert of_text([]) is None

@@ -1,0 +1,239 @@
+"""``check --template``: what is found, what cures it, and what is shown."""
+
+import json
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline import Options, convert
+from pipeline.checks import rules
+from pipeline.errors import UsageError
+from pipeline.model import Conversation
+from pipeline.read.records import Record
+from pipeline.run.cures import CURES, converted, spelled
+from pipeline.run.template import Trials, show
+from tests.checks.rows import assistant, call, result, user
+from tests.conftest import log_line, write_log
+from tests.templates.records import (
+    ANSWER,
+    FAMILIES,
+    ONE_CALL,
+    PLAIN,
+    SYSTEM,
+    TEXT_BESIDE,
+    TOOLS,
+    TWO_CALLS,
+    family,
+    grep,
+)
+
+PARTS = [user([{"type": "text", "text": "What is this?"}]), assistant("A lamp.")]
+BROKEN = [SYSTEM, user(), assistant("", call(arguments="{")), result(), ANSWER]
+TWICE = [user("Hello?"), user("Is it late?"), assistant("It is.")]
+THOUGHT = [user("Is it late?"), assistant("It is.", reasoning_content="Look at the clock.")]
+HF = "--preset hf cures it"
+KEYS = ["id", "type", "function", "name", "arguments", "text", "description", "reasoning_content", "thinking", "a"]
+NOWHERE = FAMILIES.parent / "nothing.jinja"
+"""A template that shows nothing."""
+TRIALS: dict[str, Trials] = {}
+
+# family, sentence, messages, tools, code, cure: the record is one of the preset chat
+ROWS = [
+    ("json_calls", "arguments that are encoded twice", ONE_CALL, TOOLS, "template-arguments-twice", HF),
+    ("json_calls", "tools that are not wrapped", ONE_CALL, TOOLS, "template-tools-flat", HF),
+    ("json_calls", "a later system message", [*PLAIN, SYSTEM, assistant("Yes.")], [], "template-system-lost", HF),
+    ("json_calls", "parts", [SYSTEM, *PARTS], [], "template-error", HF),
+    ("xml_calls", "arguments as text", ONE_CALL, TOOLS, "template-error", HF),
+    ("xml_calls", "arguments that are none", BROKEN, TOOLS, "template-error", "no preset or modifier cures it"),
+    ("string_arguments", "no tools in a template", ONE_CALL, TOOLS, "template-tool-lost", "--preset text cures it"),
+    ("single_call", "several calls", TWO_CALLS, TOOLS, "template-error", "--preset hf --split-parallel cures it"),
+    ("single_call", "text beside calls", TEXT_BESIDE, TOOLS, "template-text-lost", "--preset hf --split-text-and-calls cures it"),
+    ("single_call", "both", [*TWO_CALLS[:2], {**TWO_CALLS[2], "content": "I look."}, *TWO_CALLS[3:]], TOOLS, "template-error", "--preset hf --split-parallel --split-text-and-calls cures it"),
+    ("single_call", "an empty list of tools", PLAIN, [], "template-tools-empty", HF),
+    ("nine_letter_ids", "ids", ONE_CALL, TOOLS, "template-error", "--preset hf --tool-ids short9 cures it"),
+    ("nine_letter_ids", "turns that do not alternate", TWICE, [], "template-error", "--preset hf --merge-consecutive cures it"),
+    ("nine_letter_ids", "both", [*TWICE[:2], assistant("", grep()), result(), ANSWER], TOOLS, "template-error", "--preset hf --merge-consecutive --tool-ids short9 cures it"),
+    ("text_or_calls", "text beside calls", TEXT_BESIDE, TOOLS, "template-text-lost", "--preset hf --split-text-and-calls cures it"),
+    ("wrapped_only", "tools that are passed over", ONE_CALL, TOOLS, "template-tool-lost", HF),
+    ("first_call", "the second call", TWO_CALLS, [], "template-call-lost", "--preset hf --split-parallel cures it"),
+    ("key_value_calls", "null content", [user(), assistant(None), user(), assistant()], [], "template-null", HF),
+    ("no_system", "a system message", PLAIN, [], "template-error", "--preset hf --system drop cures it"),
+    ("no_system", "results", ONE_CALL[1:], [], "template-error", "--preset text cures it"),
+    ("no_system", "both", ONE_CALL, [], "template-error", "--preset text --system drop cures it"),
+    ("as_python", "parts", PARTS, [], "template-python", HF),
+    ("as_python", "a system message", PLAIN, [], "template-system-lost", "no preset or modifier cures it"),
+    ("as_python", "reasoning", THOUGHT, [], "template-reasoning-lost", "--preset hf --reasoning inline cures it"),
+    ("own_syntax", "tools that are not wrapped", ONE_CALL, TOOLS, "template-error", HF),
+]  # fmt: skip
+
+
+def write(path, *records):
+    path.write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    return path
+
+
+def found(command, path, name):
+    ended = command("check", path, "--template", family(name), "--json")
+    return [each for each in map(orjson.loads, ended.out.splitlines()) if each["code"].startswith("template-")]
+
+
+@pytest.mark.parametrize(
+    "name, sentence, messages, tools, code, cure", ROWS, ids=[f"{row[0]}: {row[1]}" for row in ROWS]
+)
+def test_a_cure_is_named_and_cures(command, tmp_path, name, sentence, messages, tools, code, cure):
+    path = write(tmp_path / "data.jsonl", {"messages": messages, "tools": tools})
+    facts = {each["code"]: each["text"] for each in found(command, path, name)}
+    assert facts[code].endswith(f": {cure}")
+    options = next((options for options in CURES if f"{spelled(options)} cures it" == cure), None)
+    if options:
+        write(path, converted(Conversation(messages, tools), options))
+        assert code not in {each["code"] for each in found(command, path, name)}
+
+
+def test_options_that_cure_are_options_of_convert(command, tmp_path):
+    write_log(tmp_path / "a.jsonl", log_line("hi"))
+    for number, options in enumerate(CURES):
+        ended = command("convert", tmp_path / "a.jsonl", "-qo", tmp_path / str(number), *spelled(options).split())
+        assert (ended.code, ended.err) == (0, "")
+
+
+def test_what_a_cure_promises_convert_keeps(command, tmp_path):
+    log = log_line(*TWO_CALLS[:-1], reply=ANSWER, tools=TOOLS)
+    write_log(tmp_path / "a.jsonl", log)
+    convert(tmp_path / "a.jsonl", tmp_path / "before", Options(anonymize=False))
+    convert(tmp_path / "a.jsonl", tmp_path / "after", Options(preset="hf", split_parallel=True, anonymize=False))
+    assert found(command, tmp_path / "before", "single_call")
+    assert found(command, tmp_path / "after", "single_call") == []
+
+
+def test_to_drop_reasoning_is_no_cure_for_its_loss(command, tmp_path):
+    (tmp_path / "a.jinja").write_text("{% for m in messages %}{{ m.content.split('</think>')[-1] }}{% endfor %}")
+    write(tmp_path / "data.jsonl", {"messages": THOUGHT})
+    ended = command("check", tmp_path / "data.jsonl", "--template", tmp_path / "a.jinja")
+    assert "[template-reasoning-lost]" in ended.out
+    assert "no preset or modifier cures it" in ended.out
+
+
+def test_what_helped_often_is_tried_first_but_not_taken_for_granted(command, tmp_path):
+    parts = {"messages": PARTS, "tools": []}
+    broken = {"messages": [*PARTS, user(), assistant("", call(arguments="{")), result(), ANSWER], "tools": []}
+    path = write(tmp_path / "data.jsonl", broken, *[parts] * 25, broken, parts)
+    texts = [each["text"].rpartition(": ")[2] for each in found(command, path, "as_python")]
+    other = "--preset openai cures it"
+    assert texts == [other, *[HF] * 25, other, HF]
+
+
+def test_a_cure_that_helped_often_is_found_by_one_trial(monkeypatch):
+    tried = []
+    trials = Trials(family("single_call"))
+    monkeypatch.setattr("pipeline.run.cures.converted", lambda *given: tried.append(given) or converted(*given))
+    for _ in range(21):
+        list(trials.look(Record(TWO_CALLS, [])))
+    assert len(tried) == 20 * 3 + 1
+
+
+def test_the_command_counts_by_code_and_cure(command, tmp_path):
+    whole, twice = {"messages": [user(), assistant()]}, {"messages": ONE_CALL[1:], "tools": TOOLS}
+    path = write(tmp_path / "data.jsonl", whole, twice, twice, [])
+    ended = command("check", path, "--template", family("json_calls"))
+    assert ended.code == 3
+    assert ended.err.splitlines() == [
+        f"3 records rendered with {family('json_calls')}: 1 whole",
+        "        2  template-arguments-twice: --preset hf cures it",
+        "        2  template-tools-flat: --preset hf cures it",
+    ]
+    twice_found = "arguments are encoded twice, a JSON string of JSON: 'grep'"
+    flat_found = "tools that are not wrapped print otherwise than the wrapped ones that models are trained with"
+    assert ended.out.splitlines()[1:3] == [
+        f"ERROR\tsession=data\tinput={path}:2\t[template-arguments-twice] messages[1]: {twice_found}: --preset hf cures it",
+        f"WARNING\tsession=data\tinput={path}:2\t[template-tools-flat] {flat_found}: --preset hf cures it",
+    ]
+
+
+def test_records_that_are_whole_end_well(command, tmp_path):
+    path = write(tmp_path / "data.jsonl", converted(Conversation(ONE_CALL, TOOLS), Options(preset="hf")))
+    ended = command("check", path, "--template", family("json_calls"))
+    assert (ended.code, ended.out) == (0, "")
+    assert ended.err == f"1 record rendered with {family('json_calls')}: 1 whole\n"
+
+
+def test_a_rendering_is_shown_with_what_would_harm_a_terminal_escaped(command, tmp_path):
+    path = write(tmp_path / "a.jsonl", {"messages": PLAIN}, {"messages": [user("\x1b[2J\u202e"), assistant("ä\nb")]})
+    ended = command("check", path, "--template", family("json_calls"), "--show", "2")
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out == "<|im_start|>user\n\\x1b[2J\\u202e<|im_end|>\n<|im_start|>assistant\nä\nb<|im_end|>\n\n"
+
+
+def test_records_are_counted_over_all_datasets(tmp_path):
+    paths = [str(write(tmp_path / f"{n}.jsonl", {"messages": [user(f"number {n}")]})) for n in range(3)]
+    assert "number 2" in show(tuple(paths), family("json_calls"), 3)
+
+
+NOT_SHOWN = [
+    (["--show", "2", "--template", family("json_calls")], 2, "--show 2: there are not so many records"),
+    (["--show", "1"], 2, "--show prints a rendering, so it needs --template."),
+    (
+        ["--show", "1", "--template", family("no_system")],
+        2,
+        "the template raises TemplateError: System role not supported",
+    ),
+    (["--template", "nowhere.jinja"], 2, "nowhere.jinja: cannot be read (No such file or directory)"),
+]
+
+
+@pytest.mark.parametrize("options, code, message", NOT_SHOWN, ids=[row[2] for row in NOT_SHOWN])
+def test_what_cannot_be_shown_is_told(command, tmp_path, options, code, message):
+    path = write(tmp_path / "a.jsonl", {"messages": PLAIN})
+    ended = command("check", path, *options)
+    assert (ended.code, ended.out) == (code, "")
+    assert message in ended.err
+
+
+def test_a_line_that_is_no_record_is_not_shown(tmp_path):
+    with pytest.raises(UsageError, match=r"a.jsonl:1: the line is a list"):
+        show((str(write(tmp_path / "a.jsonl", [])),), family("json_calls"), 1)
+
+
+def test_without_jinja_the_extra_is_named(monkeypatch):
+    import sys
+
+    monkeypatch.delitem(sys.modules, "pipeline.templates.render", raising=False)
+    monkeypatch.delitem(sys.modules, "pipeline.templates.environment", raising=False)
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(UsageError, match=r"chatsquash\[template\]"):
+        Trials(family("json_calls"))
+
+
+ODD = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 3) | st.just(10**30) | st.floats(allow_nan=False) | st.text("a\ud800<\n", max_size=3),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=3),
+    max_leaves=6,
+)  # fmt: skip
+MESSAGE = st.builds(
+    lambda role, rest: {**rest, "role": role},
+    st.sampled_from(["system", "user", "assistant", "tool", "developer", "other"]),
+    st.dictionaries(st.sampled_from([*KEYS, "content", "tool_calls"]), ODD, max_size=4),
+)
+CALLS = st.builds(
+    lambda name, arguments, rest: {**rest, "function": {"name": name, "arguments": arguments}},
+    ODD | st.just("ls"), ODD | st.just("{}"), st.dictionaries(st.sampled_from(KEYS), ODD, max_size=2),
+)  # fmt: skip
+CALLING = st.builds(lambda calls: assistant(None, *calls), st.lists(CALLS, max_size=3))
+
+
+@pytest.mark.parametrize("name", ["json_calls", "as_python", "single_call", "nowhere to be seen"])
+@given(messages=st.lists(MESSAGE | CALLING, max_size=4), tools=ODD | st.lists(ODD, max_size=2))
+def test_no_record_however_odd_stops_the_trial(name, messages, tools):
+    trials = TRIALS.setdefault(name, Trials(family(name) if name != "nowhere to be seen" else str(NOWHERE)))
+    for found in trials.look(Record(messages, tools)):
+        assert found.code in rules()
+
+
+def test_a_record_that_is_too_deep_does_not_stop_the_trial():
+    deep = {}
+    for _ in range(5000):
+        deep = {"a": deep}
+    (only, *_) = Trials(str(NOWHERE)).look(Record([assistant("", call(arguments=deep))], None))
+    assert only.code == "template-error"

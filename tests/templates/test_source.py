@@ -1,0 +1,75 @@
+"""Where templates are found, and what is told where there are none."""
+
+import json
+
+import pytest
+
+from pipeline.errors import UsageError
+from pipeline.templates.render import Renderer
+from pipeline.templates.source import read
+
+TEMPLATE = "{{ bos_token }}{{ messages[0].content }}{{ eos_token }}"
+CONFIG = {
+    "chat_template": TEMPLATE,
+    "bos_token": {"content": "<s>", "lstrip": False},
+    "eos_token": "</s>",
+    "pad_token": None,
+}
+HI = [{"role": "user", "content": "hi"}]
+
+
+def write(folder, **files):
+    for name, content in files.items():
+        name = name.replace("__", ".")
+        (folder / name).write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    return folder
+
+
+FOUND = [
+    ("a bare template prints no special tokens", {"chat_template__jinja": TEMPLATE}, "chat_template.jinja", "hi"),
+    ("one of any name", {"mine__txt": TEMPLATE}, "mine.txt", "hi"),
+    ("those beside it", {"chat_template__jinja": TEMPLATE, "tokenizer_config__json": {"bos_token": "<s>"}}, "chat_template.jinja", "<s>hi"),
+    ("a configuration", {"tokenizer_config__json": CONFIG}, "tokenizer_config.json", "<s>hi</s>"),
+    ("chat_template.json", {"chat_template__json": {"chat_template": TEMPLATE}}, "chat_template.json", "hi"),
+    ("a folder", {"chat_template__jinja": "A" + TEMPLATE, "tokenizer_config__json": CONFIG}, "", "A<s>hi</s>"),
+    ("a folder of an older model", {"tokenizer_config__json": CONFIG}, "", "<s>hi</s>"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sentence, files, name, text", FOUND, ids=[row[0] for row in FOUND])
+def test_a_template_is_found(tmp_path, sentence, files, name, text):
+    assert Renderer(str(write(tmp_path, **files) / name))(HI, None).text == text
+
+
+def test_of_several_templates_that_for_tools_is_taken_where_there_are_tools(tmp_path):
+    several = [{"name": "default", "template": "plain"}, {"name": "tool_use", "template": "tools"}, {"name": "rag"}]
+    render = Renderer(str(write(tmp_path, tokenizer_config__json={"chat_template": several})))
+    assert [render(HI, tools).text for tools in (None, [], [{"name": "ls"}])] == ["plain", "tools", "tools"]
+
+
+WRONG = [
+    (
+        {},
+        "",
+        "no chat template in this folder; looked for chat_template.jinja, chat_template.json, tokenizer_config.json",
+    ),
+    ({}, "a.jinja", "cannot be read (No such file or directory)"),
+    ({"a__json": "{"}, "a.json", "is no JSON; a bare template has the suffix .jinja"),
+    ({"a__json": "[]"}, "a.json", "is no JSON object"),
+    ({"a__json": "{}"}, "a.json", "has no chat_template; newer models keep it beside, in chat_template.jinja"),
+    ({"a__json": {"chat_template": {"rag": "x"}}}, "a.json", "has no template named default; it has rag"),
+    ({"a__jinja": "{% for %}"}, "a.jinja", "is no template (Expected an expression, got 'end of statement block')"),
+]
+
+
+@pytest.mark.parametrize("files, name, message", WRONG, ids=[row[2] for row in WRONG])
+def test_what_is_no_template_is_told(tmp_path, files, name, message):
+    with pytest.raises(UsageError) as caught:
+        Renderer(str(write(tmp_path, **files) / name))
+    assert str(caught.value) == f"{tmp_path / name}: {message}"
+
+
+def test_a_template_that_is_no_text_is_told(tmp_path):
+    (tmp_path / "a.jinja").write_bytes(b"\xff")
+    with pytest.raises(UsageError, match="is no text in UTF-8"):
+        read(str(tmp_path / "a.jinja"))

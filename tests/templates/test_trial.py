@@ -1,0 +1,109 @@
+"""How losses are found: by words put into a copy of the record."""
+
+import pytest
+
+from pipeline.checks.template import Place
+from pipeline.templates.marks import Marker
+from pipeline.templates.render import Renderer
+from pipeline.templates.trial import trial
+from tests.checks.rows import assistant, call, result, user
+
+from .records import TOOLS, grep
+
+ALL = "{% for m in messages %}{{ m.content }}|{% for c in m.tool_calls or [] %}{{ c.function.arguments | tojson }}{% endfor %}{% endfor %}"
+
+
+def tried(tmp_path, template, messages, tools=None):
+    (tmp_path / "a.jinja").write_text(template, encoding="utf-8")
+    return trial(Renderer(str(tmp_path / "a.jinja")), messages, tools)
+
+
+def test_a_word_that_the_record_has_is_not_used():
+    copy = Marker("Zq Zqq").copy([user("hi")], None)
+    assert copy.marks[0].word.startswith("Zqqq")
+
+
+def test_words_do_not_begin_with_each_other():
+    marks = Marker("").copy([user(f"text {n}") for n in range(120)], None).marks
+    words = [mark.word for mark in marks]
+    assert [a for a in words for b in words if a != b and b.startswith(a)] == []
+
+
+MARKED = [
+    ("in the middle of a text", "one two three four", "one two threeZq0x four"),
+    ("at its end where nothing divides it", "one", "oneZq0x"),
+    ("before what surrounds it", " one\n", " oneZq0x\n"),
+    ("not in a tag", "<tool_response>\none\n</tool_response>", "<tool_response>\noneZq0x\n</tool_response>"),
+    ("not where there is nothing", " \n", " \n"),
+    (
+        "in reasoning and in what follows it",
+        "<think>\nWell, so it is.\n</think>\n\nYes.",
+        "<think>\nWell,Zq0x so it is.\n</think>\n\nYes.Zq1x",
+    ),
+    ("not in empty reasoning", "<think>\n\n</think>\n\nYes.", "<think>\n\n</think>\n\nYes.Zq0x"),
+]
+
+
+@pytest.mark.parametrize("sentence, text, marked", MARKED, ids=[row[0] for row in MARKED])
+def test_a_word_is_put(sentence, text, marked):
+    assert Marker("").copy([assistant(text)], None).messages[0]["content"] == marked
+
+
+def test_everything_is_marked_and_nothing_of_the_record_changes():
+    messages = [
+        user([{"type": "text", "text": "a"}, {"type": "image_url"}]),
+        assistant("b", grep(), reasoning="c"),
+        result(),
+    ]
+    before = repr((messages, TOOLS))
+    copy = Marker("").copy(messages, TOOLS)
+    kinds = [mark.place.kind for mark in copy.marks]
+    assert kinds == ["tool", "tool", "text", "reasoning", "text", "call", "result"]
+    assert repr((messages, TOOLS)) == before
+
+
+def test_calls_that_cannot_be_marked_are_passed_over():
+    odd = [None, {}, {"function": {}}, call(arguments=None), call(arguments=[1])]
+    assert Marker("").copy([assistant("", *odd)], [None, {}, {"function": 1}]).marks == []
+
+
+def test_a_short_text_that_also_stands_elsewhere_is_found_lost(tmp_path):
+    template = "{% for m in messages if m.role == 'user' %}{{ m.content }}{% endfor %}"
+    assert tried(tmp_path, template, [user("ok, ok"), assistant("ok")]).lost == (Place("text", 1),)
+
+
+LOOKS_UP = "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}{{ c.function.name }}{% for k, v in c.function.arguments | items %}{{ {'n': 1}[k] + 1 }}{% endfor %}{% endfor %}{% endfor %}"
+
+
+def test_where_the_template_refuses_the_copy_texts_and_names_are_looked_for(tmp_path):
+    messages = [user("hi"), assistant("", call("c1", "grep", {"n": 1})), result("done"), assistant("well")]
+    assert tried(tmp_path, LOOKS_UP, messages).lost == ()
+    without_results = LOOKS_UP.replace("in messages %}", "in messages if m.role != 'tool' %}", 1)
+    assert tried(tmp_path, without_results, messages).lost == (Place("result", 2),)
+
+
+def test_arguments_that_are_no_json_are_looked_for_too(tmp_path):
+    seen = tried(tmp_path, ALL, [assistant("", call(arguments="{no json"))])
+    assert (seen.lost, seen.twice) == ((), ())
+
+
+def test_unicode_arguments_that_are_encoded_twice_are_found_in_both_spellings(tmp_path):
+    messages = [assistant("", call(arguments='{"word":"größe"}'))]
+    for template in (ALL, ALL.replace("tojson", "tojson(ensure_ascii=true)")):
+        assert tried(tmp_path, template, messages).twice == (Place("call", 0, 0, "grep"),)
+
+
+NULLS = [
+    ("none", ALL, [user("None"), assistant("b")], 0),
+    ("printed by older versions", ALL, [user("None"), assistant(None)], 1),
+    ("refused by older versions", ALL.replace("{{ m.content }}", "{{ 'a' + (m.content if 'content' in m else '') }}"), [user("a"), assistant(None)], 1),
+    ("printed by all versions", "{% for m in messages %}{{ m.get('content') }}{% endfor %}", [user("a"), {"role": "assistant"}], 1),
+    ("printed by all versions and by older ones more", "{% for m in messages %}{{ m.get('content') }}{{ m.name }}{% endfor %}", [user("a"), {"role": "assistant", "content": None, "name": None}], 2),
+    ("in arguments", ALL.replace("| tojson", "| string"), [user("a"), assistant("", call(arguments={"a": None}))], 1),
+    ("in the text of the template", "None" + ALL, [user("a"), {"role": "assistant"}], 0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sentence, template, messages, count", NULLS, ids=[row[0] for row in NULLS])
+def test_nulls_that_do_harm_are_told(tmp_path, sentence, template, messages, count):
+    assert len(tried(tmp_path, template, messages).nulls) == count
