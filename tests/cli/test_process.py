@@ -305,7 +305,8 @@ SIGNALS = [
 def test_a_signal_leaves_no_output_and_no_processes(here, converting, count, sentence, number, send, code, err):
     assert run("convert", "logs", "--quiet").returncode == 0
     before = tree(here / "out")
-    write_log(here / "logs" / "b.jsonl")
+    for name in "bc":
+        write_log(here / "logs" / f"{name}.jsonl")
     process = converting(count)
     send(process.pid, number)
     (here / "go").touch()
