@@ -186,6 +186,27 @@ def check(datasets: tuple[str, ...], *, as_json: bool) -> int:
 
 
 @cli.command()
+@click.argument("output", metavar="OUT")
+@option("--logs", is_flag=True, help="Also compare the logs with their hashes.")
+def verify(output: str, *, logs: bool) -> int:
+    """Compare an output folder with its run.json: the hash of every file, counts and sums.
+
+    Prints what does not agree. Exits with 3 when something does not.
+    """
+    from pathlib import Path
+
+    from pipeline.checks.registry import counted, escaped
+    from pipeline.run.verify import verify as run
+
+    done = run(Path(output), logs=logs)
+    for problem in done.problems:
+        click.echo(escaped(problem))
+    compared = [counted(done.files, "file"), *([counted(done.logs, "log")] if logs else [])]
+    click.echo(f"{', '.join(compared)} compared, {counted(len(done.problems), 'difference')}", err=True)
+    return LEFT_OUT if done.problems else 0
+
+
+@cli.command()
 @click.argument("logs", nargs=-1, required=True, metavar="LOG...")
 @option("--cleanup-goose/--no-cleanup-goose", default=True, show_default=True, help="Remove what Goose puts around.")
 @option("--from", "from_format", metavar="FORMAT", help="The format of all logs.  [default: told by each log]")
