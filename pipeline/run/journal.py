@@ -1,9 +1,9 @@
 """What finished sessions gave, kept in the output folder so that a later run need not find it again.
 
-Each process of a run appends to a journal of its own, in one write per session, so that a run that is killed leaves all
-that it finished.  A session is known by its log (path, size, time of change, hash of head and tail), by the options that
-decide its outcome, by the fingerprint of the key and by the code that converts; its outcome by a hash.  What does not
-agree is converted again.
+Each process of a run appends to a journal of its own, in one write per session, so that a run that is killed leaves
+all that it finished.  A session is known by its log (path, size, time of change, hash of head and tail), by the options
+that decide its outcome, by the fingerprint of the key and by the code that converts; its outcome by a hash.  What does
+not agree is converted again.
 """
 
 from __future__ import annotations
@@ -29,9 +29,20 @@ _FRAME = Struct("<Q16s8s")
 _ENDS = 4096
 """Bytes of a log's head, and of its tail, that are hashed."""
 _OF_THE_RUN = frozenset(
-    "group_by tool_report keep_rejected strict since until limit include exclude follow_links".split()
+    [
+        "group_by",
+        "tool_report",
+        "keep_rejected",
+        "strict",
+        "since",
+        "until",
+        "limit",
+        "include",
+        "exclude",
+        "follow_links",
+    ]
 )
-"""Options that say what is done with outcomes, and change none."""
+"""Options that choose logs or say what is done with outcomes, and change none."""
 _PASSING = frozenset(("unreadable-log", "changed-log", "lost-worker"))
 """Findings that the next run may not come to again."""
 _MANY = 32
@@ -149,7 +160,7 @@ class Journals:
     def names(self) -> list[str]:
         """All that are there, in the order in which they were begun."""
         with suppress(OSError):
-            return sorted(os.listdir(self.folder))
+            return sorted(path.name for path in self.folder.iterdir())
         return []
 
     def load(self, names: Iterable[str]) -> None:
@@ -195,8 +206,7 @@ class Journals:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
         with open(os.open(self.folder / joined, flags, 0o600), "wb") as file:
             for name, frames in self._used.items():
-                for offset, size in frames.items():
-                    file.write(_read(self.folder / name, Place(name, offset, size)))
+                file.writelines(_read(self.folder / name, Place(name, offset, size)) for offset, size in frames.items())
         return [joined, *own]
 
     def forget(self, keep: Iterable[str] = ()) -> None:

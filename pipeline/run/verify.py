@@ -20,6 +20,7 @@ from pipeline.errors import UsageError
 from pipeline.model import OURS, Job, Json
 from pipeline.read.sessions import SPAN, parts_of
 from pipeline.write.commit import PLAN, RUN
+from pipeline.write.output import inside
 
 _PIECE = 1 << 20
 _ESCAPED = re.compile(r"\\udc([89a-f][0-9a-f])")
@@ -73,7 +74,7 @@ def _run(out: Path) -> dict[str, Json]:
 
 def _file(out: Path, told: dict[str, Json]) -> Iterator[str]:
     """How a file differs from what is told of it."""
-    path = out / told["path"]
+    path = out / inside(told["path"])
     digest, size, lines = sha256(), 0, 0
     try:
         with path.open("rb") as file:
@@ -99,10 +100,17 @@ def _counts(out: Path, run: dict[str, Json]) -> Iterator[str]:
             if seen != sum(parts):
                 yield f"{out / RUN}: of {seen:,} {name} {sum(parts):,} are accounted for"
     lines = {told["path"]: told["lines"] for told in run["outputs"]}
+    sessions, written = counts["sessions"]["seen"], counts["sessions"]["written"]
+    records = [count for path, count in lines.items() if "/" not in path and path.endswith(".jsonl")]
+    if records and sum(records) != written:
+        yield f"{out / RUN}: tells of {written:,} records, the files have {sum(records):,}"
+    if (inputs := len(run["inputs"])) != sessions:
+        yield f"{out / RUN}: tells of {sessions:,} sessions, {inputs:,} inputs are named"
     findings = Counter(_severities(out / _FINDINGS))
+    severities = sorted({*findings, *counts["findings"]})
     compared = [
         ("rejected lines", lines[_REJECTED], counts["lines"]["unreadable"]),
-        *((f"findings {name}", findings[name], _total(counts["findings"].get(name, 0))) for name in findings),
+        *((f"findings {name}", findings[name], _total(counts["findings"].get(name, {}))) for name in severities),
     ]
     for what, there, told in compared:
         if there != told:

@@ -47,8 +47,11 @@ def outcomes(jobs: list[Job], options: Options, journals: Journals | None = None
     sessions = (part for job in jobs for part in split(job, options.from_format)) if by_id else iter(jobs)
     writer = journals.writer if journals else None
     convert = partial(_here, Converter(options), writer) if workers <= 1 else partial(_spread, options, workers, writer)
-    nothing_known = journals is None or journals.is_empty()
-    for job, outcome in convert(sessions) if nothing_known else _known_or(convert, sessions, journals, options):
+    if journals and not journals.is_empty():
+        found = _known_or(convert, sessions, journals, options)
+    else:
+        found = convert(sessions)
+    for job, outcome in found:
         if outcome is not None:
             yield job, outcome
         elif (parts := split(job, options.from_format)) == [job]:

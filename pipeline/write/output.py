@@ -161,7 +161,7 @@ class Output:
         path = self.path / commit.PLAN
         try:
             plan = commit.pending(self.path)
-            names = [_inside(name) for name in (*plan.files, *plan.gone)] if plan else []
+            names = [inside(name) for name in (*plan.files, *plan.gone)] if plan else []
         except ValueError:
             raise _damaged(path) from None
         if plan is None:
@@ -207,7 +207,7 @@ def _read_record(path: Path) -> list[str]:
     """The files that earlier runs wrote, as paths below OUT."""
     try:
         record = json.loads(path.read_bytes())
-        return [_inside(name) for name in record["files"]]
+        return [inside(name) for name in record["files"]]
     except FileNotFoundError:
         return []
     except (ValueError, KeyError, TypeError):
@@ -224,7 +224,7 @@ def _is_file(path: Path) -> bool:
     return path.is_symlink() or path.is_file()
 
 
-def _inside(name: Any) -> str:
+def inside(name: Any) -> str:
     """A name that leads nowhere else, whoever wrote it."""
     parts = PurePosixPath(name).parts
     if not parts or ".." in parts or parts[0] in ("/", OURS):

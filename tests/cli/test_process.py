@@ -315,6 +315,33 @@ def test_a_signal_leaves_no_output_and_no_processes(here, converting, count, sen
     assert tree(here / "out") == before
 
 
+HOLDING_THE_LAST = HELD.replace(
+    '    Path(f"ready', '    if job.stem != "z":\n        return convert(self, job)\n    Path(f"ready'
+)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_an_interrupt_says_within_a_second_what_was_done_and_how_to_go_on(here, count):
+    for name in "bz":
+        write_log(here / "logs" / f"{name}.jsonl")
+    (here / "last.py").write_text(HOLDING_THE_LAST)
+    command = [sys.executable, "last.py", "convert", "logs", "--workers", str(count)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True, text=True) as process:
+        while not [*here.glob("ready-*")]:
+            assert process.poll() is None
+            time.sleep(0.01)
+        time.sleep(0.2)  # for the other worker
+        at = time.monotonic()
+        os.killpg(process.pid, signal.SIGINT)
+        _, shown = process.communicate(timeout=60)
+        took = time.monotonic() - at
+    go_on = "2 sessions done, nothing new written; the same command with --resume goes on from there"
+    assert (process.returncode, shown.strip()) == (130, f"interrupted; {go_on}")
+    assert took < 1
+    ran = run("convert", "logs", "--resume", "--json")
+    assert (ran.returncode, json.loads(ran.stdout)["reused"]) == (0, 2)
+
+
 def test_what_a_killed_run_leaves_is_no_hindrance(here, converting):
     write_log(here / "logs" / "b.jsonl")
     process = converting(2)
