@@ -49,7 +49,8 @@ class Again:
         self.journals = Journals(Writer(folder, f"{time.time_ns():020}", identity(described)))
         self._seen = xxh3_128(self._start)
         self._last = ""
-        self._kept: list[str] = []
+        self._memory = b""
+        self._useless: set[str] = set()
 
     def unchanged(self, found: Found) -> Summary | None:
         """The summary of the last run, where nothing changed since: no log, no option, no file that it wrote.
@@ -76,12 +77,14 @@ class Again:
         """What the next run wants to know."""
         passing = is_passing(code for _, code in summary.findings)
         logs = b"" if passing else _digest(self._seen, found)
-        self._kept = self.journals.settle()
-        return _encode(Memory(logs, self._kept, replace(summary, reused=0)))
+        kept = self.journals.settle()
+        self._useless = set(self.journals.names()).difference(kept)
+        self._memory = _encode(Memory(logs, kept, replace(summary, reused=0)))
+        return self._memory
 
     def finished(self) -> None:
         """Delete the journals that are of no more use."""
-        self.journals.forget(self._kept)
+        self.journals.forget(self._useless)
 
     def stopped(self, problem: BaseException, taken: int) -> None:
         """Keep what a run finished that was interrupted, and say with the exception how to go on.
@@ -89,7 +92,9 @@ class Again:
         A run that stopped by itself leaves no trace.
         """
         if isinstance(problem, ChatsquashError):
-            self.journals.forget(set(self.journals.names()).difference(self.journals.own()))
+            self.journals.forget(self.journals.own())
+        elif self._memory and self._out.remembered()[0] == self._memory:
+            problem.add_note("all was written before")
         elif self.journals.own() or self.journals.reused:
             done = counted(taken, "session")
             problem.add_note(f"{done} done, nothing new written; the same command with --resume goes on from there")

@@ -209,11 +209,12 @@ class Journals:
                 file.writelines(_read(self.folder / name, Place(name, offset, size)) for offset, size in frames.items())
         return [joined, *own]
 
-    def forget(self, keep: Iterable[str] = ()) -> None:
-        """Delete all but these; the folder, too, where nothing is left."""
+    def forget(self, names: Iterable[str]) -> None:
+        """Delete these; the folder, too, where nothing is left."""
         self.writer.close()
-        for name in set(self.names()).difference(keep):
-            (self.folder / name).unlink(missing_ok=True)
+        for name in names:
+            with suppress(OSError):
+                (self.folder / name).unlink()
         with suppress(OSError):
             self.folder.rmdir()  # does nothing to one that is not empty
 

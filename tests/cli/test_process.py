@@ -251,7 +251,7 @@ def test_worker_processes_are_safe_beside_polars(here, big):
 HELD = """
 import os, time
 from pathlib import Path
-from pipeline.run import session, workers
+from pipeline.run import session, team, workers
 
 def held(self, job):
     Path(f"ready-{os.getpid()}").touch()
@@ -368,5 +368,5 @@ def interrupt(*given):
     os.killpg(0, 2)
     serve(*given)
 
-serve, workers._serve = workers._serve, interrupt
+serve, team._serve = team._serve, interrupt
 """

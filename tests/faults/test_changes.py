@@ -116,6 +116,22 @@ def test_a_log_that_vanishes_before_its_turn_is_left_out(tmp_path, monkeypatch):
     assert (summary.written, summary.left_out) == (1, {"unreadable-log": 1})
 
 
+def test_lines_to_keep_of_a_log_that_vanished_are_not_kept_and_that_is_said(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    log = write_log(tmp_path / "logs" / "a.jsonl", log_line("x"), b"{broken")
+    add = Converter.convert
+
+    def convert_and_remove(self, job):
+        outcome = add(self, job)
+        log.unlink()
+        return outcome
+
+    monkeypatch.setattr(Converter, "convert", convert_and_remove)
+    summary = convert("logs", "out", Options(keep_rejected=True))
+    assert (summary.written, summary.findings["warning", "changed-log"]) == (1, 1)
+    assert not (tmp_path / "out" / "reports" / "rejected-lines.jsonl").exists()
+
+
 def test_a_mixed_log_that_grew_is_split_up_to_its_last_whole_line(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_log(tmp_path / "logs" / "a.jsonl")

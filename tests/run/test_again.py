@@ -215,6 +215,17 @@ def test_resume_where_nothing_was_interrupted_is_a_run_like_any_other(here):
     assert convert("logs", "out", resumed()).unchanged
 
 
+def test_an_interrupt_after_the_commit_says_that_all_was_written(here, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pipeline.write.output.Output.discard", interrupt)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        convert("logs", "out", KEEP)
+    assert caught.value.__context__.__notes__ == ["all was written before"]
+    assert Path("out/run.json").exists()
+
+
 def test_a_run_that_stopped_by_itself_leaves_nothing_to_go_on_with(here):
     with pytest.raises(StoppedError):
         convert("logs", "out", Options(strict=True))
