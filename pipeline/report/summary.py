@@ -126,8 +126,7 @@ class Summary:
             yield f"  {count:>7,}  {severity:<7}  {code}"
         rate = self.size / 1e6 / self.seconds if self.seconds else 0
         if self.unchanged:
-            seconds = f"{self.seconds:.2f} s"
-            yield f"nothing changed since the last run, nothing was written ({seconds}; --full converts all again)"
+            yield "nothing changed since the last run, nothing was written (--full converts all again)"
         else:
             yield f"{self.size / 1e6:,.1f} MB in {self.seconds:.2f} s ({rate:,.0f} MB/s)"
         if self.reused:

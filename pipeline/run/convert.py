@@ -212,16 +212,14 @@ class _Run:
     def _keep(self, job: Job, outcome: Outcome) -> None:
         """Copy lines that could not be read; private, since nothing but credentials was taken out of them."""
         try:
-            file = Path(job.path).open("rb")
-        except OSError:  # it was there when the session was converted
+            with Path(job.path).open("rb") as file:
+                for rejected in outcome.rejected:
+                    file.seek(rejected.offset)
+                    self._out.append_private(_KEPT, _pieces(file, rejected.length))
+        except FileNotFoundError:  # it was there when the session was converted
             fact = log.changed_log("vanished")
             self._summary.findings[fact.severity, fact.code] += 1
             self._report(Finding(fact.code, fact.severity, outcome.session, job.shown, None, None, fact.text))
-            return
-        with file:
-            for rejected in outcome.rejected:
-                file.seek(rejected.offset)
-                self._out.append_private(_KEPT, _pieces(file, rejected.length))
 
 
 def _why(outcome: Outcome, file: str) -> str:
