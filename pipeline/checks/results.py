@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
+from collections import Counter, deque
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pipeline import chat, codec
+from pipeline.chat import PRIVATE
 from pipeline.checks.registry import Block, View, check, error, id_key, quoted, warning
 
 if TYPE_CHECKING:
@@ -34,11 +35,10 @@ def tool_result_failed(view: View) -> Iterator[Found]:
     The key counts at any depth and in any case; in formats that mark failed results (`is_error`), so does the mark. The
     model is then trained on a call that did not work, which is only a warning when it was retried with success.
     """
-    for result, call, retried in _results(view):
+    for result, call in view.once(_bad_results):
         if result.failure is not None:
             seen = "is marked as an error" if result.failure == MARKED else f"has a truthy {quoted(result.failure)}"
-            text = f"the result{_of(call)} {seen}"
-            yield _graded(text, retried=retried, at=result.at)
+            yield _graded(f"the result{_of(call)} {seen}", view, call, result.at)
 
 
 @check("error", "warning")
@@ -47,9 +47,9 @@ def tool_result_empty(view: View) -> Iterator[Found]:
 
     The model is then trained to go on from nothing, which is only a warning when the call was retried with success.
     """
-    for result, call, retried in _results(view):
+    for result, call in view.once(_bad_results):
         if call is not None and result.empty:
-            yield _graded(f"the result{_of(call)} is empty", retried=retried, at=result.at)
+            yield _graded(f"the result{_of(call)} is empty", view, call, result.at)
 
 
 @check("error", "warning")
@@ -58,9 +58,9 @@ def tool_result_missing(view: View) -> Iterator[Found]:
 
     Chat templates and trainers expect one for every call; it is only a warning when the call was retried with success.
     """
-    for call, retried in view.once(_graded_calls):
+    for call in view.once(_exchanges).calls:
         if not call.results and not _is_last(view, call):
-            yield _graded(f"no result answers the call{_of(call)}", retried=retried, at=call.at)
+            yield _graded(f"no result answers the call{_of(call)}", view, call, call.at)
 
 
 @check("warning")
@@ -69,7 +69,7 @@ def unanswered_call(view: View) -> Iterator[Found]:
 
     The session ended there, which is a fine place to end for training: the model learns to make the call.
     """
-    for call, _ in view.once(_graded_calls):
+    for call in view.once(_exchanges).calls:
         if not call.results and _is_last(view, call):
             yield warning(
                 f"the record ends before the call{_of(call)} is answered: see whether the log is whole", call.at
@@ -104,7 +104,7 @@ def outcomes(view: View) -> list[tuple[str, State]]:
     A call with a failed result is ``failed``, one whose results are all empty ``empty``, one without any
     ``unanswered``, also in the last message.
     """
-    return [(call.name, call.state) for call, _ in view.once(_graded_calls) if call.name is not None]
+    return [(call.name, call.state) for call in view.once(_exchanges).calls if call.name is not None]
 
 
 class Result(NamedTuple):
@@ -112,14 +112,11 @@ class Result(NamedTuple):
 
     at: int
     call_id: Json
+    key: str | bytes | None
+    """Its id as something to look up; ``None`` if it has none."""
     failure: str | None
     """The key that says that it failed."""
     empty: bool
-
-    @property
-    def key(self) -> str | bytes | None:
-        """Its id as something to look up; ``None`` if it has none."""
-        return id_key(self.call_id)
 
     @property
     def good(self) -> bool:
@@ -146,18 +143,15 @@ class Call(NamedTuple):
     results: list[Result]
 
     @property
-    def good(self) -> bool:
-        """Whether a result of it neither failed nor is empty."""
-        return any(result.good for result in self.results)
-
-    @property
     def state(self) -> State:
         """How it went."""
-        if not self.results:
-            return "unanswered"
-        if any(result.failure is not None for result in self.results):
-            return "failed"
-        return "ok" if self.good else "empty"
+        state: State = "unanswered"
+        for result in self.results:
+            if result.failure is not None:
+                return "failed"
+            if state != "ok":
+                state = "empty" if result.empty else "ok"
+        return state
 
 
 class Exchanges(NamedTuple):
@@ -170,62 +164,64 @@ class Exchanges(NamedTuple):
 def _exchanges(view: View) -> Exchanges:
     """Match results with calls, block by block."""
     found = Exchanges([], [])
-    inside: set[int] = set()
+    outside = {at: message for at, message in enumerate(view.messages) if message.get("role") == "tool"}
     for number, block in enumerate(view.blocks):
-        calls, strays = _match(number, block)
-        found.calls.extend(calls)
-        found.strays.extend(strays)
-        inside.update(at for at, _ in block.results)
-    for at, message in enumerate(view.messages):
-        if message.get("role") == "tool" and at not in inside:
-            found.strays.append(Stray(_judge(at, message), in_block=False))
+        _match(number, block, found)
+        for at, _ in block.results:
+            del outside[at]
+    found.strays.extend(Stray(_judge(at, message), in_block=False) for at, message in outside.items())
     return found
 
 
-def _match(number: int, block: Block) -> Exchanges:
+def _match(number: int, block: Block, found: Exchanges) -> None:
     """Give every result of a block to the call with its id; calls that share an id get theirs in order."""
-    calls = [Call(block.at, number, chat.call_name(call), call.get("id"), []) for call in block.calls]
-    waiting: dict[str | bytes, list[Call]] = {}
-    for call in reversed(calls):
+    waiting: dict[str | bytes, deque[Call]] = {}
+    for given in block.calls:
+        call = Call(block.at, number, chat.call_name(given), given.get("id"), [])
+        found.calls.append(call)
         if (key := id_key(call.call_id)) is not None:
-            waiting.setdefault(key, []).append(call)
-    strays: list[Stray] = []
+            waiting.setdefault(key, deque()).append(call)
     for at, message in block.results:
         result = _judge(at, message)
         queue = waiting.get(result.key) if result.key is not None else None
         if queue is None:
-            strays.append(Stray(result, in_block=True))
+            found.strays.append(Stray(result, in_block=True))
         else:
-            (queue.pop() if len(queue) > 1 else queue[0]).results.append(result)
-    return Exchanges(calls, strays)
+            (queue.popleft() if len(queue) > 1 else queue[0]).results.append(result)
 
 
-def _graded_calls(view: View) -> list[tuple[Call, bool]]:
-    """Every call, and whether another call of its tool, in its block or in the next one, has a good result."""
+def _bad_results(view: View) -> list[tuple[Result, Call | None]]:
+    """Every result that failed or is empty, in the order of the messages, and the call it answers."""
+    calls, strays = view.once(_exchanges)
+    answers: list[tuple[Result, Call | None]] = [(result, call) for call in calls for result in call.results]
+    answers += [(stray.result, None) for stray in strays]
+    return sorted((answer for answer in answers if not answer[0].good), key=lambda answer: answer[0].at)
+
+
+def _good_calls(view: View) -> Counter[tuple[int, str | None]]:
+    """How many calls of a tool have a good result, by their block."""
     calls = view.once(_exchanges).calls
-    good = Counter((call.block, call.name) for call in calls if call.good)
-
-    def retried(call: Call) -> bool:
-        others = good[call.block, call.name] + good[call.block + 1, call.name] - call.good
-        return call.name is not None and others > 0
-
-    return [(call, retried(call)) for call in calls]
+    return Counter((call.block, call.name) for call in calls if _is_good(call))
 
 
-def _results(view: View) -> list[tuple[Result, Call | None, bool]]:
-    """Every result in the order of the messages, the call it answers, and whether that was retried with success."""
-    found: list[tuple[Result, Call | None, bool]] = [
-        (result, call, retried) for call, retried in view.once(_graded_calls) for result in call.results
-    ]
-    found += [(stray.result, None, False) for stray in view.once(_exchanges).strays]
-    return sorted(found, key=lambda item: item[0].at)
+def _is_good(call: Call) -> bool:
+    """Whether a result of a call neither failed nor is empty."""
+    return any(result.good for result in call.results)
+
+
+def _is_retried(view: View, call: Call) -> bool:
+    """Whether another call of a call's tool, in its block or in the next one, has a good result."""
+    good = view.once(_good_calls)
+    others = good[call.block, call.name] + good[call.block + 1, call.name] - _is_good(call)
+    return call.name is not None and others > 0
 
 
 def _judge(at: int, message: Message) -> Result:
     text = chat.text(message) or ""
     empty = (not text or text.isspace()) and not chat.other_parts(message)
-    failure = MARKED if chat.private(message).get("is_error") else _failure(text)
-    return Result(at, message.get("tool_call_id"), failure, empty)
+    failure = MARKED if PRIVATE in message and chat.private(message).get("is_error") else _failure(text)
+    call_id = message.get("tool_call_id")
+    return Result(at, call_id, id_key(call_id), failure, empty)
 
 
 def _failure(text: str) -> str | None:
@@ -248,7 +244,10 @@ def _failure(text: str) -> str | None:
 def _may_fail(text: str) -> bool:
     """Whether a text may hold one of the keys with something true, which is found sooner than by parsing it."""
     lower = text.encode("utf-8", "surrogatepass").lower()  # of the keys' letters only ASCII has other cases
-    return b"\\u" in lower or any(lower.count(key) > sum(map(lower.count, null)) for key, null in _NULL.items())
+    if b"\\u" in lower:
+        return True
+    present = ((key, null) for key, null in _NULL.items() if key in lower)
+    return any(lower.count(key) > sum(map(lower.count, null)) for key, null in present)
 
 
 def _parsed(text: str) -> Any:
@@ -280,7 +279,7 @@ def _of(call: Call | None) -> str:
     return name if id_key(call.call_id) is None else f"{name} (id {quoted(call.call_id)})"
 
 
-def _graded(text: str, *, retried: bool, at: int) -> Found:
-    if retried:
+def _graded(text: str, view: View, call: Call | None, at: int) -> Found:
+    if call is not None and _is_retried(view, call):
         return warning(f"{text}, and another call of the tool went well: nothing to do if retries are wanted", at)
     return error(f"{text}, and no retry went well: see whether the record should be trained on", at)

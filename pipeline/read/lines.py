@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import BinaryIO, NamedTuple
 
-CHUNK = 1 << 20
+CHUNK = 1 << 19
+"""Bytes that are read at once: as many as stay in the cache next to a core until all of their lines are looked at."""
+_KEPT = 4 << 20
 LONGEST = 256 << 20
 """A longer line is passed over: nothing else bounds what one endless line would take."""
 
@@ -23,17 +25,39 @@ class Line(NamedTuple):
     """Holds the line from ``start`` to ``stop``; an overlong line is not there."""
     start: int
     stop: int
+    filled: int = 0
+    """Where in the buffer what was read so far ends; what stands behind is of no file, or of another one."""
+
+
+class Room:
+    """Memory to read into, which one file leaves to the next: fresh memory takes longer to get than to fill."""
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+
+    def take(self) -> bytearray:
+        """A buffer that nobody else uses."""
+        buffer, self._buffer = self._buffer, bytearray()
+        return buffer or bytearray(CHUNK)
+
+    def leave(self, buffer: bytearray) -> None:
+        """A buffer that is not used any more; one that long lines made large is not kept."""
+        if len(buffer) <= _KEPT:
+            self._buffer = buffer
 
 
 def lines(
-    file: BinaryIO, longest: int = LONGEST, size: int = CHUNK, read: Callable[[memoryview], object] | None = None
+    file: BinaryIO,
+    longest: int = LONGEST,
+    read: Callable[[memoryview], object] | None = None,
+    room: Room | None = None,
 ) -> Iterator[Line]:
     """Every line of a file opened unbuffered, in the memory of about the longest one.
 
-    ``size`` is how many bytes the file is thought to have: a small one is not worth a large buffer.  ``read`` is given
-    all bytes in turn, to hash them.
+    ``read`` is given all bytes in turn, to hash them.
     """
-    buffer = bytearray(max(1, min(CHUNK, size + 1)))
+    room = room or Room()
+    buffer = room.take()
     number = start = filled = origin = 0  # origin: where in the file the buffer begins
     passed = 0  # bytes of an overlong line that are gone already
     searched = 0
@@ -54,7 +78,7 @@ def lines(
                 filled += count
                 continue
             if not filled and not passed:
-                return
+                break
             stop = filled
         number += 1
         length = passed + stop - start
@@ -62,11 +86,12 @@ def lines(
         if passed or length > longest:
             yield Line(number, offset, length, buffer, start, start)
         else:
-            yield Line(number, offset, length, buffer, start, stop)
+            yield Line(number, offset, length, buffer, start, stop, filled)
         passed = 0
         start = searched = stop + 1
         if stop >= filled:
-            return
+            break
+    room.leave(buffer)
 
 
 def _room(buffer: bytearray, start: int, filled: int) -> tuple[bytearray, int]:

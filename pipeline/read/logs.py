@@ -13,7 +13,7 @@ from pipeline.ledger import Ledger
 from pipeline.model import Added, Entry, Job, Options, Reply, Seen
 from pipeline.read import documents, recognise
 from pipeline.read.entries import entries
-from pipeline.read.lines import LONGEST, Line, lines
+from pipeline.read.lines import LONGEST, Line, Room, lines
 from pipeline.read.recognise import Shape
 from pipeline.read.sessions import SPAN, MixedSessionsError
 from pipeline.read.tools import KnownTools
@@ -29,6 +29,7 @@ class Reader:
         self._from = options.from_format
         self._split = options.sessions_by is None
         self._known: dict[str, KnownTools] = {}
+        self._room = Room()
 
     def entries(
         self, file: BinaryIO, job: Job, ledger: Ledger, hashed: Callable[[memoryview], object] | None = None
@@ -38,7 +39,7 @@ class Reader:
         ``hashed`` is given all bytes of the log in turn.  Raises ``MixedSessionsError`` before anything else for a file
         that has to be split first.
         """
-        stream = _spans(file, job.spans, hashed) if job.spans is not None else lines(file, size=job.size, read=hashed)
+        stream = lines(file, read=hashed, room=self._room) if job.spans is None else _spans(file, job.spans, hashed)
         first = next(stream, None)
         if first is None:
             return
@@ -92,7 +93,7 @@ def _are_plain(line: Line) -> bool:
     for _ in range(recognise.AGREEING):
         if not recognise.is_plain(line.buffer[start:stop]):
             return False
-        start, stop = stop + 1, line.buffer.find(b"\n", stop + 1, stop + _NEAR)
+        start, stop = stop + 1, line.buffer.find(b"\n", stop + 1, min(stop + _NEAR, line.filled))
         if stop < 0:
             return True
     return True

@@ -40,7 +40,7 @@ def parts_of(job: Job, file: BinaryIO) -> list[Job]:
     """The sessions in an open log by the ids that its lines name."""
     places: dict[str | None, array[int]] = {}
     name: str | None = None
-    for line in lines(file, size=job.size):
+    for line in lines(file):
         found = envelopes.outer(bytes(line.buffer[line.start : line.stop]))
         name = name if found is None else envelopes.session_id(found)
         places.setdefault(name, array("Q")).extend((line.number, line.offset, line.length))

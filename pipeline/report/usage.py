@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -48,12 +48,13 @@ def measure(view: View) -> Usage:
 
 
 def _by_tool(view: View) -> tuple[ToolUse, ...]:
-    found: dict[str, Counter[str]] = {}
+    found: dict[str, list[int]] = {}
     for name, state in outcomes(view):
-        found.setdefault(name, Counter())[state] += 1
-    return tuple(
-        ToolUse(name, states.total(), states["failed"], states["unanswered"]) for name, states in sorted(found.items())
-    )
+        counts = found.setdefault(name, [0, 0, 0])
+        counts[0] += 1
+        counts[1] += state == "failed"
+        counts[2] += state == "unanswered"
+    return tuple(ToolUse(name, *counts) for name, counts in sorted(found.items()))
 
 
 @dataclass(slots=True)

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from pipeline import chat
 from pipeline.edits import difference
 from pipeline.ledger import Ledger
+from pipeline.memo import Again
 from pipeline.model import Added, Cleaned, Entry, Message, Reply
 
 SYSTEM_PROMPT = "You are a general-purpose AI agent"
@@ -71,14 +72,15 @@ def _tidy(message: Message) -> Message | None:
             return None
     elif role == "system":
         text = chat.text(message)
-        if text is not None and _may_be_goose(text) and _GOOSE.search(text):
+        if text is not None and _is_goose(text):
             return {**message, "content": SYSTEM_PROMPT}
     return message
 
 
-def _may_be_goose(text: str) -> bool:
-    """Whether a text may hold the name: bytes are lowered many times as fast as characters beyond ASCII."""
-    return b"goose" in text.encode("utf-8", "surrogatepass").lower()
+@Again
+def _is_goose(text: str) -> bool:
+    """Whether a system prompt is Goose's; bytes are lowered many times as fast as characters beyond ASCII."""
+    return b"goose" in text.encode("utf-8", "surrogatepass").lower() and _GOOSE.search(text) is not None
 
 
 def _assemble(logged: list[Message], tidied: list[Message | None]) -> tuple[list[Message], Cleaned]:

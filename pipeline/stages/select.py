@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from hashlib import sha256
 
 from pipeline import chat, codec
 from pipeline.checks import log
@@ -62,6 +61,8 @@ def select(entries: Iterator[Entry], ledger: Ledger, *, trace_roles: bool = True
 
 
 Key = tuple[str, bytes | str]
+_MOST = 1024
+"""Definitions that are remembered to have been taken, beside those of the present list."""
 
 
 @dataclass(slots=True)
@@ -73,7 +74,8 @@ class Tools:
     _lines: dict[Key, int] = field(default_factory=dict)
     _spelled: dict[Key, bytes] = field(default_factory=dict)
     _conflicts: set[str] = field(default_factory=set)
-    _lists: set[bytes] = field(default_factory=set)
+    _seen: dict[int, Tool] = field(default_factory=dict)
+    """Definitions that were taken, by identity; some clients send the same ones in another order each time."""
     _settled: int = 0
 
     def take(self, entry: Entry) -> Iterator[tuple[Found, int]]:
@@ -81,9 +83,7 @@ class Tools:
         before, self._last = self._last, entry.tools
         if entry.tools is before:
             return
-        if before is not None and self._is_known(entry.tools):
-            return
-        keyed = _keyed(entry.tools)
+        keyed = _keyed(entry.tools if before is None else self._unseen(entry.tools))
         if before is None and len({key for key, _ in keyed}) == len(keyed):
             self._known, self._lines = dict(keyed), dict.fromkeys((key for key, _ in keyed), entry.line)
             return
@@ -96,13 +96,13 @@ class Tools:
                 self._conflicts.add(name)
                 yield log.tool_conflict(name, line, entry.line), entry.line
 
-    def _is_known(self, tools: list[Tool]) -> bool:
-        """Whether a list was taken before, in another order of keys; some clients write it anew in every request."""
-        spelled = sha256(_spelled(tools)).digest()
-        if spelled in self._lists:
-            return True
-        self._lists.add(spelled)
-        return False
+    def _unseen(self, tools: list[Tool]) -> list[Tool]:
+        """Those of a list that no list before it had as the same objects, as far as that is remembered."""
+        unseen = [tool for tool in tools if id(tool) not in self._seen]
+        if len(self._seen) >= _MOST:
+            self._seen.clear()
+        self._seen.update((id(tool), tool) for tool in unseen)
+        return unseen
 
     def _spell(self, key: Key, tool: Tool) -> bytes:
         spelled = self._spelled.get(key)
@@ -135,7 +135,7 @@ def flatten(tool: Tool) -> Tool:
     return function if isinstance(function, dict) else tool
 
 
-def _spelled(tool: Tool | list[Tool]) -> bytes:
+def _spelled(tool: Tool) -> bytes:
     # Encoded bytes tell 1 from 1.0 and from true, which Python's == does not; the order of keys says nothing.
     return codec.dumps(tool, sort_keys=True)
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.read import lines as module
-from pipeline.read.lines import lines
+from pipeline.read.lines import Room, lines
 
 
 class Trickle(io.RawIOBase):
@@ -83,3 +83,22 @@ def test_an_endless_line_takes_no_memory(monkeypatch):
     monkeypatch.setattr(module, "CHUNK", 64)
     sizes = {len(line.buffer) for line in lines(Trickle(b"x" * 100_000 + b"\nend", []), 256)}
     assert max(sizes) <= 1024
+
+
+def test_a_buffer_goes_from_one_file_to_the_next_and_what_the_first_left_in_it_is_not_the_second_s():
+    room = Room()
+    first = [line.buffer for line in lines(io.BytesIO(b"x\ny\n" * 50), room=room)]
+    second = [
+        (line.buffer is first[0], bytes(line.buffer[line.start : line.stop]), line.filled)
+        for line in lines(io.BytesIO(b"a\nb"), room=room)
+    ]
+    assert second == [(True, b"a", 3), (True, b"b", 1)]
+
+
+def test_two_files_at_once_do_not_share_a_buffer_and_a_large_one_is_not_kept(monkeypatch):
+    monkeypatch.setattr(module, "_KEPT", 1 << 20)
+    room = Room()
+    one, other = (lines(io.BytesIO(data), room=room) for data in (b"a\nb", b"c\nd"))
+    assert next(one).buffer is not next(other).buffer
+    large = [line.buffer for line in lines(io.BytesIO(b"x" * (1 << 21)), room=room)]
+    assert next(lines(io.BytesIO(b"a"), room=room)).buffer is not large[0]
