@@ -19,6 +19,7 @@ from random import Random
 
 from pipeline import Options, convert
 from pipeline.errors import UsageError
+from pipeline.run import workers
 from pipeline.run.verify import verify
 from pipeline.write import output
 from tests.conftest import log_line, tree, write_log
@@ -158,13 +159,13 @@ def start(old: bool) -> dict[str, bytes | None]:
     return comparable(OUT) if old else {}
 
 
-def counted(old: bool) -> list[str]:
+def counted(old: bool, options: Options) -> list[str]:
     """The calls of a conversion that nothing befalls."""
     start(old)
 
     def act() -> None:
         calls = Calls(lambda number, name: None)
-        convert(LOGS, OUT, OPTIONS)
+        convert(LOGS, OUT, options)
         seen = json.dumps(calls.seen)
         Path("calls.json").write_text(seen)
 
@@ -183,11 +184,11 @@ def points(calls: list[str], count: int, random: Random) -> list[int]:
     return sorted(chosen | {*random.sample(rest, count - len(chosen))})
 
 
-def killed(after, random: Random) -> None:
+def killed(after, random: Random, count: int = 30, options: Options = OPTIONS) -> None:
     for old in (False, True):
-        calls = counted(old)
+        calls = counted(old, options)
         renames = [at for at, name in enumerate(calls, 1) if name == "rename"]
-        for point in points(calls, 30, random):
+        for point in points(calls, count, random):
             before = start(old)
 
             def act() -> None:
@@ -196,13 +197,19 @@ def killed(after, random: Random) -> None:
                         os.kill(os.getpid(), signal.SIGKILL)
 
                 Calls(strike)
-                convert(LOGS, OUT, OPTIONS)
+                convert(LOGS, OUT, options)
 
             code = forked(act)
             place = "before" if point < renames[0] else "among" if point <= renames[-1] else "behind"
             row = {"old": old, "point": point, "call": calls[point - 1], "place": place, "code": code}
             kept = calls[: point - 1].count("writev")
-            print(json.dumps({**row, "kept": kept, "wrong": judge(before, after, kept)}))
+            print(json.dumps({**row, "kept": kept, "wrong": judge(before, after, kept)}), flush=True)
+
+
+def spread(after, random: Random) -> None:
+    """The same for the parent of worker processes."""
+    workers._WORTH_A_PROCESS, workers._BATCH_JOBS = 1, 2
+    killed(after, random, 6, replace(OPTIONS, workers=2))
 
 
 def full(after, random: Random) -> None:
@@ -221,7 +228,10 @@ def full(after, random: Random) -> None:
 
             code = forked(act)
             wrong = [] if (comparable(OUT) if OUT.exists() else {}) in (before, after) else ["the folder changed"]
-            print(json.dumps({"old": old, "limit": limit, "code": code, "wrong": wrong + judge(before, after)}))
+            print(
+                json.dumps({"old": old, "limit": limit, "code": code, "wrong": wrong + judge(before, after)}),
+                flush=True,
+            )
 
 
 def main() -> None:
@@ -230,7 +240,7 @@ def main() -> None:
     convert(LOGS, OLD, Options(anonymize_key=KEY, group_by="scenario"))
     (LOGS / "2026-01-09" / "gone.jsonl").unlink()
     convert(LOGS, NEW, OPTIONS)
-    {"killed": killed, "full": full}[sys.argv[1]](comparable(NEW), Random(7))
+    {"killed": killed, "spread": spread, "full": full}[sys.argv[1]](comparable(NEW), Random(7))
 
 
 if __name__ == "__main__":

@@ -32,6 +32,12 @@ def test_a_run_may_be_killed_at_any_call(tmp_path):
     assert {row["call"] for row in killed} >= {"open", "staged", "fsync", "rename", "remove", "mkdir", "writev"}
 
 
+def test_the_parent_of_worker_processes_may_be_killed_at_any_call(tmp_path):
+    killed = rows("spread", tmp_path)
+    assert [row for row in killed if row["wrong"]] == []
+    assert ({row["code"] for row in killed}, len(killed)) == ({-9}, 12)
+
+
 def test_a_disk_may_be_full_at_any_size(tmp_path):
     full = rows("full", tmp_path)
     assert [row for row in full if row["wrong"]] == []
