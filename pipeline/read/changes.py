@@ -13,12 +13,13 @@ GREW, SHRANK, VANISHED, REWRITTEN = "grew", "shrank", "vanished", "was written t
 _STEP = 1 << 16
 
 
-def change(file: BinaryIO, job: Job) -> str | None:
-    """What happened to an open log since it was found."""
+def change(job: Job) -> str | None:
+    """What happened to a log since it was found."""
     if job.modified is None:
         return None
-    status = os.fstat(file.fileno())
-    if not status.st_nlink:
+    try:
+        status = os.stat(job.shown)  # noqa: PTH116 - a Path takes longer
+    except OSError:
         return VANISHED
     if status.st_size != job.file_size:
         return GREW if status.st_size > job.file_size else SHRANK
@@ -30,8 +31,8 @@ def as_found(file: BinaryIO, job: Job) -> BinaryIO:
 
     What is no text of lines, such as a document, has none to stop at.
     """
-    file.seek(0)
-    if job.part is not None or job.path.endswith(documents.SUFFIX) or change(file, job) != GREW:
+    is_text = job.part is None and not job.path.endswith(documents.SUFFIX) and isinstance(file, io.FileIO)
+    if not is_text or change(job) != GREW:
         return file
     return _UpTo(file, _whole_lines(file, job.file_size))
 

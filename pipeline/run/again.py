@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, get_origin
 
 import msgspec
@@ -69,9 +69,9 @@ class Again:
 
     def see(self, job: Job) -> None:
         """Take note of a log that was converted; its sessions follow each other."""
-        if job.path != self._last:
-            self._last = job.path
-            _update(self._seen, job)
+        if job.shown != self._last:
+            self._last = job.shown
+            _update(self._seen, job if job.path == job.shown else replace(job, path=job.shown))
 
     def memory(self, summary: Summary, found: Found) -> bytes:
         """What the next run wants to know."""
@@ -115,7 +115,9 @@ def _update(seen: xxh3_128, job: Job) -> None:
 
 def _digest(seen: xxh3_128, found: Found) -> bytes:
     whole = seen.copy()
-    whole.update(repr((sorted(found.others.items()), found.passed_over)).encode("utf-8", "backslashreplace"))
+    beside = [getattr(found, each.name) for each in fields(found) if each.name != "jobs"]
+    known = [sorted(value.items()) if isinstance(value, Counter) else value for value in beside]
+    whole.update(repr(known).encode("utf-8", "backslashreplace"))
     return whole.digest()
 
 

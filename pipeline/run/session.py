@@ -81,7 +81,7 @@ class Converter:
         """Convert a session log; raises ``OSError`` where it cannot be read, and as ``Reader.entries``."""
         with open(job.path, "rb", buffering=0) as file:
             outcome = self.read(file, job)
-            how = change(file, job)
+            how = change(job)
             return self._changed(file, job, outcome, how) if how else outcome
 
     def _changed(self, file: BinaryIO, job: Job, outcome: Outcome, how: str) -> Outcome:

@@ -17,8 +17,10 @@ import orjson
 from xxhash import xxh3_128
 
 from pipeline.errors import UsageError
-from pipeline.model import OURS, Job, Json
-from pipeline.read.sessions import SPAN, parts_of
+from pipeline.ledger import Ledger
+from pipeline.model import OURS, Job, Json, Options
+from pipeline.read.logs import Reader
+from pipeline.read.sessions import parts_of
 from pipeline.write.commit import PLAN, RUN
 from pipeline.write.output import inside
 
@@ -160,9 +162,6 @@ def _parts(job: Job, file: BinaryIO) -> Iterator[str]:
     file.seek(0)
     for part in parts_of(job, file):
         digest = xxh3_128()
-        spans = part.spans or ()
-        for at in range(0, len(spans), SPAN):
-            _, offset, length = spans[at : at + SPAN]
-            file.seek(offset)
-            digest.update(file.read(length))
+        for _ in Reader(Options()).entries(file, part, Ledger(""), digest.update):
+            pass
         yield digest.hexdigest()

@@ -21,7 +21,7 @@ NEXT = json.dumps(log_line(*"abcdef", at=9)).encode() + b"\n"
 
 def found(path: Path) -> Job:
     status = path.stat()
-    return Job(str(path), path.name, path.name, status.st_size, modified=status.st_mtime_ns)
+    return Job(str(path), str(path), path.name, status.st_size, modified=status.st_mtime_ns)
 
 
 def append(data: bytes):
@@ -45,7 +45,7 @@ CHANGES = [
     ("the line feed is added", WHOLE + NEXT[:-1], append(b"\n"), "grew", 4),
     ("it is cut when it was read", WHOLE, lambda path: os.truncate(path, 5), "shrank", 4),
     ("it vanishes", WHOLE, Path.unlink, "vanished", 4),
-    ("another takes its place", WHOLE, lambda path: (path.with_name("n").write_bytes(WHOLE), path.with_name("n").rename(path)), "vanished", 4),
+    ("another takes its place", WHOLE, lambda path: (path.with_name("n").write_bytes(WHOLE), path.with_name("n").rename(path)), "was written to", 4),
     ("it is written to", WHOLE, rewrite, "was written to", 4),
 ]  # fmt: skip
 
