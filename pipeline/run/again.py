@@ -95,6 +95,8 @@ class Again:
             self.journals.forget(self.journals.own())
         elif self._memory and self._out.remembered()[0] == self._memory:
             problem.add_note("all was written before")
+        elif self._out.is_decided():
+            problem.add_note("all is converted, the same command puts the files in their places")
         elif self.journals.own() or self.journals.reused:
             done = counted(taken, "session")
             problem.add_note(f"{done} done, nothing new written; the same command with --resume goes on from there")

@@ -70,9 +70,12 @@ def identity(described: Mapping[str, object]) -> bytes:
 def code_version() -> str:
     """The version, and what tells two states of the code with one version apart: sizes and times of its modules."""
     seen = xxh3_128()
-    for path in sorted(Path(pipeline.__file__).parent.rglob("*.py")):
-        status = path.stat()
-        seen.update(f"{path} {status.st_size} {status.st_mtime_ns}\n".encode("utf-8", "surrogateescape"))
+    # No Paths, which take three times as long.
+    for folder, below, names in os.walk(os.path.dirname(pipeline.__file__)):  # noqa: PTH120
+        below.sort()
+        for name in sorted(name for name in names if name.endswith(".py")):
+            status = os.stat(f"{folder}/{name}")  # noqa: PTH116
+            seen.update(f"{name} {status.st_size} {status.st_mtime_ns}\n".encode("utf-8", "surrogateescape"))
     return f"{pipeline.__version__} {seen.hexdigest()}"
 
 
@@ -115,9 +118,11 @@ class Writer:
         if self.failed or job.modified is None or is_passing(found.code for found in outcome.findings):
             return
         try:
-            self._append(self.key(job), _encode(outcome))
-        except UnicodeEncodeError:
-            pass  # a file name that is no text: it will be converted again
+            key, payload = self.key(job), _encode(outcome)
+        except (OSError, UnicodeEncodeError):
+            return  # the log is gone, or its name is no text: it will be converted again
+        try:
+            self._append(key, payload)
         except OSError:
             self.failed = True  # what stood behind half a frame would never be found
 
@@ -198,16 +203,22 @@ class Journals:
         """
         self.writer.close()
         own = self.own()
-        held = sum((self.folder / name).stat().st_size for name in self._used)
+        held = sum(path.stat().st_size for name in self._used if (path := self.folder / name).exists())
         useful = sum(sum(frames.values()) for frames in self._used.values())
         if len(self._used) <= _MANY and 2 * useful >= held:
             return [*self._used, *own]
         joined = f"{self.writer.run}-joined"
+        try:
+            self._join(joined)
+        except OSError:  # no room: it is done another time
+            return [*self._used, *own]
+        return [joined, *own]
+
+    def _join(self, joined: str) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
         with open(os.open(self.folder / joined, flags, 0o600), "wb") as file:
             for name, frames in self._used.items():
                 file.writelines(_read(self.folder / name, Place(name, offset, size)) for offset, size in frames.items())
-        return [joined, *own]
 
     def forget(self, names: Iterable[str]) -> None:
         """Delete these; the folder, too, where nothing is left."""

@@ -52,6 +52,7 @@ def prepare(out: Path, plan: Plan, record: Record) -> None:
         platform.sync(folder)
     record({*plan.files, *plan.gone})
     replace(out / PLAN, msgspec.json.encode(plan))
+    platform.sync(out / OURS)
 
 
 def pending(out: Path) -> Plan | None:
@@ -84,10 +85,14 @@ def finish(out: Path, plan: Plan, record: Record) -> None:
     if RUN in plan.files:
         _settle(out, RUN)
         platform.sync(out)
-    record(plan.files)
+    if plan.gone:
+        record(plan.files)
     stats = {name: (out / name).stat() for name in plan.files}
     files = {name: (stat.st_size, stat.st_mtime_ns) for name, stat in stats.items()}
-    replace(out / STATE, msgspec.json.encode(State(files, plan.memory)))
+    # Not flushed: what a crash leaves of it is told by looking at it, and costs no more than a full run.
+    beside = out / f"{STATE}.new"
+    beside.write_bytes(msgspec.json.encode(State(files, plan.memory)))
+    beside.replace(out / STATE)
     (out / PLAN).unlink()
     platform.sync(out / OURS)
 
@@ -107,7 +112,7 @@ def remembered(out: Path) -> tuple[bytes, bool]:
 
 
 def replace(path: Path, data: bytes) -> None:
-    """Write a file that is ours alone, so that it is there whole or as it was, and stays."""
+    """Write a file that is ours alone, so that it is there whole or as it was."""
     beside = path.with_name(f"{path.name}.new")
     try:
         beside.write_bytes(data)
@@ -116,7 +121,6 @@ def replace(path: Path, data: bytes) -> None:
     except BaseException:
         beside.unlink(missing_ok=True)
         raise
-    platform.sync(path.parent)
 
 
 def _settle(out: Path, name: str) -> None:

@@ -128,6 +128,10 @@ class Output:
         """What the last run gave to ``commit`` to remember, and whether all its files stand as it left them."""
         return commit.remembered(self.path)
 
+    def is_decided(self) -> bool:
+        """Whether a commit has begun that is to be finished, if need be by the next run."""
+        return (self.path / commit.PLAN).exists()
+
     def commit(self, memory: bytes = b"") -> None:
         """Put all staged files in their places, ``run.json`` last; what only earlier runs wrote is removed."""
         for handle in self._handles.values():
@@ -146,7 +150,7 @@ class Output:
             with suppress(OSError):
                 handle.close()
         if self._lock is not None:
-            if not (self.path / commit.PLAN).exists():  # else the next run finishes what this one could not
+            if not self.is_decided():
                 shutil.rmtree(self._staging, ignore_errors=True)
             if self._ours in self._made and not (self._ours / "written.json").exists():
                 (self._ours / "lock").unlink(missing_ok=True)

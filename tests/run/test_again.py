@@ -226,6 +226,23 @@ def test_an_interrupt_after_the_commit_says_that_all_was_written(here, monkeypat
     assert Path("out/run.json").exists()
 
 
+def test_a_failure_among_the_renames_is_mended_by_the_same_command(here, monkeypatch):
+    def fail(path, target):
+        if Path(target).name == "run.json":
+            raise OSError(5, "Input/output error")
+        return rename(path, target)
+
+    rename = Path.replace
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", fail)
+        with pytest.raises(OSError) as caught:
+            convert("logs", "out", KEEP)
+    assert caught.value.__notes__ == ["all is converted, the same command puts the files in their places"]
+    assert not Path("out/run.json").exists()
+    assert convert("logs", "out", KEEP).unchanged
+    assert as_in_full()
+
+
 def test_a_run_that_stopped_by_itself_leaves_nothing_to_go_on_with(here):
     with pytest.raises(StoppedError):
         convert("logs", "out", Options(strict=True))

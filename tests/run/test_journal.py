@@ -210,6 +210,29 @@ def test_a_full_disk_ends_the_journal_and_nothing_else(tmp_path, log, monkeypatc
     assert (tmp_path / "journal" / f"3-{os.getpid()}").read_bytes() == b""
 
 
+def test_a_log_that_is_gone_ends_no_journal(tmp_path, log):
+    other = found(write_log(tmp_path / "b.jsonl", log_line("b")))
+    outcome, kept_too = (Converter(OPTIONS).convert(job) for job in (log, other))
+    Path(log.path).unlink()
+    writer = journals(tmp_path).writer
+    writer.add(log, outcome)
+    writer.add(other, kept_too)
+    assert taken(tmp_path, other) == kept_too
+
+
+def test_journals_stay_as_they_are_where_there_is_no_room_to_join_them(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    logs = [found(write_log(tmp_path / f"{name}.jsonl", log_line(name))) for name in "abcde"]
+    kept(tmp_path, *logs)
+    later = journals(tmp_path, "2")
+    later.load(later.names())
+    later.get(later.find(logs[0]))
+    monkeypatch.setattr(journal, "_read", full)
+    assert later.settle() == [f"1-{os.getpid()}"]
+
+
 def test_journals_of_little_use_are_joined(tmp_path):
     logs = [found(write_log(tmp_path / f"{name}.jsonl", log_line(name))) for name in "abcde"]
     outcomes = kept(tmp_path, *logs)
