@@ -135,7 +135,8 @@ def _log(path: str, told: list[dict[str, Json]]) -> Iterator[str]:
     digests = [each["xxh3_128"] for each in told if each["xxh3_128"]]  # empty: it could not be read then, either
     try:
         with open(job.path, "rb", buffering=0) as file:
-            if any(digest != _hash(file) for digest in set(digests)) and sorted(digests) != sorted(_parts(job, file)):
+            whole = {_hash(file)} if digests else set()
+            if set(digests) != whole and sorted(digests) != sorted(_parts(job, file)):
                 yield f"{path}: is not what it was when it was converted"
     except OSError as problem:
         if digests:
