@@ -70,21 +70,26 @@ def main() -> NoReturn:
         with _whoever_listens():
             problem.show()
         code = problem.exit_code
-    except click.Abort:
+    except click.Abort as problem:
         with _whoever_listens():
-            click.echo("interrupted", err=True)
+            click.echo("; ".join(["interrupted", *_notes(problem.__cause__)]), err=True)
         code = INTERRUPTED
     except ChatsquashError as problem:
         code = _fail(str(problem), problem.exit_code)
     except OSError as problem:
         place = f"{problem.filename}: " if problem.filename else ""
-        code = _fail(f"{place}{problem.strerror}", ChatsquashError.exit_code)
+        code = _fail("; ".join([f"{place}{problem.strerror}", *_notes(problem)]), ChatsquashError.exit_code)
     sys.exit(code)
 
 
 def _terminate(number: int, _frame: FrameType | None) -> NoReturn:
     """End as after an error, so that nothing half done is left."""
     sys.exit(128 + number)
+
+
+def _notes(problem: BaseException | None) -> list[str]:
+    """What was said with an exception on its way: what is kept, and how to go on."""
+    return getattr(problem, "__notes__", [])
 
 
 def _fail(text: str, code: int) -> int:
@@ -198,6 +203,8 @@ def cli() -> None:
 @option("--limit", type=click.IntRange(min=1), metavar="N", help="At most so many sessions.")
 @option("--follow-links", is_flag=True, help="Look into linked folders, too.")
 @option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes.  [default: the cores]")
+@option("--full", is_flag=True, help="Convert all logs again, not only those that are new or changed.")
+@option("--resume", is_flag=True, help="Go on with what an interrupted run finished.")
 @option("--strict", is_flag=True, help="Stop at the first session or line that would be left out.")
 @option("--force", is_flag=True, help="Write to a folder that holds other files; none of them is touched.")
 @option("--json", "as_json", is_flag=True, help="Print the summary as JSON on standard output.")
@@ -278,6 +285,27 @@ def stats(datasets: tuple[str, ...], *, tokenizer: str | None, template: str | N
     else:
         click.echo(report.as_text(counted))
     return LEFT_OUT if counted.unreadable else 0
+
+
+@cli.command()
+@click.argument("output", metavar="OUT")
+@option("--logs", is_flag=True, help="Also compare the logs with their hashes.")
+def verify(output: str, *, logs: bool) -> int:
+    """Compare an output folder with its run.json: the hash of every file, counts and sums.
+
+    Prints what does not agree. Exits with 3 when something does not.
+    """
+    from pathlib import Path
+
+    from pipeline.checks.registry import counted, escaped
+    from pipeline.run.verify import verify as run
+
+    done = run(Path(output), logs=logs)
+    for problem in done.problems:
+        click.echo(escaped(problem))
+    compared = [counted(done.files, "file"), *([counted(done.logs, "log")] if logs else [])]
+    click.echo(f"{', '.join(compared)} compared, {counted(len(done.problems), 'difference')}", err=True)
+    return LEFT_OUT if done.problems else 0
 
 
 @cli.command()

@@ -209,6 +209,15 @@ class Job:
     """Its lines, where the file holds other sessions, too: of each its number, its offset and its length in bytes."""
     part: int | None = None
     """Which conversation of a document it is, where there are several."""
+    modified: int | None = None
+    """When the file was last changed, as it was found, in nanoseconds since the epoch; ``None`` if nobody looked."""
+    whole: int | None = None
+    """Bytes of the file, where ``size`` is that of the session's own lines."""
+
+    @property
+    def file_size(self) -> int:
+        """Bytes of the file, as it was found."""
+        return self.size if self.whole is None else self.whole
 
     @property
     def stem(self) -> str:
@@ -374,6 +383,10 @@ class Options:
     """Globs, of which the model that answered has to fit one."""
     drop_duplicates: bool | None = None
     """Whether a record is written only once; ``None``: in a dataset folder."""
+    full: bool = False
+    """Convert all again, whatever the last run gave."""
+    resume: bool = False
+    """Take what an interrupted run finished."""
 
     @property
     def folder(self) -> bool:

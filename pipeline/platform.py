@@ -5,12 +5,16 @@ from __future__ import annotations
 import fcntl
 import gc
 import os
+import re
 import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+_OWNER = 400
+"""Bytes that say who has a lock, at most."""
 
 
 def cores() -> int:
@@ -38,16 +42,48 @@ def private(path: Path) -> int:
 
 
 def lock(path: Path) -> int:
-    """A descriptor that locks a file until it is closed, or this process ends; ``BlockingIOError`` where one does."""
+    """A descriptor that locks a file until ``unlock``, or until this process ends, however it does.
+
+    Where another process has the lock, raises ``BlockingIOError`` that says which, as far as is known.
+    """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except (BlockingIOError, PermissionError) as problem:  # POSIX leaves open which
-        os.close(descriptor)
-        raise BlockingIOError(*problem.args) from None
-    except OSError:
-        pass  # a file system without locks
+        raise _locked(descriptor, problem) from None
+    except OSError as problem:  # a file system without locks
+        if _is_alive(os.pread(descriptor, _OWNER, 0)):
+            raise _locked(descriptor, problem) from None
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, f"process {os.getpid()} on {os.uname().nodename}".encode(), 0)
     return descriptor
+
+
+def unlock(descriptor: int) -> None:
+    """Give up a lock, and no longer name this process as its owner."""
+    with suppress(OSError):
+        os.ftruncate(descriptor, 0)
+    os.close(descriptor)
+
+
+def _locked(descriptor: int, problem: OSError) -> BlockingIOError:
+    owner = os.pread(descriptor, _OWNER, 0)
+    os.close(descriptor)
+    return BlockingIOError(problem.errno, owner.decode("utf-8", "replace"))
+
+
+def _is_alive(owner: bytes) -> bool:
+    """Whether a lock's owner is another process of this host that still runs."""
+    found = re.fullmatch(r"process (\d+) on (.*)", owner.decode("utf-8", "replace"))
+    if not found or found[2] != os.uname().nodename or int(found[1]) == os.getpid():
+        return False
+    try:
+        os.kill(int(found[1]), 0)
+    except PermissionError:
+        return True
+    except (OSError, OverflowError):
+        return False
+    return True
 
 
 def sync(path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sys
 from pathlib import Path
@@ -68,11 +69,16 @@ def _written(line: Any) -> bytes:
 
 
 def tree(folder: Path) -> dict[str, bytes | None]:
-    """Every path below a folder, hidden ones too, with the bytes of files."""
+    """Every path below a folder, hidden ones too, with the bytes of files; not what a run remembers for the next."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes() if path.is_file() else None
         for path in sorted(folder.rglob("*"))
+        if not MEMORY.search(path.relative_to(folder).as_posix())
     }
+
+
+MEMORY = re.compile(r"(^|/)\.chatsquash/(journal|state\.json)")
+"""Journals and the state of an output folder: they hold times, and go by the process that wrote them."""
 
 
 def real_exchanges(pattern: str = "*/*.jsonl") -> list[Path]:

@@ -21,17 +21,18 @@ COLUMNS = 100
 _INTRODUCTION = """\
 # Command line
 
-`chatsquash` has six commands; `python -m pipeline` is the same. This page is made from the code by `make docs`.
+`chatsquash` has seven commands; `python -m pipeline` is the same. This page is made from the code by `make docs`.
 
 - [`convert`](#chatsquash-convert): session logs in, a dataset out.
 - [`check`](#chatsquash-check): the record checks on datasets that exist already, and a chat template tried on them.
 - [`stats`](#chatsquash-stats): what is in datasets, counted.
+- [`verify`](#chatsquash-verify): an output folder beside its `run.json`.
 - [`inspect`](#chatsquash-inspect): a session log entry by entry.
 - [`translate`](#chatsquash-translate): whole conversations from one format to another.
 - [`formats`](#chatsquash-formats): the formats that are read and written, and the envelopes.
 
 Standard output is for results: the summary of `convert --json`, the findings of `check` and its renderings, the tables
-of `stats`, `inspect` and `formats`, the conversations of `translate --output -`.
+of `stats`, `inspect` and `formats`, the differences of `verify`, the conversations of `translate --output -`.
 The summaries for people, what `translate` loses, progress, role traces and errors go to standard error. Progress is shown
 on a terminal only.
 Colour is used on a terminal only, and not where `NO_COLOR` is set. A closed pipe ends the command without a message;
@@ -44,8 +45,9 @@ _AFTER = {
 is described in [output.md](output.md). Of an option given more than once the last one counts; `--include`,
 `--exclude`, `--drop` and `--only-model` add up. `--workers` changes nothing in the output; small inputs are converted in
 one process. `FORMAT` is a name from [formats.md](formats.md), which also says what `--sessions-by` and `--reasoning` do;
-[presets.md](presets.md) says what `--preset` and the options behind it do, and [dataset.md](dataset.md) what those on
-dataset folders and filters do.
+[presets.md](presets.md) says what `--preset` and the options behind it do, [dataset.md](dataset.md) what those on
+dataset folders and filters do, and [reliability.md](reliability.md) what a second run takes from the first, and what
+`--full` and `--resume` change.
 """,
     "check": """\
 `DATASETS` are files, or folders whose record files are taken: `*.jsonl`, `*.ndjson`, both also as `.gz` and `.zst`, and
@@ -113,6 +115,10 @@ ls          1      0
 longest        characters  messages
 chats.jsonl:1           2         1
 ```
+""",
+    "verify": """\
+`OUT` is the folder that `convert` wrote to. What does not agree with `run.json` is printed, a line each;
+[reliability.md](reliability.md#verify) says what is compared.
 """,
     "inspect": """\
 `LOG` is found as the `LOGS` of `convert` are. The format that was found and the evidence for it come first, and the
@@ -225,18 +231,18 @@ _REST = """\
 
 `formats` ends with 0; the others with:
 
-| code | `convert` | `check` | `inspect` | `translate` |
-|---|---|---|---|---|
-| 0 | every session was written and every line could be read | no finding is an error | done | every conversation was \
+| code | `convert` | `check` | `verify` | `inspect` | `translate` |
+|---|---|---|---|---|---|
+| 0 | every session was written and every line could be read | no finding is an error | all agrees | done | every conversation was \
 written |
 | 1 | stopped by `--strict` or `--on-invalid abort`, or by a failure; no new output | output was closed early | \
-output was closed early | `--lossless` refused; or output was closed early |
+output was closed early | output was closed early | `--lossless` refused; or output was closed early |
 | 2 | wrong options, nothing to read, or the output folder is refused | wrong options, or a file that cannot be read | \
-wrong options, or a file that cannot be read | wrong options, nothing to read, a file that cannot be read, or one that \
+no run was finished there | wrong options, or a file that cannot be read | wrong options, nothing to read, a file that cannot be read, or one that \
 is there already |
-| 3 | finished, but a session or a line was left out | a finding is an error | | |
-| 130 | interrupted; no new output | interrupted | interrupted | interrupted |
-| 143 | terminated; no new output | terminated | terminated | terminated |
+| 3 | finished, but a session or a line was left out | a finding is an error | something differs | | |
+| 130 | interrupted; no new output | interrupted | interrupted | interrupted | interrupted |
+| 143 | terminated; no new output | terminated | terminated | terminated | terminated |
 
 Findings alone do not change the exit code of `convert`: a record with errors in `reports/integrity-report.txt` is
 written and counts as written.

@@ -187,6 +187,24 @@ def unreadable_log(reason: str) -> Found:
 
 
 @rule("error")
+def lost_worker(how: str) -> Found:
+    """Reported when the process that converts a session is killed, and again when it has that session alone.
+
+    The session is left out. Most often there was too little memory for it.
+    """
+    return error(f"the log is left out, {how}: see whether there is enough memory for it, and convert again")
+
+
+@rule("warning")
+def changed_log(how: str) -> Found:
+    """Reported when a log grew, shrank, vanished or was written to after it was found.
+
+    Of one that grew, the whole lines that it had then are read. The next run reads it again.
+    """
+    return warning(f"the log {how} while the run went on, what it was before is read: convert again when it is written")
+
+
+@rule("error")
 def role_sequence(earlier_line: int, line: int, position: int, expected: str, seen: str) -> Found:
     """Reported when an entry's sequence of roles does not begin with that of the entry before it.
 

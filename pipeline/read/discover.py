@@ -186,7 +186,7 @@ class _Search:
             self.found.others[SAME_FILE] += 1
         elif not (linked and os.path.islink(path) and self._is_out(Path(path))):  # noqa: PTH114
             self.seen.add((status.st_dev, status.st_ino))
-            self._add(Job(path, path, name, status.st_size))
+            self._add(Job(path, path, name, status.st_size, modified=status.st_mtime_ns))
 
     def _add(self, job: Job) -> None:
         full = self.options.limit is not None and len(self.found.jobs) >= self.options.limit

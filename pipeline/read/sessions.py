@@ -8,6 +8,7 @@ from typing import BinaryIO
 
 from pipeline.model import Job
 from pipeline.read import documents, envelopes
+from pipeline.read.changes import as_found
 from pipeline.read.lines import lines
 
 SPAN = 3
@@ -30,7 +31,7 @@ def split(job: Job, from_format: str | None = None) -> list[Job]:
         return [replace(job, part=part) for part in range(parts)]
     try:
         with open(job.path, "rb", buffering=0) as file:
-            return parts_of(job, file)
+            return parts_of(job, as_found(file, job))
     except OSError:
         return [job]
 
@@ -43,4 +44,4 @@ def parts_of(job: Job, file: BinaryIO) -> list[Job]:
         found = envelopes.outer(bytes(line.buffer[line.start : line.stop]))
         name = name if found is None else envelopes.session_id(found)
         places.setdefault(name, array("Q")).extend((line.number, line.offset, line.length))
-    return [replace(job, size=sum(spans[2::SPAN]), spans=spans) for spans in places.values()] or [job]
+    return [replace(job, size=sum(spans[2::SPAN]), spans=spans, whole=job.size) for spans in places.values()] or [job]

@@ -50,6 +50,10 @@ class Summary:
     """Record files, as paths below the output folder."""
     output: str = ""
     seconds: float = 0.0
+    reused: int = 0
+    """Sessions whose outcome an earlier run had found."""
+    unchanged: bool = False
+    """Nothing changed since the last run, which this is the summary of; nothing was read or written."""
 
     def add(self, job: Job, outcome: Outcome, filtered: str = "", *, duplicate: bool = False) -> None:
         """Count one session more; its record may have been filtered, or be a duplicate."""
@@ -106,7 +110,8 @@ class Summary:
 
     def as_json(self) -> dict[str, object]:
         """The whole summary as JSON values."""
-        return {**self.counts(), "output": self.output, "files": self.files, "seconds": round(self.seconds, 3)}
+        run = {"reused": self.reused, "unchanged": self.unchanged, "seconds": round(self.seconds, 3)}
+        return {**self.counts(), "output": self.output, "files": self.files, **run}
 
     def as_text(self) -> str:
         """The summary for people."""
@@ -136,10 +141,18 @@ class Summary:
             yield "findings:"
         for (severity, code), count in sorted(self.findings.items(), key=_gravest_first):
             yield f"  {count:>7,}  {severity:<7}  {code}"
-        rate = self.size / 1e6 / self.seconds if self.seconds else 0
-        yield f"{self.size / 1e6:,.1f} MB in {self.seconds:.2f} s ({rate:,.0f} MB/s)"
+        yield from self._of_the_run()
         output = escaped(self.output)
         yield f"records: {output} ({counted(len(self.files), 'file')}); reports: {output}/reports"
+
+    def _of_the_run(self) -> Iterator[str]:
+        if self.unchanged:
+            yield "nothing changed since the last run, nothing was written (--full converts all again)"
+        else:
+            rate = self.size / 1e6 / self.seconds if self.seconds else 0
+            yield f"{self.size / 1e6:,.1f} MB in {self.seconds:.2f} s ({rate:,.0f} MB/s)"
+        if self.reused:
+            yield f"taken from an earlier run: {counted(self.reused, 'session')} (--full converts them again)"
 
 
 def listed(others: Counter[str]) -> str:

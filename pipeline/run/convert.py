@@ -28,6 +28,7 @@ from pipeline.report import findings as report
 from pipeline.report.progress import Observer
 from pipeline.report.summary import Summary, listed
 from pipeline.report.usage import Totals
+from pipeline.run.again import Again
 from pipeline.run.session import with_key
 from pipeline.run.workers import outcomes
 from pipeline.stages import plan
@@ -96,14 +97,21 @@ def convert(
     if not found.jobs:
         raise UsageError(nothing_to_read(roots, found))
     folder = Output(out, force=options.force)
+    again = Again(folder, options, described(options))
+    summary = Summary()
     try:
-        run = _Run(options, folder, observer)
-        run.all(found.jobs)
-        summary = run.close(found, started)
-        folder.commit()
-    except BaseException:
+        if same := again.unchanged(found):
+            folder.discard()
+            return replace(same, output=report.printable(str(out)), seconds=time.monotonic() - started)
+        run = _Run(options, folder, observer, summary)
+        run.all(found.jobs, again)
+        run.close(found, started)
+        folder.commit(again.memory(summary, found))
+    except BaseException as problem:
+        again.stopped(problem, summary.sessions)
         folder.discard()
         raise
+    again.finished()
     return summary
 
 
@@ -128,11 +136,11 @@ def nothing_to_read(roots: list[str], found: Found) -> str:
 class _Run:
     """Takes outcomes in order and writes what they hold."""
 
-    def __init__(self, options: Options, out: Output, observer: Observer | None) -> None:
+    def __init__(self, options: Options, out: Output, observer: Observer | None, summary: Summary) -> None:
         self._options = options
         self._out = out
         self._observer = observer
-        self._summary = Summary()
+        self._summary = summary
         self._totals = Totals()
         self._label = labeller(options.group_by)
         self._groups = Groups()
@@ -143,18 +151,20 @@ class _Run:
         for name in (_REPORT, _FINDINGS, _REJECTED):
             out.write(name, b"")
 
-    def all(self, jobs: list[Job]) -> None:
-        """Convert every session."""
+    def all(self, jobs: list[Job], again: Again) -> None:
+        """Convert every session, or take what is known of it."""
         total = sum(job.size for job in jobs)
-        for job, outcome in islice(outcomes(jobs, self._options), self._options.limit):
+        for job, outcome in islice(outcomes(jobs, self._options, again.journals), self._options.limit):
             self._take(job, outcome)
+            again.see(job)
             if self._observer:
                 self._observer(job, outcome, total)
+        self._summary.reused = again.journals.reused
         if self._options.tool_report:
             self._out.write(_USAGE, self._totals.usage_csv(self._options.group_by))
             self._out.write(_TOOLS, self._totals.tools_csv())
 
-    def close(self, found: Found, started: float) -> Summary:
+    def close(self, found: Found, started: float) -> None:
         """Add up, assert the sums, and write ``run.json``."""
         summary = self._summary
         summary.others, summary.passed_over = found.others, found.passed_over
@@ -182,7 +192,6 @@ class _Run:
         # The inputs, a line each, go behind the rest as they are.
         rest = orjson.dumps(manifest, option=orjson.OPT_INDENT_2).removesuffix(b"\n}")
         self._out.write(RUN, rest + b',\n  "inputs": [\n    ' + self._inputs + b"\n  ]\n}\n")
-        return summary
 
     def _take(self, job: Job, outcome: Outcome) -> None:
         self._stop_for(outcome, job.shown)
@@ -222,10 +231,15 @@ class _Run:
 
     def _keep(self, job: Job, outcome: Outcome) -> None:
         """Copy lines that could not be read; private, since nothing but credentials was taken out of them."""
-        with Path(job.path).open("rb") as file:
-            for rejected in outcome.rejected:
-                file.seek(rejected.offset)
-                self._out.append_private(_KEPT, _pieces(file, rejected.length))
+        try:
+            with Path(job.path).open("rb") as file:
+                for rejected in outcome.rejected:
+                    file.seek(rejected.offset)
+                    self._out.append_private(_KEPT, _pieces(file, rejected.length))
+        except FileNotFoundError:  # it was there when the session was converted
+            fact = log.changed_log("vanished")
+            self._summary.findings[fact.severity, fact.code] += 1
+            self._report(Finding(fact.code, fact.severity, outcome.session, job.shown, None, None, fact.text))
 
 
 def _dataset(options: Options, out: Output) -> Dataset:
@@ -264,7 +278,7 @@ def _pieces(file: BinaryIO, length: int) -> Iterator[bytes]:
 
 def described(options: Options) -> dict[str, object]:
     """The options that decide the output's bytes, as ``run.json`` holds them; the key as its fingerprint."""
-    aside = ("workers", "force", "anonymize_key", *_GLOBS)
+    aside = ("workers", "force", "full", "resume", "anonymize_key", *_GLOBS)
     chosen = {field.name: getattr(options, field.name) for field in fields(options) if field.name not in aside}
     globs = {name: [report.printable(each) for each in getattr(options, name)] for name in _GLOBS}
     key = options.anonymize_key if options.anonymize else None

@@ -22,8 +22,9 @@ from pipeline.formats import PLAIN
 from pipeline.formats.openai_chat import variants
 from pipeline.ledger import Ledger
 from pipeline.memo import Last
-from pipeline.model import Account, Cleaned, Conversation, Facts, Found, Job, Options, Outcome, Tool, Usage
+from pipeline.model import Account, Cleaned, Conversation, Facts, Finding, Found, Job, Options, Outcome, Tool, Usage
 from pipeline.read import facts
+from pipeline.read.changes import as_found, change
 from pipeline.read.discover import path_day
 from pipeline.read.logs import Reader
 from pipeline.read.times import day, stamp
@@ -88,7 +89,17 @@ class Converter:
     def convert(self, job: Job) -> Outcome:
         """Convert a session log; raises ``OSError`` where it cannot be read, and as ``Reader.entries``."""
         with open(job.path, "rb", buffering=0) as file:
-            return self.read(file, job)
+            outcome = self.read(file, job)
+            how = change(job)
+            return self._changed(file, job, outcome, how) if how else outcome
+
+    def _changed(self, file: BinaryIO, job: Job, outcome: Outcome, how: str) -> Outcome:
+        """The outcome of a log that changed since it was found, which is as it was then as far as that can be."""
+        if (before := as_found(file, job)) is not file:
+            outcome = self.read(before, job)
+        found = log.changed_log(how)
+        finding = Finding(found.code, found.severity, outcome.session, job.shown, None, None, found.text)
+        return replace(outcome, findings=[*outcome.findings, finding])
 
     def read(self, file: BinaryIO, job: Job) -> Outcome:
         """Convert an open session log."""
@@ -219,7 +230,12 @@ def _account(snapshot: Snapshot | None, ledger: Ledger, *, written: bool) -> Acc
 
 def unreadable(job: Job, problem: OSError) -> Outcome:
     """The outcome of a log that cannot be opened or read."""
+    return nothing(job, log.unreadable_log(problem.strerror or type(problem).__name__))
+
+
+def nothing(job: Job, why: Found) -> Outcome:
+    """The outcome of a log of which nothing is known but why."""
     ledger = Ledger(job.stem)
-    ledger.note(log.unreadable_log(problem.strerror or type(problem).__name__))
+    ledger.note(why)
     findings = ledger.findings(job.shown)
-    return Outcome(job.stem, None, "unreadable-log", findings, [], 0, Account(), Cleaned(), 0, None, None, "", "")
+    return Outcome(job.stem, None, why.code, findings, [], 0, Account(), Cleaned(), 0, None, None, "", "")

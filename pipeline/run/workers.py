@@ -2,51 +2,86 @@
 
 from __future__ import annotations
 
-import os
-import threading
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
 from errno import EIO
-from typing import TYPE_CHECKING, cast
+from functools import partial
+from itertools import starmap
 
-from pipeline import platform
-from pipeline.errors import ChatsquashError
+from pipeline.checks import log
 from pipeline.model import Job, Options, Outcome
-from pipeline.read.sessions import MixedSessionsError, split
-from pipeline.run.session import Converter, unreadable
-
-if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
-    from multiprocessing.process import BaseProcess
+from pipeline.read.sessions import split
+from pipeline.run.journal import Journals, Place, Writer
+from pipeline.run.session import Converter, nothing, unreadable
+from pipeline.run.team import Batch, Found, Lot, Team, attempt
 
 _BATCH_BYTES = 4 << 20
 _BATCH_JOBS = 64
 _WORTH_A_PROCESS = 8 << 20
 """Bytes of logs below which starting a process takes longer than it saves."""
 
-Batch = tuple[Job, ...]
 
+def outcomes(jobs: list[Job], options: Options, journals: Journals | None = None) -> Iterator[tuple[Job, Outcome]]:
+    """The outcome of every session, in the order of the jobs, at most a few batches ahead of the one asked for.
 
-def outcomes(jobs: list[Job], options: Options) -> Iterator[tuple[Job, Outcome]]:
-    """The outcome of every session, in the order of the jobs, at most a few batches ahead of the one asked for."""
+    What the journals know is taken from there; what is found is added to them.
+    """
     size = sum(job.size for job in jobs)
     workers = min(options.workers, size // _WORTH_A_PROCESS + 1, size if options.sessions_by == "id" else len(jobs))
     by_id = options.sessions_by == "id"
     sessions = (part for job in jobs for part in split(job, options.from_format)) if by_id else iter(jobs)
-    for job, outcome in _here(sessions, options) if workers <= 1 else _spread(sessions, options, workers):
+    writer = journals.writer if journals else None
+    convert = partial(_here, Converter(options), writer) if workers <= 1 else partial(_spread, options, workers, writer)
+    if journals and not journals.is_empty():
+        found = _known_or(convert, sessions, journals, options)
+    else:
+        found = convert(sessions)
+    for job, outcome in found:
         if outcome is not None:
             yield job, outcome
         elif (parts := split(job, options.from_format)) == [job]:
             yield job, unreadable(job, OSError(EIO, "it changed while it was read"))
         else:
-            yield from outcomes(parts, options)
+            yield from outcomes(parts, options, journals)
 
 
-def _here(jobs: Iterable[Job], options: Options) -> Iterator[tuple[Job, Outcome | None]]:
+def _known_or(
+    convert: Callable[[Iterable[Job]], Iterator[Found]], jobs: Iterable[Job], journals: Journals, options: Options
+) -> Iterator[Found]:
+    """The outcomes that journals know, and between them those of the sessions that they do not."""
+    waiting: deque[tuple[Job, Place]] = deque()
+    ahead: deque[int] = deque()  # how many known ones stand before each of the others
+
+    def unknown() -> Iterator[Job]:
+        before = 0
+        for job in jobs:
+            if place := journals.find(job):
+                waiting.append((job, place))
+                before += 1
+            else:
+                ahead.append(before)
+                before = 0
+                yield job
+
+    def known(count: int) -> Iterator[Found]:
+        for job, place in (waiting.popleft() for _ in range(count)):
+            # One that is damaged is converted, as if it were not there.
+            yield job, journals.get(place) or attempt(Converter(options), journals.writer, job)
+
+    for found in convert(unknown()):
+        yield from known(ahead.popleft())
+        yield found
+    yield from known(len(waiting))
+
+
+def _here(converter: Converter, writer: Writer | None, jobs: Iterable[Job]) -> Iterator[Found]:
     """Outcomes from this process."""
-    converter = Converter(options)
     for job in jobs:
-        yield job, _convert(converter, job)
+        try:
+            outcome = attempt(converter, writer, job)
+        except MemoryError:
+            outcome = nothing(job, log.lost_worker("memory ran out"))
+        yield job, outcome
 
 
 def batches(jobs: Iterable[Job]) -> Iterator[Batch]:
@@ -63,91 +98,73 @@ def batches(jobs: Iterable[Job]) -> Iterator[Batch]:
         yield tuple(batch)
 
 
-def _spread(jobs: Iterable[Job], options: Options, workers: int) -> Iterator[tuple[Job, Outcome | None]]:
+def _spread(options: Options, workers: int, writer: Writer | None, jobs: Iterable[Job]) -> Iterator[Found]:
     """Outcomes from worker processes, each of which has one batch at a time.
 
     There is no thread on this side, so that a fork copies none and an interrupt meets none.
     """
-    # Imported here, since it takes longer than to convert a small log.
-    from multiprocessing.connection import wait
-
-    team: dict[Connection, BaseProcess] = {}
-    todo = enumerate(batches(jobs))
-    under_way: dict[Connection, tuple[int, Batch]] = {}
-    done: dict[int, Iterator[tuple[Job, Outcome | None]]] = {}
-    turn = 0
+    team = Team(options, writer)
+    lots = _Lots(batches(jobs), 2 * workers + 2)
     try:
-        with platform.uninterrupted():
-            _hire(team, options, workers)
+        team.hire(workers)
         while True:
-            for connection in [each for each in team if each not in under_way]:
-                # Only so far ahead of the batch whose turn it is, since what is done waits in memory.
-                if len(under_way) + len(done) < 2 * workers + 2 and (batch := next(todo, None)):
-                    under_way[connection] = batch
-                    connection.send(batch[1])
-            if turn in done:
-                yield from done.pop(turn)
-                turn += 1
-            elif under_way:
-                for connection in cast("list[Connection]", wait(list(under_way))):
-                    number, jobs_done = under_way.pop(connection)
-                    done[number] = zip(jobs_done, connection.recv(), strict=True)
+            for connection in team.idle():
+                if lot := lots.take():
+                    team.hand(connection, lot)
+            if lots.is_next_done():
+                yield from lots.next_done()
+            elif team.under_way:
+                for lot, found in team.finished():
+                    lots.put(lot, found)
             else:
                 return
-    except (EOFError, BrokenPipeError, ConnectionResetError):
-        raise ChatsquashError("a worker process died; it may have run out of memory; try --workers 1") from None
     finally:
-        with platform.uninterrupted():
-            for connection, process in team.items():
-                process.kill()  # it writes nothing, so nothing is lost
-                process.join()
-                connection.close()
+        team.dismiss()
 
 
-def _hire(team: dict[Connection, BaseProcess], options: Options, workers: int) -> None:
-    from multiprocessing import get_context
+class _Lots:
+    """Batches on their way, only so far ahead of the one whose turn it is, since what is done waits in memory."""
 
-    method = platform.start_method()
-    context = get_context(method)
-    for _ in range(workers):
-        ours, theirs = context.Pipe()
-        # A fork copies our ends; a worker that kept them would not notice when this process is gone.
-        copied = [*team, ours] if method == "fork" else []
-        process = context.Process(  # type: ignore[attr-defined]
-            target=_serve, args=(theirs, copied, options), daemon=True
-        )
-        process.start()
-        theirs.close()
-        team[ours] = process
+    def __init__(self, todo: Iterable[Batch], ahead: int) -> None:
+        self._todo = enumerate(todo)
+        self._ahead = ahead
+        self._under_way = 0
+        self._turn = 0
+        self._done: dict[int, list[Found]] = {}
+        self._again: deque[Lot] = deque()
+        self._missing: Counter[int] = Counter()  # of batches whose jobs are tried alone
 
+    def take(self) -> Lot | None:
+        """What to convert next; ``None`` while there is nothing that may begin."""
+        lot = None
+        if self._again:
+            lot = None if self._under_way else self._again.popleft()
+        elif self._under_way + len(self._done) < self._ahead:
+            lot = next(starmap(Lot, self._todo), None)
+        self._under_way += lot is not None
+        return lot
 
-def _serve(connection: Connection, copied: list[Connection], options: Options) -> None:
-    """A worker process: batches in, outcomes out, until the other side is gone."""
-    platform.leave_interrupts_to_parent()
-    platform.collect_less()
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    for each in copied:
-        each.close()
-    converter = Converter(options)
-    with suppress(EOFError, ConnectionError):
-        while True:
-            connection.send([_convert(converter, job) for job in connection.recv()])
+    def put(self, lot: Lot, found: list[Found] | str) -> None:
+        """What came of a lot: outcomes, or how the process ended that had it.
 
+        Each of its jobs is then tried once more alone, and left out if that, too, ends a process.
+        """
+        self._under_way -= 1
+        if isinstance(found, str) and not lot.alone:
+            self._missing[lot.number] = len(lot.jobs)
+            self._again += [Lot(lot.number, (job,), alone=True) for job in lot.jobs]
+            return
+        if isinstance(found, str):
+            found = [(job, nothing(job, log.lost_worker(f"its process ended twice, by {found}"))) for job in lot.jobs]
+        self._done.setdefault(lot.number, []).extend(found)
+        if lot.alone:
+            self._missing[lot.number] -= 1
 
-def _end_with_parent() -> None:
-    """A parent that is killed cannot end its workers, which would go on with what nobody waits for."""
-    from multiprocessing import parent_process
+    def is_next_done(self) -> bool:
+        """Whether the batch whose turn it is has all its outcomes."""
+        return self._turn in self._done and not self._missing[self._turn]
 
-    if parent := parent_process():
-        parent.join()
-        os._exit(1)
-
-
-def _convert(converter: Converter, job: Job) -> Outcome | None:
-    """The outcome of a session; ``None`` for a file that has to be split into its sessions first."""
-    try:
-        return converter.convert(job)
-    except MixedSessionsError:
-        return None
-    except OSError as problem:
-        return unreadable(job, problem)
+    def next_done(self) -> list[Found]:
+        """The outcomes of the batch whose turn it is."""
+        self._turn += 1
+        return self._done.pop(self._turn - 1)

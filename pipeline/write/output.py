@@ -17,11 +17,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from pipeline import platform
 from pipeline.errors import UsageError
 from pipeline.model import OURS
+from pipeline.write import commit
+from pipeline.write.commit import RUN, STAGING, Plan
 
 if TYPE_CHECKING:
     from hashlib import _Hash
 
-RUN = "run.json"
+__all__ = ["RUN", "Output", "Staged"]
 _OPEN_FILES = 32
 
 
@@ -46,7 +48,8 @@ class Output:
     """An output folder that is ours.
 
     Files are written below ``OUT/.chatsquash/staging`` and take their places in ``commit``, each by one rename and
-    ``run.json`` last.  What an earlier run wrote there is replaced or removed; nothing else is ever touched.
+    ``run.json`` last; a commit that an earlier run did not get to finish is finished first.  What an earlier run wrote
+    there is replaced or removed; nothing else is ever touched.
 
     Raises ``UsageError`` for a folder that is not empty and not ours, unless ``force``; for one that another process
     is writing to; and, whatever ``force`` says, before a file would take the place of one that is not in the record of
@@ -56,7 +59,7 @@ class Output:
     def __init__(self, path: Path, *, force: bool = False) -> None:
         self.path = path
         self._ours = path / OURS
-        self._staging = self._ours / "staging"
+        self._staging = path / STAGING
         self._made: list[Path] = []
         self._lock: int | None = None
         self._written: list[str] = []
@@ -81,11 +84,13 @@ class Output:
         self._ours.mkdir(parents=True, exist_ok=True)
         try:
             self._lock = platform.lock(self._ours / "lock")
-        except BlockingIOError:
+        except BlockingIOError as owner:
+            who = f" ({owner.strerror})" if owner.strerror else ""
             hint = "wait for it, or choose another folder with --output"
-            raise UsageError(f"{self.path}: another run is writing there; {hint}") from None
+            raise UsageError(f"{self.path}: another run is writing there{who}; {hint}") from None
         self._written = _read_record(self._ours / "written.json")
         self.refuse_foreign(*self._written)  # what took the place of one of our files since
+        self._finish_earlier()
         shutil.rmtree(self._staging, ignore_errors=True)
         self._staging.mkdir()
 
@@ -128,22 +133,24 @@ class Output:
         """The files staged so far, by name."""
         return [self._staged[name] for name in sorted(self._staged)]
 
-    def commit(self) -> None:
+    def remembered(self) -> tuple[bytes, bool]:
+        """What the last run gave to ``commit`` to remember, and whether all its files stand as it left them."""
+        return commit.remembered(self.path)
+
+    def is_decided(self) -> bool:
+        """Whether a commit has begun that is to be finished, if need be by the next run."""
+        return (self.path / commit.PLAN).exists()
+
+    def commit(self, memory: bytes = b"") -> None:
         """Put all staged files in their places, ``run.json`` last; what only earlier runs wrote is removed."""
         for handle in self._handles.values():
             handle.close()
         names = sorted(self._staged, key=lambda name: (name == RUN, name))
-        for name in names:
-            platform.sync(self._staging / name)
+        gone = [name for name in self._written if name not in self._staged]
+        plan = Plan({name: self._staged[name].size for name in names}, gone, memory)
+        commit.prepare(self.path, plan, self._record)
         with platform.uninterrupted():
-            self._record(sorted({*self._written, *names}))
-            for name in self._written:
-                if name not in self._staged:
-                    (self.path / name).unlink(missing_ok=True)
-            for name in names:
-                self._settle(name)
-            self._sync()
-            self._record(names)
+            commit.finish(self.path, plan, self._record)
         self.discard()
 
     def discard(self) -> None:
@@ -152,34 +159,36 @@ class Output:
             with suppress(OSError):
                 handle.close()
         if self._lock is not None:
-            shutil.rmtree(self._staging, ignore_errors=True)
+            if not self.is_decided():
+                shutil.rmtree(self._staging, ignore_errors=True)
             if self._ours in self._made and not (self._ours / "written.json").exists():
                 (self._ours / "lock").unlink(missing_ok=True)
-            os.close(self._lock)
+            platform.unlock(self._lock)
             self._lock = None
         for folder in self._made:
             with suppress(OSError):
                 folder.rmdir()  # does nothing to one that is not empty
 
-    def _settle(self, name: str) -> None:
-        target = self.path / name
-        target.parent.mkdir(exist_ok=True)
-        if name == RUN:
-            self._sync()
-        (self._staging / name).replace(target)
+    def _finish_earlier(self) -> None:
+        """Finish the commit of a run that was killed; what cannot be finished is no result, and is written anew."""
+        path = self.path / commit.PLAN
+        try:
+            plan = commit.pending(self.path)
+            names = [inside(name) for name in (*plan.files, *plan.gone)] if plan else []
+        except ValueError:
+            raise _damaged(path) from None
+        if plan is None:
+            return
+        self.refuse_foreign(*names)
+        if commit.can_be_finished(self.path, plan):
+            commit.finish(self.path, plan, self._record)
+            self._written = list(plan.files)
+        else:
+            path.unlink()
 
-    def _sync(self) -> None:
-        for folder in (self.path / "reports", self.path / "data", self.path):
-            if folder.is_dir():
-                platform.sync(folder)
-
-    def _record(self, names: list[str]) -> None:
+    def _record(self, names: Iterable[str]) -> None:
         """Say which files are ours; before they appear and after others went, so that it never says too little."""
-        beside = self._ours / "written.json.new"
-        beside.write_bytes(json.dumps({"files": names}, indent=1).encode())
-        platform.sync(beside)
-        beside.replace(self._ours / "written.json")
-        platform.sync(self._ours)
+        commit.replace(self._ours / "written.json", json.dumps({"files": sorted(names)}, indent=1).encode())
 
     def _add(self, name: str, pieces: Iterable[bytes], lines: int | None = None) -> None:
         staged = self._staged.get(name)
@@ -203,7 +212,7 @@ class Output:
 
     def _place(self, name: str) -> Path:
         place = self._staging / name
-        place.parent.mkdir(exist_ok=True)
+        place.parent.mkdir(parents=True, exist_ok=True)
         return place
 
 
@@ -211,12 +220,16 @@ def _read_record(path: Path) -> list[str]:
     """The files that earlier runs wrote, as paths below OUT."""
     try:
         record = json.loads(path.read_bytes())
-        return [_inside(name) for name in record["files"]]
+        return [inside(name) for name in record["files"]]
     except FileNotFoundError:
         return []
     except (ValueError, KeyError, TypeError):
-        hint = f"delete {path.parent}, after which all that stands beside it counts as foreign"
-        raise UsageError(f"{path}: is damaged; choose another folder with --output, or {hint}") from None
+        raise _damaged(path) from None
+
+
+def _damaged(path: Path) -> UsageError:
+    hint = f"delete {path.parent}, after which all that stands beside it counts as foreign"
+    return UsageError(f"{path}: is damaged; choose another folder with --output, or {hint}")
 
 
 def _is_file(path: Path) -> bool:
@@ -224,7 +237,7 @@ def _is_file(path: Path) -> bool:
     return path.is_symlink() or path.is_file()
 
 
-def _inside(name: Any) -> str:
+def inside(name: Any) -> str:
     """A name that leads nowhere else, whoever wrote it."""
     parts = PurePosixPath(name).parts
     if not parts or ".." in parts or parts[0] in ("/", OURS):

@@ -19,7 +19,7 @@ SEVERITIES = {
         tool-required tool-calls-not-list tool-call-not-object tool-call-function tool-call-name undeclared-tool
         legacy-function-call tool-result-without-call tool-result-without-id tool-call-tags tool-calls-beside-markup
         tool-result-tags unreadable-log bad-record unknown-format no-assistant-turn arguments-unparsable
-        integer-too-large lone-surrogate unpaired-call shape-not-held
+        integer-too-large lone-surrogate unpaired-call shape-not-held lost-worker
         template-error template-tool-lost template-call-lost template-text-lost template-system-lost
         template-result-lost template-arguments-twice template-python template-null""",
     "error warning": """
@@ -29,7 +29,7 @@ SEVERITIES = {
         missing-session-id missing-timestamp naive-timestamp wrong-type short-tail missing-reply extra-choices
         reply-truncated tool-conflict tool-call-id arguments-not-json unanswered-call markup-collision parts-dropped
         number-changed mixed-formats missing-history stream-cut not-held shape-dropped float-rounded split-leak
-        empty-split other-conversations template-tools-flat template-tools-empty""",
+        empty-split other-conversations changed-log template-tools-flat template-tools-empty""",
     "info": """
         cleaned file-not-read hosted-tools vendor-form shape-changed filtered duplicate-record
         template-reasoning-lost""",

@@ -62,6 +62,13 @@ ROWS = [
     (log.extra_choices(3), "extra-choices", "warning", "3 choices, the first"),
     (log.reply_truncated(), "reply-truncated", "warning", "length limit"),
     (log.unreadable_log("Permission denied"), "unreadable-log", "error", "cannot be read (Permission denied)"),
+    (log.lost_worker("memory ran out"), "lost-worker", "error", "the log is left out, memory ran out: see whether"),
+    (
+        log.changed_log("grew"),
+        "changed-log",
+        "warning",
+        "the log grew while the run went on, what it was before is read",
+    ),
     (log.bad_record("the line is a list"), "bad-record", "error", "not a record, the line is a list"),
     (log.empty_session(0, 0), "empty-session", "error", "no usable entry, so there is no record: it is empty"),
     (log.empty_session(0, 2), "empty-session", "error", "no usable entry, so there is no record: see why"),

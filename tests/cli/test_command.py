@@ -154,8 +154,9 @@ def test_a_full_disk_is_an_error_without_a_traceback(command, monkeypatch):
         raise OSError(28, "No space left on device", "out/x")
 
     monkeypatch.setattr("pipeline.platform.sync", full)
-    assert command("convert", "logs") == (1, "", "error: out/x: No space left on device\n")
-    assert not Path("out").exists()
+    go_on = "1 session done, nothing new written; the same command with --resume goes on from there"
+    assert command("convert", "logs") == (1, "", f"error: out/x: No space left on device; {go_on}\n")
+    assert [path.name for path in Path("out").iterdir()] == [".chatsquash"]
 
 
 def test_an_interrupt_ends_with_130(command, monkeypatch):
@@ -172,7 +173,7 @@ def test_verbose_shows_the_role_traces_of_sessions_with_errors(command, here):
     evil = {"role": "\x1b[2J", "content": "x"}
     write_log(here / "logs" / "b.jsonl", log_line("x", evil, assistant("", call(name="nope")), assistant()))
     write_log(here / "logs" / "c.jsonl", *BACKWARD)
-    for options in (["-v", "-q"], ["--verbose", "--quiet"]):
+    for options in (["-v", "-q"], ["--verbose", "--quiet", "--full"]):
         code, out, err = command("convert", "logs", *options)
         assert (code, out) == (3, "")
         first, second = err.splitlines()
@@ -300,7 +301,7 @@ def test_shells_can_complete_the_command(command, monkeypatch, shell):
 def test_there_are_as_many_workers_as_cores_unless_told_otherwise(command, monkeypatch, options, count):
     seen = []
     monkeypatch.setattr("pipeline.platform.cores", lambda: 3)
-    monkeypatch.setattr("pipeline.run.convert.outcomes", lambda jobs, options: seen.append(options.workers) or [])
+    monkeypatch.setattr("pipeline.run.convert.outcomes", lambda jobs, options, _: seen.append(options.workers) or [])
     command("convert", "logs", *options)
     assert seen == [count]
 

@@ -251,7 +251,7 @@ def test_worker_processes_are_safe_beside_polars(here, big):
 HELD = """
 import os, time
 from pathlib import Path
-from pipeline.run import session, workers
+from pipeline.run import session, team, workers
 
 def held(self, job):
     Path(f"ready-{os.getpid()}").touch()
@@ -305,13 +305,41 @@ SIGNALS = [
 def test_a_signal_leaves_no_output_and_no_processes(here, converting, count, sentence, number, send, code, err):
     assert run("convert", "logs", "--quiet").returncode == 0
     before = tree(here / "out")
-    write_log(here / "logs" / "b.jsonl")
+    for name in "bc":
+        write_log(here / "logs" / f"{name}.jsonl")
     process = converting(count)
     send(process.pid, number)
     (here / "go").touch()
     out, shown = process.communicate(timeout=60)
     assert (process.returncode, out, shown.strip()) == (code, "", err)
     assert tree(here / "out") == before
+
+
+HOLDING_THE_LAST = HELD.replace(
+    '    Path(f"ready', '    if job.stem != "z":\n        return convert(self, job)\n    Path(f"ready'
+)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_an_interrupt_says_within_a_second_what_was_done_and_how_to_go_on(here, count):
+    for name in "bz":
+        write_log(here / "logs" / f"{name}.jsonl")
+    (here / "last.py").write_text(HOLDING_THE_LAST)
+    command = [sys.executable, "last.py", "convert", "logs", "--workers", str(count)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True, text=True) as process:
+        while not [*here.glob("ready-*")]:
+            assert process.poll() is None
+            time.sleep(0.01)
+        time.sleep(0.2)  # for the other worker
+        at = time.monotonic()
+        os.killpg(process.pid, signal.SIGINT)
+        _, shown = process.communicate(timeout=60)
+        took = time.monotonic() - at
+    go_on = "2 sessions done, nothing new written; the same command with --resume goes on from there"
+    assert (process.returncode, shown.strip()) == (130, f"interrupted; {go_on}")
+    assert took < 1
+    ran = run("convert", "logs", "--resume", "--json")
+    assert (ran.returncode, json.loads(ran.stdout)["reused"]) == (0, 2)
 
 
 def test_what_a_killed_run_leaves_is_no_hindrance(here, converting):
@@ -340,5 +368,5 @@ def interrupt(*given):
     os.killpg(0, 2)
     serve(*given)
 
-serve, workers._serve = workers._serve, interrupt
+serve, team._serve = team._serve, interrupt
 """

@@ -104,6 +104,8 @@ def test_the_summary_for_programs():
         "passed_over": 4,
         "output": "out",
         "files": ["2026-01-13.jsonl"],
+        "reused": 0,
+        "unchanged": False,
         "seconds": 2.0,
     }  # fmt: skip
 

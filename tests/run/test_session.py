@@ -276,7 +276,7 @@ ROWS = [
 ]  # fmt: skip
 
 OF_DATASETS = {"filtered", "duplicate-record", "split-leak", "empty-split"}
-MADE_ELSEWHERE = {"unreadable-log", "file-not-read", "bad-record", *OF_DATASETS}
+MADE_ELSEWHERE = {"unreadable-log", "file-not-read", "bad-record", "lost-worker", "changed-log", *OF_DATASETS}
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[f"{row.code}: {row.sentence}" for row in ROWS])

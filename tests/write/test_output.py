@@ -246,12 +246,53 @@ def test_two_runs_do_not_write_to_one_folder_at_a_time(tmp_path):
     command = [sys.executable, "-c", WRITER, str(out)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout.readline() == "here\n"
-        with pytest.raises(UsageError, match="out: another run is writing there; wait for it, or choose another"):
+        with pytest.raises(
+            UsageError,
+            match=rf"out: another run is writing there \(process {other.pid} on \S+\); wait for it, or choose another",
+        ):
             Output(out)
         other.communicate("")
     assert (out / "a").read_text() == "other"
     run(out, a="mine")
     assert (out / "a").read_text() == "mine"
+
+
+def test_the_lock_of_a_run_that_was_killed_does_not_block(tmp_path):
+    command = [sys.executable, "-c", WRITER, str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout.readline() == "here\n"
+        other.kill()
+    assert (tmp_path / ".chatsquash" / "lock").read_text().startswith(f"process {other.pid} on ")
+    run(tmp_path, a="mine")
+    assert (tmp_path / "a").read_text() == "mine"
+    assert (tmp_path / ".chatsquash" / "lock").read_bytes() == b""
+
+
+OWNERS = [
+    ("a process of this host that runs", f"process {os.getppid()} on {os.uname().nodename}", True),
+    ("a process of this host that does not", f"process {2**22 + 1} on {os.uname().nodename}", False),
+    ("a process that no system could have", f"process {10**30} on {os.uname().nodename}", False),
+    ("this process", f"process {os.getpid()} on {os.uname().nodename}", False),
+    ("a process of another host", "process 1 on elsewhere.example", False),
+    ("something else", "\x00\xff", False),
+]
+
+
+@pytest.mark.parametrize("sentence, owner, blocks", OWNERS, ids=[row[0] for row in OWNERS])
+def test_where_the_file_system_has_no_locks_the_owner_counts_that_still_runs(
+    tmp_path, monkeypatch, sentence, owner, blocks
+):
+    def refuse(*_):
+        raise OSError(95, "Operation not supported")
+
+    run(tmp_path, a="1")
+    (tmp_path / ".chatsquash" / "lock").write_text(owner, encoding="latin-1")
+    monkeypatch.setattr(platform.fcntl, "lockf", refuse)
+    if blocks:
+        with pytest.raises(UsageError, match=f"another run is writing there \\({owner}\\)"):
+            Output(tmp_path)
+    else:
+        run(tmp_path, a="2")
 
 
 def test_a_lock_that_the_file_system_does_not_know_is_done_without(tmp_path, monkeypatch):
@@ -275,6 +316,147 @@ def test_files_take_their_places_in_order_and_the_one_that_names_them_last(tmp_p
     run(tmp_path, b="1", z="2", reports__a="3")
     places = [name for name in seen if not name.startswith(".")]
     assert places == ["b", "reports/a", "z", "run.json"]
+
+
+def calls_of_a_commit(out, monkeypatch) -> list[str]:
+    """What a commit does to the disk, in order: ``sync NAME``, ``place NAME`` and ``remove NAME``."""
+    seen = []
+
+    def name(path):
+        return Path(path).relative_to(out).as_posix()
+
+    def watch(target, attribute, word, of):
+        call = getattr(target, attribute)
+
+        def watched(*given, **named):
+            seen.append(f"{word} {name(given[of])}")
+            return call(*given, **named)
+
+        monkeypatch.setattr(target, attribute, watched)
+
+    watch(platform, "sync", "sync", 0)
+    watch(Path, "replace", "place", 1)
+    watch(Path, "unlink", "remove", 0)
+    return seen
+
+
+def test_all_is_flushed_in_the_order_that_a_crash_at_any_instant_needs(tmp_path, monkeypatch):
+    run(tmp_path, old="1", reports__c="1")
+    seen = calls_of_a_commit(tmp_path, monkeypatch)
+    run(tmp_path, a="2", reports__c="2")
+    ours, staging = ".chatsquash", ".chatsquash/staging"
+    assert seen == [
+        # The staged files, then the names in their folders,
+        f"sync {staging}/a", f"sync {staging}/reports/c", f"sync {staging}/run.json",
+        f"sync {staging}/reports", f"sync {staging}",
+        # what will be ours, and the plan: from here on the next run would finish it;
+        f"sync {ours}/written.json.new", f"place {ours}/written.json",
+        f"sync {ours}/commit.json.new", f"place {ours}/commit.json", f"sync {ours}",
+        # no result stands there while files take their places,
+        "remove run.json", "remove old",
+        "place a", "place reports/c",
+        "sync reports", "sync .",
+        # and the new one comes when all that it names is there to stay;
+        "place run.json", "sync .",
+        # what is ours, what to remember, and no plan any more.
+        f"sync {ours}/written.json.new", f"place {ours}/written.json",
+        f"place {ours}/state.json",
+        f"remove {ours}/commit.json", f"sync {ours}",
+    ]  # fmt: skip
+
+
+def test_a_first_commit_makes_the_folders_that_it_needs_stay(tmp_path, monkeypatch):
+    seen = calls_of_a_commit(tmp_path, monkeypatch)
+    run(tmp_path, a="2", data__b="2")
+    at = {call: number for number, call in enumerate(seen)}
+    assert at["place data/b"] < at["sync data"] < at["place run.json"] < len(seen) - 1
+    assert "remove run.json" in at
+
+
+def failed(tmp_path, monkeypatch, failing: int, **files: str) -> None:
+    """A commit that fails when so many files took their places."""
+    replace, calls = Path.replace, []
+
+    def fail(path, target):
+        if not Path(target).is_relative_to(tmp_path / ".chatsquash"):
+            calls.append(target)
+            if len(calls) == failing:
+                raise OSError(5, "Input/output error")
+        return replace(path, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", fail)
+        with pytest.raises(OSError, match="Input/output error"):
+            run(tmp_path, **files)
+
+
+def visible(tmp_path) -> dict[str, bytes | None]:
+    return {name: data for name, data in tree(tmp_path).items() if not name.startswith(".") and data is not None}
+
+
+@pytest.mark.parametrize("failing", [1, 2, 3])
+def test_the_next_run_first_finishes_a_commit_that_was_not(tmp_path, monkeypatch, failing):
+    run(tmp_path, a="1", old="1")
+    failed(tmp_path, monkeypatch, failing, a="2", b="2")
+    assert not (tmp_path / "run.json").exists()
+    Output(tmp_path).discard()
+    assert visible(tmp_path) == {"a": b"2", "b": b"2", "run.json": b"{}"}
+    assert not (tmp_path / ".chatsquash" / "commit.json").exists()
+    assert Output(tmp_path).remembered() == (b"", True)
+
+
+def test_a_commit_that_cannot_be_finished_is_no_result(tmp_path, monkeypatch):
+    run(tmp_path, a="1", old="1")
+    failed(tmp_path, monkeypatch, 2, a="2", b="2")
+    (tmp_path / ".chatsquash" / "staging" / "b").unlink()
+    folder = Output(tmp_path)
+    assert folder.remembered()[1] is False
+    folder.discard()
+    assert visible(tmp_path) == {"a": b"2"}
+    run(tmp_path, a="3")
+    assert visible(tmp_path) == {"a": b"3", "run.json": b"{}"}
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"files": {"../x": 1}, "gone": [], "memory": ""}'])
+def test_a_damaged_plan_stops_before_anything_is_touched(tmp_path, text):
+    run(tmp_path, a="1")
+    (tmp_path / ".chatsquash" / "commit.json").write_text(text)
+    before = tree(tmp_path)
+    with pytest.raises(UsageError, match=r"commit.json: is damaged; choose another folder"):
+        Output(tmp_path)
+    assert tree(tmp_path) == before
+
+
+def test_a_commit_is_not_finished_over_what_is_not_ours(tmp_path, monkeypatch):
+    run(tmp_path, a="1")
+    failed(tmp_path, monkeypatch, 2, a="2", b="2")
+    (tmp_path / "b").mkdir()
+    with pytest.raises(UsageError, match="b: was not written by chatsquash and would be overwritten; move it away"):
+        Output(tmp_path)
+    (tmp_path / "b").rmdir()
+    Output(tmp_path).discard()
+    assert visible(tmp_path) == {"a": b"2", "b": b"2", "run.json": b"{}"}
+
+
+REMEMBERED = [
+    ("nothing happened", lambda out: None, True),
+    ("a file is gone", lambda out: (out / "a").unlink(), False),
+    ("a file was changed", lambda out: (out / "a").write_text("longer"), False),
+    ("a file was written to", lambda out: os.utime(out / "a", ns=(1, 1)), False),
+    ("another file came", lambda out: (out / "mine").touch(), True),
+]
+
+
+@pytest.mark.parametrize("sentence, act, same", REMEMBERED, ids=[row[0] for row in REMEMBERED])
+def test_what_a_run_wants_to_remember_comes_back_with_whether_its_files_are_the_same(tmp_path, sentence, act, same):
+    folder = Output(tmp_path)
+    folder.write("a", b"1")
+    folder.write("run.json", b"{}")
+    folder.commit(b"remember\xff")
+    act(tmp_path)
+    again = Output(tmp_path)
+    assert again.remembered() == (b"remember\xff", same)
+    again.discard()
 
 
 @pytest.mark.parametrize("failing", range(6))

@@ -1,0 +1,168 @@
+"""Whether an output folder is what its ``run.json`` says, and the logs what they were."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from hashlib import sha256
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import BinaryIO
+
+import orjson
+from xxhash import xxh3_128
+
+from pipeline.errors import UsageError
+from pipeline.ledger import Ledger
+from pipeline.model import OURS, Job, Json, Options
+from pipeline.read.logs import Reader
+from pipeline.read.sessions import parts_of
+from pipeline.write.commit import PLAN, RUN
+from pipeline.write.output import inside
+
+_PIECE = 1 << 20
+_ESCAPED = re.compile(r"\\udc([89a-f][0-9a-f])")
+_FINDINGS, _REJECTED = "reports/findings.jsonl", "reports/rejected.jsonl"
+
+
+@dataclass(slots=True)
+class Verified:
+    """What was compared, and what does not agree."""
+
+    files: int = 0
+    logs: int = 0
+    problems: list[str] = field(default_factory=list)
+    """Where and what, a line each."""
+
+
+def verify(out: Path, *, logs: bool = False) -> Verified:
+    """Compare an output folder with its ``run.json``: hashes, counts and sums; with ``logs`` the inputs, too.
+
+    Raises ``UsageError`` for a folder without a ``run.json`` that can be read.
+    """
+    done = Verified()
+    run = _run(out)
+    try:
+        if (out / PLAN).exists():
+            done.problems.append(f"{out}: a run was killed while its files took their places: convert again")
+        for told in run["outputs"]:
+            done.files += 1
+            done.problems += _file(out, told)
+        done.problems += _counts(out, run)
+        for path, inputs in groupby(run["inputs"], itemgetter("path")) if logs else ():
+            done.logs += 1
+            done.problems += _log(path, list(inputs))
+    except (KeyError, TypeError, AttributeError, ValueError) as problem:
+        raise UsageError(f"{out / RUN}: is not one of chatsquash ({type(problem).__name__}: {problem})") from None
+    return done
+
+
+def _run(out: Path) -> dict[str, Json]:
+    try:
+        run = orjson.loads((out / RUN).read_bytes())
+    except OSError as problem:
+        why = "no run was finished there" if (out / OURS).is_dir() else f"{problem.strerror}"
+        raise UsageError(f"{out / RUN}: cannot be read, {why}: convert again, or name another folder") from None
+    except ValueError:
+        raise UsageError(f"{out / RUN}: is no JSON: convert again") from None
+    if not isinstance(run, dict):
+        raise UsageError(f"{out / RUN}: is no object: convert again")
+    return run
+
+
+def _file(out: Path, told: dict[str, Json]) -> Iterator[str]:
+    """How a file differs from what is told of it."""
+    path = out / inside(told["path"])
+    digest, size, lines = sha256(), 0, 0
+    try:
+        with path.open("rb") as file:
+            while piece := file.read(_PIECE):
+                digest.update(piece)
+                size += len(piece)
+                lines += piece.count(b"\n")
+    except OSError as problem:
+        yield f"{path}: cannot be read ({problem.strerror})"
+        return
+    if (size, digest.hexdigest()) != (told["size"], told["sha256"]):
+        yield f"{path}: has {size:,} bytes and the hash {digest.hexdigest()}, not {told['size']:,} and {told['sha256']}"
+    elif lines != told["lines"]:
+        yield f"{path}: has {lines:,} lines, not {told['lines']:,}"
+
+
+def _counts(out: Path, run: dict[str, Json]) -> Iterator[str]:
+    """Which counts do not agree with each other, or with the files."""
+    counts = run["counts"]
+    for name in ("sessions", "lines", "bytes"):
+        if isinstance(counts[name], dict):
+            seen, *parts = (_total(value) for value in counts[name].values())
+            if seen != sum(parts):
+                yield f"{out / RUN}: of {seen:,} {name} {sum(parts):,} are accounted for"
+    lines = {told["path"]: told["lines"] for told in run["outputs"]}
+    sessions, written = counts["sessions"]["seen"], counts["sessions"]["written"]
+    records = [count for path, count in lines.items() if "/" not in path and path.endswith(".jsonl")]
+    if records and sum(records) != written:
+        yield f"{out / RUN}: tells of {written:,} records, the files have {sum(records):,}"
+    if (inputs := len(run["inputs"])) != sessions:
+        yield f"{out / RUN}: tells of {sessions:,} sessions, {inputs:,} inputs are named"
+    findings = Counter(_severities(out / _FINDINGS))
+    severities = sorted({*findings, *counts["findings"]})
+    compared = [
+        ("rejected lines", lines[_REJECTED], counts["lines"]["unreadable"]),
+        *((f"findings {name}", findings[name], _total(counts["findings"].get(name, {}))) for name in severities),
+    ]
+    for what, there, told in compared:
+        if there != told:
+            yield f"{out / RUN}: tells of {told:,} {what}, the reports have {there:,}"
+
+
+def _total(value: Json) -> int:
+    return sum(map(_total, value.values())) if isinstance(value, dict) else int(value)
+
+
+def _severities(path: Path) -> Iterator[str]:
+    if path.is_file():  # else it was said already
+        with path.open("rb") as file:
+            yield from (orjson.loads(line)["severity"] for line in file)
+
+
+def _log(path: str, told: list[dict[str, Json]]) -> Iterator[str]:
+    """How a log differs from what is told of it, as one session or several."""
+    job = Job(_spelled(path), path, Path(path).name, 0)
+    digests = [each["xxh3_128"] for each in told if each["xxh3_128"]]  # empty: it could not be read then, either
+    try:
+        with open(job.path, "rb", buffering=0) as file:
+            whole = {_hash(file)} if digests else set()
+            if set(digests) != whole and sorted(digests) != sorted(_parts(job, file)):
+                yield f"{path}: is not what it was when it was converted"
+    except OSError as problem:
+        if digests:
+            yield f"{path}: cannot be read ({problem.strerror})"
+
+
+def _spelled(path: str) -> str:
+    """A path as the system has it: bytes that are no text stand escaped in ``run.json``."""
+    if os.path.lexists(path):
+        return path
+    return _ESCAPED.sub(lambda found: chr(0xDC00 + int(found[1], 16)), path)
+
+
+def _hash(file: BinaryIO) -> str:
+    digest = xxh3_128()
+    file.seek(0)
+    while piece := file.read(_PIECE):
+        digest.update(piece)
+    return digest.hexdigest()
+
+
+def _parts(job: Job, file: BinaryIO) -> Iterator[str]:
+    """The hashes of the sessions that a file holds."""
+    file.seek(0)
+    for part in parts_of(job, file):
+        digest = xxh3_128()
+        for _ in Reader(Options()).entries(file, part, Ledger(""), digest.update):
+            pass
+        yield digest.hexdigest()

@@ -1,0 +1,247 @@
+"""Kills or starves a conversion at every kind of place: ``python -m tests.faults.harness SCENARIO``, in an empty folder.
+
+One process imports everything once and forks for each fault, which makes a fault cost milliseconds.  What changes files
+is counted: opening to write, writing, renaming, removing, flushing.  A row per fault is printed as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import signal
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+from pipeline import Options, convert
+from pipeline.errors import UsageError
+from pipeline.run import workers
+from pipeline.run.verify import verify
+from pipeline.write import output
+from tests.conftest import log_line, tree, write_log
+
+KEY = b"a key for tests of faults"
+LOGS, OLD, NEW, OUT = (Path(name) for name in ("logs", "old", "new", "out"))
+OPTIONS = Options(anonymize_key=KEY, keep_rejected=True)
+SESSIONS = 15
+WRITES = {"write", "writev", "pwrite", "staged"}
+AUDITED = {"os.rename": "rename", "os.remove": "remove", "os.mkdir": "mkdir", "os.rmdir": "rmdir"}
+
+
+class Calls:
+    """Counts what this process does to files; from then on it cannot be stopped."""
+
+    def __init__(self, strike: Callable[[int, str], None]) -> None:
+        self.seen: list[str] = []
+        self._strike = strike
+        for name in ("write", "writev", "pwrite", "fsync", "ftruncate"):
+            setattr(os, name, self._counted(name, getattr(os, name)))
+        output.Output._handle = self._staged(output.Output._handle)
+        sys.addaudithook(self._audit)
+
+    def _count(self, name: str) -> None:
+        self.seen.append(name)
+        self._strike(len(self.seen), name)
+
+    def _counted(self, name: str, call):
+        def counted(*given):
+            self._count(name)
+            return call(*given)
+
+        return counted
+
+    def _audit(self, event: str, given: tuple) -> None:
+        if event == "open" and isinstance(given[2], int) and given[2] & (os.O_WRONLY | os.O_RDWR):
+            self._count("open")
+        elif event in AUDITED:
+            self._count(AUDITED[event])
+
+    def _staged(self, handle):
+        count = self._count
+
+        class Handle:
+            """A staged file whose every other line reaches the system at once, so that some are cut."""
+
+            def __init__(self, file) -> None:
+                self._file = file
+
+            def write(self, data: bytes) -> None:
+                count("staged")
+                self._file.write(data)
+                if len(data) % 2:
+                    self._file.flush()
+
+            def close(self) -> None:
+                self._file.close()
+
+        def opened(self, name):
+            file = handle(self, name)
+            if isinstance(file, Handle):
+                return file
+            self._handles[name] = Handle(file)
+            return self._handles[name]
+
+        return opened
+
+
+def make_logs() -> None:
+    """Sessions of several days, one of them mixed, some lines broken."""
+    for number in range(14):
+        lines = [log_line(*(f"{number}: me{n}@corp.de" for n in range(m)), at=m) for m in range(1, 3 + number % 4)]
+        broken = [b"{broken"] if number % 5 == 0 else []
+        write_log(LOGS / f"2026-01-{10 + number % 6}" / f"{number:02}.jsonl", *lines, *broken)
+    write_log(LOGS / "empty.jsonl", b"")
+
+
+def forked(act: Callable[[], None]) -> int:
+    """How a process ended that did this: its exit code, or the negative number of the signal."""
+    child = os.fork()
+    if not child:
+        try:
+            act()
+        except BaseException:
+            os._exit(1)
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def comparable(folder: Path) -> dict[str, bytes | None]:
+    """What a user sees of an output folder, without the seconds of the run."""
+    files = {name: data for name, data in tree(folder).items() if not name.startswith(".")}
+    if "run.json" in files:
+        run = json.loads(files["run.json"])
+        run.pop("seconds")
+        files["run.json"] = json.dumps(run).encode()
+    return files
+
+
+def is_result(out: Path) -> bool:
+    """Whether a folder says of itself that it is a result."""
+    try:
+        return not verify(out).problems
+    except UsageError:
+        return False
+
+
+def judge(before: dict[str, bytes | None], after: dict[str, bytes | None], kept: int = 0) -> list[str]:
+    """What is wrong with the folder that a fault left, and with what the next run makes of it.
+
+    ``kept`` is how many sessions were in the journal by then.
+    """
+    wrong = []
+    there = comparable(OUT) if OUT.exists() else {}
+    whole = {name: {before.get(name, b""), after.get(name, b"")} for name in {*before, *after}}
+    wrong += [f"{name} is not whole" for name, data in there.items() if data not in whole.get(name, {None})]
+    if is_result(OUT) and there not in (before, after):
+        wrong.append("a mixture is taken for a result")
+    summary = convert(LOGS, OUT, replace(OPTIONS, resume=True))
+    if comparable(OUT) != after:
+        wrong.append("the resumed run gave other bytes")
+    if not is_result(OUT):
+        wrong.append("the resumed run gave no result")
+    left = {path.name for path in (OUT / ".chatsquash").iterdir()}
+    if left != {"journal", "lock", "state.json", "written.json"}:
+        wrong.append(f"left behind: {sorted(left)}")
+    if not summary.unchanged and summary.reused < kept:
+        wrong.append(f"of {kept} sessions {summary.reused} were taken over")
+    return [*wrong, *([] if summary.sessions == SESSIONS else ["not all sessions"])]
+
+
+def start(old: bool) -> dict[str, bytes | None]:
+    """The output folder as it is before a fault."""
+    shutil.rmtree(OUT, ignore_errors=True)
+    if old:
+        shutil.copytree(OLD, OUT, copy_function=shutil.copy2)
+    return comparable(OUT) if old else {}
+
+
+def counted(old: bool, options: Options) -> list[str]:
+    """The calls of a conversion that nothing befalls."""
+    start(old)
+
+    def act() -> None:
+        calls = Calls(lambda number, name: None)
+        convert(LOGS, OUT, options)
+        seen = json.dumps(calls.seen)
+        Path("calls.json").write_text(seen)
+
+    assert forked(act) == 0
+    return json.loads(Path("calls.json").read_text())
+
+
+def points(calls: list[str], count: int, random: Random) -> list[int]:
+    """Which calls to strike at: a third before the first rename, a third among renames, a third anywhere."""
+    first_write = next(at for at, name in enumerate(calls, 1) if name in WRITES)
+    renames = [at for at, name in enumerate(calls, 1) if name == "rename"]
+    third = count // 3
+    chosen = {*random.sample(range(first_write + 1, renames[0]), third)}
+    chosen |= {*random.sample(range(renames[0] + 1, renames[-1] + 1), third)}
+    rest = sorted({*range(1, len(calls) + 1)} - chosen)
+    return sorted(chosen | {*random.sample(rest, count - len(chosen))})
+
+
+def killed(after, random: Random, count: int = 30, options: Options = OPTIONS) -> None:
+    for old in (False, True):
+        calls = counted(old, options)
+        renames = [at for at, name in enumerate(calls, 1) if name == "rename"]
+        for point in points(calls, count, random):
+            before = start(old)
+
+            def act() -> None:
+                def strike(number: int, name: str) -> None:
+                    if number == point:
+                        os.kill(os.getpid(), signal.SIGKILL)
+
+                Calls(strike)
+                convert(LOGS, OUT, options)
+
+            code = forked(act)
+            place = "before" if point < renames[0] else "among" if point <= renames[-1] else "behind"
+            row = {"old": old, "point": point, "call": calls[point - 1], "place": place, "code": code}
+            kept = calls[: point - 1].count("writev")
+            print(json.dumps({**row, "kept": kept, "wrong": judge(before, after, kept)}), flush=True)
+
+
+def spread(after, random: Random) -> None:
+    """The same for the parent of worker processes."""
+    workers._WORTH_A_PROCESS, workers._BATCH_JOBS = 1, 2
+    killed(after, random, 6, replace(OPTIONS, workers=2))
+
+
+def full(after, random: Random) -> None:
+    """No file may become larger than so many bytes."""
+    largest = max(len(data or b"") for data in comparable(NEW).values())
+    for old in (False, True):
+        for limit in sorted(random.sample(range(1, largest), 10)):
+            before = start(old)
+
+            def act() -> None:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+                try:
+                    convert(LOGS, OUT, OPTIONS)
+                except OSError:
+                    os._exit(9)
+
+            code = forked(act)
+            wrong = [] if (comparable(OUT) if OUT.exists() else {}) in (before, after) else ["the folder changed"]
+            print(
+                json.dumps({"old": old, "limit": limit, "code": code, "wrong": wrong + judge(before, after)}),
+                flush=True,
+            )
+
+
+def main() -> None:
+    make_logs()
+    write_log(LOGS / "2026-01-09" / "gone.jsonl")
+    convert(LOGS, OLD, Options(anonymize_key=KEY, group_by="scenario"))
+    (LOGS / "2026-01-09" / "gone.jsonl").unlink()
+    convert(LOGS, NEW, OPTIONS)
+    {"killed": killed, "spread": spread, "full": full}[sys.argv[1]](comparable(NEW), Random(7))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,133 @@
+"""``chatsquash verify`` says what does not agree with ``run.json``, and nothing else."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pipeline import Options, convert
+from pipeline.errors import UsageError
+from pipeline.run.verify import verify
+from tests.conftest import log_line, write_log
+
+MIXED = [log_line("m", session_id=name, at=at) for at, name in enumerate(("s1", "s2", "s1"))]
+
+
+@pytest.fixture
+def out(tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    write_log(tmp_path / "logs" / "a.jsonl", log_line("x"), b"{broken")
+    write_log(tmp_path / "logs" / "b.jsonl", log_line("y", at="2026-01-14T00:00:00Z"))
+    convert("logs", "out")
+    return Path("out")
+
+
+def edit(change) -> None:
+    run = json.loads(Path("out/run.json").read_bytes())
+    change(run)
+    Path("out/run.json").write_text(json.dumps(run))
+
+
+def without(path: str):
+    return lambda run: run.update(outputs=[each for each in run["outputs"] if each["path"] != path])
+
+
+def added(name: str, data: str):
+    def act() -> None:
+        with Path(name).open("a") as file:
+            file.write(data)
+
+    return act
+
+
+WRONG = [
+    ("a file with more in it", added("out/2026-01-13.jsonl", "x"), "out/2026-01-13.jsonl: has "),
+    ("a file with other bytes", lambda: Path("out/2026-01-14.jsonl").write_bytes(b"\n" * 109), "out/2026-01-14.jsonl: has "),
+    ("a file that is gone", lambda: Path("out/reports/tools.csv").unlink(), "out/reports/tools.csv: cannot be read (No such file"),
+    ("a folder in its place", lambda: (Path("out/reports/tools.csv").unlink(), Path("out/reports/tools.csv").mkdir()), "out/reports/tools.csv: cannot be read (Is a directory)"),
+    ("another number of lines", lambda: edit(lambda run: run["outputs"][0].update(lines=7)), "out/2026-01-13.jsonl: has 1 lines, not 7"),
+    ("sessions that are not accounted for", lambda: edit(lambda run: run["counts"]["sessions"].update(seen=3)), "out/run.json: of 3 sessions 2 are accounted for"),
+    ("lines that are not accounted for", lambda: edit(lambda run: run["counts"]["lines"].update(blank=1)), "out/run.json: of 3 lines 4 are accounted for"),
+    ("findings that are not there", lambda: edit(lambda run: run["counts"]["findings"]["error"].update(x=1)), "out/run.json: tells of 2 findings error, the reports have 1"),
+    ("findings of a severity that is not there", lambda: edit(lambda run: run["counts"]["findings"].update(info={"x": 1})), "out/run.json: tells of 1 findings info, the reports have 0"),
+    ("records that are not there", lambda: edit(lambda run: run["counts"]["sessions"].update(seen=3, written=3)), "out/run.json: tells of 3 records, the files have 2"),
+    ("logs that are not named", lambda: edit(lambda run: run["inputs"].pop()), "out/run.json: tells of 2 sessions, 1 inputs are named"),
+    ("rejected lines that are not there", lambda: edit(lambda run: run["counts"]["lines"].update(unreadable=2, blank=-1)), "out/run.json: tells of 2 rejected lines, the reports have 1"),
+    ("a commit that was not finished", lambda: Path("out/.chatsquash/commit.json").touch(), "out: a run was killed while its files took their places"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sentence, spoil, problem", WRONG, ids=[row[0] for row in WRONG])
+def test_what_does_not_agree_is_named(out, sentence, spoil, problem):
+    assert verify(out).problems == []
+    spoil()
+    found = verify(out).problems
+    assert len(found) <= 2  # a number may disagree with more than one other
+    assert any(each.startswith(problem) for each in found)
+
+
+def test_files_of_others_do_not_matter(out):
+    (out / "notes.txt").touch()
+    done = verify(out, logs=True)
+    assert (done.files, done.logs, done.problems) == (7, 2, [])
+
+
+LOGS = [
+    ("more in it", added("logs/a.jsonl", "x"), "logs/a.jsonl: is not what it was when it was converted"),
+    ("gone", lambda: Path("logs/a.jsonl").unlink(), "logs/a.jsonl: cannot be read (No such file or directory)"),
+]
+
+
+@pytest.mark.parametrize("sentence, spoil, problem", LOGS, ids=[row[0] for row in LOGS])
+def test_logs_are_compared_where_that_is_asked_for(out, sentence, spoil, problem):
+    spoil()
+    assert verify(out).problems == []
+    assert verify(out, logs=True).problems == [problem]
+
+
+@pytest.mark.parametrize("sessions_by", ["file", "id"])
+def test_logs_of_several_sessions_are_compared_session_by_session(out, sessions_by):
+    write_log(Path("logs/m.jsonl"), *MIXED)
+    convert("logs", "out", Options(sessions_by=sessions_by))
+    done = verify(out, logs=True)
+    assert (done.logs, done.problems) == (3, [])
+    write_log(Path("logs/m.jsonl"), *MIXED[:2], log_line("other", session_id="s1", at=2))
+    assert verify(out, logs=True).problems == ["logs/m.jsonl: is not what it was when it was converted"]
+
+
+def test_a_log_that_could_not_be_read_then_is_not_compared(out):
+    edit(lambda run: run["inputs"][0].update(xxh3_128=""))
+    Path("logs/a.jsonl").unlink()
+    assert verify(out, logs=True).problems == []
+
+
+def test_a_log_whose_name_is_no_text_is_found(out):
+    write_log(Path("logs/\udcff.jsonl"))
+    convert("logs", "out")
+    assert verify(out, logs=True).problems == []
+
+
+NO_RUN = [
+    ("nothing", lambda: Path("out/run.json").unlink(), "out/run.json: cannot be read, no run was finished there"),
+    ("no JSON", lambda: Path("out/run.json").write_text("{"), "out/run.json: is no JSON: convert again"),
+    ("no object", lambda: Path("out/run.json").write_text("[]"), "out/run.json: is no object: convert again"),
+    ("another's", lambda: Path("out/run.json").write_text('{"outputs": []}'), "out/run.json: is not one of chatsquash"),
+    ("a name that leads out", lambda: edit(lambda run: run["outputs"][0].update(path="../logs/a.jsonl")), "out/run.json: is not one of"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sentence, spoil, problem", NO_RUN, ids=[row[0] for row in NO_RUN])
+def test_a_folder_without_a_run_is_an_error(out, sentence, spoil, problem):
+    spoil()
+    with pytest.raises(UsageError) as caught:
+        verify(out)
+    assert str(caught.value).startswith(problem)
+
+
+def test_the_command_prints_what_does_not_agree_and_ends_with_3(out, command):
+    assert command("verify", "out", "--logs") == (0, "", "7 files, 2 logs compared, 0 differences\n")
+    Path("out/reports/tools.csv").unlink()
+    code, printed, err = command("verify", "out")
+    assert (code, err) == (3, "7 files compared, 1 difference\n")
+    assert printed == "out/reports/tools.csv: cannot be read (No such file or directory)\n"
+    assert command("verify", "nope")[0] == 2
