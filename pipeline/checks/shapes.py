@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
-from pipeline.checks.registry import counted, error, escaped, info, quoted, rule, warning
+from pipeline.checks.registry import SHOWN, counted, error, escaped, info, quoted, rule, warning
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pipeline.model import Found
+
+_KINDS = 12  # that a finding names
 
 
 @rule("error")
@@ -83,4 +86,5 @@ def float_rounded(spellings: Sequence[str], count: int) -> Found:
 
 
 def _listed(kinds: Mapping[str, int]) -> str:
-    return ", ".join(f"{escaped(kind)} {count}" for kind, count in kinds.items())
+    shown = [f"{escaped(kind[:SHOWN])} {count}" for kind, count in islice(kinds.items(), _KINDS)]
+    return ", ".join([*shown, *([f"{len(kinds) - _KINDS} kinds more"] if len(kinds) > _KINDS else [])])

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import takewhile
+from collections.abc import Iterator
 
 from pipeline import chat
 from pipeline.checks import shapes
 from pipeline.formats.openai_chat.members import identifier
 from pipeline.ledger import Ledger
 from pipeline.model import Conversation, Json, Message
+
+_TOGETHER = "parallel calls without all results, not split"
 
 
 def split_parallel(conversation: Conversation, ledger: Ledger, line: int) -> Conversation:
@@ -19,21 +21,27 @@ def split_parallel(conversation: Conversation, ledger: Ledger, line: int) -> Con
     """
     messages: list[Message] = []
     counts: Counter[str] = Counter()
-    todo = iter(range(len(conversation.messages)))
-    for at in todo:
-        message = conversation.messages[at]
-        if len(chat.calls(message)) < 2:
-            messages.append(message)
-            continue
-        block = list(takewhile(lambda each: each["role"] != "assistant", conversation.messages[at + 1 :]))
-        split = _split(message, block)
-        counts["calls with a message of their own" if split else "parallel calls without all results, not split"] += 1
-        messages += split or [message, *block]
-        for _ in block:
-            next(todo)
+    for first, *rest in _blocks(conversation.messages):
+        split = None
+        if len(chat.calls(first)) > 1:
+            split = _split(first, rest)
+            counts["parallel calls with messages of their own" if split else _TOGETHER] += 1
+        messages += split or [first, *rest]
     if counts:
         ledger.note(shapes.shape_changed(counts), line)
     return Conversation(messages, conversation.tools)
+
+
+def _blocks(messages: list[Message]) -> Iterator[list[Message]]:
+    """Each message of the assistant and what follows it up to the next one; what is before the first, too."""
+    block: list[Message] = []
+    for message in messages:
+        if message["role"] == "assistant" and block:
+            yield block
+            block = []
+        block.append(message)
+    if block:
+        yield block
 
 
 def _split(message: Message, block: list[Message]) -> list[Message] | None:

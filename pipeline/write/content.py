@@ -8,7 +8,7 @@ from typing import Any
 from pipeline import chat, codec
 from pipeline.formats import openai_chat
 from pipeline.formats.openai_chat.members import is_empty
-from pipeline.model import Json, Message
+from pipeline.model import Message
 from pipeline.write.holding import Notes
 
 _THINKING = ("thinking", "redacted_thinking", "reasoning")
@@ -51,8 +51,4 @@ def _kinds(message: Message) -> Iterator[str]:
     for part in chat.other_parts(message):
         kind = part.get("type") if isinstance(part, dict) else None
         if kind not in _THINKING or message["role"] != "assistant":
-            yield _word(kind) if isinstance(kind, str) else type(part).__name__
-
-
-def _word(kind: Json) -> str:
-    return str(kind)[:40]
+            yield kind if isinstance(kind, str) else type(part).__name__

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -16,6 +17,8 @@ from pipeline.write.holding import CannotHoldError, Notes
 from pipeline.write.presets import Preset, Shaped
 
 _MOST, _LEAST = 2**64 - 1, -(2**63)
+_HALF = re.compile("[\ud800-\udfff]")
+_AROUND = 20  # characters of a text that a finding shows
 
 
 class Plain(NamedTuple):
@@ -71,8 +74,8 @@ def _refused(record: Json) -> Found:
     for leaf in codec.leaves(record, keys=True):
         if isinstance(leaf, int) and not _LEAST <= leaf <= _MOST:
             return shapes.integer_too_large(str(leaf))
-        if isinstance(leaf, str) and not leaf.isascii() and leaf != leaf.encode("utf-8", "ignore").decode():
-            return shapes.lone_surrogate(leaf)
+        if isinstance(leaf, str) and (half := _HALF.search(leaf)):
+            return shapes.lone_surrogate(leaf[max(0, half.start() - _AROUND) : half.end() + _AROUND])
     return _too_deep()
 
 

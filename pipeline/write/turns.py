@@ -6,6 +6,7 @@ first message is of the system.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, NamedTuple
@@ -52,7 +53,8 @@ class _Reading:
     """What came between a call and its results, to go behind them."""
     folded: Turn | None = None
     """The last turn that was a later system message."""
-    made: int = 0
+    free: Iterator[str] | None = None
+    """Ids that no call of the conversation has, once one is asked for."""
 
     def take(self, message: Message, at: int) -> None:
         """The next message."""
@@ -150,11 +152,11 @@ class _Reading:
         self.notes.drop(f"member {key} of calls" for key in rest)
 
     def _new_id(self) -> str:
-        """An id that no call of the conversation has."""
         self.notes.changed["ids for calls without"] += 1
-        taken = {call.get("id") for message in self.messages for call in chat.calls(message)}
-        self.made = next(number for number in count(self.made + 1) if f"call_{number}" not in map(str, taken))
-        return f"call_{self.made}"
+        if self.free is None:
+            taken = {identifier(call.get("id")) for message in self.messages for call in chat.calls(message)}
+            self.free = (made for number in count(1) if (made := f"call_{number}") not in taken)
+        return next(self.free)
 
     def _result(self, message: Message, at: int) -> None:
         """Behind its call: that with its id or, where neither has one, the first that waits."""

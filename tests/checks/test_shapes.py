@@ -45,6 +45,12 @@ def test_a_finding_has_its_code_and_severity_and_says_what_and_what_to_do(fact, 
     assert not fact.text.endswith(".")
 
 
+def test_a_finding_names_so_many_kinds_and_no_more_of_each_than_can_be_read():
+    text = shapes.shape_dropped({f"{number} {'x' * 1000}": 1 for number in range(15)}).text
+    assert len(text) < 1200
+    assert "3 kinds more (" in text
+
+
 def test_what_cannot_be_held_stands_at_its_message():
     found = [
         shapes.arguments_unparsable("f", "no JSON", 3),

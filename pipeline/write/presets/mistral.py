@@ -45,7 +45,7 @@ def _record(plain: Plain) -> dict[str, Any]:
     turns = list(_single(wire.messages(plain.turns, plain.notes), plain.notes))
     first = next(turn for turn in turns if turn["role"] != "system")
     if first["role"] != "user":
-        raise CannotHoldError(shapes.shape_not_held("no message of the user is first", 0))
+        raise CannotHoldError(shapes.shape_not_held("no message of the user is first", None))
     if any(turn["role"] == "assistant" and not (turn["content"] or turn.get("tool_calls")) for turn in turns):
         raise CannotHoldError(shapes.shape_not_held("an assistant message is empty", None))
     messages = _short(turns)

@@ -89,6 +89,7 @@ HF = [
     Row("hf", "integers beyond 64 bits", talk(A, assistant("", call(arguments='{"q": 18446744073709551616}'))), "integer-too-large", "'18446744073709551616'"),
     Row("hf", "64 bits are held", talk(A, assistant("", call(arguments='{"q": [18446744073709551615, -9223372036854775808]}'))), [A, assistant("", called({"q": [2**64 - 1, -(2**63)]}))]),
     Row("hf", "lone surrogates in texts", talk(A, assistant("\ud800")), "lone-surrogate", "'\\ud800'"),
+    Row("hf", "lone surrogates in long texts", talk(A, assistant("x" * 1000 + "\udfff" + "y" * 1000)), "lone-surrogate", "xxxx\\udfffyyyy"),
     Row("hf", "lone surrogates in arguments", talk(A, assistant("", call(arguments='{"q": "\\ud800"}'))), "lone-surrogate"),
     Row("hf", "lone surrogates in keys", talk(A, B, tools=[tool(parameters={"\udfff": 1})]), "lone-surrogate"),
     Row("hf", "what is nested too deeply", talk(A, assistant("", call(arguments='{"q": ' + "[" * 300 + "]" * 300 + "}"))), "shape-not-held", "nested too deeply"),
