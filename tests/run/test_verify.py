@@ -57,6 +57,17 @@ WRONG = [
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize("packing", ["jsonl", "jsonl.gz", "jsonl.zst", "parquet"])
+def test_a_dataset_folder_is_what_it_says_and_a_record_more_is_found(out, packing):
+    convert("logs", "set", Options(format=packing, drop_duplicates=False))
+    assert verify(Path("set")).problems == []
+    path = Path("set/run.json")
+    run = json.loads(path.read_bytes())
+    run["counts"]["sessions"].update(seen=3, written=3)
+    path.write_text(json.dumps(run))
+    assert "set/run.json: tells of 3 records, the files have 2" in verify(Path("set")).problems
+
+
 @pytest.mark.parametrize("sentence, spoil, problem", WRONG, ids=[row[0] for row in WRONG])
 def test_what_does_not_agree_is_named(out, sentence, spoil, problem):
     assert verify(out).problems == []

@@ -26,7 +26,12 @@ def written(folder, columns, rows) -> Path:
     (staged,) = out.staged()
     assert staged.lines == len(rows)
     out.commit()
-    assert sorted(path.name for path in folder.rglob("*") if path.is_file()) == ["a.parquet", "lock", "written.json"]
+    assert sorted(path.name for path in folder.rglob("*") if path.is_file()) == [
+        "a.parquet",
+        "lock",
+        "state.json",
+        "written.json",
+    ]
     return folder / "out/data/a.parquet"
 
 
