@@ -13,9 +13,10 @@ from click.core import ParameterSource
 
 from pipeline import __version__
 from pipeline.errors import ChatsquashError
+from pipeline.switches import bounds, option
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from types import FrameType
 
     from pipeline.model import GroupBy, Options
@@ -24,20 +25,6 @@ if TYPE_CHECKING:
 LEFT_OUT = 3
 INTERRUPTED = 130
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
-
-
-class _Option(click.Option):
-    """An option that a ``CHATSQUASH_`` variable of its name sets, too."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        name = max(self.opts, key=len).lstrip("-")
-        self.envvar = f"CHATSQUASH_{name.replace('-', '_').upper()}"
-
-
-def option(*names: str, **settings: Any) -> Callable[..., Any]:
-    """A click option with its variable."""
-    return click.option(*names, cls=_Option, **settings)
 
 
 def main() -> NoReturn:
@@ -135,6 +122,7 @@ def cli() -> None:
 @option("--until", metavar="DATE", help="Only sessions up to this day.")
 @option("--limit", type=click.IntRange(min=1), metavar="N", help="At most so many sessions.")
 @option("--follow-links", is_flag=True, help="Look into linked folders, too.")
+@bounds
 @option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes.  [default: the cores]")
 @option("--strict", is_flag=True, help="Stop at the first session or line that would be left out.")
 @option("--force", is_flag=True, help="Write to a folder that holds other files; none of them is touched.")
@@ -187,6 +175,7 @@ def check(datasets: tuple[str, ...], *, as_json: bool) -> int:
     type=click.Choice(["file", "id"]),
     help="What is a session: a file, or lines with one id.  [default: file; id for logs known to mix sessions]",
 )
+@bounds
 @option("--verbose", "-v", is_flag=True, help="Show the beginning of each message's text.")
 def inspect(logs: tuple[str, ...], *, verbose: bool, **given: Any) -> None:
     """Show session logs (folders, files or globs) entry by entry, to see why a session came out as it did."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import stat
 from typing import BinaryIO, NamedTuple
 
 from pipeline import codec
 from pipeline.formats import documents
 from pipeline.formats.base import TurnError
-from pipeline.model import Conversation, Json, Rejected
+from pipeline.model import Conversation, Json, Options, Rejected
 from pipeline.read import envelopes
+from pipeline.read.compressed import opened
 from pipeline.read.recognise import first_lines
 
 LONGEST = 256 << 20
@@ -67,9 +67,7 @@ def look(file: BinaryIO, forced: str | None = None) -> Held | None:
 def is_document(path: str) -> bool:
     """Whether a file holds a document that is known, or may hold one and is to be said why not."""
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - opening a pipe would wait for whoever writes it
-            return False
-        with open(path, "rb") as file:
+        with opened(path) as file:
             return look(file) is not None
     except TurnError:
         return True
@@ -77,11 +75,11 @@ def is_document(path: str) -> bool:
         return False
 
 
-def count(path: str, forced: str | None = None) -> int:
+def count(path: str, options: Options | None = None) -> int:
     """How many conversations a file's document holds; 0 for what is no document, or a broken one."""
     try:
-        with open(path, "rb") as file:
-            held = look(file, forced)
+        with opened(path, options) as file:
+            held = look(file, options.from_format if options else None)
             return len(held.conversations()) if held else 0
     except (OSError, TurnError):
         return 0

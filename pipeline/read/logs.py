@@ -7,13 +7,16 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import BinaryIO
 
+from pipeline.checks import log
 from pipeline.formats.base import TurnError
 from pipeline.formats.documents import names as document_names
 from pipeline.ledger import Ledger
 from pipeline.model import Added, Entry, Job, Options, Reply, Seen
 from pipeline.read import documents, recognise
+from pipeline.read.bounds import Bounds
+from pipeline.read.compressed import Expanded
 from pipeline.read.entries import entries
-from pipeline.read.lines import LONGEST, Line, lines
+from pipeline.read.lines import Line, lines
 from pipeline.read.recognise import Shape
 from pipeline.read.sessions import SPAN, MixedSessionsError
 from pipeline.read.tools import KnownTools
@@ -28,6 +31,7 @@ class Reader:
     def __init__(self, options: Options) -> None:
         self._from = options.from_format
         self._split = options.sessions_by is None
+        self._bounds = Bounds.of(options)
         self._known: dict[str, KnownTools] = {}
 
     def entries(
@@ -38,7 +42,23 @@ class Reader:
         ``hashed`` is given all bytes of the log in turn.  Raises ``MixedSessionsError`` before anything else for a file
         that has to be split first.
         """
-        stream = _spans(file, job.spans, hashed) if job.spans is not None else lines(file, size=job.size, read=hashed)
+        if isinstance(file, Expanded) and job.spans is None:
+            file.hashed = hashed  # as it stands on the disk
+            stream = lines(file, self._bounds.line)
+        elif job.spans is None:
+            stream = lines(file, self._bounds.line, job.size, hashed)
+        else:
+            stream = _spans(file, job.spans, hashed, self._bounds.line)
+        yield from self._entries(file, stream, job, ledger)
+        problem = job.cut
+        if isinstance(file, Expanded) and job.spans is None:
+            file.finish()
+            problem = file.problem
+        if problem:
+            ledger.note(log.cut_short(problem))
+        assert job.spans is not None or job.part or ledger.size == file.tell(), (job, ledger.size)
+
+    def _entries(self, file: BinaryIO, stream: Iterator[Line], job: Job, ledger: Ledger) -> Iterator[Entry]:
         first = next(stream, None)
         if first is None:
             return
@@ -46,11 +66,11 @@ class Reader:
         if ledger.seen.format is None and (held := self._document(file, ledger)):
             for _ in stream:
                 pass  # which hashes the rest
-            yield from self._whole(held, job, ledger)
+            yield from self._whole(held, file.tell(), job, ledger)
             return
         if shape.envelope.mixes and self._split and job.spans is None:
             raise MixedSessionsError
-        yield from entries(chain([first], stream), ledger, shape=shape, known=self._known)
+        yield from entries(chain([first], stream), ledger, shape=shape, known=self._known, bounds=self._bounds)
 
     def _document(self, file: BinaryIO, ledger: Ledger) -> documents.Held | None:
         """The document in a file that is no log; what is wrong with it takes the place of what was seen."""
@@ -60,9 +80,13 @@ class Reader:
             ledger.seen = Seen(None, "document", str(problem), conflict=True)
             return None
 
-    def _whole(self, held: documents.Held, job: Job, ledger: Ledger) -> Iterator[Entry]:
-        """A conversation of a document as the one entry of its session; the document counts as one line."""
+    def _whole(self, held: documents.Held, size: int, job: Job, ledger: Ledger) -> Iterator[Entry]:
+        """A conversation of a document as the one entry of its session; the document counts as one line.
+
+        The bytes of a document with several conversations count with the first.
+        """
         ledger.seen, ledger.loaded, ledger.lines = Seen(held.format, "document", held.why), True, 1
+        ledger.size = 0 if job.part else size
         try:
             found = held.conversations()
         except TurnError as problem:
@@ -73,10 +97,11 @@ class Reader:
         if not job.part:
             ledger.lines += len(held.broken)
             for rejected in held.broken:
-                ledger.reject(rejected)
+                ledger.reject(rejected, min(rejected.length + 1, size - rejected.offset))
         if found:
             messages, tools = found[job.part or 0].messages, found[job.part or 0].tools
-            yield Entry(1, None, None, messages, (Added(tuple(messages)),), tools, Reply(included=True))
+            left = ledger.size - ledger.rejected_size
+            yield Entry(1, None, None, messages, (Added(tuple(messages)),), tools, Reply(included=True), size=left)
 
     def _look(self, file: BinaryIO, first: Line) -> tuple[Shape, Seen]:
         if self._from is None and _are_plain(first):
@@ -98,12 +123,14 @@ def _are_plain(line: Line) -> bool:
     return True
 
 
-def _spans(file: BinaryIO, spans: array[int], hashed: Callable[[memoryview], object] | None) -> Iterator[Line]:
+def _spans(
+    file: BinaryIO, spans: array[int], hashed: Callable[[memoryview], object] | None, longest: int
+) -> Iterator[Line]:
     """The lines of one session in a file that holds several."""
     for at in range(0, len(spans), SPAN):
-        number, offset, length = spans[at : at + SPAN]
-        if length > LONGEST:
-            yield Line(number, offset, length, bytearray(), 0, 0)
+        number, offset, length, feed = spans[at : at + SPAN]
+        if length > longest:
+            yield Line(number, offset, length, bytearray(), 0, 0, length + feed)
             continue
         file.seek(offset)
         data = bytearray(length)
@@ -113,4 +140,4 @@ def _spans(file: BinaryIO, spans: array[int], hashed: Callable[[memoryview], obj
                 filled += count
             if hashed:
                 hashed(view[:filled])
-        yield Line(number, offset, filled, data, 0, filled)
+        yield Line(number, offset, filled, data, 0, filled, filled + feed)

@@ -13,6 +13,7 @@ from pipeline.checks.registry import View, json_type
 from pipeline.checks.tags import is_inlined, outlined
 from pipeline.errors import UsageError
 from pipeline.model import Conversation, Finding, Found
+from pipeline.read.compressed import opened
 from pipeline.read.discover import SUFFIXES
 from pipeline.read.lines import lines
 from pipeline.stages.select import flatten
@@ -41,7 +42,8 @@ def _datasets(path: str) -> list[Path]:
 
 
 def _check(path: Path) -> Iterator[Finding]:
-    with path.open("rb", buffering=0) as file:
+    # A pipe is read as it comes.
+    with opened(path) if path.is_file() else path.open("rb", buffering=0) as file:
         for line in lines(file):
             data = bytes(line.buffer[line.start : line.stop])
             if data.strip() or line.length > len(data):

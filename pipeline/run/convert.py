@@ -10,6 +10,7 @@ from functools import partial
 from itertools import islice
 from os import PathLike, fspath
 from pathlib import Path
+from shutil import rmtree
 from typing import BinaryIO
 
 import orjson
@@ -19,9 +20,11 @@ from pipeline.checks import log
 from pipeline.checks.registry import escaped
 from pipeline.errors import StoppedError, UsageError
 from pipeline.ledger import Ledger
-from pipeline.model import Finding, Job, Options, Outcome
+from pipeline.model import OURS, Finding, Job, Options, Outcome
+from pipeline.read.compressed import opened
 from pipeline.read.discover import Found, discover
 from pipeline.read.logs import Reader
+from pipeline.read.sessions import cleared
 from pipeline.read.times import day
 from pipeline.report import findings as report
 from pipeline.report.progress import Observer
@@ -90,21 +93,24 @@ def convert(
     if not found.jobs:
         raise UsageError(nothing_to_read(roots, found))
     folder = Output(out, force=options.force)
+    expanded = out / OURS / "expanded"
     try:
         run = _Run(options, folder, observer)
-        run.all(found.jobs)
+        run.all(found.jobs, expanded)
         summary = run.close(found, started)
         folder.commit()
     except BaseException:
         folder.discard()
         raise
+    finally:
+        rmtree(expanded, ignore_errors=True)
     return summary
 
 
 def _day_logged(options: Options, job: Job) -> str | None:
     """The UTC date of the first readable time that cleaning leaves in a log: that by which it is grouped."""
     ledger = Ledger("")
-    with Path(job.path).open("rb", buffering=0) as file:
+    with opened(job.path, options) as file:
         logged = Reader(replace(options, sessions_by="file")).entries(file, job, ledger)
         left = plan(options, None).through(logged, ledger)
         return next((day(entry.at) for entry in left if entry.at is not None), None)
@@ -135,10 +141,11 @@ class _Run:
         for name in (_REPORT, _FINDINGS, _REJECTED):
             out.write(name, b"")
 
-    def all(self, jobs: list[Job]) -> None:
-        """Convert every session."""
+    def all(self, jobs: list[Job], expanded: Path) -> None:
+        """Convert every session; compressed logs that are taken apart are expanded into a folder."""
         total = sum(job.size for job in jobs)
-        for job, outcome in islice(outcomes(jobs, self._options), self._options.limit):
+        done = cleared(outcomes(jobs, self._options, expanded), expanded)
+        for job, outcome in islice(done, self._options.limit):
             self._take(job, outcome)
             if self._observer:
                 self._observer(job, outcome, total)
@@ -150,10 +157,11 @@ class _Run:
         """Add up, assert the sums, and write ``run.json``."""
         summary = self._summary
         summary.others, summary.passed_over = found.others, found.passed_over
-        for what, count in sorted(found.others.items()):
-            fact = log.file_not_read(what, count)
-            summary.findings[fact.severity, fact.code] += 1
-            self._report(Finding(fact.code, fact.severity, "", "", None, None, fact.text))
+        facts = (log.file_not_read(what, count) for what, count in sorted(found.others.items()))
+        beside = [Finding(fact.code, fact.severity, "", "", None, None, fact.text) for fact in facts]
+        for finding in (*found.findings, *beside):
+            summary.findings[finding.severity, finding.code] += 1
+            self._report(finding)
         summary.close()
         staged = self._out.staged()
         summary.output = report.printable(str(self._out.path))
@@ -197,15 +205,19 @@ class _Run:
         invalid = outcome.left_out in ("session-id-mismatch", "timestamp-order")
         if self._options.on_invalid == "abort" and invalid:
             raise StoppedError(f"stopped by --on-invalid abort, nothing was written: {_why(outcome, file)}")
-        if self._options.strict and (outcome.left_out or outcome.rejected):
+        if self._options.strict and (outcome.left_out or outcome.rejected or _cut_short(outcome)):
             raise StoppedError(f"stopped by --strict, nothing was written: {_why(outcome, file)}")
 
     def _keep(self, job: Job, outcome: Outcome) -> None:
         """Copy lines that could not be read; private, since nothing but credentials was taken out of them."""
-        with Path(job.path).open("rb") as file:
+        with opened(job.path, self._options) as file:
             for rejected in outcome.rejected:
                 file.seek(rejected.offset)
                 self._out.append_private(_KEPT, _pieces(file, rejected.length))
+
+
+def _cut_short(outcome: Outcome) -> Finding | None:
+    return next((finding for finding in outcome.findings if finding.code == "cut-short"), None)
 
 
 def _why(outcome: Outcome, file: str) -> str:
@@ -213,7 +225,9 @@ def _why(outcome: Outcome, file: str) -> str:
     if outcome.rejected and outcome.left_out in (None, "empty-session"):
         first = outcome.rejected[0]
         return f"{report.place(file, first.line)}: {escaped(first.reason)} [{first.code}]"
-    found = next(finding for finding in outcome.findings if finding.code == outcome.left_out)
+    named = (finding for finding in outcome.findings if finding.code == outcome.left_out)
+    found = next(named, None) or _cut_short(outcome)
+    assert found
     return f"{report.place(file, found.line)}: {found.text} [{found.code}]"
 
 

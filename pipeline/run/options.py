@@ -11,6 +11,9 @@ from pipeline.formats import documents
 from pipeline.model import GroupBy, OnInvalid, Options, Reasoning, SessionsBy
 from pipeline.run.keys import SHORTEST
 
+DEEPEST = 800
+"""Levels that are read whatever the depth of the calls that lead to the parser, of which Python allows 1000."""
+
 
 def refuse_wrong(options: Options) -> None:
     """Raise ``UsageError`` for the first value that is none of its option's; days are looked at with the logs."""
@@ -31,9 +34,12 @@ def _problems(options: Options) -> Iterator[str]:
     for name, choices in _CHOICES:
         if (value := getattr(options, name)) not in choices:
             yield f"{name} {value!r}: not known; known are {', '.join(map(str, choices))}"
-    for name, value in (("workers", options.workers), ("limit", 1 if options.limit is None else options.limit)):
-        if not isinstance(value, int) or value < 1:
+    for name in ("workers", "limit", "max_line", "max_nesting", "max_messages", "max_expansion", "max_expanded"):
+        value = getattr(options, name)
+        if (not isinstance(value, int) or value < 1) and (name, value) != ("limit", None):
             yield f"{name} {value!r}: not a whole number from 1 on"
+    if options.max_nesting > DEEPEST:
+        yield f"max_nesting {options.max_nesting!r}: at most {DEEPEST}, since Python's own parser reads no more"
     for name in ("include", "exclude"):
         value = getattr(options, name)
         if not isinstance(value, tuple | list) or not all(isinstance(glob, str) for glob in value):

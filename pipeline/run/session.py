@@ -22,6 +22,7 @@ from pipeline.formats.openai_chat import variants
 from pipeline.ledger import Ledger
 from pipeline.memo import Last
 from pipeline.model import Account, Cleaned, Conversation, Found, Job, Options, Outcome, Tool, Usage
+from pipeline.read.compressed import opened
 from pipeline.read.discover import path_day
 from pipeline.read.logs import Reader
 from pipeline.read.times import day
@@ -78,7 +79,7 @@ class Converter:
 
     def convert(self, job: Job) -> Outcome:
         """Convert a session log; raises ``OSError`` where it cannot be read, and as ``Reader.entries``."""
-        with open(job.path, "rb", buffering=0) as file:
+        with opened(job.path, self._options) as file:
             return self.read(file, job)
 
     def read(self, file: BinaryIO, job: Job) -> Outcome:
@@ -92,6 +93,7 @@ class Converter:
         record, usage = (None, None) if snapshot is None or left_out else self._finish(snapshot, ledger)
         failed = snapshot is not None and any(found.severity == "error" for _, found in ledger.facts)
         started = snapshot.started if snapshot else None
+        account, sizes = _accounts(snapshot, ledger, written=record is not None)
         return Outcome(
             session=ledger.session_id or ledger.stem,
             record=record,
@@ -99,13 +101,15 @@ class Converter:
             findings=ledger.findings(job.shown),
             rejected=ledger.rejected,
             lines=ledger.lines,
-            account=_account(snapshot, ledger, written=record is not None),
+            account=account,
             cleaned=snapshot.entry.cleaned if snapshot and record else Cleaned(),
             addresses=self._anonymizer.count - replaced if self._anonymizer else 0,
             usage=usage,
             day=path_day(job.name) or (day(started) if started is not None else None),
             trace=_trace(snapshot) if snapshot and failed else "",
             digest=digest.hexdigest(),
+            size=ledger.size,
+            sizes=sizes,
         )
 
     def _finish(self, snapshot: Snapshot, ledger: Ledger) -> tuple[bytes, Usage]:
@@ -165,14 +169,20 @@ def _trace(snapshot: Snapshot) -> str:
     return chat.trace([*snapshot.entry.messages, *([reply] if reply else [])])
 
 
-def _account(snapshot: Snapshot | None, ledger: Ledger, *, written: bool) -> Account:
-    aside = Account(cleaned=ledger.cleaned, unreadable=len(ledger.rejected), blank=ledger.blank)
+def _accounts(snapshot: Snapshot | None, ledger: Ledger, *, written: bool) -> tuple[Account, Account]:
+    """What became of the lines, and of their bytes."""
+    lines = Account(cleaned=ledger.cleaned, unreadable=len(ledger.rejected), blank=ledger.blank)
+    sizes = Account(cleaned=ledger.cleaned_size, unreadable=ledger.rejected_size, blank=ledger.blank_size)
     if snapshot and written:
-        account = aside._replace(selected=1, superseded=snapshot.superseded, cut=snapshot.cut)
+        lines = lines._replace(selected=1, superseded=snapshot.superseded, cut=snapshot.cut)
+        before, behind = snapshot.superseded_size, snapshot.cut_size
+        sizes = sizes._replace(selected=snapshot.entry.size, superseded=before, cut=behind)
     else:
-        account = aside._replace(left_out=ledger.lines - sum(aside))
-    assert sum(account) == ledger.lines, (account, ledger.lines)
-    return account
+        lines = lines._replace(left_out=ledger.lines - sum(lines))
+        sizes = sizes._replace(left_out=ledger.size - sum(sizes))
+    assert sum(lines) == ledger.lines, (lines, ledger.lines)
+    assert sum(sizes) == ledger.size, (sizes, ledger.size)
+    return lines, sizes
 
 
 def unreadable(job: Job, problem: OSError) -> Outcome:

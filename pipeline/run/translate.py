@@ -18,6 +18,7 @@ from pipeline.ledger import Ledger
 from pipeline.model import OURS, Conversation, Job, Json, Options, Tool
 from pipeline.read import documents as read_documents
 from pipeline.read import envelopes
+from pipeline.read.compressed import opened
 from pipeline.read.discover import discover
 from pipeline.read.logs import Reader
 from pipeline.read.sessions import MixedSessionsError, parts_of
@@ -26,6 +27,7 @@ from pipeline.run.convert import nothing_to_read
 from pipeline.stages.select import select
 from pipeline.write.groups import sanitised
 
+_PIECE = 1 << 24
 STREAM = "-"
 """Standard input, or standard output."""
 
@@ -122,7 +124,8 @@ def _is_known(path: str) -> bool:
 
 def _from_file(path: Path, from_format: str | None) -> Iterator[Source]:
     try:
-        data = path.read_bytes()
+        with opened(path) as file:
+            data = b"".join(iter(lambda: file.read(_PIECE), b""))
     except OSError as problem:
         raise UsageError(f"{path}: cannot be read ({problem.strerror})") from None
     try:

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from errno import EIO
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from pipeline import platform
@@ -27,19 +28,22 @@ _WORTH_A_PROCESS = 8 << 20
 Batch = tuple[Job, ...]
 
 
-def outcomes(jobs: list[Job], options: Options) -> Iterator[tuple[Job, Outcome]]:
-    """The outcome of every session, in the order of the jobs, at most a few batches ahead of the one asked for."""
+def outcomes(jobs: list[Job], options: Options, expanded: Path | None = None) -> Iterator[tuple[Job, Outcome]]:
+    """The outcome of every session, in the order of the jobs, at most a few batches ahead of the one asked for.
+
+    ``expanded`` is the folder for compressed logs that are split, as ``split`` has it.
+    """
     size = sum(job.size for job in jobs)
     workers = min(options.workers, size // _WORTH_A_PROCESS + 1, size if options.sessions_by == "id" else len(jobs))
     by_id = options.sessions_by == "id"
-    sessions = (part for job in jobs for part in split(job, options.from_format)) if by_id else iter(jobs)
+    sessions = (part for job in jobs for part in split(job, options, expanded)) if by_id else iter(jobs)
     for job, outcome in _here(sessions, options) if workers <= 1 else _spread(sessions, options, workers):
         if outcome is not None:
             yield job, outcome
-        elif (parts := split(job, options.from_format)) == [job]:
+        elif (parts := split(job, options, expanded)) == [job]:
             yield job, unreadable(job, OSError(EIO, "it changed while it was read"))
         else:
-            yield from outcomes(parts, options)
+            yield from outcomes(parts, options, expanded)
 
 
 def _here(jobs: Iterable[Job], options: Options) -> Iterator[tuple[Job, Outcome | None]]:

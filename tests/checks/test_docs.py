@@ -17,7 +17,7 @@ SEVERITIES = {
         bad-line bad-entry empty-session role-sequence no-messages tool-not-object tool-parameters-type tool-properties
         tool-required tool-calls-not-list tool-call-not-object tool-call-function tool-call-name undeclared-tool
         legacy-function-call tool-result-without-call tool-result-without-id tool-call-tags tool-calls-beside-markup
-        tool-result-tags unreadable-log bad-record unknown-format""",
+        tool-result-tags unreadable-log bad-record unknown-format cut-short""",
     "error warning": """
         session-id-mismatch timestamp-order no-tools tool-parameters tool-result-failed tool-result-empty
         tool-result-missing""",
@@ -25,6 +25,7 @@ SEVERITIES = {
         missing-session-id missing-timestamp naive-timestamp wrong-type short-tail missing-reply extra-choices
         reply-truncated tool-conflict tool-call-id arguments-not-json unanswered-call markup-collision parts-dropped
         number-changed mixed-formats missing-history stream-cut not-held""",
+    "warning info": "second-copy",
     "info": "cleaned file-not-read hosted-tools vendor-form",
 }
 

@@ -193,6 +193,9 @@ def test_run_json_names_inputs_outputs_options_and_sums(here):
     assert counts["lines"] == {
         "seen": 15, "selected": 2, "superseded": 2, "cut": 1, "cleaned": 0, "left_out": 4, "unreadable": 2, "blank": 4,
     }  # fmt: skip
+    assert list(counts["bytes"]) == list(counts["lines"])
+    sizes = list(counts["bytes"].values())
+    assert sizes[0] == sum(sizes[1:]) == sum(path.stat().st_size for path in (here / "logs").rglob("*.jsonl"))
     assert counts["addresses"] == 2
     assert counts["other_files"] == {".md": 1}
     assert (summary.sessions, summary.written, summary.lines, summary.complete) == (6, 2, 15, False)
@@ -206,6 +209,8 @@ def test_run_json_holds_the_options_that_decide_the_bytes(here):
         "integrity_analysis": True, "group_by": "date", "tool_report": True, "keep_rejected": False, "strict": False,
         "follow_links": False, "since": "2026-01-01", "until": None, "limit": None,
         "from_format": None, "reasoning": "keep", "sessions_by": None,
+        "max_line": 268435456, "max_nesting": 500, "max_messages": 100_000,
+        "max_expansion": 200, "max_expanded": 17179869184,
         "include": ["*a*", "\\udcff"], "exclude": [],
         "anonymize_key_fingerprint": manifest()["options"]["anonymize_key_fingerprint"],
     }  # fmt: skip
