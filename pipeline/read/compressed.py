@@ -259,6 +259,6 @@ KINDS = (
     Kind(re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)"), _bzip2),
     Kind(re.compile(rb"\xfd7zXZ\0"), _xz),
     # A block of four bytes may make 128 KiB.
-    Kind(re.compile(rb"\x28\xb5\x2f\xfd|" + _SKIPPED), _zstd, piece=1 << 10),
+    Kind(re.compile(rb"\x28\xb5\x2f\xfd|" + _SKIPPED), _zstd, piece=1 << 9),
 )
 """What is read."""

@@ -16,6 +16,7 @@ from pipeline.read.recognise import first_lines
 LONGEST = 256 << 20
 """Bytes of a file that is looked at; a document is held in memory whole."""
 _GLANCE = 1 << 16
+_PIECE = 1 << 20
 _MARK = b"\xef\xbb\xbf"
 """The byte order mark, which some editors put before a text."""
 SUFFIX = ".json"
@@ -87,10 +88,7 @@ def count(path: str, options: Options | None = None) -> int:
 
 def _rest(file: BinaryIO) -> bytes:
     """All that is left; an unbuffered file may give less at a time than was asked for."""
-    pieces = []
-    while piece := file.read(LONGEST):
-        pieces.append(piece)
-    return b"".join(pieces)
+    return b"".join(iter(lambda: file.read(_PIECE), b""))
 
 
 def parsed(data: bytes) -> tuple[list[Json], list[Rejected]]:

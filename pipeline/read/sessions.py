@@ -9,10 +9,12 @@ from pathlib import Path
 from shutil import copyfileobj
 from typing import BinaryIO, TypeVar
 
+from pipeline.formats.documents import names as document_names
 from pipeline.model import Job, Options
 from pipeline.read import documents, envelopes
 from pipeline.read.compressed import Expanded, opened
 from pipeline.read.lines import CHUNK, lines
+from pipeline.read.recognise import look
 
 T = TypeVar("T")
 SPAN = 4
@@ -34,10 +36,11 @@ def split(job: Job, options: Options | None = None, expanded: Path | None = None
     A line that cannot be read stays with the one before it.
     A file that cannot be read is left as it is, so that converting it will say what is wrong.
     """
-    if held := documents.count(job.path, options):
-        return [replace(job, part=part) for part in range(held)]
+    held = documents.count(job.path, options)
     try:
         with opened(job.path, options) as file:
+            if held and (look(file)[1].format is None or (options and options.from_format in document_names())):
+                return [replace(job, part=part) for part in range(held)]
             if not isinstance(file, Expanded):
                 return parts_of(job, file)
             if expanded is None:
@@ -67,7 +70,7 @@ def _copy(file: Expanded, folder: Path) -> BinaryIO:
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=folder, suffix=".jsonl", delete=False) as copy:
         copyfileobj(file, copy, CHUNK)
-    return open(copy.name, "rb", buffering=0)
+    return open(f"{folder}/{Path(copy.name).name}", "rb", buffering=0)
 
 
 def parts_of(job: Job, file: BinaryIO) -> list[Job]:

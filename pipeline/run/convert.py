@@ -54,6 +54,8 @@ _CREDENTIALS = re.compile(
     rb"|(?P<sent>\b" + _SECRET + rb':[ \t]*)[^"\\\r\n]+|(?P<query>[?&](?:api_?)?key=)[^&"\\\s]+',
     re.IGNORECASE,
 )
+_QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'")
+"""What a finding quotes of a log, which belongs in a report and not on a terminal."""
 _NAMED = 5  # arguments in an error
 
 
@@ -228,7 +230,7 @@ def _why(outcome: Outcome, file: str) -> str:
     named = (finding for finding in outcome.findings if finding.code == outcome.left_out)
     found = next(named, None) or _cut_short(outcome)
     assert found
-    return f"{report.place(file, found.line)}: {found.text} [{found.code}]"
+    return f"{report.place(file, found.line)}: {_QUOTED.sub("'…'", found.text)} [{found.code}]"
 
 
 def _without_value(found: re.Match[bytes]) -> bytes:
