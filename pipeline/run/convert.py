@@ -230,7 +230,8 @@ def _why(outcome: Outcome, file: str) -> str:
     named = (finding for finding in outcome.findings if finding.code == outcome.left_out)
     found = next(named, None) or _cut_short(outcome)
     assert found
-    return f"{report.place(file, found.line)}: {_QUOTED.sub("'…'", found.text)} [{found.code}]"
+    text = _QUOTED.sub("'…'", found.text)
+    return f"{report.place(file, found.line)}: {text} [{found.code}]"
 
 
 def _without_value(found: re.Match[bytes]) -> bytes:

@@ -552,7 +552,7 @@ STOPS = [
     ("abort, a clock that goes back", BACKWARD, {"on_invalid": "abort"}, None, StoppedError,
      f"stopped by --on-invalid abort, nothing was written: {WHERE}:2: timestamp is earlier than line 1 (--on-invalid keep"),
     ("abort, a second session id", MIXED, {"on_invalid": "abort"}, None, StoppedError,
-     f"stopped by --on-invalid abort, nothing was written: {WHERE}:2: session_id is 's2', line 1 has 's1'"),
+     f"stopped by --on-invalid abort, nothing was written: {WHERE}:2: session_id is '…', line 1 has '…'"),
     ("abort names the reason and no bad line before it", [BAD, *BACKWARD], {"on_invalid": "abort"}, None, StoppedError,
      f"stopped by --on-invalid abort, nothing was written: {WHERE}:3: timestamp is"),
     ("strict, a session left out", BACKWARD, {"strict": True}, None, StoppedError,
