@@ -105,7 +105,7 @@ def parsed(data: bytes) -> tuple[list[Json], list[Rejected]]:
             value = line if offset else line.removeprefix(_MARK)
             found += [codec.loads(value)] if value.strip() else []
         except (ValueError, RecursionError) as problem:
-            reason = f"no JSON: {problem}" if isinstance(problem, ValueError) else "nested too deeply"
+            reason = f"no JSON: {codec.refusal(problem)}" if isinstance(problem, ValueError) else "nested too deeply"
             broken.append(Rejected(number, offset, len(line), "bad-line", reason))
         offset += len(line) + 1
     return found, broken

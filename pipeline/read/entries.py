@@ -165,7 +165,7 @@ class _Stream:
         except codec.NotFiniteError as problem:
             raise LineError("bad-line", f"messages or tools hold the number {problem}, which is not JSON") from None
         except ValueError as problem:
-            raise LineError("bad-line", f"no JSON object: {problem}") from None
+            raise LineError("bad-line", f"no JSON object: {codec.refusal(problem)}") from None
         self.history.remember(request)
         messages, edits = request.messages, request.edits
         if loaded:

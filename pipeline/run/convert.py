@@ -54,7 +54,7 @@ _CREDENTIALS = re.compile(
     rb"|(?P<sent>\b" + _SECRET + rb':[ \t]*)[^"\\\r\n]+|(?P<query>[?&](?:api_?)?key=)[^&"\\\s]+',
     re.IGNORECASE,
 )
-_QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'")
+_QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'" + r'|"(?:[^"\\]|\\.)*"')
 """What a finding quotes of a log, which belongs in a report and not on a terminal."""
 _NAMED = 5  # arguments in an error
 
@@ -187,7 +187,7 @@ class _Run:
         self._stop_for(outcome, job.shown)
         self._summary.add(job, outcome)
         logged = {"path": report.printable(job.shown), "size": job.size, "xxh3_128": outcome.digest}
-        self._inputs += (b",\n    " if self._inputs else b"") + orjson.dumps(logged)
+        self._inputs += (b",\n    " if self._inputs else b"") + report.as_line(logged)
         for finding in outcome.findings:
             self._report(finding)
         for rejected in outcome.rejected:
