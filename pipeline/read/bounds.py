@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Any, NamedTuple
 
+from pipeline.memo import Last
 from pipeline.model import Added, Options, Reply, Tool
 from pipeline.read.deltas import Request
 from pipeline.read.slices import LineError
@@ -29,7 +30,7 @@ class Bounds(NamedTuple):
 
     def hold_tools(self, tools: list[Tool]) -> None:
         """Raise ``LineError`` for tools that are nested too deeply."""
-        if deeper(tools, self.nesting):
+        if _of_tools(tools) > self.nesting:
             raise self.too_deep()
 
     def hold(self, request: Request, reply: Reply) -> None:
@@ -38,9 +39,9 @@ class Bounds(NamedTuple):
             seen = f"request has {len(request.messages):,} messages"
             raise LineError("bad-entry", f"{seen}, more than the {self.messages:,} that are read (--max-messages)")
         for run in request.edits:
-            if type(run) is Added and deeper(run.messages, self.nesting):
+            if type(run) is Added and levels(run.messages, self.nesting) > self.nesting:
                 raise self.too_deep()
-        if reply.message is not None and deeper((reply.message,), self.nesting):
+        if reply.message is not None and levels((reply.message,), self.nesting) > self.nesting:
             raise self.too_deep()
 
     def too_deep(self) -> LineError:
@@ -49,21 +50,25 @@ class Bounds(NamedTuple):
         return LineError("bad-line", reason)
 
 
+DEEPEST = 800
+"""Levels that are read whatever the depth of the calls that lead to the parser, of which Python allows 1000."""
 BOUNDS = Bounds.of(Options())
 
 
-def deeper(values: Iterable[Any], most: int) -> bool:
-    """Whether one of the values, each of which is a level itself, has more levels of lists and objects than allowed."""
-    level = 0
-    while True:
+def levels(values: Iterable[Any], most: int) -> int:
+    """How many levels of lists and objects values have, which may be some themselves; at most one more than ``most``."""
+    for level in range(most + 1):
         inner: list[Any] = []
         for value in values:
             kind = type(value)
             if kind is dict or kind is list:
                 inner.append(value.values() if kind is dict else value)
         if not inner:
-            return False
-        level += 1
-        if level > most:
-            return True
+            return level
         values = inner[0] if len(inner) == 1 else chain.from_iterable(inner)
+    return most + 1
+
+
+@Last
+def _of_tools(tools: list[Tool]) -> int:
+    return levels(tools, DEEPEST)

@@ -9,10 +9,8 @@ from pipeline import formats
 from pipeline.errors import UsageError
 from pipeline.formats import documents
 from pipeline.model import GroupBy, OnInvalid, Options, Reasoning, SessionsBy
+from pipeline.read.bounds import DEEPEST
 from pipeline.run.keys import SHORTEST
-
-DEEPEST = 800
-"""Levels that are read whatever the depth of the calls that lead to the parser, of which Python allows 1000."""
 
 
 def refuse_wrong(options: Options) -> None:

@@ -171,18 +171,23 @@ def _trace(snapshot: Snapshot) -> str:
 
 def _accounts(snapshot: Snapshot | None, ledger: Ledger, *, written: bool) -> tuple[Account, Account]:
     """What became of the lines, and of their bytes."""
-    lines = Account(cleaned=ledger.cleaned, unreadable=len(ledger.rejected), blank=ledger.blank)
-    sizes = Account(cleaned=ledger.cleaned_size, unreadable=ledger.rejected_size, blank=ledger.blank_size)
+    aside = ledger.cleaned, len(ledger.rejected), ledger.blank
+    aside_sizes = ledger.cleaned_size, ledger.rejected_size, ledger.blank_size
     if snapshot and written:
-        lines = lines._replace(selected=1, superseded=snapshot.superseded, cut=snapshot.cut)
-        before, behind = snapshot.superseded_size, snapshot.cut_size
-        sizes = sizes._replace(selected=snapshot.entry.size, superseded=before, cut=behind)
+        kept = 1, snapshot.superseded, snapshot.cut, 0
+        kept_sizes = snapshot.entry.size, snapshot.superseded_size, snapshot.cut_size, 0
     else:
-        lines = lines._replace(left_out=ledger.lines - sum(lines))
-        sizes = sizes._replace(left_out=ledger.size - sum(sizes))
+        kept = 0, 0, 0, ledger.lines - sum(aside)
+        kept_sizes = 0, 0, 0, ledger.size - sum(aside_sizes)
+    lines, sizes = _account(kept, aside), _account(kept_sizes, aside_sizes)
     assert sum(lines) == ledger.lines, (lines, ledger.lines)
     assert sum(sizes) == ledger.size, (sizes, ledger.size)
     return lines, sizes
+
+
+def _account(kept: tuple[int, int, int, int], aside: tuple[int, int, int]) -> Account:
+    (selected, superseded, cut, left_out), (cleaned, unreadable, blank) = kept, aside
+    return Account(selected, superseded, cut, cleaned, left_out, unreadable, blank)
 
 
 def unreadable(job: Job, problem: OSError) -> Outcome:

@@ -14,6 +14,7 @@ import pytest
 from tests.conftest import log_line, tree, user, write_log
 
 GOOD = log_line("good", session_id="good")
+ENTRY = "the entry is left out, {}: see reports/rejected.jsonl"
 HERE = "the line is left out, {}: see reports/rejected.jsonl"
 ESCAPES = "\x1b[2J\x1b]0;owned\x07\x9b\u202e\u2028\r"
 
@@ -110,8 +111,7 @@ LINES = [
         [
             (
                 "bad-entry",
-                "the entry is left out, request has 4 messages, more than the 3 that are read (--max-messages): "
-                + "see reports/rejected.jsonl",
+                ENTRY.format("request has 4 messages, more than the 3 that are read (--max-messages)"),
             )
         ],
         ("--max-messages", "3"),
