@@ -110,12 +110,14 @@ def section(few: Took, many: Took, sessions: int) -> str:
         f"| {count:,} | {took.size / 1e6:,.0f} MB | {took.seconds:.1f} s | {took.peak / (1 << 20):.0f} MiB |"
         for count, took in ((sessions // 10, few), (sessions, many))
     )
+    grown = (many.peak - few.peak) // (sessions - sessions // 10)
     return f"""{BEGIN}
 ## Soak
 
 `make soak` converts {sessions:,} small sessions, 1 % of which are broken in {len(WAYS)} ways, and fails unless every
 good session is written once, every broken one has the fate below, and all lines and bytes are accounted for. On
-{os.cpu_count()} cores, Python {sys.version.split()[0]}, with as many workers:
+{os.cpu_count()} cores, Python {sys.version.split()[0]}, with as many workers; what grows is the list of logs, by {grown:,} bytes
+for each of them:
 
 | sessions | logs | time | most memory of a process |
 |---|---|---|---|

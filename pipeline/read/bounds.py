@@ -56,7 +56,7 @@ BOUNDS = Bounds.of(Options())
 
 
 def levels(values: Iterable[Any], most: int) -> int:
-    """How many levels of lists and objects values have, which may be some themselves; at most one more than ``most``."""
+    """How many levels of lists and objects values have, which may be some themselves; at most ``most`` + 1."""
     for level in range(most + 1):
         inner: list[Any] = []
         for value in values:
