@@ -8,10 +8,10 @@ TRAIN := .venv-train
 TORCH ?= torch
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 
-.PHONY: help convert test conformance train check check-code format docs bench clean
+.PHONY: help convert test conformance train check check-code fuzz fuzz-fixed soak format docs bench clean
 
 help: ## Show this help
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
 
 # The install is complete once the stamp is newer than pyproject.toml.
 $(VENV)/installed: pyproject.toml
@@ -58,6 +58,15 @@ check-code: $(VENV)/installed
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+fuzz: $(VENV)/installed ## Damaged logs by chance for SECONDS (60); what fails is kept in tests/fuzz/corpus
+	@$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),60)
+
+fuzz-fixed: $(VENV)/installed ## The same 20,000 damaged logs in every run
+	@$(BIN)/python -m tests.fuzz --count 20000
+
+soak: $(VENV)/installed ## Convert 100,000 small sessions, 1 % of them broken; writes to docs/reliability.md
+	@$(BIN)/python -m bench.soak $(SOAK)
 
 format: $(VENV)/installed ## Format the code and mend what the linter can
 	$(BIN)/ruff format .

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import sys
 from contextlib import contextmanager
@@ -14,10 +13,11 @@ from click.core import ParameterSource
 
 from pipeline import __version__
 from pipeline.errors import ChatsquashError
+from pipeline.switches import Size, bounds, option
 from pipeline.write.presets import names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from types import FrameType
 
     from pipeline.model import GroupBy, Options
@@ -26,36 +26,6 @@ if TYPE_CHECKING:
 LEFT_OUT = 3
 INTERRUPTED = 130
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
-
-
-class _Option(click.Option):
-    """An option that a ``CHATSQUASH_`` variable of its name sets, too."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        name = max(self.opts, key=len).lstrip("-")
-        self.envvar = f"CHATSQUASH_{name.replace('-', '_').upper()}"
-
-
-_UNITS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
-
-
-class _Size(click.ParamType[int]):
-    """A number of bytes, as in 64MB."""
-
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        found = re.fullmatch(r"(\d+)\s*([kmg]?)b?", str(value), re.IGNORECASE)
-        if not found:
-            self.fail(f"{value!r} is no size; write one as 256MB, 64kB or 1000000.", param, ctx)
-        number, unit = found.groups()
-        return int(number) * _UNITS[unit.lower()]
-
-
-def option(*names: str, **settings: Any) -> Callable[..., Any]:
-    """A click option with its variable."""
-    return click.option(*names, cls=_Option, **settings)
 
 
 def main() -> NoReturn:
@@ -173,7 +143,7 @@ def cli() -> None:
     type=click.Choice(["jsonl", "jsonl.gz", "jsonl.zst", "parquet"]),
     help="Write a dataset folder with files of this kind.  [default: jsonl where other options ask for a folder]",
 )
-@option("--shard-size", type=_Size(), metavar="SIZE", help="Text in one file of a dataset folder.  [default: 256MB]")
+@option("--shard-size", type=Size(), metavar="SIZE", help="Text in one file of a dataset folder.  [default: 256MB]")
 @option("--split", metavar="SHARES", help="Divide the dataset, as in train=0.98,validation=0.02.")
 @option(
     "--split-by",
@@ -202,6 +172,7 @@ def cli() -> None:
 @option("--until", metavar="DATE", help="Only sessions up to this day.")
 @option("--limit", type=click.IntRange(min=1), metavar="N", help="At most so many sessions.")
 @option("--follow-links", is_flag=True, help="Look into linked folders, too.")
+@bounds
 @option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes.  [default: the cores]")
 @option("--full", is_flag=True, help="Convert all logs again, not only those that are new or changed.")
 @option("--resume", is_flag=True, help="Go on with what an interrupted run finished.")
@@ -317,6 +288,7 @@ def verify(output: str, *, logs: bool) -> int:
     type=click.Choice(["file", "id"]),
     help="What is a session: a file, or lines with one id.  [default: file; id for logs known to mix sessions]",
 )
+@bounds
 @option("--verbose", "-v", is_flag=True, help="Show the beginning of each message's text.")
 def inspect(logs: tuple[str, ...], *, verbose: bool, **given: Any) -> None:
     """Show session logs (folders, files or globs) entry by entry, to see why a session came out as it did."""

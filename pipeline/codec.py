@@ -20,6 +20,15 @@ class NotFiniteError(ValueError):
     """NaN, Infinity or a number too large for a double, none of which JSON can write."""
 
 
+def refusal(problem: ValueError) -> str:
+    """Why ``loads`` refused what it was given, in words that do not change with the version of Python."""
+    if isinstance(problem, UnicodeDecodeError):
+        return "it is no UTF-8"
+    if str(problem).startswith("Exceeds the limit"):
+        return "an integer has more digits than are read"
+    return str(problem)
+
+
 class Rounded(float):
     """A float that was written with more digits than a double holds."""
 

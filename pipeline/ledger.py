@@ -20,6 +20,11 @@ class Ledger:
     rejected: list[Rejected] = field(default_factory=list)
     cleaned: int = 0
     """Entries that cleaning dropped whole."""
+    size: int = 0
+    """Bytes of all lines, with their line feeds."""
+    blank_size: int = 0
+    rejected_size: int = 0
+    cleaned_size: int = 0
     session_id: str | None = None
     loaded: bool = False
     """Whether any line was loaded from a format that needs it, so that messages may carry something privately."""
@@ -34,9 +39,10 @@ class Ledger:
         """A fact, and the line it was met at."""
         self.facts.append((line, found))
 
-    def reject(self, rejected: Rejected) -> None:
-        """A line that could not be read."""
+    def reject(self, rejected: Rejected, size: int) -> None:
+        """A line that could not be read, and its bytes with the line feed."""
         self.rejected.append(rejected)
+        self.rejected_size += size
         make = log.bad_line if rejected.code == "bad-line" else log.bad_entry
         self.note(make(rejected.reason), rejected.line)
 
@@ -44,6 +50,11 @@ class Ledger:
         """Something that is reported once per session, at its first line, with a count."""
         first, times = self._once.get(key, (line, 0))
         self._once[key] = (first, times + 1)
+
+    def clean(self, size: int) -> None:
+        """An entry that cleaning drops whole, and the bytes of its line."""
+        self.cleaned += 1
+        self.cleaned_size += size
 
     def wrong(self, line: int, wrong: WrongType) -> None:
         """A member of the wrong type, which counts as missing."""

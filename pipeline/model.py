@@ -25,6 +25,8 @@ SplitBy = Literal["prompt", "session", "scenario", "day"]
 ToolIds = Literal["keep", "short9"]
 System = Literal["keep", "drop"]
 
+COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+"""Suffixes of compressed files, which stand behind those of what is in them."""
 OURS = ".chatsquash"
 """The folder that marks the folder around it as one that we write to."""
 
@@ -112,6 +114,8 @@ class Entry(Struct, frozen=True, gc=False):  # a frozen dataclass takes ten time
     """As logged; the same object while unchanged."""
     reply: Reply
     cleaned: Cleaned = Cleaned()
+    size: int = 0
+    """Bytes of its line, with the line feed."""
 
     @property
     def kept(self) -> int:
@@ -206,7 +210,8 @@ class Job:
     size: int
     """Bytes."""
     spans: array[int] | None = None
-    """Its lines, where the file holds other sessions, too: of each its number, its offset and its length in bytes."""
+    """Its lines, where the file holds other sessions, too: of each its number, its offset, its length in bytes, and
+    that of its line feed."""
     part: int | None = None
     """Which conversation of a document it is, where there are several."""
     modified: int | None = None
@@ -219,11 +224,20 @@ class Job:
         """Bytes of the file, as it was found."""
         return self.size if self.whole is None else self.whole
 
+    cut: str | None = None
+    """Why the rest of a file was not read, of which this is the last session."""
+
     @property
     def stem(self) -> str:
-        """The file's name without its suffix."""
-        name = self.name.rpartition("/")[2]
+        """The file's name without its suffix, and without that of its compression."""
+        name = uncompressed(self.name.rpartition("/")[2])
         return name.rpartition(".")[0] or name
+
+
+def uncompressed(name: str) -> str:
+    """A file's name without the suffix of its compression."""
+    stem, dot, suffix = name.rpartition(".")
+    return stem if stem and f"{dot}{suffix.lower()}" in COMPRESSED else name
 
 
 class ToolUse(NamedTuple):
@@ -320,6 +334,11 @@ class Outcome:
     """XXH3 of the log, 128 bits, hexadecimal."""
     facts: Facts | None = None
     """Where the options ask for them, and a record came out."""
+    """XXH3 of the log, 128 bits, hexadecimal; of a compressed one as it stands on the disk."""
+    size: int = 0
+    """Bytes seen: of all lines, with their line feeds; those of a compressed log expanded."""
+    sizes: Account = Account()
+    """The bytes of the lines that ``account`` counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -397,3 +416,14 @@ class Options:
     def unique(self) -> bool:
         """Whether a record is written only once."""
         return self.folder if self.drop_duplicates is None else self.drop_duplicates
+
+    max_line: int = 256 << 20
+    """Bytes of the longest line that is read; a longer one is left out."""
+    max_nesting: int = 500
+    """Levels of lists and objects in a message, a reply or the tools of a line; a line with more is left out."""
+    max_messages: int = 100_000
+    """Messages of a request; a line with more is left out."""
+    max_expansion: int = 200
+    """How many times its own size a compressed log may expand to; the rest is not read."""
+    max_expanded: int = 16 << 30
+    """Bytes that a compressed log may expand to; the rest is not read."""

@@ -187,6 +187,15 @@ def unreadable_log(reason: str) -> Found:
 
 
 @rule("error")
+def cut_short(reason: str) -> Found:
+    """Reported when a compressed log ends early, is damaged, or expands beyond the bounds.
+
+    What was whole up to there is converted; the exit code says that something is missing.
+    """
+    return error(f"the log is read up to where that ended, {escaped(reason)}: see whether there is a better copy")
+
+
+@rule("error")
 def lost_worker(how: str) -> Found:
     """Reported when the process that converts a session is killed, and again when it has that session alone.
 
@@ -258,6 +267,7 @@ def file_not_read(what: str, count: int) -> Found:
     again = {
         "same file again": "each file is converted once, under its first name",
         "earlier output": "name the folder itself to read what is in it",
+        "second copy": "of a log that is compressed, too, one counts",
     }.get(what)
     if again:
         return info(f"{what}, {count:,} not read: {again}")
@@ -270,6 +280,20 @@ def file_not_read(what: str, count: int) -> Found:
         return info(f"{counted(count, what)} not read: {hint}")
     kind = f"suffix {quoted(what)}" if what.startswith(".") else "no suffix"
     return info(f"{counted(count, 'file')} with {kind} not read: name a file itself to read it whatever its suffix")
+
+
+@rule("warning", "info")
+def second_copy(first: str, differs: int | None, unread: str = "") -> Found:
+    """Reported when a log lies there twice, compressed and not, or compressed in two ways. The first one met counts.
+
+    In a folder that is the plain one. It is a warning where the two differ, or cannot be compared.
+    """
+    counts = f"not read, since {quoted(first)} counts"
+    if unread:
+        return warning(f"{counts}, with which it cannot be compared ({escaped(unread)}): see which one is whole")
+    if differs is None:
+        return info(f"{counts}, which holds the same")
+    return warning(f"{counts}, which differs from byte {differs:,} on: see which one is whole, and remove the other")
 
 
 @rule("error")

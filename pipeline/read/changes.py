@@ -31,7 +31,8 @@ def as_found(file: BinaryIO, job: Job) -> BinaryIO:
 
     What is no text of lines, such as a document, has none to stop at.
     """
-    is_text = job.part is None and not job.path.endswith(documents.SUFFIXES) and isinstance(file, io.FileIO)
+    is_whole = job.part is None and job.path == job.shown  # neither a document nor a copy of a compressed log
+    is_text = is_whole and not job.path.endswith(documents.SUFFIXES) and isinstance(file, io.FileIO)
     if not is_text or change(job) != GREW:
         return file
     return _UpTo(file, _whole_lines(file, job.file_size))

@@ -1,26 +1,25 @@
-"""Datasets that exist already: files or folders of records, JSONL (plain, gzip or zstd) and Parquet."""
+"""Datasets that exist already: files or folders of records, JSONL (plain or compressed) and Parquet."""
 
 from __future__ import annotations
 
-import gzip
-import sys
-import zlib
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pipeline import codec
 from pipeline.errors import UsageError
+from pipeline.model import COMPRESSED, Options
+from pipeline.read.compressed import Expanded, opened
 from pipeline.read.discover import SUFFIXES
 from pipeline.read.lines import lines
 
-PACKED = (".gz", ".zst")
 PARQUET = ".parquet"
 COLUMNS = ("messages", "tools", "conversations", "system")
 """What a record may consist of; other columns of a Parquet file are not read."""
 _BATCH = 32 << 20
 """Bytes of JSON text, about, that are held of a Parquet file at once."""
+_UNBOUNDED = Options(max_expansion=1 << 62, max_expanded=1 << 62)
+"""No more of a dataset is held than a line, however far it expands."""
 _MOST = 8192
 """Rows that are held at once."""
 
@@ -38,7 +37,7 @@ class Row(NamedTuple):
     def session(self) -> str:
         """The file's name without its suffixes."""
         name = self.file.name
-        for suffix in (*PACKED, *SUFFIXES, PARQUET):
+        for suffix in (*COMPRESSED, *SUFFIXES, PARQUET):
             name = name[: -len(suffix)] if name.lower().endswith(suffix) else name
         return name
 
@@ -51,9 +50,8 @@ def rows(path: str) -> Iterator[Row]:
     for file in files(path):
         try:
             yield from _parquet(file) if file.suffix.lower() == PARQUET else _lines(file)
-        except (OSError, EOFError, zlib.error) as problem:
-            reason = getattr(problem, "strerror", None) or problem
-            raise UsageError(f"{file}: cannot be read ({reason})") from None
+        except OSError as problem:
+            raise UsageError(f"{file}: cannot be read ({problem.strerror})") from None
 
 
 def files(path: str) -> list[Path]:
@@ -63,7 +61,7 @@ def files(path: str) -> list[Path]:
         return [folder]
     inside = _inside(folder) or (_inside(folder / "data") if (folder / "data").is_dir() else [])
     if not inside:
-        raise UsageError(f"{path}: no datasets (*.jsonl, *.ndjson, also .gz and .zst, *.parquet) in this folder")
+        raise UsageError(f"{path}: no datasets (*.jsonl, *.ndjson, also compressed, *.parquet) in this folder")
     return inside
 
 
@@ -74,47 +72,25 @@ def _inside(folder: Path) -> list[Path]:
 def is_dataset(path: Path) -> bool:
     """Whether the name is one that record files have."""
     suffixes = [suffix.lower() for suffix in path.suffixes] or [""]
-    inner = suffixes[-2] if suffixes[-1] in PACKED and len(suffixes) > 1 else suffixes[-1]
+    inner = suffixes[-2] if suffixes[-1] in COMPRESSED and len(suffixes) > 1 else suffixes[-1]
     return inner in SUFFIXES or suffixes[-1] == PARQUET
 
 
 def _lines(path: Path) -> Iterator[Row]:
-    with _opened(path) as file:
+    # A pipe is read as it comes.
+    with opened(path, _UNBOUNDED) if path.is_file() else path.open("rb", buffering=0) as file:
+        if _is_packed(path) and not isinstance(file, Expanded) and path.stat().st_size:
+            raise UsageError(f"{path}: cannot be read (it is not compressed, as its name says)")
         for line in lines(file):
             data = bytes(line.buffer[line.start : line.stop])
             if data.strip() or line.length > len(data):
                 yield Row(path, line.number, data)
+        if isinstance(file, Expanded) and file.problem:
+            raise UsageError(f"{path}: cannot be read ({file.problem})")
 
 
-def _opened(path: Path) -> AbstractContextManager[Any]:
-    suffix = path.suffix.lower()
-    if suffix == ".gz":
-        return gzip.open(path)
-    return _zstd(path) if suffix == ".zst" else path.open("rb", buffering=0)
-
-
-@contextmanager
-def _zstd(path: Path) -> Iterator[Any]:
-    opened, problems = _reader(path)
-    try:
-        with opened(path) as file:
-            yield file
-    except problems as problem:
-        raise UsageError(f"{path}: cannot be read ({problem})") from None
-
-
-def _reader(path: Path) -> tuple[Callable[[Path], AbstractContextManager[Any]], type[Exception]]:
-    """What opens files in zstd, and what it raises where they are none."""
-    if sys.version_info >= (3, 14):
-        from compression import zstd
-
-        return zstd.open, zstd.ZstdError
-    try:
-        import zstandard
-    except ImportError:
-        raise UsageError(f"{path}: zstd needs the package zstandard: pip install 'chatsquash[zstd]'") from None
-    whole = zstandard.ZstdDecompressor()
-    return lambda file: whole.stream_reader(file.open("rb"), read_across_frames=True), zstandard.ZstdError
+def _is_packed(path: Path) -> bool:
+    return path.suffix.lower() in COMPRESSED
 
 
 def _parquet(path: Path) -> Iterator[Row]:

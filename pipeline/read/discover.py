@@ -16,13 +16,14 @@ from typing import NamedTuple
 
 from pipeline.checks.registry import escaped
 from pipeline.errors import UsageError
-from pipeline.model import OURS, Job, Options
+from pipeline.model import COMPRESSED, OURS, Finding, Job, Options, uncompressed
 from pipeline.read import documents
+from pipeline.read.copies import Copies, second_copy
 from pipeline.read.times import is_day
 
 SUFFIXES = (".jsonl", ".ndjson")
 NO_SUFFIX, LINKED_FOLDER, BROKEN_LINK, SPECIAL = "no suffix", "linked folder", "broken link", "special file"
-SAME_FILE, EARLIER_OUTPUT = "same file again", "earlier output"
+SAME_FILE, EARLIER_OUTPUT, SECOND_COPY = "same file again", "earlier output", "second copy"
 
 Glob = tuple[str, ...]
 """The parts of a pattern; ``**`` stands for any number of folders."""
@@ -37,6 +38,8 @@ class Found:
     """What is no session log: files by suffix, or in words, as in ``linked folder``."""
     passed_over: int = 0
     """Session logs that the options leave aside."""
+    findings: list[Finding] = field(default_factory=list)
+    """What was found on the way about single files."""
 
 
 class _Root(NamedTuple):
@@ -98,6 +101,10 @@ class _Search:
     seen: set[tuple[int, int]] = field(default_factory=set)
     outputs: set[str] = field(default_factory=set)
     """The outputs of earlier runs that were met."""
+    copies: Copies = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.copies = Copies(self.found.jobs)
 
     def argument(self, given: str) -> None:
         """What an argument names: a file, a folder, or whatever fits it as a glob."""
@@ -164,7 +171,8 @@ class _Search:
 
     def _file(self, path: str, name: str, suffixes: tuple[str, ...], *, linked: bool = True) -> None:
         suffix = _suffix(name)
-        if suffix not in suffixes and not (suffix in documents.SUFFIXES and documents.is_document(path)):
+        inner = _suffix(uncompressed(name)) if suffix in COMPRESSED else suffix
+        if not {suffix, inner} & {*suffixes} and not (inner in documents.SUFFIXES and documents.is_document(path)):
             self.found.others[escaped(suffix) or NO_SUFFIX] += 1
         elif not self._wanted(name):
             self.found.passed_over += 1
@@ -192,6 +200,9 @@ class _Search:
         full = self.options.limit is not None and len(self.found.jobs) >= self.options.limit
         if full or not self._in_time(job):
             self.found.passed_over += 1
+        elif first := self.copies.met(job):
+            self.found.others[SECOND_COPY] += 1
+            self.found.findings.append(second_copy(first, job, self.options))
         else:
             self.found.jobs.append(job)
 

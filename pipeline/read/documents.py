@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import os
-import stat
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from pipeline import codec, formats
 from pipeline.formats import bodies, documents
 from pipeline.formats.base import TurnError
-from pipeline.model import Conversation, Json, Rejected
+from pipeline.model import Conversation, Json, Options, Rejected, uncompressed
 from pipeline.read import envelopes, recognise
+from pipeline.read.compressed import opened
 from pipeline.read.recognise import first_lines
 
 LONGEST = 256 << 20
 """Bytes of a file that is looked at; a document is held in memory whole."""
 _GLANCE = 1 << 16
+_PIECE = 1 << 20
 _MARK = b"\xef\xbb\xbf"
 """The byte order mark, which some editors put before a text."""
 SUFFIXES = (".json", ".db")
@@ -72,7 +73,7 @@ def look(file: BinaryIO, forced: str | None = None) -> Held | None:
     name = getattr(file, "name", "")
     if isinstance(name, str):
         refuse_unsaved(data, name)
-    return _told(data, forced, is_json=str(name).lower().endswith(".json"))
+    return _told(data, forced, is_json=uncompressed(str(name)).lower().endswith(".json"))
 
 
 def _told(data: bytes, forced: str | None, *, is_json: bool) -> Held | None:
@@ -110,9 +111,7 @@ def as_line(data: bytes) -> bytes | None:
 def is_document(path: str) -> bool:
     """Whether a file is recognised: as a document, as one that is broken and is to be said why, or as a log."""
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - opening a pipe would wait for whoever writes it
-            return False
-        with open(path, "rb") as file:
+        with opened(path) as file:
             return look(file) is not None or recognise.look(file)[1].format is not None
     except TurnError:
         return True
@@ -120,11 +119,11 @@ def is_document(path: str) -> bool:
         return False
 
 
-def count(path: str, forced: str | None = None) -> int:
+def count(path: str, options: Options | None = None) -> int:
     """How many conversations a file's document holds; 0 for what is no document, or a broken one."""
     try:
-        with open(path, "rb") as file:
-            held = look(file, forced)
+        with opened(path, options) as file:
+            held = look(file, options.from_format if options else None)
             return len(held.conversations()) if held else 0
     except (OSError, TurnError):
         return 0
@@ -132,10 +131,7 @@ def count(path: str, forced: str | None = None) -> int:
 
 def _rest(file: BinaryIO) -> bytes:
     """All that is left; an unbuffered file may give less at a time than was asked for."""
-    pieces = []
-    while piece := file.read(LONGEST):
-        pieces.append(piece)
-    return b"".join(pieces)
+    return b"".join(iter(lambda: file.read(_PIECE), b""))
 
 
 def refuse_unsaved(data: bytes, path: str) -> None:
@@ -161,7 +157,7 @@ def parsed(data: bytes) -> tuple[list[Json], list[Rejected]]:
             value = line if offset else line.removeprefix(_MARK)
             found += [codec.loads(value)] if value.strip() else []
         except (ValueError, RecursionError) as problem:
-            reason = f"no JSON: {problem}" if isinstance(problem, ValueError) else "nested too deeply"
+            reason = f"no JSON: {codec.refusal(problem)}" if isinstance(problem, ValueError) else "nested too deeply"
             broken.append(Rejected(number, offset, len(line), "bad-line", reason))
         offset += len(line) + 1
     return found, broken

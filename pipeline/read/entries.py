@@ -14,8 +14,9 @@ from pipeline.ledger import Ledger
 from pipeline.memo import Last
 from pipeline.model import Added, Entry, Json, Rejected, Tool, WrongType
 from pipeline.read import envelopes, turns
+from pipeline.read.bounds import BOUNDS, Bounds
 from pipeline.read.deltas import TOOLS, Effort, History, Request
-from pipeline.read.lines import LONGEST, Line
+from pipeline.read.lines import Line
 from pipeline.read.recognise import Shape, shape_of
 from pipeline.read.slices import NOTHING, LineError, Slices, is_blank, kind, slicer
 from pipeline.read.times import Moment, moment
@@ -23,12 +24,14 @@ from pipeline.read.tools import NO_TOOLS, KnownTools
 from pipeline.read.turns import Turns
 
 
-def entries(
+def entries(  # noqa: PLR0913 - what a log is read with, most of it the same for all
     lines: Iterable[Line],
     ledger: Ledger,
     effort: Effort | None = None,
+    *,
     known: dict[str, KnownTools] | None = None,
     shape: Shape | None = None,
+    bounds: Bounds = BOUNDS,
 ) -> Iterator[Entry]:
     """The entries of a log, in file order; lines that are none go to the ledger.
 
@@ -36,20 +39,21 @@ def entries(
     other logs and need not be parsed again, by format.
     """
     held = shape or Shape()
-    log = _Log(held, effort or Effort(), {} if known is None else known)
+    log = _Log(held, effort or Effort(), {} if known is None else known, bounds)
     for line in lines:
         ledger.lines += 1
-        if line.length > line.stop - line.start:
-            reason = f"longer than the {LONGEST:,} bytes that are read"
-            ledger.reject(Rejected(line.number, line.offset, line.length, "bad-line", reason))
-            continue
+        ledger.size += line.size
         try:
+            if line.length > line.stop - line.start:
+                raise bounds.too_long()
             entry = log.read(line, ledger)
         except LineError as problem:
-            if is_blank(line.buffer[line.start : line.stop]):
+            if line.length <= line.stop - line.start and is_blank(line.buffer[line.start : line.stop]):
                 ledger.blank += 1
+                ledger.blank_size += line.size
             else:
-                ledger.reject(Rejected(line.number, line.offset, line.length, problem.code, str(problem)))
+                rejected = Rejected(line.number, line.offset, line.length, problem.code, str(problem))
+                ledger.reject(rejected, line.size)
         else:
             yield entry
 
@@ -65,14 +69,14 @@ class _OtherShapeError(Exception):
 class _Log:
     """Reads lines by the shape that the file has, and those that do not fit by their own."""
 
-    def __init__(self, shape: Shape, effort: Effort, known: dict[str, KnownTools]) -> None:
-        self._shape, self._effort, self._known = shape, effort, known
+    def __init__(self, shape: Shape, effort: Effort, known: dict[str, KnownTools], bounds: Bounds) -> None:
+        self._shape, self._effort, self._known, self._bounds = shape, effort, known, bounds
         self._answers: dict[str, _Answer] = {}
         self._stream = self._home = self._new(shape)
 
     def _new(self, shape: Shape) -> _Stream:
         tools = self._known.setdefault(shape.format, KnownTools())
-        return _Stream(shape, History(slicer(shape.format), tools, self._effort), self._answers)
+        return _Stream(shape, History(slicer(shape.format), tools, self._effort), self._answers, self._bounds)
 
     def read(self, line: Line, ledger: Ledger) -> Entry:
         """The entry of a line; raises ``LineError`` for what is none."""
@@ -129,6 +133,9 @@ class _Stream:
     history: History
     answers: dict[str, _Answer]
     """The turns up to each response of the log that a later request may refer to, by its id."""
+    bounds: Bounds
+    held: list[Tool] | None = None
+    """The tools that are known to keep to the bounds."""
     before: _Loaded | None = None
     tools: Callable[[list[Tool]], Tools] = field(init=False)
 
@@ -146,17 +153,21 @@ class _Stream:
             line = line._replace(buffer=data, start=0, stop=len(data))
         try:
             slices, request = self.history.read(line)
+            self.bounds.hold(request, slices.reply)
             if slices.reply.foreign and other and (shape := other(whole)):
                 raise _OtherShapeError(shape)
             when = moment(slices.timestamp)
             loaded = None if self.shape.format == PLAIN else self._load(slices, request)
             tools, wrong = self._tools_of(slices.tools, ledger, line.number)  # last, since it remembers them
+            if tools is not self.held:
+                self.bounds.hold_tools(tools)
+                self.held = tools
         except RecursionError:
             raise LineError("bad-line", "nested too deeply") from None
         except codec.NotFiniteError as problem:
             raise LineError("bad-line", f"messages or tools hold the number {problem}, which is not JSON") from None
         except ValueError as problem:
-            raise LineError("bad-line", f"no JSON object: {problem}") from None
+            raise LineError("bad-line", f"no JSON object: {codec.refusal(problem)}") from None
         self.history.remember(request)
         messages, edits = request.messages, request.edits
         if loaded:
@@ -165,7 +176,8 @@ class _Stream:
         reply = slices.reply
         if when is None or when.naive or slices.session_id is None or wrong or reply.wrong:
             _note(ledger, line.number, when, slices.session_id, [each for each in (wrong, reply.wrong) if each])
-        return Entry(line.number, when.at if when else None, slices.session_id, messages, edits, tools, reply)
+        at = when.at if when else None
+        return Entry(line.number, at, slices.session_id, messages, edits, tools, reply, size=line.size)
 
     def _load(self, slices: Slices, request: Request) -> _Loaded:
         form = self.history.slicer.form

@@ -131,7 +131,10 @@ def session_id(found: Members) -> str | None:
     raw = _picked(found, _IDS) or _within(found.get("request")).get("session_id") or b""
     if raw[:1] != b'"' and not raw.removeprefix(b"-").isdigit():
         return None
-    return str(codec.loads(raw))
+    try:
+        return str(codec.loads(raw))
+    except ValueError:  # which makes the line one that cannot be read
+        return None
 
 
 # The envelopes

@@ -13,7 +13,9 @@ from msgspec import Raw, Struct
 from pipeline import codec
 from pipeline.model import Job, Json, Message
 from pipeline.read import envelopes, replies
+from pipeline.read.compressed import Expanded
 from pipeline.read.lines import LONGEST
+from pipeline.read.lines import lines as lines_of
 from pipeline.read.sessions import SPAN
 
 _BLOCK = 1 << 18
@@ -100,6 +102,10 @@ def _selected(file: BinaryIO, job: Job, number: int, lines: int) -> bytes:
         at = job.spans[::SPAN].index(number) * SPAN
         file.seek(job.spans[at + 1])
         return _exactly(file, job.spans[at + 2])
+    if isinstance(file, Expanded):  # in which going back is to begin again
+        file.seek(0)
+        found = next((line for line in lines_of(file) if line.number == number), None)
+        return bytes(found.buffer[found.start : found.stop]) if found else b""
     end = file.seek(0, os.SEEK_END)
     file.seek(max(0, end - 1))
     stop = end - (file.read(1) == b"\n")

@@ -25,6 +25,8 @@ class Line(NamedTuple):
     """Holds the line from ``start`` to ``stop``; an overlong line is not there."""
     start: int
     stop: int
+    size: int
+    """Bytes, with the line feed, which the last line may not have."""
     filled: int = 0
     """Where in the buffer what was read so far ends; what stands behind is of no file, or of another one."""
 
@@ -61,6 +63,7 @@ def lines(
     number = start = filled = origin = 0  # origin: where in the file the buffer begins
     passed = 0  # bytes of an overlong line that are gone already
     searched = 0
+    feed = 1
     while True:
         stop = buffer.find(b"\n", searched, filled)
         if stop < 0:
@@ -79,14 +82,14 @@ def lines(
                 continue
             if not filled and not passed:
                 break
-            stop = filled
+            stop, feed = filled, 0
         number += 1
         length = passed + stop - start
         offset = origin + start - passed
         if passed or length > longest:
-            yield Line(number, offset, length, buffer, start, start)
+            yield Line(number, offset, length, buffer, start, start, length + feed)
         else:
-            yield Line(number, offset, length, buffer, start, stop, filled)
+            yield Line(number, offset, length, buffer, start, stop, length + feed, filled)
         passed = 0
         start = searched = stop + 1
         if stop >= filled:

@@ -14,8 +14,10 @@ from pipeline.formats.documents import names as document_names
 from pipeline.ledger import Ledger
 from pipeline.model import Added, Entry, Job, Options, Reply, Seen
 from pipeline.read import documents, recognise
+from pipeline.read.bounds import Bounds
+from pipeline.read.compressed import Expanded
 from pipeline.read.entries import entries
-from pipeline.read.lines import LONGEST, Line, Room, lines
+from pipeline.read.lines import Line, Room, lines
 from pipeline.read.recognise import Shape
 from pipeline.read.sessions import SPAN, MixedSessionsError
 from pipeline.read.tools import KnownTools
@@ -30,6 +32,7 @@ class Reader:
     def __init__(self, options: Options) -> None:
         self._from = options.from_format
         self._split = options.sessions_by is None
+        self._bounds = Bounds.of(options)
         self._known: dict[str, KnownTools] = {}
         self._room = Room()
 
@@ -41,7 +44,23 @@ class Reader:
         ``hashed`` is given all bytes of the log in turn.  Raises ``MixedSessionsError`` before anything else for a file
         that has to be split first.
         """
-        stream = lines(file, read=hashed, room=self._room) if job.spans is None else _spans(file, job.spans, hashed)
+        if job.spans is not None:
+            stream = _spans(file, job.spans, hashed, self._bounds.line)
+        elif isinstance(file, Expanded):
+            file.hashed = hashed  # as it stands on the disk
+            stream = lines(file, self._bounds.line, room=self._room)
+        else:
+            stream = lines(file, self._bounds.line, hashed, self._room)
+        yield from self._entries(file, stream, job, ledger)
+        problem = job.cut
+        if isinstance(file, Expanded) and job.spans is None:
+            file.finish()
+            problem = file.problem
+        if problem:
+            ledger.note(log.cut_short(problem))
+        assert job.spans is not None or job.part or ledger.size == file.tell(), (job, ledger.size)
+
+    def _entries(self, file: BinaryIO, stream: Iterator[Line], job: Job, ledger: Ledger) -> Iterator[Entry]:
         first = next(stream, None)
         if first is None:
             return
@@ -49,11 +68,12 @@ class Reader:
         if (ledger.seen.format is None or self._from) and (held := self._document(file, ledger)):
             for _ in stream:
                 pass  # which hashes the rest
-            yield from self._spread(held.line, ledger) if held.line else self._whole(held, job, ledger)
+            size = file.tell()
+            yield from self._spread(held.line, size, ledger) if held.line else self._whole(held, size, job, ledger)
             return
         if shape.envelope.mixes and self._split and job.spans is None:
             raise MixedSessionsError
-        yield from entries(chain([first], stream), ledger, shape=shape, known=self._known)
+        yield from entries(chain([first], stream), ledger, shape=shape, known=self._known, bounds=self._bounds)
 
     def _document(self, file: BinaryIO, ledger: Ledger) -> documents.Held | None:
         """The document in a file that is no log; what is wrong with it takes the place of what was seen."""
@@ -63,15 +83,20 @@ class Reader:
             ledger.seen = Seen(None, "document", str(problem), conflict=True)
             return None
 
-    def _spread(self, line: bytes, ledger: Ledger) -> Iterator[Entry]:
+    def _spread(self, line: bytes, size: int, ledger: Ledger) -> Iterator[Entry]:
         """The entry of a file that is one exchange on several lines."""
         shape, ledger.seen = recognise.look(BytesIO(line), self._from)
-        whole = Line(1, 0, len(line), bytearray(line), 0, len(line))
-        yield from entries([whole], ledger, shape=shape, known=self._known)
+        stop = len(line) if len(line) <= self._bounds.line else 0
+        whole = Line(1, 0, len(line), bytearray(line), 0, stop, size)
+        yield from entries([whole], ledger, shape=shape, known=self._known, bounds=self._bounds)
 
-    def _whole(self, held: documents.Held, job: Job, ledger: Ledger) -> Iterator[Entry]:
-        """A conversation of a document as the one entry of its session; the document counts as one line."""
+    def _whole(self, held: documents.Held, size: int, job: Job, ledger: Ledger) -> Iterator[Entry]:
+        """A conversation of a document as the one entry of its session; the document counts as one line.
+
+        The bytes of a document with several conversations count with the first.
+        """
         ledger.seen, ledger.loaded, ledger.lines = Seen(held.format, "document", held.why), True, 1
+        ledger.size = 0 if job.part else size
         try:
             found = held.conversations()
         except TurnError as problem:
@@ -82,11 +107,12 @@ class Reader:
         if not job.part:
             ledger.lines += len(held.broken)
             for rejected in held.broken:
-                ledger.reject(rejected)
+                ledger.reject(rejected, min(rejected.length + 1, size - rejected.offset))
             self._note(held, len(found), job, ledger)
         if found:
             messages, tools = found[job.part or 0].messages, found[job.part or 0].tools
-            yield Entry(1, None, None, messages, (Added(tuple(messages)),), tools, Reply(included=True))
+            left = ledger.size - ledger.rejected_size
+            yield Entry(1, None, None, messages, (Added(tuple(messages)),), tools, Reply(included=True), size=left)
 
     def _note(self, held: documents.Held, count: int, job: Job, ledger: Ledger) -> None:
         """What of a document does not reach the record."""
@@ -117,12 +143,14 @@ def _are_plain(line: Line) -> bool:
     return True
 
 
-def _spans(file: BinaryIO, spans: array[int], hashed: Callable[[memoryview], object] | None) -> Iterator[Line]:
+def _spans(
+    file: BinaryIO, spans: array[int], hashed: Callable[[memoryview], object] | None, longest: int
+) -> Iterator[Line]:
     """The lines of one session in a file that holds several."""
     for at in range(0, len(spans), SPAN):
-        number, offset, length = spans[at : at + SPAN]
-        if length > LONGEST:
-            yield Line(number, offset, length, bytearray(), 0, 0)
+        number, offset, length, feed = spans[at : at + SPAN]
+        if length > longest:
+            yield Line(number, offset, length, bytearray(), 0, 0, length + feed)
             continue
         file.seek(offset)
         data = bytearray(length)
@@ -132,4 +160,4 @@ def _spans(file: BinaryIO, spans: array[int], hashed: Callable[[memoryview], obj
                 filled += count
             if hashed:
                 hashed(view[:filled])
-        yield Line(number, offset, filled, data, 0, filled)
+        yield Line(number, offset, filled, data, 0, filled, filled + feed)

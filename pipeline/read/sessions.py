@@ -3,37 +3,74 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import BinaryIO
+from pathlib import Path
+from shutil import copyfileobj
+from typing import BinaryIO, TypeVar
 
-from pipeline.model import Job
+from pipeline.model import Job, Options
 from pipeline.read import documents, envelopes
 from pipeline.read.changes import as_found
-from pipeline.read.lines import lines
+from pipeline.read.compressed import Expanded, opened
+from pipeline.read.lines import CHUNK, lines
+from pipeline.read.recognise import look
 
-SPAN = 3
-"""Numbers that a line takes in ``Job.spans``: its number, its offset, its length."""
+T = TypeVar("T")
+SPAN = 4
+"""Numbers that a line takes in ``Job.spans``: its number, its offset, its length, and that of its line feed."""
 
 
 class MixedSessionsError(Exception):
     """A log is wrapped as loggers wrap that are known to write several sessions into a file."""
 
 
-def split(job: Job, from_format: str | None = None) -> list[Job]:
+def split(job: Job, options: Options | None = None, expanded: Path | None = None) -> list[Job]:
     """The sessions in a file, in the order of their first lines; lines that name none are one session together.
 
-    Of a document each conversation is a session; ``from_format`` is what the user says that it is.
+    Of a document each conversation is a session.
+
+    A compressed log is expanded into the folder ``expanded``, so that each session is read from its place; where there
+    is no such folder, all that lies before a line is expanded to read it.
 
     A line that cannot be read stays with the one before it.
     A file that cannot be read is left as it is, so that converting it will say what is wrong.
     """
-    if parts := documents.count(job.path, from_format):
-        return [replace(job, part=part) for part in range(parts)]
+    held = documents.count(job.path, options)
     try:
-        with open(job.path, "rb", buffering=0) as file:
-            return parts_of(job, as_found(file, job))
+        with opened(job.path, options) as file:
+            if held and (look(file)[1].format is None or (options and options.from_format)):
+                return [replace(job, part=part) for part in range(held)]
+            if not isinstance(file, Expanded):
+                return parts_of(job, as_found(file, job))
+            if expanded is None:
+                parts = parts_of(job, file)
+            else:
+                with _copy(file, expanded) as copy:
+                    parts = [replace(part, path=copy.name) for part in parts_of(job, copy)]
+            return [*parts[:-1], replace(parts[-1], cut=file.problem)]
     except OSError:
         return [job]
+
+
+def cleared(done: Iterable[tuple[Job, T]], expanded: Path) -> Iterator[tuple[Job, T]]:
+    """The same, in the order of the jobs; each file in the folder goes once the sessions in it are done."""
+    before = ""
+    for job, outcome in done:
+        if job.path != before and Path(before).parent == expanded:
+            Path(before).unlink(missing_ok=True)
+        before = job.path
+        yield job, outcome
+
+
+def _copy(file: Expanded, folder: Path) -> BinaryIO:
+    """A file with what is in a compressed one, for its owner alone."""
+    import tempfile
+
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=folder, suffix=".jsonl", delete=False) as copy:
+        copyfileobj(file, copy, CHUNK)
+    return open(f"{folder}/{Path(copy.name).name}", "rb", buffering=0)
 
 
 def parts_of(job: Job, file: BinaryIO) -> list[Job]:
@@ -43,5 +80,6 @@ def parts_of(job: Job, file: BinaryIO) -> list[Job]:
     for line in lines(file):
         found = envelopes.outer(bytes(line.buffer[line.start : line.stop]))
         name = name if found is None else envelopes.session_id(found)
-        places.setdefault(name, array("Q")).extend((line.number, line.offset, line.length))
+        feed = line.size - line.length
+        places.setdefault(name, array("Q")).extend((line.number, line.offset, line.length, feed))
     return [replace(job, size=sum(spans[2::SPAN]), spans=spans, whole=job.size) for spans in places.values()] or [job]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 from pipeline import codec
 from pipeline.checks.registry import escaped
-from pipeline.model import Finding, Rejected
+from pipeline.model import Finding, Json, Rejected
 
 
 def as_text(finding: Finding) -> str:
@@ -21,12 +23,21 @@ def place(file: str, line: int | None) -> str:
 
 def as_json(finding: Finding) -> bytes:
     """One line of ``findings.jsonl``."""
-    return codec.dumps({**finding._asdict(), "file": printable(finding.file), "session": printable(finding.session)})
+    return as_line({**finding._asdict(), "file": printable(finding.file), "session": printable(finding.session)})
 
 
 def rejected_as_json(file: str, rejected: Rejected) -> bytes:
     """One line of ``rejected.jsonl``."""
-    return codec.dumps({"file": printable(file), **rejected._asdict()})
+    return as_line({"file": printable(file), **rejected._asdict()})
+
+
+def as_line(value: Json) -> bytes:
+    """JSON in which what does not print is escaped, so that it can be shown on a terminal as it is."""
+    spelled = codec.dumps(value)
+    text = spelled.decode()
+    if text.isprintable():
+        return spelled
+    return "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in text).encode()
 
 
 def printable(text: str) -> str:

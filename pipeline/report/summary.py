@@ -16,8 +16,8 @@ _KINDS = 8  # of files that were not read; there may be as many suffixes as file
 class Summary:
     """Counts of a run.
 
-    ``sessions == written + sum(left_out.values()) + sum(filtered.values()) + duplicates``, and
-    ``lines == sum(account)``.
+    ``sessions == written + sum(left_out.values()) + sum(filtered.values()) + duplicates``, ``lines == sum(account)``
+    and ``bytes == sum(sizes)``.
     """
 
     sessions: int = 0
@@ -33,9 +33,13 @@ class Summary:
     lines: int = 0
     """Lines seen."""
     size: int = 0
-    """Bytes of the logs."""
+    """Bytes of the logs as they stand on the disk."""
     account: Account = field(default_factory=Account)
     """What became of each line."""
+    bytes: int = 0
+    """Bytes of the lines seen; those of compressed logs expanded."""
+    sizes: Account = field(default_factory=Account)
+    """The bytes of the lines that ``account`` counts."""
     cleaned: Counter[str] = field(default_factory=Counter)
     """What cleaning changed in the records, by rule."""
     addresses: int = 0
@@ -69,6 +73,8 @@ class Summary:
             self.written += 1
         self.lines += outcome.lines
         self.account = self.account.plus(outcome.account)
+        self.bytes += outcome.size
+        self.sizes = self.sizes.plus(outcome.sizes)
         self.addresses += outcome.addresses
         for rule, count in zip(Cleaned._fields, outcome.cleaned, strict=True):
             self.cleaned[rule] += count
@@ -80,11 +86,15 @@ class Summary:
         self.cleaned["title_requests"] = self.account.cleaned
         assert self.sessions == self.written + self.left_out.total() + self.filtered.total() + self.duplicates, self
         assert self.lines == sum(self.account), self
+        assert self.bytes == sum(self.sizes), self
 
     @property
     def complete(self) -> bool:
-        """Whether every session was written, unless that was not wanted, and every line could be read."""
-        return not self.left_out and not self.account.unreadable
+        """Whether every session was written, unless that was not wanted, and every line could be read.
+
+        As far as anybody can tell: of a log that was cut short, nobody knows what is missing.
+        """
+        return not (self.left_out or self.account.unreadable or self.findings["error", "cut-short"])
 
     def counts(self) -> dict[str, object]:
         """The counts as JSON values; they depend on the input and the options alone."""
@@ -100,7 +110,7 @@ class Summary:
                 "duplicates": self.duplicates,
             },
             "lines": {"seen": self.lines, **self.account._asdict()},
-            "bytes": self.size,
+            "bytes": {"seen": self.bytes, **self.sizes._asdict()},
             "cleaned": {rule: count for rule, count in sorted(self.cleaned.items()) if count},
             "addresses": self.addresses,
             "findings": by_severity,

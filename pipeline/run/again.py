@@ -71,7 +71,7 @@ class Again:
         """Take note of a log that was converted; its sessions follow each other."""
         if job.shown != self._last:
             self._last = job.shown
-            _update(self._seen, job if job.path == job.shown else replace(job, path=job.shown))
+            _update(self._seen, job)
 
     def memory(self, summary: Summary, found: Found) -> bytes:
         """What the next run wants to know."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from functools import partial
 from itertools import islice
 from os import PathLike, fspath
 from pathlib import Path
+from shutil import rmtree
 from typing import TYPE_CHECKING, BinaryIO
 
 import orjson
@@ -19,10 +21,12 @@ from pipeline.checks import log
 from pipeline.checks.registry import escaped
 from pipeline.errors import StoppedError, UsageError
 from pipeline.ledger import Ledger
-from pipeline.model import Finding, Job, Options, Outcome
+from pipeline.model import OURS, Finding, Job, Options, Outcome
 from pipeline.model import Found as Fact
+from pipeline.read.compressed import opened
 from pipeline.read.discover import Found, discover
 from pipeline.read.logs import Reader
+from pipeline.read.sessions import cleared
 from pipeline.read.times import day
 from pipeline.report import findings as report
 from pipeline.report.progress import Observer
@@ -57,6 +61,8 @@ _CREDENTIALS = re.compile(
     rb"|(?P<sent>\b" + _SECRET + rb':[ \t]*)[^"\\\r\n]+|(?P<query>[?&](?:api_?)?key=)[^&"\\\s]+',
     re.IGNORECASE,
 )
+_QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'" + r'|"(?:[^"\\]|\\.)*"')
+"""What a finding quotes of a log, which belongs in a report and not on a terminal."""
 _NAMED = 5  # arguments in an error
 _GLOBS = ("include", "exclude", "only_model")
 
@@ -104,7 +110,8 @@ def convert(
             folder.discard()
             return replace(same, output=report.printable(str(out)), seconds=time.monotonic() - started)
         run = _Run(options, folder, observer, summary)
-        run.all(found.jobs, again)
+        with _expanded(out) as expanded:
+            run.all(found.jobs, again, expanded)
         run.close(found, started)
         folder.commit(again.memory(summary, found))
     except BaseException as problem:
@@ -115,10 +122,20 @@ def convert(
     return summary
 
 
+@contextmanager
+def _expanded(out: Path) -> Iterator[Path]:
+    """A folder for compressed logs that are taken apart; it goes while the output folder is still locked."""
+    folder = out / OURS / "expanded"
+    try:
+        yield folder
+    finally:
+        rmtree(folder, ignore_errors=True)
+
+
 def _day_logged(options: Options, job: Job) -> str | None:
     """The UTC date of the first readable time that cleaning leaves in a log: that by which it is grouped."""
     ledger = Ledger("")
-    with Path(job.path).open("rb", buffering=0) as file:
+    with opened(job.path, options) as file:
         logged = Reader(replace(options, sessions_by="file")).entries(file, job, ledger)
         left = plan(options, None).through(logged, ledger)
         return next((day(entry.at) for entry in left if entry.at is not None), None)
@@ -151,10 +168,11 @@ class _Run:
         for name in (_REPORT, _FINDINGS, _REJECTED):
             out.write(name, b"")
 
-    def all(self, jobs: list[Job], again: Again) -> None:
-        """Convert every session, or take what is known of it."""
+    def all(self, jobs: list[Job], again: Again, expanded: Path) -> None:
+        """Convert every session, or take what is known; compressed logs to take apart are expanded into a folder."""
         total = sum(job.size for job in jobs)
-        for job, outcome in islice(outcomes(jobs, self._options, again.journals), self._options.limit):
+        done = cleared(outcomes(jobs, self._options, again.journals, expanded), expanded)
+        for job, outcome in islice(done, self._options.limit):
             self._take(job, outcome)
             again.see(job)
             if self._observer:
@@ -168,6 +186,8 @@ class _Run:
         """Add up, assert the sums, and write ``run.json``."""
         summary = self._summary
         summary.others, summary.passed_over = found.others, found.passed_over
+        for finding in found.findings:
+            self._add(finding)
         for what, count in sorted(found.others.items()):
             self._note(log.file_not_read(what, count))
         files = self._dataset.finish() if self._dataset else None
@@ -200,7 +220,7 @@ class _Run:
             outcome = self._dataset.add(job, outcome)
         self._summary.add(job, outcome, filtered, duplicate=duplicate)
         logged = {"path": report.printable(job.shown), "size": job.size, "xxh3_128": outcome.digest}
-        self._inputs += (b",\n    " if self._inputs else b"") + orjson.dumps(logged)
+        self._inputs += (b",\n    " if self._inputs else b"") + report.as_line(logged)
         for finding in outcome.findings:
             self._report(finding)
         for rejected in outcome.rejected:
@@ -215,8 +235,12 @@ class _Run:
 
     def _note(self, fact: Fact) -> None:
         """A fact about no session."""
-        self._summary.findings[fact.severity, fact.code] += 1
-        self._report(Finding(fact.code, fact.severity, "", "", None, None, fact.text))
+        self._add(Finding(fact.code, fact.severity, "", "", None, None, fact.text))
+
+    def _add(self, finding: Finding) -> None:
+        """A finding that is in no outcome."""
+        self._summary.findings[finding.severity, finding.code] += 1
+        self._report(finding)
 
     def _report(self, finding: Finding) -> None:
         self._out.append(_REPORT, report.as_text(finding).encode("utf-8", "backslashreplace"))
@@ -226,20 +250,19 @@ class _Run:
         invalid = outcome.left_out in ("session-id-mismatch", "timestamp-order")
         if self._options.on_invalid == "abort" and invalid:
             raise StoppedError(f"stopped by --on-invalid abort, nothing was written: {_why(outcome, file)}")
-        if self._options.strict and (outcome.left_out or outcome.rejected):
+        if self._options.strict and (outcome.left_out or outcome.rejected or _cut_short(outcome)):
             raise StoppedError(f"stopped by --strict, nothing was written: {_why(outcome, file)}")
 
     def _keep(self, job: Job, outcome: Outcome) -> None:
         """Copy lines that could not be read; private, since nothing but credentials was taken out of them."""
         try:
-            with Path(job.path).open("rb") as file:
+            with opened(job.path, self._options) as file:
                 for rejected in outcome.rejected:
                     file.seek(rejected.offset)
                     self._out.append_private(_KEPT, _pieces(file, rejected.length))
         except FileNotFoundError:  # it was there when the session was converted
             fact = log.changed_log("vanished")
-            self._summary.findings[fact.severity, fact.code] += 1
-            self._report(Finding(fact.code, fact.severity, outcome.session, job.shown, None, None, fact.text))
+            self._add(Finding(fact.code, fact.severity, outcome.session, job.shown, None, None, fact.text))
 
 
 def _dataset(options: Options, out: Output) -> Dataset:
@@ -249,13 +272,20 @@ def _dataset(options: Options, out: Output) -> Dataset:
     return Dataset(options, out)
 
 
+def _cut_short(outcome: Outcome) -> Finding | None:
+    return next((finding for finding in outcome.findings if finding.code == "cut-short"), None)
+
+
 def _why(outcome: Outcome, file: str) -> str:
     """What a run stops for, as an error message: where, what, and the code."""
     if outcome.rejected and outcome.left_out in (None, "empty-session"):
         first = outcome.rejected[0]
         return f"{report.place(file, first.line)}: {escaped(first.reason)} [{first.code}]"
-    found = next(finding for finding in outcome.findings if finding.code == outcome.left_out)
-    return f"{report.place(file, found.line)}: {found.text} [{found.code}]"
+    named = (finding for finding in outcome.findings if finding.code == outcome.left_out)
+    found = next(named, None) or _cut_short(outcome)
+    assert found
+    text = _QUOTED.sub("'…'", found.text)
+    return f"{report.place(file, found.line)}: {text} [{found.code}]"
 
 
 def _without_value(found: re.Match[bytes]) -> bytes:

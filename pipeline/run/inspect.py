@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 from pipeline import chat, codec
 from pipeline.checks.registry import escaped
 from pipeline.errors import UsageError
 from pipeline.ledger import Ledger
 from pipeline.model import Entry, Job, Message, Options, Reply
+from pipeline.read.compressed import opened
 from pipeline.read.discover import discover
 from pipeline.read.envelopes import PLAIN
 from pipeline.read.logs import Reader
@@ -114,12 +114,12 @@ def inspect(logs: Iterable[str], options: Options, *, verbose: bool = False) -> 
 def _sessions(job: Job, options: Options) -> list[Job]:
     """A log, or the sessions that its file holds."""
     if options.sessions_by == "id":
-        return split(job, options.from_format)
+        return split(job, options)
     try:
-        with Path(job.path).open("rb", buffering=0) as file:
+        with opened(job.path, options) as file:
             next(Reader(options).entries(file, job, Ledger("")), None)
     except MixedSessionsError:
-        return split(job, options.from_format)
+        return split(job, options)
     except OSError:
         pass  # showing it will say what is wrong
     return [job]
@@ -128,7 +128,7 @@ def _sessions(job: Job, options: Options) -> list[Job]:
 def _session(job: Job, options: Options, verbose: bool) -> Iterator[str]:
     rows = _Rows(verbose)
     ledger = Ledger("")
-    with Path(job.path).open("rb", buffering=0) as file:
+    with opened(job.path, options) as file:
         left = plan(options, None).through(rows.logged(Reader(options).entries(file, job, ledger)), ledger)
         rows.settle(select(rows.left(left), ledger))
     for rejected in ledger.rejected:

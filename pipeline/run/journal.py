@@ -82,7 +82,7 @@ def code_version() -> str:
 def identify(job: Job) -> bytes:
     """What tells a log from what it was, without reading all of it; raises ``OSError`` where it cannot be read."""
     # Never waits, whatever took the place of the log since it was found.
-    descriptor = os.open(job.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    descriptor = os.open(job.shown, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         ends = os.pread(descriptor, _ENDS, 0)
         if job.file_size > _ENDS:

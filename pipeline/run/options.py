@@ -20,6 +20,7 @@ from pipeline.model import (
     System,
     ToolIds,
 )
+from pipeline.read.bounds import DEEPEST
 from pipeline.run.keys import SHORTEST
 from pipeline.write import presets
 
@@ -42,7 +43,12 @@ _CHOICES = (
     ("format", (None, *get_args(Packing))),
     ("split_by", get_args(SplitBy)),
 )
-_LEAST = {"workers": 1, "limit": 1, "shard_size": 1, "min_turns": 0, "max_turns": 0, "max_chars": 1}
+_BOUNDS = ("max_line", "max_nesting", "max_messages", "max_expansion", "max_expanded")
+_LEAST = {
+    **dict.fromkeys(("workers", "limit", "shard_size", "max_chars", *_BOUNDS), 1),
+    "min_turns": 0,
+    "max_turns": 0,
+}
 _OPTIONAL = ("limit", "shard_size", "min_turns", "max_turns", "max_chars")
 _CLOSED = ("openai", "mistral")
 """Presets for services that refuse members which they do not know."""
@@ -58,16 +64,22 @@ def _problems(options: Options) -> Iterator[str]:
         value = getattr(options, name)
         if not (value is None and name in _OPTIONAL) and (not isinstance(value, int) or value < least):
             yield f"{name} {value!r}: not a whole number from {least} on"
-    for name in ("include", "exclude", "drop", "only_model"):
-        value = getattr(options, name)
-        if not isinstance(value, tuple | list) or not all(isinstance(glob, str) for glob in value):
-            yield f"{name} {value!r}: not a tuple of globs; write one as ('draft*',)"
+    if options.max_nesting > DEEPEST:
+        yield f"max_nesting {options.max_nesting!r}: at most {DEEPEST}, since Python's own parser reads no more"
+    yield from _of_globs(options)
     yield from _of_the_dataset(options)
     key = options.anonymize_key
     if key is not None and not isinstance(key, bytes):
         yield f"anonymize_key: is a {type(key).__name__}; a key is bytes"
     elif key is not None and len(key) < SHORTEST:
         yield f"anonymize_key: has {len(key)} bytes; a key has at least {SHORTEST}"
+
+
+def _of_globs(options: Options) -> Iterator[str]:
+    for name in ("include", "exclude", "drop", "only_model"):
+        value = getattr(options, name)
+        if not isinstance(value, tuple | list) or not all(isinstance(glob, str) for glob in value):
+            yield f"{name} {value!r}: not a tuple of globs; write one as ('draft*',)"
 
 
 def _of_the_dataset(options: Options) -> Iterator[str]:

@@ -25,6 +25,7 @@ from pipeline.memo import Last
 from pipeline.model import Account, Cleaned, Conversation, Facts, Finding, Found, Job, Options, Outcome, Tool, Usage
 from pipeline.read import facts
 from pipeline.read.changes import as_found, change
+from pipeline.read.compressed import opened
 from pipeline.read.discover import path_day
 from pipeline.read.logs import Reader
 from pipeline.read.times import day, stamp
@@ -88,7 +89,7 @@ class Converter:
 
     def convert(self, job: Job) -> Outcome:
         """Convert a session log; raises ``OSError`` where it cannot be read, and as ``Reader.entries``."""
-        with open(job.path, "rb", buffering=0) as file:
+        with opened(job.path, self._options) as file:
             outcome = self.read(file, job)
             how = change(job)
             return self._changed(file, job, outcome, how) if how else outcome
@@ -114,6 +115,7 @@ class Converter:
             left_out, usage = ledger.facts[-1][1].code, None
         failed = snapshot is not None and any(found.severity == "error" for _, found in ledger.facts)
         started = snapshot.started if snapshot else None
+        account, sizes = _accounts(snapshot, ledger, written=record is not None)
         return Outcome(
             session=ledger.session_id or ledger.stem,
             record=record,
@@ -121,7 +123,7 @@ class Converter:
             findings=ledger.findings(job.shown),
             rejected=ledger.rejected,
             lines=ledger.lines,
-            account=_account(snapshot, ledger, written=record is not None),
+            account=account,
             cleaned=snapshot.entry.cleaned if snapshot and record else Cleaned(),
             addresses=self._anonymizer.count - replaced if self._anonymizer and record is not None else 0,
             usage=usage,
@@ -129,6 +131,8 @@ class Converter:
             trace=_trace(snapshot) if snapshot and failed else "",
             digest=digest.hexdigest(),
             facts=self._facts(snapshot, ledger, file, job) if record and snapshot and self._tells_facts else None,
+            size=ledger.size,
+            sizes=sizes,
         )
 
     def _facts(self, snapshot: Snapshot, ledger: Ledger, file: BinaryIO, job: Job) -> Facts:
@@ -218,14 +222,25 @@ def _trace(snapshot: Snapshot) -> str:
     return chat.trace([*snapshot.entry.messages, *([reply] if reply else [])])
 
 
-def _account(snapshot: Snapshot | None, ledger: Ledger, *, written: bool) -> Account:
-    aside = Account(cleaned=ledger.cleaned, unreadable=len(ledger.rejected), blank=ledger.blank)
+def _accounts(snapshot: Snapshot | None, ledger: Ledger, *, written: bool) -> tuple[Account, Account]:
+    """What became of the lines, and of their bytes."""
+    aside = ledger.cleaned, len(ledger.rejected), ledger.blank
+    aside_sizes = ledger.cleaned_size, ledger.rejected_size, ledger.blank_size
     if snapshot and written:
-        account = aside._replace(selected=1, superseded=snapshot.superseded, cut=snapshot.cut)
+        kept = 1, snapshot.superseded, snapshot.cut, 0
+        kept_sizes = snapshot.entry.size, snapshot.superseded_size, snapshot.cut_size, 0
     else:
-        account = aside._replace(left_out=ledger.lines - sum(aside))
-    assert sum(account) == ledger.lines, (account, ledger.lines)
-    return account
+        kept = 0, 0, 0, ledger.lines - sum(aside)
+        kept_sizes = 0, 0, 0, ledger.size - sum(aside_sizes)
+    lines, sizes = _account(kept, aside), _account(kept_sizes, aside_sizes)
+    assert sum(lines) == ledger.lines, (lines, ledger.lines)
+    assert sum(sizes) == ledger.size, (sizes, ledger.size)
+    return lines, sizes
+
+
+def _account(kept: tuple[int, int, int, int], aside: tuple[int, int, int]) -> Account:
+    (selected, superseded, cut, left_out), (cleaned, unreadable, blank) = kept, aside
+    return Account(selected, superseded, cut, cleaned, left_out, unreadable, blank)
 
 
 def unreadable(job: Job, problem: OSError) -> Outcome:

@@ -16,9 +16,10 @@ from pipeline.errors import UsageError
 from pipeline.formats import bodies, documents
 from pipeline.formats.base import Format, TurnError
 from pipeline.ledger import Ledger
-from pipeline.model import OURS, Conversation, Job, Json, Options, Tool
+from pipeline.model import OURS, Conversation, Job, Json, Options, Tool, uncompressed
 from pipeline.read import documents as read_documents
 from pipeline.read import envelopes
+from pipeline.read.compressed import Expanded, opened
 from pipeline.read.discover import discover
 from pipeline.read.logs import Reader
 from pipeline.read.sessions import MixedSessionsError, parts_of
@@ -26,6 +27,7 @@ from pipeline.run import conversations
 from pipeline.run.convert import nothing_to_read
 from pipeline.stages.select import Snapshot, select
 
+_PIECE = 1 << 24
 STREAM = "-"
 """Standard input, or standard output."""
 
@@ -98,16 +100,24 @@ class Sources:
 
     def _in_file(self, path: Path) -> Iterator[Source]:
         try:
-            data = path.read_bytes()
+            data = self._expanded(path)
             read_documents.refuse_unsaved(data, str(path))
         except OSError as problem:
             raise UsageError(f"{path}: cannot be read ({problem.strerror})") from None
         except TurnError as problem:
             raise UsageError(f"{path}: {problem}") from None
         try:
-            yield from self._in(path.stem, data)
+            yield from self._in(Path(uncompressed(path.name)).stem, data)
         except UsageError as problem:
             raise UsageError(f"{path}: {problem}") from None
+
+    def _expanded(self, path: Path) -> bytes:
+        """What a file holds; why the rest of a compressed one cannot be read is counted."""
+        with opened(path) as file:
+            data = b"".join(iter(lambda: file.read(_PIECE), b""))
+            if isinstance(file, Expanded) and file.problem:
+                self.passed_over[f"the rest of {path}: {file.problem}"] += 1
+        return data
 
     def _in(self, name: str, data: bytes) -> Iterator[Source]:
         self._files += 1

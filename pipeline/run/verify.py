@@ -17,10 +17,10 @@ import orjson
 from xxhash import xxh3_128
 
 from pipeline.errors import UsageError
-from pipeline.ledger import Ledger
 from pipeline.model import OURS, Job, Json, Options
-from pipeline.read.logs import Reader
-from pipeline.read.sessions import parts_of
+from pipeline.read.compressed import opened
+from pipeline.read.lines import lines
+from pipeline.read.sessions import SPAN, parts_of
 from pipeline.write.commit import PLAN, RUN
 from pipeline.write.output import inside
 
@@ -58,7 +58,7 @@ def verify(out: Path, *, logs: bool = False) -> Verified:
         done.problems += _counts(out, run)
         for path, inputs in groupby(run["inputs"], itemgetter("path")) if logs else ():
             done.logs += 1
-            done.problems += _log(path, list(inputs))
+            done.problems += _log(path, list(inputs), _bounds(run["options"]))
     except (KeyError, TypeError, AttributeError, ValueError) as problem:
         raise UsageError(f"{out / RUN}: is not one of chatsquash ({type(problem).__name__}: {problem})") from None
     return done
@@ -132,14 +132,19 @@ def _severities(path: Path) -> Iterator[str]:
             yield from (orjson.loads(line)["severity"] for line in file)
 
 
-def _log(path: str, told: list[dict[str, Json]]) -> Iterator[str]:
+def _bounds(told: dict[str, Json]) -> Options:
+    """The options that say how far logs were read."""
+    return Options(**{name: told[name] for name in ("max_line", "max_expansion", "max_expanded")})
+
+
+def _log(path: str, told: list[dict[str, Json]], options: Options) -> Iterator[str]:
     """How a log differs from what is told of it, as one session or several."""
     job = Job(_spelled(path), path, Path(path).name, 0)
     digests = [each["xxh3_128"] for each in told if each["xxh3_128"]]  # empty: it could not be read then, either
     try:
         with open(job.path, "rb", buffering=0) as file:
             whole = {_hash(file)} if digests else set()
-            if set(digests) != whole and sorted(digests) != sorted(_parts(job, file)):
+            if set(digests) != whole and sorted(digests) != sorted(_parts(job, options)):
                 yield f"{path}: is not what it was when it was converted"
     except OSError as problem:
         if digests:
@@ -161,11 +166,13 @@ def _hash(file: BinaryIO) -> str:
     return digest.hexdigest()
 
 
-def _parts(job: Job, file: BinaryIO) -> Iterator[str]:
+def _parts(job: Job, options: Options) -> Iterator[str]:
     """The hashes of the sessions that a file holds."""
-    file.seek(0)
-    for part in parts_of(job, file):
-        digest = xxh3_128()
-        for _ in Reader(Options()).entries(file, part, Ledger(""), digest.update):
-            pass
-        yield digest.hexdigest()
+    with opened(job.path, options) as file:
+        digests = [(xxh3_128(), part.spans or ()) for part in parts_of(job, file)]
+        owners = {number: digest for digest, spans in digests for number in spans[::SPAN]}
+        file.seek(0)
+        for line in lines(file, options.max_line):  # once, since in a compressed log going back is to begin again
+            if owner := owners.get(line.number):  # none: the log grows
+                owner.update(line.buffer[line.start : line.stop])
+    return (digest.hexdigest() for digest, _ in digests)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from errno import EIO
 from functools import partial
 from itertools import starmap
+from pathlib import Path
 
 from pipeline.checks import log
 from pipeline.model import Job, Options, Outcome
@@ -21,15 +22,18 @@ _WORTH_A_PROCESS = 8 << 20
 """Bytes of logs below which starting a process takes longer than it saves."""
 
 
-def outcomes(jobs: list[Job], options: Options, journals: Journals | None = None) -> Iterator[tuple[Job, Outcome]]:
+def outcomes(
+    jobs: list[Job], options: Options, journals: Journals | None = None, expanded: Path | None = None
+) -> Iterator[tuple[Job, Outcome]]:
     """The outcome of every session, in the order of the jobs, at most a few batches ahead of the one asked for.
 
-    What the journals know is taken from there; what is found is added to them.
+    What the journals know is taken from there; what is found is added to them.  ``expanded`` is the folder for
+    compressed logs that are split, as ``split`` has it.
     """
     size = sum(job.size for job in jobs)
     workers = min(options.workers, size // _WORTH_A_PROCESS + 1, size if options.sessions_by == "id" else len(jobs))
     by_id = options.sessions_by == "id"
-    sessions = (part for job in jobs for part in split(job, options.from_format)) if by_id else iter(jobs)
+    sessions = (part for job in jobs for part in split(job, options, expanded)) if by_id else iter(jobs)
     writer = journals.writer if journals else None
     convert = partial(_here, Converter(options), writer) if workers <= 1 else partial(_spread, options, workers, writer)
     if journals and not journals.is_empty():
@@ -39,10 +43,10 @@ def outcomes(jobs: list[Job], options: Options, journals: Journals | None = None
     for job, outcome in found:
         if outcome is not None:
             yield job, outcome
-        elif (parts := split(job, options.from_format)) == [job]:
+        elif (parts := split(job, options, expanded)) == [job]:
             yield job, unreadable(job, OSError(EIO, "it changed while it was read"))
         else:
-            yield from outcomes(parts, options, journals)
+            yield from outcomes(parts, options, journals, expanded)
 
 
 def _known_or(

@@ -37,7 +37,7 @@ def clean(entries: Iterator[Entry], ledger: Ledger) -> Iterator[Entry]:
         tidied = _follow(entry, previous, tidied)
         messages, cleaned = (logged, Cleaned()) if tidied is None else _assemble(logged, tidied)
         if _is_title_request(messages, entry.reply):
-            ledger.cleaned += 1
+            ledger.clean(entry.size)
         elif tidied is None and passed is previous:
             passed = messages
             yield entry

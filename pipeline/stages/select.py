@@ -25,6 +25,10 @@ class Snapshot:
     """Entries before it."""
     cut: int
     """Entries behind it."""
+    superseded_size: int = 0
+    """Bytes of the lines before it."""
+    cut_size: int = 0
+    """Bytes of those behind it."""
 
 
 def select(entries: Iterator[Entry], ledger: Ledger, *, trace_roles: bool = True) -> Snapshot | None:
@@ -38,15 +42,16 @@ def select(entries: Iterator[Entry], ledger: Ledger, *, trace_roles: bool = True
     first: int | None = None  # the same, also of entries that may turn out to be behind
     tools, trace = Tools(), Trace()
     waiting: list[tuple[Found, int]] = []
-    superseded = seen = 0
+    superseded = seen = superseded_size = size = 0
     for entry in entries:
         seen += 1
+        size += entry.size
         first = entry.at if first is None else first
         waiting += tools.take(entry)
         if trace_roles:
             waiting += trace.take(entry)
         if best is None or len(entry.messages) >= len(best.messages):
-            best, superseded, started = entry, seen - 1, first
+            best, superseded, superseded_size, started = entry, seen - 1, size - entry.size, first
             tools.settle()
             for found, line in waiting:
                 ledger.note(found, line)
@@ -57,7 +62,8 @@ def select(entries: Iterator[Entry], ledger: Ledger, *, trace_roles: bool = True
     if last is not best:
         short = log.short_tail(last.line, len(last.messages), best.line, len(best.messages))
         ledger.note(short, best.line)
-    return Snapshot(best, tools.settled(), started, superseded, seen - 1 - superseded)
+    cut, cut_size = seen - 1 - superseded, size - best.size - superseded_size
+    return Snapshot(best, tools.settled(), started, superseded, cut, superseded_size, cut_size)
 
 
 Key = tuple[str, bytes | str]

@@ -55,6 +55,7 @@ def _without(job: Job, outcome: Outcome, found: Found) -> Outcome:
         record=None,
         findings=[*outcome.findings, finding],
         account=outcome.account.unwritten(),
+        sizes=outcome.sizes.unwritten(),
         cleaned=Cleaned(),
         addresses=0,
         usage=None,

@@ -19,7 +19,7 @@ SEVERITIES = {
         tool-required tool-calls-not-list tool-call-not-object tool-call-function tool-call-name undeclared-tool
         legacy-function-call tool-result-without-call tool-result-without-id tool-call-tags tool-calls-beside-markup
         tool-result-tags unreadable-log bad-record unknown-format no-assistant-turn arguments-unparsable
-        integer-too-large lone-surrogate unpaired-call shape-not-held lost-worker
+        integer-too-large lone-surrogate unpaired-call shape-not-held lost-worker cut-short
         template-error template-tool-lost template-call-lost template-text-lost template-system-lost
         template-result-lost template-arguments-twice template-python template-null""",
     "error warning": """
@@ -30,6 +30,7 @@ SEVERITIES = {
         reply-truncated tool-conflict tool-call-id arguments-not-json unanswered-call markup-collision parts-dropped
         number-changed mixed-formats missing-history stream-cut not-held shape-dropped float-rounded split-leak
         empty-split other-conversations changed-log template-tools-flat template-tools-empty""",
+    "warning info": "second-copy",
     "info": """
         cleaned file-not-read hosted-tools vendor-form shape-changed filtered duplicate-record
         template-reasoning-lost""",

@@ -301,7 +301,7 @@ def test_shells_can_complete_the_command(command, monkeypatch, shell):
 def test_there_are_as_many_workers_as_cores_unless_told_otherwise(command, monkeypatch, options, count):
     seen = []
     monkeypatch.setattr("pipeline.platform.cores", lambda: 3)
-    monkeypatch.setattr("pipeline.run.convert.outcomes", lambda jobs, options, _: seen.append(options.workers) or [])
+    monkeypatch.setattr("pipeline.run.convert.outcomes", lambda jobs, options, *_: seen.append(options.workers) or [])
     command("convert", "logs", *options)
     assert seen == [count]
 

@@ -238,4 +238,4 @@ def test_each_conversation_is_a_session(tmp_path):
 
 def test_a_document_that_only_the_user_knows_is_split_as_such(tmp_path):
     path = put(tmp_path / "a.jsonl", PLAIN, PLAIN)
-    assert [job.part for job in split(Job(path, path, "a.jsonl", 1), "portable")] == [0, 1]
+    assert [job.part for job in split(Job(path, path, "a.jsonl", 1), Options(from_format="portable"))] == [0, 1]

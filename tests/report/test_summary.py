@@ -26,7 +26,8 @@ def finding(code, severity):
 def full() -> Summary:
     summary = Summary(output="out", seconds=2.0, files=["2026-01-13.jsonl"], passed_over=4)
     summary.others = Counter({".md": 2, "no suffix": 1})
-    summary.add(JOB, outcome(cleaned=Cleaned(1, 0, 2), addresses=3))
+    sizes = Account(selected=70, unreadable=20)
+    summary.add(JOB, outcome(cleaned=Cleaned(1, 0, 2), addresses=3, size=90, sizes=sizes))
     found = [finding("no-tools", "warning"), finding("cleaned", "info")]
     summary.add(JOB, outcome(lines=6, account=Account(1, 1, 1, 1, 0, 1, 1), findings=found))
     found = [finding("timestamp-order", "error"), finding("bad-line", "error"), finding("bad-line", "error")]
@@ -94,7 +95,10 @@ def test_the_summary_for_programs():
             "seen": 1011, "selected": 2, "superseded": 3, "cut": 1, "cleaned": 1, "left_out": 1000, "unreadable": 3,
             "blank": 1,
         },
-        "bytes": 4_500_000,
+        "bytes": {
+            "seen": 90, "selected": 70, "superseded": 0, "cut": 0, "cleaned": 0, "left_out": 0, "unreadable": 20,
+            "blank": 0,
+        },
         "cleaned": {"empty_assistants": 2, "info_messages": 1, "title_requests": 1},
         "addresses": 3,
         "findings": {

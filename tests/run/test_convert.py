@@ -193,6 +193,9 @@ def test_run_json_names_inputs_outputs_options_and_sums(here):
     assert counts["lines"] == {
         "seen": 15, "selected": 2, "superseded": 2, "cut": 1, "cleaned": 0, "left_out": 4, "unreadable": 2, "blank": 4,
     }  # fmt: skip
+    assert list(counts["bytes"]) == list(counts["lines"])
+    sizes = list(counts["bytes"].values())
+    assert sizes[0] == sum(sizes[1:]) == sum(path.stat().st_size for path in (here / "logs").rglob("*.jsonl"))
     assert counts["addresses"] == 2
     assert counts["other_files"] == {".md": 1}
     assert (summary.sessions, summary.written, summary.lines, summary.complete) == (6, 2, 15, False)
@@ -207,6 +210,8 @@ def test_run_json_holds_the_options_that_decide_the_bytes(here):
         "follow_links": False, "since": "2026-01-01", "until": None, "limit": None,
         "from_format": None, "reasoning": "keep", "sessions_by": None, "preset": "chat", "system": "keep",
         "merge_consecutive": False, "split_parallel": False, "split_text_and_calls": False, "tool_ids": "keep",
+        "max_line": 268435456, "max_nesting": 500, "max_messages": 100_000,
+        "max_expansion": 200, "max_expanded": 17179869184,
         "include": ["*a*", "\\udcff"], "exclude": [], "only_model": [], "drop": [], "drop_duplicates": None,
         "format": None, "shard_size": None, "split": None, "split_by": "prompt", "seed": 0, "metadata": False,
         "min_turns": None, "max_turns": None, "max_chars": None,
@@ -550,7 +555,7 @@ STOPS = [
     ("abort, a clock that goes back", BACKWARD, {"on_invalid": "abort"}, None, StoppedError,
      f"stopped by --on-invalid abort, nothing was written: {WHERE}:2: timestamp is earlier than line 1 (--on-invalid keep"),
     ("abort, a second session id", MIXED, {"on_invalid": "abort"}, None, StoppedError,
-     f"stopped by --on-invalid abort, nothing was written: {WHERE}:2: session_id is 's2', line 1 has 's1'"),
+     f"stopped by --on-invalid abort, nothing was written: {WHERE}:2: session_id is '…', line 1 has '…'"),
     ("abort names the reason and no bad line before it", [BAD, *BACKWARD], {"on_invalid": "abort"}, None, StoppedError,
      f"stopped by --on-invalid abort, nothing was written: {WHERE}:3: timestamp is"),
     ("strict, a session left out", BACKWARD, {"strict": True}, None, StoppedError,

@@ -149,12 +149,12 @@ def test_what_cannot_be_shown_is_an_error(here, sentence, given, message):
 
 
 def test_a_log_that_cannot_be_opened_is_an_error(here, monkeypatch):
-    path = write_log(here / "a.jsonl")
+    write_log(here / "a.jsonl")
 
     def refuse(*_, **__):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(type(path), "open", refuse)
+    monkeypatch.setattr("pipeline.run.inspect.opened", refuse)
     with pytest.raises(UsageError, match=r"^a.jsonl: cannot be read \(Permission denied\)$"):
         shown("a.jsonl")
 

@@ -276,7 +276,8 @@ ROWS = [
 ]  # fmt: skip
 
 OF_DATASETS = {"filtered", "duplicate-record", "split-leak", "empty-split"}
-MADE_ELSEWHERE = {"unreadable-log", "file-not-read", "bad-record", "lost-worker", "changed-log", *OF_DATASETS}
+OF_RUNS = {"unreadable-log", "file-not-read", "lost-worker", "changed-log", "cut-short", "second-copy"}
+MADE_ELSEWHERE = {"bad-record", *OF_RUNS, *OF_DATASETS}
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[f"{row.code}: {row.sentence}" for row in ROWS])

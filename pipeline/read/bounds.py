@@ -1,0 +1,74 @@
+"""How large what is read of a line may be; beyond that, the line is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import chain
+from typing import Any, NamedTuple
+
+from pipeline.memo import Last
+from pipeline.model import Added, Options, Reply, Tool
+from pipeline.read.deltas import Request
+from pipeline.read.slices import LineError
+
+
+class Bounds(NamedTuple):
+    """The bounds that the options of the same names set."""
+
+    line: int
+    nesting: int
+    messages: int
+
+    @classmethod
+    def of(cls, options: Options) -> Bounds:
+        """Those of a run."""
+        return cls(options.max_line, options.max_nesting, options.max_messages)
+
+    def too_long(self) -> LineError:
+        """The error for a line that is longer."""
+        return LineError("bad-line", f"longer than the {self.line:,} bytes that are read (--max-line)")
+
+    def hold_tools(self, tools: list[Tool]) -> None:
+        """Raise ``LineError`` for tools that are nested too deeply."""
+        if _of_tools(tools) > self.nesting:
+            raise self.too_deep()
+
+    def hold(self, request: Request, reply: Reply) -> None:
+        """Raise ``LineError`` for a line whose request has too many messages, or that is nested too deeply."""
+        if len(request.messages) > self.messages:
+            seen = f"request has {len(request.messages):,} messages"
+            raise LineError("bad-entry", f"{seen}, more than the {self.messages:,} that are read (--max-messages)")
+        for run in request.edits:
+            if type(run) is Added and levels(run.messages, self.nesting) > self.nesting:
+                raise self.too_deep()
+        if reply.message is not None and levels((reply.message,), self.nesting) > self.nesting:
+            raise self.too_deep()
+
+    def too_deep(self) -> LineError:
+        """The error for a line that is nested more deeply."""
+        reason = f"nested more deeply than the {self.nesting:,} levels that are read (--max-nesting)"
+        return LineError("bad-line", reason)
+
+
+DEEPEST = 800
+"""Levels that are read whatever the depth of the calls that lead to the parser, of which Python allows 1000."""
+BOUNDS = Bounds.of(Options())
+
+
+def levels(values: Iterable[Any], most: int) -> int:
+    """How many levels of lists and objects values have, which may be some themselves; at most ``most`` + 1."""
+    for level in range(most + 1):
+        inner: list[Any] = []
+        for value in values:
+            kind = type(value)
+            if kind is dict or kind is list:
+                inner.append(value.values() if kind is dict else value)
+        if not inner:
+            return level
+        values = inner[0] if len(inner) == 1 else chain.from_iterable(inner)
+    return most + 1
+
+
+@Last
+def _of_tools(tools: list[Tool]) -> int:
+    return levels(tools, DEEPEST)

@@ -1,0 +1,268 @@
+"""Logs on the disk, plain or compressed as their first bytes tell, to what is in them."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import stat
+import zlib
+from collections.abc import Callable
+from errno import EINVAL, EISDIR, ENOTSUP
+from importlib import import_module
+from sys import modules
+from typing import Any, BinaryIO, NamedTuple
+
+from pipeline.model import Options
+
+_PIECE = 1 << 16
+_MEMORY = 256 << 20
+"""Bytes that expanding may take beside the data: what ``xz -9`` and ``zstd --ultra`` need and more."""
+_SKIPPED = rb"[\x50-\x5f]\x2a\x4d\x18"  # a frame of zstd that holds no data
+_ENDS_EARLY = "the compressed data ends early"
+_DAMAGED = "the compressed data is damaged"
+_GARBAGE = "something else follows the compressed data"
+
+
+class Kind(NamedTuple):
+    """A way to compress."""
+
+    begins: re.Pattern[bytes]
+    decoder: Callable[[], Any]
+    """Makes what expands one stream: with ``decompress(data, most)``, ``needs_input``, ``eof``, ``unused_data``."""
+    piece: int = _PIECE
+    """Bytes that are expanded at a time."""
+
+
+def opened(path: str | os.PathLike[str], options: Options | None = None) -> BinaryIO:
+    """A log, unbuffered; a compressed one is expanded as it is read, as far as the options allow.
+
+    Raises ``OSError`` for what is no regular file, opening which might wait forever, and where zstd is not at hand.
+    """
+    # Without waiting for a pipe's other end, which may have taken the place of a file since that was found.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        kind = recognise(_first(descriptor))
+        file = io.FileIO(descriptor)
+        file.name = os.fspath(path)  # as files have it that were opened by name
+        return Expanded(file, kind, options or Options()) if kind else file  # type: ignore[return-value]
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def _first(descriptor: int) -> bytes:
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
+        raise OSError(EINVAL, os.strerror(EISDIR) if stat.S_ISDIR(mode) else "it is no regular file")
+    return os.pread(descriptor, 10, 0)
+
+
+def recognise(first: bytes) -> Kind | None:
+    """How a file is compressed, by its first bytes; ``None`` for a plain one."""
+    if first[:1] == b"{":  # as nearly all logs begin
+        return None
+    return next((kind for kind in KINDS if kind.begins.match(first)), None)
+
+
+class Expanded(io.RawIOBase):
+    """What is in a compressed file; going back expands it once more from its beginning."""
+
+    def __init__(self, file: io.FileIO, kind: Kind, options: Options) -> None:
+        self._file, self._kind = file, kind
+        self.name = file.name
+        size = os.fstat(file.fileno()).st_size
+        self._most, self._beyond = min(
+            (size * options.max_expansion, f"{options.max_expansion:,} times its size (--max-expansion allows more)"),
+            (options.max_expanded, f"{options.max_expanded:,} bytes (--max-expanded allows more)"),
+        )
+        self.hashed: Callable[[memoryview], object] | None = None
+        """Is given all bytes of the file as it stands on the disk, in turn."""
+        self._hashed_to = 0
+        self._restart()
+
+    def _restart(self) -> None:
+        self._file.seek(0)
+        self._decoder = self._kind.decoder()
+        self._given = b""
+        """Bytes of the file that the next stream begins with."""
+        self._rest = memoryview(b"")
+        """What was expanded and not yet read."""
+        self._made = self._at = 0
+        self.problem: str | None = None
+        """Why what was read is not all of it, once its end is reached."""
+        self._ended = False
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def seekable(self) -> bool:
+        """It is, at some cost."""
+        return True
+
+    def tell(self) -> int:
+        """How many expanded bytes lie before the next one."""
+        return self._at
+
+    def close(self) -> None:
+        """Close the compressed file."""
+        self._file.close()
+        super().close()
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Go to a place, by expanding all that lies before it."""
+        if whence == os.SEEK_SET and offset < self._at:
+            self._restart()
+        left = offset - self._at if whence == os.SEEK_SET else None
+        while left is None or left:
+            piece = self._next(_PIECE if left is None else min(left, _PIECE))
+            if not piece:
+                break
+            left = None if left is None else left - len(piece)
+        return self._at
+
+    def readinto(self, into: Any) -> int:
+        """As many bytes as there is room for, fewer at the end only."""
+        view = memoryview(into)
+        filled = 0
+        while filled < len(view) and (piece := self._next(len(view) - filled)):
+            view[filled : filled + len(piece)] = piece
+            filled += len(piece)
+        return filled
+
+    def finish(self) -> None:
+        """Have what is left of the file hashed."""
+        while self._raw():
+            pass
+
+    def _next(self, most: int) -> memoryview:
+        """Some of what comes next; nothing at the end."""
+        while not self._rest and not self._ended:
+            self._rest = memoryview(self._expand(most))
+        piece, self._rest = self._rest[:most], self._rest[most:]
+        self._at += len(piece)
+        return piece
+
+    def _expand(self, most: int) -> bytes:
+        if self._decoder.eof and not self._next_stream():
+            return b""
+        data, self._given = (self._given or self._raw()) if self._decoder.needs_input else b"", b""
+        if self._decoder.needs_input and not data:
+            return self._end(_ENDS_EARLY)
+        try:
+            made: bytes = self._decoder.decompress(data, most)
+        except _errors() as problem:
+            needs = f"it takes more than {_MEMORY >> 20} MiB of memory to expand"
+            return self._end(needs if "memory" in str(problem).lower() else _DAMAGED)
+        allowed = self._most - self._made
+        if len(made) > allowed:
+            self._end(f"it expands to more than {self._beyond}")
+            made = made[:allowed]
+        self._made += len(made)
+        return made
+
+    def _next_stream(self) -> bool:
+        """Whether another stream follows the one that ended; zeros, with which some files are filled up, may."""
+        rest: bytes = self._decoder.unused_data
+        while len(rest) < 10 and (more := self._raw()):
+            rest += more
+        while rest and not rest.strip(b"\0"):
+            rest = self._raw()
+        if rest and self._kind.begins.match(rest):
+            self._decoder, self._given = self._kind.decoder(), rest
+            return True
+        self._end(_GARBAGE if rest else None)
+        return False
+
+    def _end(self, problem: str | None) -> bytes:
+        self._ended, self.problem = True, problem
+        return b""
+
+    def _raw(self) -> bytes:
+        """The next bytes of the file as it stands on the disk."""
+        at = self._file.tell()
+        data = self._file.read(self._kind.piece) or b""
+        if self.hashed and at + len(data) > self._hashed_to:
+            self.hashed(memoryview(data)[max(0, self._hashed_to - at) :])
+            self._hashed_to = at + len(data)
+        return data
+
+
+class _Gzip:
+    """A member of gzip, with the methods that the others have."""
+
+    def __init__(self) -> None:
+        self._one = zlib.decompressobj(wbits=31)
+
+    def decompress(self, data: bytes, most: int) -> bytes:
+        return self._one.decompress(self._one.unconsumed_tail + data, most)
+
+    @property
+    def needs_input(self) -> bool:
+        return not self._one.unconsumed_tail
+
+    @property
+    def eof(self) -> bool:
+        return self._one.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._one.unused_data
+
+
+class _Zstandard:
+    """A frame of zstd by the library for older Pythons; it knows no bound, so it is given little at a time."""
+
+    needs_input = True
+
+    def __init__(self, library: Any) -> None:
+        self._one = library.ZstdDecompressor(max_window_size=_MEMORY // 2).decompressobj()
+
+    def decompress(self, data: bytes, most: int) -> bytes:
+        del most
+        made: bytes = self._one.decompress(data)
+        return made
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._one, name)
+
+
+def _zstd() -> Any:
+    try:
+        return import_module("compression.zstd").ZstdDecompressor()
+    except ImportError:
+        return _Zstandard(_zstandard())
+
+
+def _zstandard() -> Any:
+    try:
+        return import_module("zstandard")
+    except ImportError:
+        raise OSError(ENOTSUP, "zstd needs Python 3.14, or pip install 'chatsquash[zstd]'") from None
+
+
+def _bzip2() -> Any:
+    return import_module("bz2").BZ2Decompressor()
+
+
+def _xz() -> Any:
+    lzma = import_module("lzma")
+    return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MEMORY)
+
+
+def _errors() -> tuple[type[Exception], ...]:
+    """What the libraries raise; those that are needed are loaded by now, and no others, since that takes time."""
+    names = (("lzma", "LZMAError"), ("compression.zstd", "ZstdError"), ("zstandard", "ZstdError"))
+    loaded = (getattr(modules[module], name) for module, name in names if module in modules)
+    return (OSError, zlib.error, *loaded)
+
+
+KINDS = (
+    Kind(re.compile(rb"\x1f\x8b\x08"), _Gzip),
+    Kind(re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)"), _bzip2),
+    Kind(re.compile(rb"\xfd7zXZ\0"), _xz),
+    # A block of four bytes may make 128 KiB.
+    Kind(re.compile(rb"\x28\xb5\x2f\xfd|" + _SKIPPED), _zstd, piece=1 << 9),
+)
+"""What is read."""

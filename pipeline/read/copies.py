@@ -1,0 +1,55 @@
+"""Logs that lie there twice, compressed and not, or compressed in two ways: the first that is met counts."""
+
+from __future__ import annotations
+
+from itertools import count
+
+from pipeline.checks import log
+from pipeline.model import Finding, Job, Options, uncompressed
+from pipeline.read.compressed import opened
+from pipeline.read.lines import CHUNK
+
+
+class Copies:
+    """Knows the logs that were met, once one of them is compressed."""
+
+    def __init__(self, jobs: list[Job]) -> None:
+        self._jobs = jobs
+        self._names: dict[str, Job] = {}
+        self._known = 0
+        self._compressed = False
+
+    def met(self, job: Job) -> Job | None:
+        """The log of which another one is a copy, by its name; in a folder the plain one is met first."""
+        plain = uncompressed(job.path)
+        self._compressed |= plain != job.path
+        if not self._compressed:
+            return None
+        for each in self._jobs[self._known :]:
+            self._names.setdefault(uncompressed(each.path), each)
+        self._known = len(self._jobs)
+        return self._names.get(plain)
+
+
+def second_copy(first: Job, second: Job, options: Options) -> Finding:
+    """What is reported about a copy: whether it holds what the log that counts holds, and from where on it does not."""
+    try:
+        at = _differ(first, second, options)
+    except OSError as problem:
+        found = log.second_copy(first.shown, None, problem.strerror or type(problem).__name__)
+    else:
+        found = log.second_copy(first.shown, at)
+    return Finding(found.code, found.severity, second.stem, second.shown, None, None, found.text)
+
+
+def _differ(first: Job, second: Job, options: Options) -> int | None:
+    """The first byte in which two logs differ."""
+    with opened(first.path, options) as one, opened(second.path, options) as other:
+        for at in count(0, CHUNK):
+            left, right = one.read(CHUNK), other.read(CHUNK)
+            if left != right:
+                same = (number for number, (a, b) in enumerate(zip(left, right, strict=False)) if a != b)
+                return at + next(same, min(len(left), len(right)))
+            if not left:
+                return None
+    raise AssertionError

@@ -1,0 +1,88 @@
+"""What holds for every log, however damaged."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from tempfile import NamedTemporaryFile
+
+from pipeline.ledger import Ledger
+from pipeline.model import Job, Options, Outcome
+from pipeline.read.logs import Reader
+from pipeline.read.sessions import MixedSessionsError
+from pipeline.run.session import Converter
+from pipeline.run.workers import outcomes
+from tests import oracle
+
+CHAT = Options(anonymize=False, from_format="openai_chat", on_invalid="keep", sessions_by="file")
+"""So that lines are read as the naive reader does, which knows nothing of other formats."""
+ANY = Options(anonymize_key=b"a key for damaged logs", json_tool_calls=True, reasoning="inline")
+_ENDLESS = re.compile(rb"[0-9]{4301}")  # an integer of more digits than Python's json reads
+PLAIN = "request and response"
+
+
+def hold(data: bytes) -> None:
+    """Fail where a log breaks the reader, is not accounted for, or gives another record than the naive reader."""
+    naive = oracle.read(data)
+    try:
+        outcome = _converted(data, ANY)
+    except MixedSessionsError:
+        _hold_parts(data)
+    else:
+        _hold_account(outcome, len(data))
+    outcome = _converted(data, CHAT)
+    _hold_account(outcome, len(data))
+    assert outcome.lines == len(naive)
+    if _is_judged_whole(data) and _envelope(data) in (None, PLAIN):
+        bad = [row.line for row in naive if row.kind in ("bad-line", "bad-entry")]
+        deep = {each.line for each in outcome.rejected if "--max-nesting" in each.reason}
+        if not deep:  # the naive reader has no bounds
+            assert [each.line for each in outcome.rejected] == bad
+            assert outcome.record == oracle.convert(data, "s", CHAT)
+
+
+def _converted(data: bytes, options: Options) -> Outcome:
+    return Converter(options).read(io.BytesIO(data), Job("", "s.jsonl", "s.jsonl", len(data)))
+
+
+def _hold_account(outcome: Outcome, size: int) -> None:
+    assert sum(outcome.account) == outcome.lines
+    assert sum(outcome.sizes) == outcome.size == size
+    assert (outcome.record is None) == (outcome.left_out is not None)
+    assert outcome.left_out is None or outcome.left_out in {found.code for found in outcome.findings}
+    assert all(found.text.isprintable() for found in outcome.findings)
+    if outcome.record is not None:
+        record = json.loads(outcome.record)
+        assert list(record) == ["messages", "tools"]
+        assert b"\n" not in outcome.record
+
+
+def _hold_parts(data: bytes) -> None:
+    """Each line of a log that mixes sessions belongs to one of them."""
+    with NamedTemporaryFile() as file:
+        file.write(data)
+        file.flush()
+        done = list(outcomes([Job(file.name, "s.jsonl", "s.jsonl", len(data))], ANY))
+    for _, outcome in done:
+        _hold_account(outcome, outcome.size)
+    assert sum(outcome.size for _, outcome in done) == len(data)
+    if done[0][0].part is None:  # of a document each conversation counts as a line
+        assert sum(outcome.lines for _, outcome in done) == len(oracle.read(data))
+
+
+def _is_judged_whole(data: bytes) -> bool:
+    """Whether a log has nothing that passes in what nobody reads, which the naive reader judges, too."""
+    if _ENDLESS.search(data):
+        return False
+    try:
+        data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _envelope(data: bytes) -> str | None:
+    ledger = Ledger("s")
+    next(Reader(CHAT).entries(io.BytesIO(data), Job("", "s", "s", len(data)), ledger), None)
+    return ledger.seen.envelope if ledger.seen else None
