@@ -13,8 +13,7 @@ from click.core import ParameterSource
 
 from pipeline import __version__
 from pipeline.errors import ChatsquashError
-from pipeline.switches import Size, bounds, option
-from pipeline.write.presets import names
+from pipeline.switches import bounds, folders, option, shapes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -109,24 +108,7 @@ def cli() -> None:
     show_default=True,
     help="Reasoning: leave it in its field, write it as <think> text, or remove it.",
 )
-@option(
-    "--preset",
-    type=click.Choice(names()),
-    default="chat",
-    show_default=True,
-    help="The shape of the records: as specified, or as a family of trainers wants it.",
-)
-@option("--system", type=click.Choice(["keep", "drop"]), default="keep", show_default=True, help="System messages.")
-@option("--merge-consecutive", is_flag=True, help="Join messages of one role that follow each other.")
-@option("--split-parallel", is_flag=True, help="Give each of several calls in a message a message of its own.")
-@option("--split-text-and-calls", is_flag=True, help="Give text beside calls a message of its own.")
-@option(
-    "--tool-ids",
-    type=click.Choice(["keep", "short9"]),
-    default="keep",
-    show_default=True,
-    help="Ids of calls: as logged, or nine letters and digits.",
-)
+@shapes
 @option("--from", "from_format", metavar="FORMAT", help="The format of all logs.  [default: told by each log]")
 @option(
     "--sessions-by",
@@ -138,32 +120,7 @@ def cli() -> None:
 @option("--integrity-analysis/--no-integrity-analysis", default=True, show_default=True, help="Check the records.")
 @option("--group-by", type=click.Choice(["date", "scenario", "none"]), help="One file per what.  [default: date]")
 @option("--single-file", is_flag=True, help="The same as --group-by none.")
-@option(
-    "--format",
-    type=click.Choice(["jsonl", "jsonl.gz", "jsonl.zst", "parquet"]),
-    help="Write a dataset folder with files of this kind.  [default: jsonl where other options ask for a folder]",
-)
-@option("--shard-size", type=Size(), metavar="SIZE", help="Text in one file of a dataset folder.  [default: 256MB]")
-@option("--split", metavar="SHARES", help="Divide the dataset, as in train=0.98,validation=0.02.")
-@option(
-    "--split-by",
-    type=click.Choice(["prompt", "session", "scenario", "day"]),
-    default="prompt",
-    show_default=True,
-    help="What is not divided: what begins with one prompt, a session, a scenario, or a day.",
-)
-@option("--seed", type=int, default=0, show_default=True, metavar="N", help="Another one divides otherwise.")
-@option("--metadata", is_flag=True, help="Add columns on session, source, model, time and tokens to a dataset folder.")
-@option("--min-turns", type=click.IntRange(min=0), metavar="N", help="Only sessions with so many assistant turns.")
-@option("--max-turns", type=click.IntRange(min=0), metavar="N", help="Only sessions with at most so many.")
-@option("--max-chars", type=click.IntRange(min=1), metavar="N", help="Only records with at most so many characters.")
-@option("--drop", multiple=True, metavar="CODE", help="No sessions with this finding.")
-@option("--only-model", multiple=True, metavar="GLOB", help="Only sessions whose last reply is of a model that fits.")
-@option(
-    "--drop-duplicates/--no-drop-duplicates",
-    default=None,
-    help="Write equal records once.  [default: in a dataset folder]",
-)
+@folders
 @option("--tool-report/--no-tool-report", default=True, show_default=True, help="Write reports on tool usage.")
 @option("--keep-rejected", is_flag=True, help="Copy lines that cannot be read to the reports.")
 @option("--include", multiple=True, metavar="GLOB", help="Only logs whose path, or a part of it, fits.")

@@ -1,4 +1,4 @@
-"""How options of the command are declared: with a variable each, and those that several commands share."""
+"""How options of the command are declared: with a variable each, and those that belong together."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from pipeline.write.presets import names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +30,7 @@ def option(*names: str, **settings: Any) -> Callable[..., Any]:
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30}
 
 
-class Size(click.ParamType[int]):
+class _Size(click.ParamType[int]):
     """A number of bytes, as in 64MB, or in powers of 1024 as in 64MiB."""
 
     name = "size"
@@ -42,7 +44,7 @@ class Size(click.ParamType[int]):
         return int(number) * _UNITS[unit.lower()]
 
 
-_SIZE = Size()
+_SIZE = _Size()
 
 
 def _bound(name: str, kind: click.ParamType, default: Any, text: str) -> Callable[..., Any]:  # type: ignore[type-arg]
@@ -59,8 +61,78 @@ _BOUNDS = (
 )
 
 
+_SHAPES = (
+    option(
+        "--preset",
+        type=click.Choice(names()),
+        default="chat",
+        show_default=True,
+        help="The shape of the records: as specified, or as a family of trainers wants it.",
+    ),
+    option("--system", type=click.Choice(["keep", "drop"]), default="keep", show_default=True, help="System messages."),
+    option("--merge-consecutive", is_flag=True, help="Join messages of one role that follow each other."),
+    option("--split-parallel", is_flag=True, help="Give each of several calls in a message a message of its own."),
+    option("--split-text-and-calls", is_flag=True, help="Give text beside calls a message of its own."),
+    option(
+        "--tool-ids",
+        type=click.Choice(["keep", "short9"]),
+        default="keep",
+        show_default=True,
+        help="Ids of calls: as logged, or nine letters and digits.",
+    ),
+)
+_FOLDERS = (
+    option(
+        "--format",
+        type=click.Choice(["jsonl", "jsonl.gz", "jsonl.zst", "parquet"]),
+        help="Write a dataset folder with files of this kind.  [default: jsonl where other options ask for a folder]",
+    ),
+    option("--shard-size", type=_SIZE, metavar="SIZE", help="Text in one file of a dataset folder.  [default: 256MB]"),
+    option("--split", metavar="SHARES", help="Divide the dataset, as in train=0.98,validation=0.02."),
+    option(
+        "--split-by",
+        type=click.Choice(["prompt", "session", "scenario", "day"]),
+        default="prompt",
+        show_default=True,
+        help="What is not divided: what begins with one prompt, a session, a scenario, or a day.",
+    ),
+    option("--seed", type=int, default=0, show_default=True, metavar="N", help="Another one divides otherwise."),
+    option(
+        "--metadata", is_flag=True, help="Add columns on session, source, model, time and tokens to a dataset folder."
+    ),
+    option("--min-turns", type=click.IntRange(min=0), metavar="N", help="Only sessions with so many assistant turns."),
+    option("--max-turns", type=click.IntRange(min=0), metavar="N", help="Only sessions with at most so many."),
+    option(
+        "--max-chars", type=click.IntRange(min=1), metavar="N", help="Only records with at most so many characters."
+    ),
+    option("--drop", multiple=True, metavar="CODE", help="No sessions with this finding."),
+    option(
+        "--only-model", multiple=True, metavar="GLOB", help="Only sessions whose last reply is of a model that fits."
+    ),
+    option(
+        "--drop-duplicates/--no-drop-duplicates",
+        default=None,
+        help="Write equal records once.  [default: in a dataset folder]",
+    ),
+)
+
+
 def bounds(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options that bound what is read."""
-    for each in reversed(_BOUNDS):
+    return _with(command, _BOUNDS)
+
+
+def shapes(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say what records look like."""
+    return _with(command, _SHAPES)
+
+
+def folders(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options for dataset folders, and on which records are wanted."""
+    return _with(command, _FOLDERS)
+
+
+def _with(command: Callable[..., Any], options: tuple[Callable[..., Any], ...]) -> Callable[..., Any]:
+    for each in reversed(options):
         command = each(command)
     return command

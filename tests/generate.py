@@ -50,8 +50,8 @@ dataset folders and filters do, and [reliability.md](reliability.md) what a seco
 `--full` and `--resume` change.
 """,
     "check": """\
-`DATASETS` are files, or folders whose record files are taken: `*.jsonl`, `*.ndjson`, both also as `.gz` and `.zst`, and
-`*.parquet`; of a folder without any, those in its folder `data`. Every line or row is a record, of any
+`DATASETS` are files, or folders whose record files are taken: `*.jsonl`, `*.ndjson`, both also as `.gz`, `.bz2`, `.xz`
+and `.zst`, and `*.parquet`; of a folder without any, those in its folder `data`. Every line or row is a record, of any
 [preset](presets.md) or of another tool that writes `messages` or `conversations`. Whether its calls are native or
 written in the text is recognised record by record. The findings are printed as in `reports/integrity-report.txt`, with
 `--json` as in `reports/findings.jsonl`; [checks.md](checks.md) lists them. `session` is the name of the file without its

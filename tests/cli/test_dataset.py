@@ -7,7 +7,15 @@ import pytest
 
 from tests.conftest import log_line, write_log
 
-SIZES = [("9", 9), ("64kB", 64_000), ("64K", 64_000), ("2 MB", 2_000_000), ("1gb", 1_000_000_000)]
+SIZES = [
+    ("9", 9),
+    ("64kB", 64_000),
+    ("64K", 64_000),
+    ("2 MB", 2_000_000),
+    ("1gb", 1_000_000_000),
+    ("64KiB", 65_536),
+    ("1Mi", 1 << 20),
+]
 
 
 @pytest.fixture
