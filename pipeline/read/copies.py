@@ -7,15 +7,16 @@ from itertools import count
 from pipeline.checks import log
 from pipeline.model import Finding, Job, Options, uncompressed
 from pipeline.read.compressed import opened
+from pipeline.read.jobs import Jobs
 from pipeline.read.lines import CHUNK
 
 
 class Copies:
     """Knows the logs that were met, once one of them is compressed."""
 
-    def __init__(self, jobs: list[Job]) -> None:
+    def __init__(self, jobs: Jobs) -> None:
         self._jobs = jobs
-        self._names: dict[str, Job] = {}
+        self._places: dict[int, int] = {}  # by the hash of the name, since names take much memory
         self._known = 0
         self._compressed = False
 
@@ -25,10 +26,11 @@ class Copies:
         self._compressed |= plain != job.path
         if not self._compressed:
             return None
-        for each in self._jobs[self._known :]:
-            self._names.setdefault(uncompressed(each.path), each)
+        for at in range(self._known, len(self._jobs)):
+            self._places.setdefault(hash(uncompressed(self._jobs[at].path)), at)
         self._known = len(self._jobs)
-        return self._names.get(plain)
+        first = self._jobs[place] if (place := self._places.get(hash(plain))) is not None else None
+        return first if first and uncompressed(first.path) == plain else None
 
 
 def second_copy(first: Job, second: Job, options: Options) -> Finding:

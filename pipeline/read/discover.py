@@ -19,6 +19,7 @@ from pipeline.errors import UsageError
 from pipeline.model import COMPRESSED, OURS, Finding, Job, Options, uncompressed
 from pipeline.read import documents
 from pipeline.read.copies import Copies, second_copy
+from pipeline.read.jobs import Jobs
 from pipeline.read.times import is_day
 
 SUFFIXES = (".jsonl", ".ndjson")
@@ -33,7 +34,7 @@ Glob = tuple[str, ...]
 class Found:
     """The logs to convert, and what else lay beside them."""
 
-    jobs: list[Job] = field(default_factory=list)
+    jobs: Jobs = field(default_factory=Jobs)
     others: Counter[str] = field(default_factory=Counter)
     """What is no session log: files by suffix, or in words, as in ``linked folder``."""
     passed_over: int = 0
@@ -98,7 +99,8 @@ class _Search:
     out: Path | None
     day_of: Callable[[Job], str | None]
     found: Found = field(default_factory=Found)
-    seen: set[tuple[int, int]] = field(default_factory=set)
+    seen: set[int] = field(default_factory=set)
+    """Devices and inodes in one number each, which takes less memory than pairs."""
     outputs: set[str] = field(default_factory=set)
     """The outputs of earlier runs that were met."""
     copies: Copies = field(init=False)
@@ -190,11 +192,18 @@ class _Search:
             return
         if not stat.S_ISREG(status.st_mode):
             self.found.others[SPECIAL] += 1
-        elif (status.st_dev, status.st_ino) in self.seen:
+        elif linked and os.path.islink(path) and self._is_out(Path(path)):  # noqa: PTH114
+            return
+        elif not self._is_new(status):
             self.found.others[SAME_FILE] += 1
-        elif not (linked and os.path.islink(path) and self._is_out(Path(path))):  # noqa: PTH114
-            self.seen.add((status.st_dev, status.st_ino))
+        else:
             self._add(Job(path, path, name, status.st_size, modified=status.st_mtime_ns))
+
+    def _is_new(self, status: os.stat_result) -> bool:
+        """Whether a file was not met before, under whatever name."""
+        known = len(self.seen)
+        self.seen.add(status.st_dev << 64 | status.st_ino)
+        return len(self.seen) > known
 
     def _add(self, job: Job) -> None:
         full = self.options.limit is not None and len(self.found.jobs) >= self.options.limit

@@ -25,6 +25,7 @@ from pipeline.model import OURS, Finding, Job, Options, Outcome
 from pipeline.model import Found as Fact
 from pipeline.read.compressed import opened
 from pipeline.read.discover import Found, discover
+from pipeline.read.jobs import Jobs
 from pipeline.read.logs import Reader
 from pipeline.read.sessions import cleared
 from pipeline.read.times import day
@@ -168,9 +169,9 @@ class _Run:
         for name in (_REPORT, _FINDINGS, _REJECTED):
             out.write(name, b"")
 
-    def all(self, jobs: list[Job], again: Again, expanded: Path) -> None:
+    def all(self, jobs: Jobs, again: Again, expanded: Path) -> None:
         """Convert every session, or take what is known; compressed logs to take apart are expanded into a folder."""
-        total = sum(job.size for job in jobs)
+        total = jobs.size
         done = cleared(outcomes(jobs, self._options, again.journals, expanded), expanded)
         for job, outcome in islice(done, self._options.limit):
             self._take(job, outcome)
@@ -211,7 +212,8 @@ class _Run:
         }
         # The inputs, a line each, go behind the rest as they are.
         rest = orjson.dumps(manifest, option=orjson.OPT_INDENT_2).removesuffix(b"\n}")
-        self._out.write(RUN, rest + b',\n  "inputs": [\n    ' + self._inputs + b"\n  ]\n}\n")
+        for piece in (rest, b',\n  "inputs": [\n    ', self._inputs, b"\n  ]\n}\n"):
+            self._out.write(RUN, piece)
 
     def _take(self, job: Job, outcome: Outcome) -> None:
         self._stop_for(outcome, job.shown)

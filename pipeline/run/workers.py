@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from errno import EIO
 from functools import partial
 from itertools import starmap
@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pipeline.checks import log
 from pipeline.model import Job, Options, Outcome
+from pipeline.read.jobs import Jobs
 from pipeline.read.sessions import split
 from pipeline.run.journal import Journals, Place, Writer
 from pipeline.run.session import Converter, nothing, unreadable
@@ -23,14 +24,14 @@ _WORTH_A_PROCESS = 8 << 20
 
 
 def outcomes(
-    jobs: list[Job], options: Options, journals: Journals | None = None, expanded: Path | None = None
+    jobs: Sequence[Job], options: Options, journals: Journals | None = None, expanded: Path | None = None
 ) -> Iterator[tuple[Job, Outcome]]:
     """The outcome of every session, in the order of the jobs, at most a few batches ahead of the one asked for.
 
     What the journals know is taken from there; what is found is added to them.  ``expanded`` is the folder for
     compressed logs that are split, as ``split`` has it.
     """
-    size = sum(job.size for job in jobs)
+    size = jobs.size if isinstance(jobs, Jobs) else sum(job.size for job in jobs)
     workers = min(options.workers, size // _WORTH_A_PROCESS + 1, size if options.sessions_by == "id" else len(jobs))
     by_id = options.sessions_by == "id"
     sessions = (part for job in jobs for part in split(job, options, expanded)) if by_id else iter(jobs)

@@ -37,7 +37,7 @@ class Staged:
     lines: int = 0
     digest: _Hash = field(default_factory=sha256)
 
-    def add(self, data: bytes, lines: int | None = None) -> None:
+    def add(self, data: bytes | bytearray, lines: int | None = None) -> None:
         """Count bytes that were written, and their lines, unless they are said to hold others than one sees."""
         self.size += len(data)
         self.lines += data.count(b"\n") if lines is None else lines
@@ -116,7 +116,7 @@ class Output:
             os.close(platform.private(self._place(name)))
         self._add(name, chain(pieces, (b"\n",)))
 
-    def write(self, name: str, data: bytes, lines: int | None = None) -> None:
+    def write(self, name: str, data: bytes | bytearray, lines: int | None = None) -> None:
         """Stage a whole file, or a piece of one; ``lines`` is how many records a piece holds that is no text."""
         self._add(name, (data,), lines)
 
@@ -190,7 +190,7 @@ class Output:
         """Say which files are ours; before they appear and after others went, so that it never says too little."""
         commit.replace(self._ours / "written.json", json.dumps({"files": sorted(names)}, indent=1).encode())
 
-    def _add(self, name: str, pieces: Iterable[bytes], lines: int | None = None) -> None:
+    def _add(self, name: str, pieces: Iterable[bytes | bytearray], lines: int | None = None) -> None:
         staged = self._staged.get(name)
         if staged is None:
             self.refuse_foreign(name)
