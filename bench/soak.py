@@ -192,7 +192,8 @@ def _sessions(count: int) -> Iterator[Lines]:
 def _hold(counts: dict[str, dict[str, int]], expected: set[str], count: int) -> None:
     broken = [WAYS[number // EVERY % len(WAYS)] for number in range(EVERY - 1, count, EVERY)]
     left_out = Counter(way.left_out for way in broken if way.left_out)
-    _expect("sessions", counts["sessions"], {"seen": count, "written": len(expected), "left_out": dict(left_out)})
+    fates = {"written": len(expected), "left_out": dict(left_out), "filtered": {}, "duplicates": 0}
+    _expect("sessions", counts["sessions"], {"seen": count, **fates})
     _expect("unreadable lines", counts["lines"]["unreadable"], sum(way.unreadable for way in broken))
     for what in ("lines", "bytes"):
         seen, *classes = counts[what].values()
