@@ -117,8 +117,7 @@ def section(few: Took, many: Took, sessions: int) -> str:
 `make soak` converts {sessions:,} small sessions, 1 % of which are broken in {len(WAYS)} ways, and fails unless every
 good session is written once, every broken one has the fate below, and all lines and bytes are accounted for. On
 {os.cpu_count()} cores, Python {sys.version.split()[0]}, with as many workers; what grows is the list of logs, by
-{grown:,} bytes
-for each of them:
+{grown:,} bytes for each of them:
 
 | sessions | logs | time | most memory of a process |
 |---|---|---|---|
