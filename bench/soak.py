@@ -117,8 +117,7 @@ def section(few: Took, many: Took, sessions: int) -> str:
 `make soak` converts {sessions:,} small sessions, 1 % of which are broken in {len(WAYS)} ways, and fails unless every
 good session is written once, every broken one has the fate below, and all lines and bytes are accounted for. On
 {os.cpu_count()} cores, Python {sys.version.split()[0]}, with as many workers; what grows is the list of logs, by
-{grown:,} bytes
-for each of them:
+{grown:,} bytes for each of them:
 
 | sessions | logs | time | most memory of a process |
 |---|---|---|---|
@@ -192,7 +191,8 @@ def _sessions(count: int) -> Iterator[Lines]:
 def _hold(counts: dict[str, dict[str, int]], expected: set[str], count: int) -> None:
     broken = [WAYS[number // EVERY % len(WAYS)] for number in range(EVERY - 1, count, EVERY)]
     left_out = Counter(way.left_out for way in broken if way.left_out)
-    _expect("sessions", counts["sessions"], {"seen": count, "written": len(expected), "left_out": dict(left_out)})
+    fates = {"written": len(expected), "left_out": dict(left_out), "filtered": {}, "duplicates": 0}
+    _expect("sessions", counts["sessions"], {"seen": count, **fates})
     _expect("unreadable lines", counts["lines"]["unreadable"], sum(way.unreadable for way in broken))
     for what in ("lines", "bytes"):
         seen, *classes = counts[what].values()

@@ -216,7 +216,10 @@ def test_a_compressed_log_gives_the_bytes_of_the_plain_one(here, way):
 def test_suffixes_of_compressed_logs_are_read_and_others_are_counted(here):
     for name in ("a.jsonl.gz", "b.NDJSON.Gz", "c.txt.gz", "d.gz", "e.json.gz", ".gz"):
         put(here / "logs" / name, gzip.compress(DATA))
-    assert convert("logs").others == {".gz": 3, "no suffix": 1}
+    put(here / "logs" / "f.json.gz", gzip.compress(b'{"not": "known"}'))
+    summary = convert("logs")
+    assert summary.others == {".gz": 3, "no suffix": 1}
+    assert summary.written == 3
     assert convert("logs/*.gz", "other").written == 4
 
 

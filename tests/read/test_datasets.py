@@ -83,10 +83,11 @@ def test_a_folder_stands_for_its_record_files_or_for_those_in_data(tmp_path):
 
 
 BROKEN = [
-    ("a.jsonl.gz", b"no gzip", "cannot be read (Not a gzipped file"),
-    ("a.jsonl.gz", gzip.compress(os.urandom(9999))[:-100], "cannot be read (Compressed file ended"),
+    ("a.jsonl.gz", b"no gzip", "cannot be read (it is not compressed, as its name says)"),
+    ("a.jsonl.gz", gzip.compress(os.urandom(9999))[:-100], "cannot be read (the compressed data ends early)"),
     ("a.jsonl.gz", gzip.compress(TEXT)[:20] + b"\0" * 99, "cannot be read ("),
-    ("a.jsonl.zst", b"no zstd", "cannot be read ("),
+    ("a.jsonl.zst", b"no zstd", "cannot be read (it is not compressed, as its name says)"),
+    ("a.jsonl.zst", zstandard.compress(TEXT)[:-5], "cannot be read (the compressed data ends early)"),
     ("a.parquet", b"no parquet", "cannot be read ("),
     ("a.parquet", b"", "cannot be read ("),
 ]
@@ -96,7 +97,7 @@ BROKEN = [
 def test_a_file_that_is_broken_is_told(tmp_path, name, data, message):
     (tmp_path / name).write_bytes(data)
     with pytest.raises(UsageError) as caught:
-        read(tmp_path / name)
+        list(rows(str(tmp_path / name)))
     assert str(caught.value).startswith(f"{tmp_path / name}: {message}")
     assert "\n" not in str(caught.value)
 
@@ -104,8 +105,8 @@ def test_a_file_that_is_broken_is_told(tmp_path, name, data, message):
 def test_zstd_without_its_package_is_told(tmp_path, monkeypatch):
     import sys
 
+    (tmp_path / "a.jsonl.zst").write_bytes(zstandard.compress(TEXT))
     monkeypatch.setitem(sys.modules, "zstandard", None)
-    (tmp_path / "a.jsonl.zst").write_bytes(b"")
     with pytest.raises(UsageError, match=r"chatsquash\[zstd\]"):
         read(tmp_path / "a.jsonl.zst")
 

@@ -133,7 +133,7 @@ WRONG = [
     (
         "a folder without datasets",
         "empty",
-        "empty: no datasets (*.jsonl, *.ndjson, also .gz and .zst, *.parquet) in this folder",
+        "empty: no datasets (*.jsonl, *.ndjson, also compressed, *.parquet) in this folder",
     ),
 ]
 

@@ -336,9 +336,11 @@ def test_outputs_have_the_mode_that_the_umask_says(here, command):
         os.umask(before)
     modes = {path.as_posix(): stat.S_IMODE(path.stat().st_mode) for path in Path("out").rglob("*")}
     owners = {name for name, mode in modes.items() if mode == 0o600}
-    assert owners == {"out/.chatsquash/lock", "out/reports/rejected-lines.jsonl"}
+    (journal,) = (path.as_posix() for path in Path("out/.chatsquash/journal").iterdir())
+    assert owners == {"out/.chatsquash/lock", "out/reports/rejected-lines.jsonl", journal}
     folders = {name for name in modes if Path(name).is_dir()}
-    assert {modes[name] for name in folders} == {0o750}
+    assert {name: modes.pop(name) for name in folders if "journal" in name} == {"out/.chatsquash/journal": 0o700}
+    assert {modes[name] for name in folders if name in modes} == {0o750}
     assert {mode for name, mode in modes.items() if name not in owners | folders} == {0o640}
 
 
