@@ -10,6 +10,7 @@ from pipeline.formats.calls import (
     State,
     arguments,
     arguments_object,
+    as_text,
     assistant,
     call_name,
     failed,
@@ -215,5 +216,5 @@ def _value(message: Message) -> Json:
     value = parsed(content) if held.get("json") is True and isinstance(content, str) and not is_error else None
     if isinstance(value, dict) and compact(value) == content:  # else some of its digits or white space would be lost
         return value
-    text = (chat.text(message) if isinstance(content, str | list | None) else compact(content)) or ""
+    text = (as_text(message) if isinstance(content, str | list | None) else compact(content)) or ""
     return failed(text) if is_error else text
