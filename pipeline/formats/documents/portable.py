@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from pipeline import chat
-from pipeline.formats.base import Loaded, Marks, TurnError, with_private
+from pipeline.formats.base import Loaded, TurnError, with_private
 from pipeline.formats.calls import (
     State,
     arguments,
@@ -25,9 +25,6 @@ from pipeline.formats.values import Object, at, compact, kind, objects, string, 
 from pipeline.model import Conversation, Json, Message
 
 NAME = "portable"
-DOCUMENT = True
-marks = Marks()
-lines = False
 
 _ROLES = ("system", "user", "assistant")
 _MEMBERS = ("role", "content", "toolCalls", "toolResults")
