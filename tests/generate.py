@@ -548,6 +548,7 @@ no conversation aside, and writes nothing at all.
   members of its own. `messages[+]` is a message more, such as one that had to be divided; `branch` is that a
   conversation goes on from another.
 - Arguments are counted where a format holds them as objects and so loses their white space.
+- Where a format has no place for several texts in a message, they become one, each on a line of its own.
 - Anthropic and Gemini refuse names with other letters than a few, and may refuse two calls with one id. There, and in `portable`,
   ids that repeat get another end, as in `call_1_2`, their results with them. For Anthropic names are of letters, digits,
   `_` and `-`; for Gemini also of `.` and `:`, and begin with a letter or `_`; 128 at most. Anything else becomes `_`, in

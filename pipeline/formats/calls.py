@@ -144,9 +144,17 @@ def after(message: Message) -> list[str]:
     return [each for each in texts if isinstance(each, str)] if isinstance(texts, list) else []
 
 
+def as_text(message: Message) -> str | None:
+    """The text of a message for what has no parts, each on a line of its own; ``None`` if it has none."""
+    content = message.get("content")
+    if not isinstance(content, list):
+        return chat.text(message)
+    return "\n".join(text for part in content if (text := chat.part_text(part)))
+
+
 def told(message: Message) -> str | None:
     """All that a message says as text: its content, else its refusal, and what it says behind its calls."""
-    said = chat.text(message)
+    said = as_text(message)
     refused = [part.get("refusal") for part in [message, *objects(chat.other_parts(message))]]
     said = said or next((each for each in refused if isinstance(each, str) and each), said)
     return "\n\n".join([*([said] if said else []), *after(message)]) if after(message) else said

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterator
-from difflib import SequenceMatcher
 from typing import Any
 
 from pipeline import chat, codec
@@ -88,11 +88,36 @@ def _matched(before: list[Any], after: list[Any], keys: tuple[Callable[[Any], Ha
         return _in_place(before, after)
     key, *others = keys
     found: list[_Pair] = []
-    matcher = SequenceMatcher(None, list(map(key, before)), list(map(key, after)), autojunk=False)
-    for tag, i1, i2, j1, j2 in matcher.get_opcodes():
-        left, right = before[i1:i2], after[j1:j2]
-        inner = _in_place(left, right) if tag == "equal" else _matched(left, right, tuple(others))
-        found += [(None if i is None else i1 + i, None if j is None else j1 + j) for i, j in inner]
+    i = j = 0
+    for left, right in [*_met(list(map(key, before)), list(map(key, after))), (len(before), len(after))]:
+        inner = _matched(before[i:left], after[j:right], tuple(others))
+        found += [(None if a is None else i + a, None if b is None else j + b) for a, b in inner]
+        found += [(left, right)] if left < len(before) else []
+        i, j = left + 1, right + 1
+    return found
+
+
+def _met(left: list[Hashable], right: list[Hashable]) -> Iterator[tuple[int, int]]:
+    """The places where two runs say the same, in order; the next is the one that passes over the least of both."""
+    places: dict[Hashable, list[int]] = {}
+    for place, value in enumerate(right):
+        places.setdefault(value, []).append(place)
+    i = j = 0
+    while (found := _nearest(left, places, i, j)) is not None:
+        yield found
+        i, j = found[0] + 1, found[1] + 1
+
+
+def _nearest(left: list[Hashable], places: dict[Hashable, list[int]], i: int, j: int) -> tuple[int, int] | None:
+    """The next of them from ``i`` and ``j`` on; what is looked at is passed over, so repetitions cost nothing."""
+    found: tuple[int, int] | None = None
+    for at in range(i, len(left)):
+        if found and at - i >= found[0] - i + found[1] - j:
+            break
+        same = places.get(left[at], [])
+        next_one = bisect_left(same, j)
+        if next_one < len(same) and (not found or at + same[next_one] < sum(found)):
+            found = at, same[next_one]
     return found
 
 

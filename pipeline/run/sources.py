@@ -16,7 +16,7 @@ from pipeline.errors import UsageError
 from pipeline.formats import bodies, documents
 from pipeline.formats.base import Format, TurnError
 from pipeline.ledger import Ledger
-from pipeline.model import OURS, Conversation, Job, Json, Options, Tool, uncompressed
+from pipeline.model import OURS, Conversation, Job, Json, Options, Rejected, Tool, uncompressed
 from pipeline.read import documents as read_documents
 from pipeline.read import envelopes
 from pipeline.read.compressed import Expanded, opened
@@ -125,7 +125,7 @@ class Sources:
         if log is not None:
             yield from self._sessions(Job("", name, name, len(log)), log)
             return
-        objects = _objects(data)
+        objects, broken = _objects(data, self.from_format)
         form = self.from_format or conversations.recognise(objects)
         found = conversations.load_all(objects, form, every=self.every_branch)
         requests = objects if form in formats.names() else [None] * len(found)
@@ -136,7 +136,10 @@ class Sources:
             self.passed_over[f"conversations of {name} that are empty"] += len(found) - len(pairs)
         for number, (conversation, request) in enumerate(pairs, 1):
             own = name if len(pairs) == 1 else f"{name}-{number}"
-            yield self._source(own, conversation, name, request and formats.named(form), request)
+            source = self._source(own, conversation, name, request and formats.named(form), request)
+            if broken and number == 1:
+                source.left_out["lines that cannot be read"] = len(broken)
+            yield source
 
     def _source(self, own: str, conversation: Conversation, file: str, form: Format | None, exchange: Json) -> Source:
         """A conversation with what its request and its response have beside it."""
@@ -187,15 +190,24 @@ def _log(data: bytes) -> bytes | None:
     return data if envelopes.recognise(first) is not None else read_documents.as_line(data)
 
 
-def _objects(data: bytes) -> list[Json]:
-    """The JSON value that a file holds, or those of its lines; raises ``UsageError`` for a line that is none."""
+def _objects(data: bytes, forced: str | None) -> tuple[list[Json], list[Rejected]]:
+    """The JSON value that a file holds, or those of its lines, and the lines that are none.
+
+    Raises ``UsageError`` for such a line where the others are no document: an agent may be writing the last one.
+    """
     try:
         found, broken = read_documents.parsed(data)
+        if broken and not _is_document(found, forced):
+            raise UsageError(f"line {broken[0].line} is {broken[0].reason}")
     except TurnError as problem:
         raise UsageError(str(problem)) from None
-    if broken:
-        raise UsageError(f"line {broken[0].line} is {broken[0].reason}")
-    return found
+    return found, broken
+
+
+def _is_document(objects: list[Json], forced: str | None) -> bool:
+    if forced in documents.names():
+        return documents.named(forced).fits(objects) is not None
+    return forced is None and documents.recognise(objects) is not None
 
 
 def _sides(exchange: Json) -> tuple[Json, Json]:

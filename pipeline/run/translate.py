@@ -83,7 +83,7 @@ def _refuse_loss(each: _Written, to: str) -> None:
     missing = [what for source in each.sources for what in source.left_out]
     if not (missing or each.lost):
         return
-    what = f"{to} cannot hold {each.lost[0]}" if each.lost else f"{missing[0]} cannot be read"
+    what = f"{to} cannot hold {each.lost[0]}" if each.lost else f"not read: {missing[0]}"
     rest = len(missing) + len(each.lost) - 1
     more = f" and {rest:,} more" if rest else ""
     raise LossError(f"{each.name}: {what}{more}; without --lossless the rest is written")

@@ -113,7 +113,7 @@ def test_what_was_not_read_and_what_is_not_linked_is_said_too(command):
     )
     found = command("translate", "a.json", "--to", "openai_chat", "-o", "strict", "--lossless")
     assert found.code == 1
-    assert "a: tools that the service runs cannot be read; without --lossless the rest is written" in found.err
+    assert "a: not read: tools that the service runs; without --lossless the rest is written" in found.err
     assert not Path("strict").exists()
 
 

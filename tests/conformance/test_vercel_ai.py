@@ -21,6 +21,8 @@ from pipeline.model import Conversation
 from tests.formats.kinds import KINDS, call, image, private, result, said, system, text, user
 from tests.formats.test_vercel_ai import READ, WRITTEN, ui
 
+from .shared import RECORDED
+
 VERSIONS = {"newest": "ai", "5": "ai5"}
 PACKAGES = Path(sys.prefix, "npm")
 """In the environment, so that they go when that is made anew."""
@@ -53,6 +55,7 @@ WHOLE = Conversation(
     [],
 )
 CONVERSATIONS = {**KINDS, "whole": WHOLE, **{row[2]: Conversation(row[0], []) for row in WRITTEN}}
+REAL = {each.id: each.values[1] for each in RECORDED}
 OLDER = ("output-denied", "approval-requested", "approval-responded", "steering-message")
 """What the AI SDK 5 does not know yet."""
 
@@ -87,10 +90,10 @@ def converted(version, documents):
 @pytest.fixture(scope="session", params=VERSIONS)
 def written(request):
     """What a version makes of all that we write."""
-    return converted(request.param, {name: vercel_ai.dump(held) for name, held in CONVERSATIONS.items()})
+    return converted(request.param, {name: vercel_ai.dump(held) for name, held in (CONVERSATIONS | REAL).items()})
 
 
-@pytest.mark.parametrize("name", CONVERSATIONS)
+@pytest.mark.parametrize("name", [*CONVERSATIONS, *REAL])
 def test_messages_that_we_write_are_valid_and_converted(written, name):
     assert "error" not in written[name]
     assert written[name]
@@ -135,9 +138,9 @@ def test_a_whole_conversation_has_its_turns(written):
     assert outputs == ["error-text", "json"]
 
 
-@pytest.mark.parametrize("name", CONVERSATIONS)
+@pytest.mark.parametrize("name", [*CONVERSATIONS, *REAL])
 def test_pydantic_ai_takes_them_too(name):
-    assert UI_MESSAGES.validate_python(vercel_ai.dump(CONVERSATIONS[name]))
+    assert UI_MESSAGES.validate_python(vercel_ai.dump((CONVERSATIONS | REAL)[name]))
 
 
 # Reading

@@ -105,9 +105,16 @@ def _is_moved(lost: list[str]) -> bool:
 def _said(conversation: Conversation) -> list[str]:
     """The words of each message, those behind its calls, too, and its other parts."""
     messages = conversation.messages
-    texts = ([chat.text(message) or "", *chat.private(message).get("after", ())] for message in messages)
+    texts = ([*_texts(message), *chat.private(message).get("after", ())] for message in messages)
     parts = (codec.dumps(chat.other_parts(message)).decode() for message in messages)
     return [" ".join(" ".join(map(str, text)).split()) + part for text, part in zip(texts, parts, strict=True)]
+
+
+def _texts(message: Any) -> list[str]:
+    """The texts of a message, which must not run together where they become one."""
+    content = message.get("content")
+    parts = content if isinstance(content, list) else [content]
+    return [text for part in parts if (text := chat.part_text(part))]
 
 
 def is_worse(found: str, expected: str) -> bool:

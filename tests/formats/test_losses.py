@@ -49,3 +49,10 @@ def test_a_long_conversation_is_compared_in_no_time():
     before = [turn for at in range(2000) for turn in (user(f"a{at}"), said(f"b{at % 7}"))]
     after = [turn for turn in before if turn["content"] != "a1000"]
     assert losses.differences(Conversation(before, []), Conversation(after, [])) == ["messages[2000]"]
+
+
+def test_nor_does_one_take_long_that_says_the_same_again_and_again():
+    before = [turn for _ in range(5000) for turn in (A, said(None, call()), result(), B)]
+    after = [turn for turn in before if turn in (A, B)]
+    gone = [f"messages[{at}]" for at, turn in enumerate(before) if turn not in (A, B)]
+    assert losses.differences(Conversation(before, []), Conversation(after, [])) == gone

@@ -165,7 +165,7 @@ WRITTEN = [
     ([private(result("no"), is_error=True)], [answered(gave("ERROR: no", name=""))], "an error is told in the text"),
     ([private(result("ERROR: no"), is_error=True)], [answered(gave("ERROR: no", name=""))], "once"),
     ([private(result('{"a":1}'), is_error=True, json=True)], [answered(gave('ERROR: {"a":1}', name=""))], "also before JSON"),
-    ([user([text("a"), image(), text("b")])], [told("user", "ab")], "of parts the texts"),
+    ([user([text("a"), image(), text("b")])], [told("user", "a\nb")], "of parts the texts"),
     ([result([text("a"), image()])], [answered(gave("a", name=""))], "of a result, too"),
     ([said("a", reasoning_content="hm")], [told("assistant", "a")], "thoughts are no visible text"),
     ([said(None, refusal="no")], [told("assistant", "no")], "a refusal is text"),

@@ -1,6 +1,5 @@
 """No format loses what it can hold; the table of all of them is in docs/formats.md."""
 
-import copy
 import json
 import re
 
@@ -42,13 +41,17 @@ def turns(conversation):
     return [(chat.call_name(c), json.loads(c["function"]["arguments"]), results.get(c["id"])) for c in calls]
 
 
-def without_ids(document):
-    """A Gemini body as most are logged: no ids on calls and results."""
-    for content in document["contents"]:
-        for part in content["parts"]:
-            for name in ("functionCall", "functionResponse"):
-                part.get(name, {}).pop("id", None)
-    return document
+IDS = {"id", "tool_call_id", "call_id", "tool_use_id", "toolCallId"}
+
+
+def without_ids(document, *instead):
+    """A document as many are logged, whose calls and results have no ids, or ``instead`` of them."""
+    if isinstance(document, list):
+        return [without_ids(each, *instead) for each in document]
+    if not isinstance(document, dict):
+        return document
+    kept = {key: without_ids(value, *instead) for key, value in document.items() if key not in IDS}
+    return kept | {key: value for key in IDS & document.keys() for value in instead}
 
 
 WITH_CALLS = [name for name in conversations.writable() if name != "oumi_history"]
@@ -62,7 +65,7 @@ def test_tool_turns_and_links_survive_the_portable_form(kind, to):
     assert all(result is not None for _, _, result in expected)
     for source in WITH_CALLS:
         document = conversations.dump(KINDS[kind], source)
-        for logged in [document, without_ids(copy.deepcopy(document))] if source == "gemini" else [document]:
+        for logged in [document, without_ids(document), without_ids(document, None), without_ids(document, "")]:
             portable = conversations.dump(conversations.load(logged, source), "portable")
             there = conversations.dump(conversations.load(portable, "portable"), to)
             assert turns(conversations.load(there, to)) == expected, source

@@ -240,7 +240,7 @@ def test_what_of_a_request_is_not_read_is_counted_and_no_lossless_translation(
     assert dict(done.lost) == {}
     lossless = Translation("openai_chat", "strict", lossless=True)
     if left_out:
-        with pytest.raises(LossError, match=r"cannot be read.*; without --lossless the rest is written"):
+        with pytest.raises(LossError, match=r"not read: .*; without --lossless the rest is written"):
             write_all(["a.json"], lossless, io.BytesIO(), io.BytesIO())
         assert not (here / "strict").exists()
     else:
@@ -273,6 +273,26 @@ def test_a_file_that_cannot_be_read_is_no_lossless_translation(here):
     with pytest.raises(LossError, match=r"b\.jsonl: line 1 is no JSON"):
         written(["in"], to="openai_chat", output="out", lossless=True)
     assert not (here / "out").exists()
+
+
+def test_a_line_of_a_document_that_cannot_be_read_costs_that_line(here):
+    put(here / "a.jsonl", {"type": "session_meta", "payload": {"id": "s"}}, item("Hello"), item("Bye"))
+    with (here / "a.jsonl").open("ab") as file:
+        file.write(b'{"type":"response_item","payload":{"ty')
+    done = write_all(["a.jsonl"], Translation("openai_chat", "out"), io.BytesIO(), io.BytesIO())
+    assert dict(done.passed_over) == {"lines that cannot be read": 1}
+    assert [each["content"] for each in orjson.loads((here / "out/a.json").read_bytes())["messages"]] == [
+        "Hello",
+        "Bye",
+    ]
+    with pytest.raises(LossError, match="a: not read: lines that cannot be read; without"):
+        written(["a.jsonl"], to="openai_chat", output="all", lossless=True)
+
+
+def item(said):
+    """What a user says, as Codex keeps it."""
+    part = {"type": "input_text", "text": said}
+    return {"type": "response_item", "payload": {"type": "message", "role": "user", "content": [part]}}
 
 
 def test_calls_and_results_that_stand_alone_are_counted(here):

@@ -6,15 +6,13 @@ from collections.abc import Iterator
 
 from pipeline.chat import PRIVATE, Private
 from pipeline.formats import openai_chat
-from pipeline.formats.base import Marks, TurnError
+from pipeline.formats.base import TurnError
 from pipeline.formats.bodies import replayed
 from pipeline.formats.parts import data_url, image
 from pipeline.formats.values import Object, at, compact, kind, objects, string, without
 from pipeline.model import Conversation, Json, Tool
 
 NAME = "atif"
-DOCUMENT = True
-marks = Marks()
 
 _ROLES = {"system": "system", "user": "user", "agent": "assistant"}
 _FAILED = ("is_error", "tool_result_is_error")

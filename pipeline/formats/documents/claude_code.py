@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from pipeline.formats import anthropic
-from pipeline.formats.base import Marks, TurnError
+from pipeline.formats.base import TurnError
 from pipeline.formats.bodies import replayed
 from pipeline.formats.values import Object, at, listed, objects, string
 from pipeline.model import Conversation, Json
 
 NAME = "claude_code"
-DOCUMENT = True
-marks = Marks()
 
 _KINDS = ("user", "assistant", "system", "attachment", "progress", "queue-operation", "custom-title", "last-prompt")
 _UNSAID = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage")

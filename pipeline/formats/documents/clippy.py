@@ -6,15 +6,12 @@ from typing import cast
 
 from pipeline import chat
 from pipeline.formats import anthropic, bodies, openai_chat, parts
-from pipeline.formats.base import Format, Marks, TurnError, with_private
+from pipeline.formats.base import Format, TurnError, with_private
 from pipeline.formats.calls import ERROR
 from pipeline.formats.values import compact, kind
 from pipeline.model import Conversation, Json, Message
 
 NAME = "clippy"
-DOCUMENT = True
-marks = Marks()
-lines = False
 
 _HISTORY = "conversation_history"
 _MEMBERS = {"model", "base_url", _HISTORY, "timestamp", "conversation_start_time", "system", "tools"}

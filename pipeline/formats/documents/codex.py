@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from pipeline.formats import openai_responses
-from pipeline.formats.base import Marks, TurnError
+from pipeline.formats.base import TurnError
 from pipeline.formats.bodies import replayed
 from pipeline.formats.values import Object, at, compact, kind, string
 from pipeline.model import Conversation, Json, Message
 
 NAME = "codex"
-DOCUMENT = True
-marks = Marks()
 
 _KINDS = ("session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state")
 _BETWEEN_AGENTS = "inter_agent_communication"

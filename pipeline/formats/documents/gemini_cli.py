@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from pipeline.formats import gemini
-from pipeline.formats.base import Marks, TurnError
+from pipeline.formats.base import TurnError
 from pipeline.formats.bodies import replayed
 from pipeline.formats.gemini.pieces import camel
 from pipeline.formats.values import Object, kind, listed, objects, string, without
 from pipeline.model import Conversation, Json
 
 NAME = "gemini_cli"
-DOCUMENT = True
-marks = Marks()
 
 _KINDS = ("user", "gemini", "info", "error", "warning")
 _UPDATES = ("$set", "$rewindTo")

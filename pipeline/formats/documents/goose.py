@@ -7,14 +7,12 @@ from typing import Any
 
 from pipeline import chat, codec
 from pipeline.formats import anthropic
-from pipeline.formats.base import Marks, TurnError, with_private, without_private
+from pipeline.formats.base import TurnError, with_private, without_private
 from pipeline.formats.bodies import replayed
 from pipeline.formats.values import Object, at, compact, kind, listed, objects, string, without
 from pipeline.model import Conversation, Json, Message
 
 NAME = "goose"
-DOCUMENT = True
-marks = Marks()
 
 _TURNS = ("conversation", "messages")
 _BESIDE = (*_TURNS, "message_count", "description")

@@ -8,15 +8,13 @@ from typing import Any, NamedTuple
 from pipeline import codec
 from pipeline.chat import PRIVATE, Private, part_text
 from pipeline.formats import openai_chat
-from pipeline.formats.base import Marks, TurnError
+from pipeline.formats.base import TurnError
 from pipeline.formats.bodies import replayed
 from pipeline.formats.parts import data_url, file, image, text
 from pipeline.formats.values import Object, at, kind, listed, objects, string, without
 from pipeline.model import Conversation, Json, Tool
 
 NAME = "otel"
-DOCUMENT = True
-marks = Marks()
 
 _INPUT, _OUTPUT = "gen_ai.input.messages", "gen_ai.output.messages"
 _SYSTEM, _TOOLS = "gen_ai.system_instructions", "gen_ai.tool.definitions"

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 
 from pipeline import chat
-from pipeline.formats.base import Loaded, Marks, TurnError, with_private
+from pipeline.formats.base import Loaded, TurnError, with_private
 from pipeline.formats.calls import (
     State,
     arguments,
     arguments_object,
+    as_text,
     assistant,
     call_name,
     failed,
@@ -24,9 +25,6 @@ from pipeline.formats.values import Object, at, compact, kind, objects, string, 
 from pipeline.model import Conversation, Json, Message
 
 NAME = "portable"
-DOCUMENT = True
-marks = Marks()
-lines = False
 
 _ROLES = ("system", "user", "assistant")
 _MEMBERS = ("role", "content", "toolCalls", "toolResults")
@@ -215,5 +213,5 @@ def _value(message: Message) -> Json:
     value = parsed(content) if held.get("json") is True and isinstance(content, str) and not is_error else None
     if isinstance(value, dict) and compact(value) == content:  # else some of its digits or white space would be lost
         return value
-    text = (chat.text(message) if isinstance(content, str | list | None) else compact(content)) or ""
+    text = (as_text(message) if isinstance(content, str | list | None) else compact(content)) or ""
     return failed(text) if is_error else text

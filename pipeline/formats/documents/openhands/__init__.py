@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pipeline.formats.base import Marks, TurnError
+from pipeline.formats.base import TurnError
 from pipeline.formats.documents.openhands import v0, v1
 from pipeline.formats.values import Object, kind
 from pipeline.model import Conversation, Json
 
 NAME = "openhands"
-DOCUMENT = True
-marks = Marks()
 
 _HOLDING = ("history", "trajectory")
 """Members that hold the events of one run, beside what came of it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pipeline.formats.base import Marks
 from pipeline.formats.documents.pydantic_ai.read import read
 from pipeline.formats.documents.pydantic_ai.remainder import KEY, restored
 from pipeline.formats.documents.pydantic_ai.write import dump
@@ -10,14 +9,11 @@ from pipeline.formats.values import at, objects
 from pipeline.model import Conversation, Json, Message
 
 NAME = "pydantic_ai"
-DOCUMENT = True
-lines = False
-marks = Marks()
 
 _MEMBERS = ("messages", "message_history")
 """What clients call the list where they keep it in an object."""
 
-__all__ = ["DOCUMENT", "NAME", "conversations", "dump", "fits", "lines", "marks"]
+__all__ = ["NAME", "conversations", "dump", "fits"]
 
 
 def fits(objects: list[Json]) -> str | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from pipeline import chat, codec
+from pipeline.formats.calls import as_text
 from pipeline.formats.documents.pydantic_ai import media, thinking
 from pipeline.formats.documents.pydantic_ai.read import INSTRUCTIONS, read
 from pipeline.formats.documents.pydantic_ai.remainder import KEY, difference
@@ -85,7 +86,7 @@ def _heard(message: Message, calls: dict[str, str]) -> Object:
     if message["role"] == "tool":
         return _result(message, calls)
     if _is_system(message):
-        return {"part_kind": "system-prompt", "content": chat.text(message) or ""}
+        return {"part_kind": "system-prompt", "content": as_text(message) or ""}
     if feedback := _feedback(message):
         return feedback
     return {"part_kind": "user-prompt", "content": _prompt(message)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pipeline.formats.base import Marks
 from pipeline.formats.documents.pydantic_ai.remainder import restored
 from pipeline.formats.documents.vercel_ai.read import read
 from pipeline.formats.documents.vercel_ai.write import dump
@@ -10,11 +9,8 @@ from pipeline.formats.values import Object, at, objects
 from pipeline.model import Conversation, Json
 
 NAME = "vercel_ai"
-DOCUMENT = True
-lines = False
-marks = Marks()
 
-__all__ = ["DOCUMENT", "NAME", "conversations", "dump", "fits", "lines", "marks"]
+__all__ = ["NAME", "conversations", "dump", "fits"]
 
 
 def fits(objects: list[Json]) -> str | None:

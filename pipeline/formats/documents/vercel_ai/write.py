@@ -8,6 +8,7 @@ from itertools import groupby
 
 from pipeline import chat
 from pipeline.formats import parts
+from pipeline.formats.calls import as_text
 from pipeline.formats.documents.pydantic_ai import thinking as signed
 from pipeline.formats.documents.pydantic_ai.remainder import KEY, difference
 from pipeline.formats.documents.pydantic_ai.write import called, outcome, output, parsed, shown_parts
@@ -174,7 +175,7 @@ def _answered(part: Object, message: Message, own: Object) -> Object:
     if came in ("success", "interrupted"):
         told = {"state": "output-available", "output": output(message)}
     else:
-        told = {"state": "output-error", "errorText": chat.text(message) or ""}
+        told = {"state": "output-error", "errorText": as_text(message) or ""}
     return {**part, **told, "callProviderMetadata": {**metadata, KEY: own}}
 
 
