@@ -5,9 +5,6 @@ types alone ask for no more than Pydantic and Jinja.
 """
 
 import json
-import sys
-from importlib.util import find_spec
-from types import ModuleType
 
 import pytest
 from hypothesis import given
@@ -146,19 +143,6 @@ def test_every_result_answers_a_call_before_it_once(name):
 
 
 # By Oumi's own types
-
-
-@pytest.fixture(scope="module")
-def oumi_type():
-    """Oumi's ``Conversation``, and in place of a library that it imports the one function, which nothing here calls."""
-    name = "transformers.utils.chat_template_utils"
-    if find_spec("transformers") is None:
-        for module in ("transformers", "transformers.utils", name):
-            sys.modules[module] = ModuleType(module)
-        sys.modules[name].get_json_schema = lambda function: function
-    from oumi.core.types.conversation import Conversation as Theirs
-
-    return Theirs
 
 
 @pytest.mark.parametrize("conversation", WHOLE, ids=NAMES)

@@ -1,10 +1,7 @@
 """What the presets write is what the services and trainers that it is for take, by their own types."""
 
 import json
-import sys
-from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from mistral_common.protocol.instruct.messages import (
@@ -80,19 +77,6 @@ def test_openai_takes_every_record(written):
             assert forced(message.validate_python(each)) == each
         for each in record.get("tools", []):
             assert forced(tool.validate_python(each)) == each
-
-
-@pytest.fixture(scope="module")
-def oumi_type():
-    """Oumi's ``Conversation``, and in place of a library that it imports the one function, which nothing here calls."""
-    name = "transformers.utils.chat_template_utils"
-    if find_spec("transformers") is None:
-        for module in ("transformers", "transformers.utils", name):
-            sys.modules[module] = ModuleType(module)
-        sys.modules[name].get_json_schema = lambda function: function
-    from oumi.core.types.conversation import Conversation
-
-    return Conversation
 
 
 @pytest.mark.parametrize("preset", ["hf", "text"])
