@@ -10,6 +10,7 @@ import orjson
 
 from pipeline import codec
 from pipeline.checks import shapes
+from pipeline.memo import Last
 from pipeline.model import Conversation, Found, Json
 from pipeline.write import definitions, rounding, turns
 from pipeline.write.arguments import Arguments, floats
@@ -73,22 +74,36 @@ def line(preset: Preset, conversation: Conversation) -> Line:
 
 def specified(conversation: Conversation, record: bytes) -> list[Found]:
     """What loaders do not give back of the specified record; an error where it is not for a dataset folder."""
-    values = [value for message in conversation.messages for value in message.values() if not isinstance(value, str)]
-    values.append(conversation.tools)
-    if (_HALF_WRITTEN in record or _is_refused(values)) and (
+    said = [value for message in conversation.messages for value in message.values() if not isinstance(value, str)]
+    odd, odd_tools = _odd(said), _odd_tools(conversation.tools)
+    if (odd.refused or odd_tools.refused or _HALF_WRITTEN in record) and (
         lost := _lost_in([conversation.messages, conversation.tools])
     ):
         return [lost]
-    hasty = [rounding.spelled(each) for each in floats(values) if rounding.changes(each)]
+    hasty = [*odd.hasty, *odd_tools.hasty]
     return [shapes.float_rounded(hasty, len(hasty))] if hasty else []
 
 
-def _is_refused(value: Json) -> bool:
+class _Odd(NamedTuple):
+    """What is rare in values."""
+
+    refused: bool
+    """Whether the encoder refuses them."""
+    hasty: list[str]
+    """Floats that loaders round."""
+
+
+def _odd(values: list[Json]) -> _Odd:
     try:
-        orjson.dumps(value, default=float)
+        orjson.dumps(values, default=float)
     except orjson.JSONEncodeError:
-        return True
-    return False
+        refused = True
+    else:
+        refused = False
+    return _Odd(refused, [rounding.spelled(each) for each in floats(values) if rounding.changes(each)])
+
+
+_odd_tools = Last(_odd)
 
 
 def _refused(record: Json) -> Found:
