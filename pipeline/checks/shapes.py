@@ -32,9 +32,9 @@ def arguments_unparsable(name: str, seen: str, at: int) -> Found:
 
 @rule("error")
 def integer_too_large(spelled: str) -> Found:
-    """Reported when a number beyond 64 bits would be a number in a record of a preset. The record is left out.
+    """Reported when a number beyond 64 bits would be a number in a record of a preset, or of a dataset folder.
 
-    Loading one such number fails for the whole dataset.
+    The record is left out, since loading one such number fails for the whole dataset.
     """
     return error(f"the integer {quoted(spelled)} is beyond 64 bits, which loaders refuse: log it as a string")
 

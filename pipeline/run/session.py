@@ -86,6 +86,7 @@ class Converter:
         self._reader = Reader(options)
         self._tells_facts = options.folder or bool(options.only_model)
         self._shape = None if options.preset == presets.DEFAULT else _shape(options.preset)
+        self._lost = _lost() if options.folder and not self._shape else None
 
     def convert(self, job: Job) -> Outcome:
         """Convert a session log; raises ``OSError`` where it cannot be read, and as ``Reader.entries``."""
@@ -178,18 +179,31 @@ class Converter:
             for found in findings:
                 ledger.note(found, line)
             return record, usage
+        return self._specified(conversation, ledger, line), usage
+
+    def _specified(self, conversation: Conversation, ledger: Ledger, line: int) -> bytes | None:
+        """The specified record, unless a dataset folder is written and no loader would give it back."""
         messages, rounded = codec.encode(conversation.messages)
         tools, rounded_too = _encode_tools(conversation.tools)
         if spellings := [*rounded, *rounded_too]:
             ledger.note(log.number_changed(spellings, len(spellings)), line)
         record = b'{"messages":%b,"tools":%b}' % (messages, tools)
-        return record, usage
+        lost = self._lost(conversation, record) if self._lost else []
+        for found in lost:
+            ledger.note(found, line)
+        return None if any(found.severity == "error" for found in lost) else record
 
 
 def _shape(preset: str) -> Callable[[Conversation], Line]:
     from pipeline.write.shaping import line  # which the specified record does not need
 
     return partial(line, presets.named(preset))
+
+
+def _lost() -> Callable[[Conversation, bytes], list[Found]]:
+    from pipeline.write.shaping import specified  # which only a dataset folder needs
+
+    return specified
 
 
 @Last

@@ -10,14 +10,17 @@ import orjson
 
 from pipeline import codec
 from pipeline.checks import shapes
+from pipeline.memo import Last
 from pipeline.model import Conversation, Found, Json
-from pipeline.write import definitions, turns
-from pipeline.write.arguments import Arguments
+from pipeline.write import definitions, rounding, turns
+from pipeline.write.arguments import Arguments, floats
 from pipeline.write.holding import CannotHoldError, Notes
 from pipeline.write.presets import Preset, Shaped
 
 _MOST, _LEAST = 2**64 - 1, -(2**63)
 _HALF = re.compile("[\ud800-\udfff]")
+_HALF_WRITTEN = b"\\ud"
+"""In every line with half of a pair, since all else that is beyond ASCII is written as itself."""
 _AROUND = 20  # characters of a text that a finding shows
 
 
@@ -69,14 +72,53 @@ def line(preset: Preset, conversation: Conversation) -> Line:
         return Line(None, [*findings, _refused(record)])
 
 
+def specified(conversation: Conversation, record: bytes) -> list[Found]:
+    """What loaders do not give back of the specified record; an error where it is not for a dataset folder."""
+    said = [value for message in conversation.messages for value in message.values() if not isinstance(value, str)]
+    odd, odd_tools = _odd(said), _odd_tools(conversation.tools)
+    if (odd.refused or odd_tools.refused or _HALF_WRITTEN in record) and (
+        lost := _lost_in([conversation.messages, conversation.tools])
+    ):
+        return [lost]
+    hasty = [*odd.hasty, *odd_tools.hasty]
+    return [shapes.float_rounded(hasty, len(hasty))] if hasty else []
+
+
+class _Odd(NamedTuple):
+    """What is rare in values."""
+
+    refused: bool
+    """Whether the encoder refuses them."""
+    hasty: list[str]
+    """Floats that loaders round."""
+
+
+def _odd(values: list[Json]) -> _Odd:
+    try:
+        orjson.dumps(values, default=float)
+    except orjson.JSONEncodeError:
+        refused = True
+    else:
+        refused = False
+    return _Odd(refused, [rounding.spelled(each) for each in floats(values) if rounding.changes(each)])
+
+
+_odd_tools = Last(_odd)
+
+
 def _refused(record: Json) -> Found:
     """Why the encoder refuses a record: for what loaders refuse, too, or do not give back."""
+    return _lost_in(record) or _too_deep()
+
+
+def _lost_in(record: Json) -> Found | None:
+    """The first integer or text in a record that loaders do not give back."""
     for leaf in codec.leaves(record, keys=True):
         if isinstance(leaf, int) and not _LEAST <= leaf <= _MOST:
             return shapes.integer_too_large(str(leaf))
         if isinstance(leaf, str) and (half := _HALF.search(leaf)):
             return shapes.lone_surrogate(leaf[max(0, half.start() - _AROUND) : half.end() + _AROUND])
-    return _too_deep()
+    return None
 
 
 def _too_deep() -> Found:

@@ -1,6 +1,4 @@
-"""What libraries are imported with."""
-
-from __future__ import annotations
+"""What is set up once for all of these tests."""
 
 import sys
 from importlib.util import find_spec
@@ -13,11 +11,11 @@ import pytest
 def oumi_type():
     """Oumi's ``Conversation``, and in place of a library that it imports the one function, which nothing here calls."""
     name = "transformers.utils.chat_template_utils"
-    with pytest.MonkeyPatch.context() as patch:  # other libraries look for that one, too
+    with pytest.MonkeyPatch.context() as patch:  # gone again once it is imported, since others look for that library
         if find_spec("transformers") is None:
             for module in ("transformers", "transformers.utils", name):
                 patch.setitem(sys.modules, module, ModuleType(module))
-            patch.setattr(sys.modules[name], "get_json_schema", lambda function: function, raising=False)
+            sys.modules[name].get_json_schema = lambda function: function
         from oumi.core.types.conversation import Conversation
 
     return Conversation

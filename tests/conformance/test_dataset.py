@@ -189,6 +189,17 @@ def test_floats_come_back_as_datasets_rounds_them(tmp_path):
         assert found == [0.7000000000000001, 0.0 if packing == "jsonl" else 1e-12, 0.1]
 
 
+@pytest.mark.parametrize("packing", ["jsonl", "parquet"])
+@pytest.mark.parametrize("preset", names())
+def test_one_session_that_no_loader_takes_does_not_keep_the_others_from_loading(tmp_path, preset, packing):
+    write_log(tmp_path / "logs/a.jsonl", log_line("x", tools=[tool("f", x={"maximum": 2**64})]))
+    write_log(tmp_path / "logs/b.jsonl", log_line("\ud800"))
+    write_log(tmp_path / "logs/c.jsonl", log_line("y", reply="z"))
+    convert(tmp_path / "logs", tmp_path / "out", Options(preset=preset, format=packing))
+    convert(tmp_path / "logs", tmp_path / "lines", Options(preset=preset, format="jsonl"))
+    assert [without_nulls(row) for row in load(tmp_path / "out")["train"]] == lines(tmp_path / "lines")
+
+
 # Other readers
 
 

@@ -128,6 +128,9 @@ def _distribution(values: array[int]) -> list[str]:
 
 
 def _making(told: Told) -> Iterator[str]:
+    first, last = told.statistics.days or (None, None)
+    when = f"of {first}" + (f" to {last}" if last != first else "") if first else "without dates"
+    yield f"- source: session logs {when}"
     sessions = told.counts["sessions"]
     parts = [f"{sessions['seen']:,} sessions seen = {sessions['written']:,} written"]
     for what in ("left_out", "filtered"):

@@ -15,6 +15,8 @@ from pipeline.write.groups import UNDATED, scenario
 
 TRAIN = "train"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_TAKEN = {"all", "yes", "no", "on", "off", "true", "false", "null"}
+"""What stands for all splits where datasets are loaded, and what YAML takes for no text."""
 _TOLERANCE = 1e-6  # of the sum of shares
 _BITS = 64
 
@@ -36,10 +38,10 @@ def parse(text: str) -> list[Split]:
     found: list[Split] = []
     for part in text.split(","):
         name, _, share = (piece.strip() for piece in part.partition("="))
-        if not _NAME.fullmatch(name) or name == "all":  # which stands for all splits where datasets are loaded
+        if not _NAME.fullmatch(name) or name.lower() in _TAKEN:
             raise UsageError(f"--split {text}: {name!r} is no name for a split; {hint}")
         found.append(Split(name, _share(text, share, hint)))
-    if len({split.name for split in found}) < len(found):
+    if len({split.name.lower() for split in found}) < len(found):  # since some file systems take them for one
         raise UsageError(f"--split {text}: names a split twice; {hint}")
     if abs(sum(split.share for split in found) - 1) > _TOLERANCE:
         raise UsageError(f"--split {text}: the shares do not add up to 1; {hint}")

@@ -22,6 +22,8 @@ class Statistics:
     models: Counter[str] = field(default_factory=Counter)
     with_tools: int = 0
     """Records that define or call tools."""
+    days: list[str] = field(default_factory=list)
+    """The first and the last day of all, once a record has one."""
 
     def add(self, outcome: Outcome) -> None:
         """One record more."""
@@ -34,6 +36,8 @@ class Statistics:
         prompt, completion = outcome.facts.prompt_tokens, outcome.facts.completion_tokens
         if prompt is not None and completion is not None:
             self.tokens.append(prompt + completion)
+        if outcome.day:
+            self.days = [min([outcome.day, *self.days]), max([outcome.day, *self.days])]
         if outcome.facts.model:
             self.models[outcome.facts.model] += 1
 

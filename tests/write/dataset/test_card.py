@@ -1,5 +1,7 @@
 """The card of a dataset, and what a loader reads in it."""
 
+import pytest
+
 from pipeline import Options, convert
 from pipeline.write.dataset.card import Told, card
 from pipeline.write.dataset.statistics import Statistics
@@ -34,6 +36,7 @@ def section(text: str, title: str) -> list[str]:
 
 def test_it_tells_what_became_of_every_session():
     assert section(card(told(asked={"preset": "hf", "reasoning": "drop", "seed": 3})), "How it was made") == [
+        "- source: session logs without dates",
         "- 9 sessions seen = 4 written + 1 left out (bad-line: 1) + 2 filtered (--min-turns: 1, --drop x: 1) + 2 duplicates",
         "- cleaned: info messages: 3",
         "- anonymised: 1 e-mail address replaced by pseudonyms",
@@ -85,6 +88,24 @@ def test_numbers_of_the_records_stand_in_it(tmp_path):
     size = (tmp_path / "out/data/train-00000-of-00001.jsonl").stat().st_size
     assert f"  - name: train\n    num_bytes: {size}\n    num_examples: 3\n" in page
     assert "tool-calling" not in page
+
+
+DAYS = [
+    ("days", ["2026-01-14", "2026-01-12", None, "2026-01-13"], "of 2026-01-12 to 2026-01-14"),
+    ("one day", ["2026-01-12", "2026-01-12"], "of 2026-01-12"),
+    ("none", [None], "without dates"),
+]
+
+
+@pytest.mark.parametrize("sentence, days, expected", DAYS, ids=[row[0] for row in DAYS])
+def test_it_says_of_which_days_the_logs_are(tmp_path, sentence, days, expected):
+    for number, day in enumerate(days):
+        line = log_line("a", reply=str(number))
+        write_log(tmp_path / f"logs/{number}.jsonl", line | {"timestamp": f"{day}T10:00:00Z" if day else None})
+    convert(tmp_path / "logs", tmp_path / "out", Options(format="jsonl"))
+    assert (
+        section((tmp_path / "out/README.md").read_text(), "How it was made")[0] == f"- source: session logs {expected}"
+    )
 
 
 def test_logs_without_counts_are_said_to_have_none(tmp_path):

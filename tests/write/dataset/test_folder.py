@@ -206,6 +206,55 @@ def test_a_folder_without_records_is_one_all_the_same(logs):
     assert "configs:" not in Path("out/README.md").read_text()
 
 
+UNLOADABLE = [
+    ("an integer beyond 64 bits in a definition", log_line("x", tools=[{"type": "function", "function": {"name": "ls", "n": {"m": 2**64}}}]), "integer-too-large"),
+    ("one in an object of arguments", log_line("x", {"role": "assistant", "tool_calls": [{"id": "c", "type": "function", "function": {"name": "ls", "arguments": {"n": -(2**63) - 1}}}]}), "integer-too-large"),
+    ("half of a pair in a text", log_line("x \ud800"), "lone-surrogate"),
+    ("half of a pair in a key", log_line("x", tools=[{**TOOLS[0], "function": {**TOOLS[0]["function"], "\udfff": 1}}]), "lone-surrogate"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sentence, line, code", UNLOADABLE, ids=[row[0] for row in UNLOADABLE])
+def test_a_specified_record_that_would_not_come_back_is_left_out_of_a_folder(tmp_path, sentence, line, code):
+    """One integer beyond 64 bits, and loading fails for the whole dataset."""
+    write_log(tmp_path / "logs/a.jsonl", line)
+    write_log(tmp_path / "logs/b.jsonl", log_line("y"))
+    summary = convert(tmp_path / "logs", tmp_path / "out", Options(format="jsonl"))
+    assert (summary.written, summary.left_out) == (1, {code: 1})
+    assert convert(tmp_path / "logs", tmp_path / "grouped").written == 2
+
+
+HELD = [
+    (
+        "integers of 64 bits",
+        log_line("x", tools=[{"type": "function", "function": {"name": "ls", "n": [2**64 - 1, -(2**63)]}}]),
+    ),
+    ("integers in texts", log_line(f"{2**64}")),
+    ("the text of an escape", log_line("\\ud800")),
+    (
+        "what is nested deeply",
+        log_line("x", tools=[{"type": "function", "function": {"name": "ls", "n": json.loads("[" * 300 + "]" * 300)}}]),
+    ),
+]
+
+
+@pytest.mark.parametrize("sentence, line", HELD, ids=[row[0] for row in HELD])
+def test_other_specified_records_stand_in_a_folder_as_they_are(tmp_path, sentence, line):
+    write_log(tmp_path / "logs/a.jsonl", line)
+    convert(tmp_path / "logs", tmp_path / "out", Options(format="jsonl"))
+    convert(tmp_path / "logs", tmp_path / "grouped")
+    (grouped,) = (tmp_path / "grouped").glob("*.jsonl")
+    assert records(tmp_path / "out") == [json.loads(grouped.read_bytes())]
+
+
+def test_floats_that_datasets_rounds_are_counted_in_a_folder_of_specified_records(tmp_path):
+    parameters = {"type": "object", "properties": {"x": {"enum": [0.7, 0.5, 1e-12]}}}
+    write_log(tmp_path / "logs/a.jsonl", log_line("x", tools=[{"type": "function", "function": {"name": "f", "parameters": parameters}}]))  # fmt: skip
+    for options, found in ((Options(format="jsonl"), 1), (Options(), 0)):
+        summary = convert(tmp_path / "logs", tmp_path / "out", options)
+        assert (summary.findings["warning", "float-rounded"], summary.written) == (found, 1)
+
+
 # Metadata
 
 

@@ -37,6 +37,7 @@ WRONG = [
     ("no name", "=1", "'' is no name"),
     ("a name that leads elsewhere", "../x=1", "'../x' is no name"),
     ("the name for all splits", "all=1", "'all' is no name"),
+    ("a name that YAML takes for no text", "No=1", "'No' is no name"),
     ("no share", "train", "'' is no share"),
     ("no number", "train=x", "'x' is no share"),
     ("not a number", "train=nan", "'nan' is no share"),
@@ -44,6 +45,7 @@ WRONG = [
     ("less than nothing", "train=-1,test=2", "'-1' is no share"),
     ("too little", "train=0.5,test=0.4", "do not add up to 1"),
     ("twice", "train=0.5,train=0.5", "names a split twice"),
+    ("twice where files are told apart by more than case", "Train=0.5,train=0.5", "names a split twice"),
 ]
 
 

@@ -128,10 +128,11 @@ such as Llama 3 and Hermes |
 
 ## Numbers
 
-Integers beyond 64 bits make loading a whole dataset fail, so records with them as numbers are left out. Hugging Face
-`datasets` gives back some floats as their neighbours, 0.7 as 0.7000000000000001, and in JSON lines rounds all to ten
-decimals. The finding `float-rounded` counts those of a record; in the file they stand as logged. Arguments that are text
-keep every number.
+Integers beyond 64 bits make loading a whole dataset fail, so records with them as numbers are left out, also those of
+`chat` where a [dataset folder](dataset.md#load-it) is written. Hugging Face `datasets` gives back some floats as their
+neighbours, 0.7 as 0.7000000000000001, and in JSON lines rounds all to ten decimals. The finding `float-rounded` counts
+those of a record; in the file they stand as logged. Arguments that are text keep every
+number.
 
 ## LLaMA-Factory
 
