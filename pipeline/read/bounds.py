@@ -38,10 +38,11 @@ class Bounds(NamedTuple):
         if len(request.messages) > self.messages:
             seen = f"request has {len(request.messages):,} messages"
             raise LineError("bad-entry", f"{seen}, more than the {self.messages:,} that are read (--max-messages)")
+        new = [reply.message] if reply.message is not None else []
         for run in request.edits:
-            if type(run) is Added and levels(run.messages, self.nesting) > self.nesting:
-                raise self.too_deep()
-        if reply.message is not None and levels((reply.message,), self.nesting) > self.nesting:
+            if type(run) is Added:
+                new += run.messages
+        if levels(new, self.nesting) > self.nesting:
             raise self.too_deep()
 
     def too_deep(self) -> LineError:
