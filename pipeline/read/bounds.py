@@ -7,9 +7,9 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from pipeline.memo import Last
-from pipeline.model import Added, Options, Reply, Tool
+from pipeline.model import Added, Options, Tool
 from pipeline.read.deltas import Request
-from pipeline.read.slices import LineError
+from pipeline.read.slices import LineError, Slices, brackets
 
 
 class Bounds(NamedTuple):
@@ -28,17 +28,19 @@ class Bounds(NamedTuple):
         """The error for a line that is longer."""
         return LineError("bad-line", f"longer than the {self.line:,} bytes that are read (--max-line)")
 
-    def hold_tools(self, tools: list[Tool]) -> None:
+    def hold_tools(self, tools: list[Tool], raw: bytes) -> None:
         """Raise ``LineError`` for tools that are nested too deeply."""
-        if _of_tools(tools) > self.nesting:
+        if brackets(raw) > self.nesting and _of_tools(tools) > self.nesting:
             raise self.too_deep()
 
-    def hold(self, request: Request, reply: Reply) -> None:
+    def hold(self, request: Request, slices: Slices) -> None:
         """Raise ``LineError`` for a line whose request has too many messages, or that is nested too deeply."""
         if len(request.messages) > self.messages:
             seen = f"request has {len(request.messages):,} messages"
             raise LineError("bad-entry", f"{seen}, more than the {self.messages:,} that are read (--max-messages)")
-        new = [reply.message] if reply.message is not None else []
+        if slices.brackets <= self.nesting:  # counting them is many times faster than going through values
+            return
+        new = [slices.reply.message] if slices.reply.message is not None else []
         for run in request.edits:
             if type(run) is Added:
                 new += run.messages

@@ -134,8 +134,6 @@ class _Stream:
     answers: dict[str, _Answer]
     """The turns up to each response of the log that a later request may refer to, by its id."""
     bounds: Bounds
-    held: list[Tool] | None = None
-    """The tools that are known to keep to the bounds."""
     before: _Loaded | None = None
     tools: Callable[[list[Tool]], Tools] = field(init=False)
 
@@ -153,15 +151,13 @@ class _Stream:
             line = line._replace(buffer=data, start=0, stop=len(data))
         try:
             slices, request = self.history.read(line)
-            self.bounds.hold(request, slices.reply)
+            self.bounds.hold(request, slices)
             if slices.reply.foreign and other and (shape := other(whole)):
                 raise _OtherShapeError(shape)
             when = moment(slices.timestamp)
             loaded = None if self.shape.format == PLAIN else self._load(slices, request)
             tools, wrong = self._tools_of(slices.tools, ledger, line.number)  # last, since it remembers them
-            if tools is not self.held:
-                self.bounds.hold_tools(tools)
-                self.held = tools
+            self.bounds.hold_tools(tools, slices.tools)
         except RecursionError:
             raise LineError("bad-line", "nested too deeply") from None
         except codec.NotFiniteError as problem:

@@ -45,6 +45,8 @@ class Slices(NamedTuple):
     system: bytes = NOTHING
     refers: bytes = NOTHING
     """What refers to turns that are kept elsewhere, such as ``previous_response_id``."""
+    brackets: int = 0
+    """Opening brackets in its turns, as far as they are new, and its response: no fewer than their levels."""
 
 
 _BOM = b"\xef\xbb\xbf"
@@ -98,7 +100,8 @@ class Slicer:
         except _REFUSED:
             return None
         turns, *others = astuple(parsed.request)
-        return turns, self._slices((NOTHING, *others), parsed, _id(parsed.session_id))
+        slices = self._slices((NOTHING, *others), parsed, _id(parsed.session_id))
+        return turns, slices._replace(brackets=brackets(line))
 
     def _split_odd(self, line: bytes) -> Slices:
         try:
@@ -114,14 +117,16 @@ class Slicer:
 
     def _slices(self, inner: tuple[Any, ...], outer: Any, session_id: str | None) -> Slices:
         tools, refers = self._places
+        turns, response = bytes(inner[0]), bytes(outer.response)
         return Slices(
-            bytes(inner[0]),
+            turns,
             _first(inner[tools:refers]),
             bytes(outer.timestamp),
             session_id,
-            replies.reply(bytes(outer.response), self.form, bytes(outer.status)),
+            replies.reply(response, self.form, bytes(outer.status)),
             _first(inner[1:tools]),
             _first(inner[refers:]),
+            brackets(turns) + brackets(response),
         )
 
 
@@ -145,6 +150,11 @@ def _decoder(request: Any, *, session_id: Any) -> msgspec.json.Decoder[Any]:
     fields: list[Any] = [("request", request), ("session_id", session_id, default)]
     fields += [(name, Raw, Raw()) for name in _OUTER if name != "session_id"]
     return codec.decoder(msgspec.defstruct("Line", fields, gc=False))
+
+
+def brackets(raw: bytes | bytearray) -> int:
+    """Opening brackets, with those that a text in it may hold as escapes."""
+    return raw.count(b"[") + raw.count(b"{") + raw.count(b"\\u00")
 
 
 def _first(found: tuple[Any, ...]) -> bytes:
