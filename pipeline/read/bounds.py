@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Any, NamedTuple
 
-from pipeline.memo import Last
-from pipeline.model import Added, Options, Tool
+import orjson
+
+from pipeline.model import Added, Options, Reply, Tool
 from pipeline.read.deltas import Request
-from pipeline.read.slices import LineError, Slices, brackets
+from pipeline.read.slices import LineError
 
 
 class Bounds(NamedTuple):
@@ -28,23 +29,21 @@ class Bounds(NamedTuple):
         """The error for a line that is longer."""
         return LineError("bad-line", f"longer than the {self.line:,} bytes that are read (--max-line)")
 
-    def hold_tools(self, tools: list[Tool], raw: bytes) -> None:
+    def hold_tools(self, tools: list[Tool]) -> None:
         """Raise ``LineError`` for tools that are nested too deeply."""
-        if brackets(raw) > self.nesting and _of_tools(tools) > self.nesting:
+        if not _are_within(tools, self.nesting):
             raise self.too_deep()
 
-    def hold(self, request: Request, slices: Slices) -> None:
+    def hold(self, request: Request, reply: Reply) -> None:
         """Raise ``LineError`` for a line whose request has too many messages, or that is nested too deeply."""
         if len(request.messages) > self.messages:
             seen = f"request has {len(request.messages):,} messages"
             raise LineError("bad-entry", f"{seen}, more than the {self.messages:,} that are read (--max-messages)")
-        if slices.brackets <= self.nesting:  # counting them is many times faster than going through values
-            return
-        new = [slices.reply.message] if slices.reply.message is not None else []
+        new = [reply.message] if reply.message is not None else []
         for run in request.edits:
             if type(run) is Added:
                 new += run.messages
-        if levels(new, self.nesting) > self.nesting:
+        if not _are_within(new, self.nesting):
             raise self.too_deep()
 
     def too_deep(self) -> LineError:
@@ -55,7 +54,21 @@ class Bounds(NamedTuple):
 
 DEEPEST = 800
 """Levels that are read whatever the depth of the calls that lead to the parser, of which Python allows 1000."""
+_ENCODED = 254
+"""Levels that orjson writes; it refuses values with more."""
 BOUNDS = Bounds.of(Options())
+
+
+def _are_within(values: list[Any], most: int) -> bool:
+    """Whether values have at most so many levels; an encoder that refuses more than it has tells it at once."""
+    if most > _ENCODED:
+        try:
+            orjson.dumps(values)
+        except orjson.JSONEncodeError:
+            pass  # for that, or for something else
+        else:
+            return True
+    return levels(values, most) <= most
 
 
 def levels(values: Iterable[Any], most: int) -> int:
@@ -70,8 +83,3 @@ def levels(values: Iterable[Any], most: int) -> int:
             return level
         values = inner[0] if len(inner) == 1 else chain.from_iterable(inner)
     return most + 1
-
-
-@Last
-def _of_tools(tools: list[Tool]) -> int:
-    return levels(tools, DEEPEST)

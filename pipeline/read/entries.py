@@ -151,13 +151,14 @@ class _Stream:
             line = line._replace(buffer=data, start=0, stop=len(data))
         try:
             slices, request = self.history.read(line)
-            self.bounds.hold(request, slices)
+            self.bounds.hold(request, slices.reply)
             if slices.reply.foreign and other and (shape := other(whole)):
                 raise _OtherShapeError(shape)
             when = moment(slices.timestamp)
             loaded = None if self.shape.format == PLAIN else self._load(slices, request)
             tools, wrong = self._tools_of(slices.tools, ledger, line.number)  # last, since it remembers them
-            self.bounds.hold_tools(tools, slices.tools)
+            if slices.tools != TOOLS:  # those of the line before were held to it there
+                self.bounds.hold_tools(tools)
         except RecursionError:
             raise LineError("bad-line", "nested too deeply") from None
         except codec.NotFiniteError as problem:

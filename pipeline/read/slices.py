@@ -45,8 +45,6 @@ class Slices(NamedTuple):
     system: bytes = NOTHING
     refers: bytes = NOTHING
     """What refers to turns that are kept elsewhere, such as ``previous_response_id``."""
-    brackets: int = 0
-    """Opening brackets in its turns, as far as they are new, and its response: no fewer than their levels."""
 
 
 _BOM = b"\xef\xbb\xbf"
@@ -100,8 +98,7 @@ class Slicer:
         except _REFUSED:
             return None
         turns, *others = astuple(parsed.request)
-        slices = self._slices((NOTHING, *others), parsed, _id(parsed.session_id))
-        return turns, slices._replace(brackets=brackets(line))
+        return turns, self._slices((NOTHING, *others), parsed, _id(parsed.session_id))
 
     def _split_odd(self, line: bytes) -> Slices:
         try:
@@ -117,16 +114,14 @@ class Slicer:
 
     def _slices(self, inner: tuple[Any, ...], outer: Any, session_id: str | None) -> Slices:
         tools, refers = self._places
-        turns, response = bytes(inner[0]), bytes(outer.response)
         return Slices(
-            turns,
+            bytes(inner[0]),
             _first(inner[tools:refers]),
             bytes(outer.timestamp),
             session_id,
-            replies.reply(response, self.form, bytes(outer.status)),
+            replies.reply(bytes(outer.response), self.form, bytes(outer.status)),
             _first(inner[1:tools]),
             _first(inner[refers:]),
-            brackets(turns) + brackets(response),
         )
 
 
@@ -150,11 +145,6 @@ def _decoder(request: Any, *, session_id: Any) -> msgspec.json.Decoder[Any]:
     fields: list[Any] = [("request", request), ("session_id", session_id, default)]
     fields += [(name, Raw, Raw()) for name in _OUTER if name != "session_id"]
     return codec.decoder(msgspec.defstruct("Line", fields, gc=False))
-
-
-def brackets(raw: bytes | bytearray) -> int:
-    """Opening brackets, with those that a text in it may hold as escapes."""
-    return raw.count(b"[") + raw.count(b"{") + raw.count(b"\\u00")
 
 
 def _first(found: tuple[Any, ...]) -> bytes:
