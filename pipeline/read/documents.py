@@ -29,6 +29,10 @@ _DATABASE = b"SQLite format 3\0"
 _ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
 
 
+class _NoDocumentError(TurnError):
+    """Of a file's lines very many are no JSON."""
+
+
 class Held(NamedTuple):
     """A document: its format, the evidence for it, and what it holds."""
 
@@ -83,7 +87,7 @@ def _told(data: bytes, forced: str | None, *, is_json: bool) -> Held | None:
     """The document in the bytes of a file, whose name may say that it is JSON; raises ``TurnError``."""
     try:
         objects, broken = parsed(data)
-    except TurnError:
+    except _NoDocumentError:
         if forced in documents.names():
             raise
         return None
@@ -172,6 +176,6 @@ def parsed(data: bytes) -> tuple[list[Json], list[Rejected]]:
             reason = f"no JSON: {codec.refusal(problem)}" if isinstance(problem, ValueError) else "nested too deeply"
             broken.append(Rejected(number, offset, len(line), "bad-line", reason))
             if len(broken) > _BROKEN:
-                raise TurnError(f"more than {_BROKEN:,} of its lines are no JSON") from None
+                raise _NoDocumentError(f"more than {_BROKEN:,} of its lines are no JSON") from None
         offset += len(whole)
     return found, broken
