@@ -46,8 +46,10 @@ def hold(data: bytes) -> None:
 
 def _as_read(data: bytes) -> bytes:
     """A log in which a break of a line leaves one exchange on several lines, which counts as one; others as they are."""
+    objects, broken = documents.parsed(data)
     first = next((line for line in data.split(b"\n") if line.strip()), b"")
-    return data if envelopes.recognise(first) else documents.as_line(data) or data
+    is_one = len(objects) == 1 and not broken and envelopes.recognise(first) is None
+    return documents.as_line(data) or data if is_one else data
 
 
 def _converted(data: bytes, options: Options) -> Outcome:
