@@ -30,6 +30,8 @@ class Ledger:
     """Whether any line was loaded from a format that needs it, so that messages may carry something privately."""
     seen: Seen | None = None
     """What the log's first lines told; ``None`` for an empty log."""
+    ended: str | None = None
+    """Why the rest of the log was not read."""
     invalid: bool = False
     """Validation failed and the session is to be left out."""
     facts: list[tuple[int | None, Found]] = field(default_factory=list)

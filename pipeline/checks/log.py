@@ -190,6 +190,8 @@ def unreadable_log(reason: str) -> Found:
 def cut_short(reason: str) -> Found:
     """Reported when a compressed log ends early, is damaged, or expands beyond the bounds.
 
+    And when more lines of a log cannot be read than `--max-rejected` allows.
+
     What was whole up to there is converted; the exit code says that something is missing.
     """
     return error(f"the log is read up to where that ended, {escaped(reason)}: see whether there is a better copy")

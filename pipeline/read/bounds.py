@@ -19,15 +19,20 @@ class Bounds(NamedTuple):
     line: int
     nesting: int
     messages: int
+    rejected: int
 
     @classmethod
     def of(cls, options: Options) -> Bounds:
         """Those of a run."""
-        return cls(options.max_line, options.max_nesting, options.max_messages)
+        return cls(options.max_line, options.max_nesting, options.max_messages, options.max_rejected)
 
     def too_long(self) -> LineError:
         """The error for a line that is longer."""
         return LineError("bad-line", f"longer than the {self.line:,} bytes that are read (--max-line)")
+
+    def too_many(self) -> str:
+        """Why a log of which more lines cannot be read is read no further."""
+        return f"more than {self.rejected:,} of its lines cannot be read (--max-rejected allows more)"
 
     def hold_tools(self, tools: list[Tool]) -> None:
         """Raise ``LineError`` for tools that are nested too deeply."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -16,6 +17,8 @@ from pipeline.read.recognise import first_lines
 
 LONGEST = 256 << 20
 """Bytes of a file that is looked at; a document is held in memory whole."""
+_BROKEN = 10_000
+"""Lines that are no JSON, of which a document has no more."""
 _GLANCE = 1 << 16
 _PIECE = 1 << 20
 _MARK = b"\xef\xbb\xbf"
@@ -24,6 +27,10 @@ SUFFIXES = (".json", ".db")
 """Files with these are read where they are recognised, and only there."""
 _DATABASE = b"SQLite format 3\0"
 _ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
+
+
+class _NoDocumentError(TurnError):
+    """Of a file's lines very many are no JSON."""
 
 
 class Held(NamedTuple):
@@ -78,7 +85,12 @@ def look(file: BinaryIO, forced: str | None = None) -> Held | None:
 
 def _told(data: bytes, forced: str | None, *, is_json: bool) -> Held | None:
     """The document in the bytes of a file, whose name may say that it is JSON; raises ``TurnError``."""
-    objects, broken = parsed(data)
+    try:
+        objects, broken = parsed(data)
+    except _NoDocumentError:
+        if forced in documents.names():
+            raise
+        return None
     if forced in documents.names():
         return Held(forced, f"{forced}, as --from says", objects, broken)
     fitting = None if forced else documents.recognise(objects)
@@ -142,7 +154,10 @@ def refuse_unsaved(data: bytes, path: str) -> None:
 
 
 def parsed(data: bytes) -> tuple[list[Json], list[Rejected]]:
-    """The JSON value that a file holds, or those of its lines, and its lines that are no JSON; or a database's rows."""
+    """The JSON value that a file holds, or those of its lines, and its lines that are no JSON; or a database's rows.
+
+    Raises ``TurnError`` where these are very many.
+    """
     if data.startswith(_DATABASE):
         return documents.named("goose").from_database(data) or [], []  # type: ignore[attr-defined]
     try:
@@ -152,12 +167,15 @@ def parsed(data: bytes) -> tuple[list[Json], list[Rejected]]:
     found: list[Json] = []
     broken: list[Rejected] = []
     offset = 0
-    for number, line in enumerate(data.split(b"\n"), 1):
+    for number, whole in enumerate(BytesIO(data), 1):
+        line = whole.removesuffix(b"\n")
         try:
             value = line if offset else line.removeprefix(_MARK)
             found += [codec.loads(value)] if value.strip() else []
         except (ValueError, RecursionError) as problem:
             reason = f"no JSON: {codec.refusal(problem)}" if isinstance(problem, ValueError) else "nested too deeply"
             broken.append(Rejected(number, offset, len(line), "bad-line", reason))
-        offset += len(line) + 1
+            if len(broken) > _BROKEN:
+                raise _NoDocumentError(f"more than {_BROKEN:,} of its lines are no JSON") from None
+        offset += len(whole)
     return found, broken

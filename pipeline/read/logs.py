@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections import deque
 from collections.abc import Callable, Iterator
 from io import BytesIO
 from itertools import chain
@@ -52,13 +53,15 @@ class Reader:
         else:
             stream = lines(file, self._bounds.line, hashed, self._room)
         yield from self._entries(file, stream, job, ledger)
-        problem = job.cut
+        problem = ledger.ended or job.cut
         if isinstance(file, Expanded) and job.spans is None:
             file.finish()
-            problem = file.problem
+            problem = ledger.ended or file.problem
+        elif ledger.ended:
+            deque(stream, maxlen=0)  # which hashes the rest
         if problem:
             ledger.note(log.cut_short(problem))
-        assert job.spans is not None or job.part or ledger.size == file.tell(), (job, ledger.size)
+        assert ledger.ended or job.spans is not None or job.part or ledger.size == file.tell(), (job, ledger.size)
 
     def _entries(self, file: BinaryIO, stream: Iterator[Line], job: Job, ledger: Ledger) -> Iterator[Entry]:
         first = next(stream, None)

@@ -1,11 +1,13 @@
 """Hostile logs and hostile files: each costs itself and nothing else, and says so in these words."""
 
 import csv
+import gzip
 import json
 import os
 import socket
 import stat
 import sys
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -382,3 +384,48 @@ def test_nothing_is_sent_and_nothing_is_written_outside_the_output_folder(here, 
         capture_output=True, text=True, env=environment, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (3, "")
+
+
+def test_a_log_of_which_hardly_a_line_can_be_read_is_read_no_further(here, command):
+    """Else 20 MB of such lines would take the memory of many GB; the hash is that of the whole log all the same."""
+    write_log(here / "logs" / "many.jsonl", log_line("first", session_id="many"), *[b"x"] * 9, log_line("behind"))
+    (here / "logs" / "many.jsonl.gz").write_bytes(gzip.compress(b"x\n" * 9 + b"behind"))
+    (here / "logs" / "few.jsonl").write_bytes(b"x\n" * 3)
+    hold_to_the_promise(here, command, "--max-rejected", "3", "--exclude", "many.jsonl.gz")
+    why = "more than 3 of its lines cannot be read (--max-rejected allows more)"
+    cut = ("cut-short", f"the log is read up to where that ended, {why}: see whether there is a better copy")
+    assert [each for each in of("logs/many.jsonl") if each[0] != "bad-line"] == [cut]
+    assert sorted(users()) == ["first", "good"]
+    assert [code for code, _ in of("logs/few.jsonl")] == ["empty-session", *["bad-line"] * 3]
+    assert command("verify", "out", "--logs")[0] == 0
+    counts = json.loads(Path("out/run.json").read_bytes())["counts"]
+    assert counts["lines"]["unreadable"] == 4 + 3
+    (here / "logs" / "many.jsonl").unlink()
+    hold_to_the_promise(here, command, "--max-rejected", "3")
+    assert cut in of("logs/many.jsonl.gz")
+    assert command("verify", "out", "--logs")[0] == 0
+    hold_to_the_promise(here, command, "--max-rejected", "10")
+    assert "cut-short" not in [code for code, _ in of("logs/many.jsonl.gz")]
+
+
+def test_of_sessions_in_one_log_each_has_its_own_bound(here, command):
+    lines = [log_line("a", session_id="a"), *[b"x"] * 9, log_line("b", session_id="b"), log_line("a2", session_id="a")]
+    write_log(here / "logs" / "mixed.jsonl", *lines)
+    hold_to_the_promise(here, command, "--max-rejected", "3", "--sessions-by", "id")
+    assert sorted(users()) == ["a", "b", "good"]
+    assert command("verify", "out", "--logs")[0] == 0
+
+
+def test_blank_lines_take_no_time_worth_mentioning(here, command):
+    (here / "logs" / "blank.jsonl").write_bytes(b"\n" * 500_000 + b" \t\r\n" * 500_000)
+    started = time.process_time()
+    hold_to_the_promise(here, command)
+    assert time.process_time() - started < 10  # parsing each took 30
+    counts = json.loads(Path("out/run.json").read_bytes())["counts"]
+    assert (counts["lines"]["blank"], counts["bytes"]["blank"]) == (1_000_000, 2_500_000)
+
+
+def test_a_line_beyond_the_bound_is_not_blank(here, command):
+    (here / "logs" / "long.jsonl").write_bytes(b"  12\n")
+    command("convert", "logs", "--max-line", "3")
+    assert json.loads(Path("out/run.json").read_bytes())["counts"]["lines"]["blank"] == 0
