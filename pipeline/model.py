@@ -423,7 +423,7 @@ class Options:
     """Levels of lists and objects in a message, a reply or the tools of a line; a line with more is left out."""
     max_messages: int = 100_000
     """Messages of a request; a line with more is left out."""
-    max_rejected: int = 100_000
+    max_rejected: int = 10_000
     """Lines of a session that cannot be read; what lies behind one more is not read."""
     max_expansion: int = 200
     """How many times its own size a compressed log may expand to; the rest is not read."""

@@ -56,7 +56,7 @@ _BOUNDS = (
     _bound("--max-line", _SIZE, "256MiB", "Bytes of a line; a longer one is left out."),
     _bound("--max-nesting", click.IntRange(1, 800), 500, "Levels of a message; a line with more is left out."),
     _bound("--max-messages", click.IntRange(min=1), 100_000, "Messages of a request; a line with more is left out."),
-    _bound("--max-rejected", click.IntRange(min=1), 100_000, "Unreadable lines; behind more, a log ends."),
+    _bound("--max-rejected", click.IntRange(min=1), 10_000, "Lines that cannot be read; after more, a log ends there."),
     _bound("--max-expansion", click.IntRange(min=1), 200, "Times its size that a compressed log may expand to."),
     _bound("--max-expanded", _SIZE, "16GiB", "Bytes that a compressed log may expand to."),
 )
