@@ -148,6 +148,9 @@ class Output:
         names = sorted(self._staged, key=lambda name: (name == RUN, name))
         gone = [name for name in self._written if name not in self._staged]
         plan = Plan({name: self._staged[name].size for name in names}, gone, memory)
+        for folder in self._made:
+            with suppress(PermissionError):  # one may be allowed to make folders somewhere, and not to list them
+                platform.sync(folder.parent)
         commit.prepare(self.path, plan, self._record)
         with platform.uninterrupted():
             commit.finish(self.path, plan, self._record)

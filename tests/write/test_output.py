@@ -373,6 +373,14 @@ def test_a_first_commit_makes_the_folders_that_it_needs_stay(tmp_path, monkeypat
     assert "remove run.json" in at
 
 
+def test_folders_that_a_first_run_made_stay(tmp_path, monkeypatch):
+    seen = calls_of_a_commit(tmp_path, monkeypatch)
+    run(tmp_path / "new" / "out", a="2")
+    at = {call: number for number, call in enumerate(seen)}
+    plan = at["place new/out/.chatsquash/commit.json"]
+    assert max(at["sync ."], at["sync new"]) < plan
+
+
 def failed(tmp_path, monkeypatch, failing: int, **files: str) -> None:
     """A commit that fails when so many files took their places."""
     replace, calls = Path.replace, []
