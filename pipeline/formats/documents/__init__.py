@@ -11,6 +11,9 @@ from typing import NamedTuple, Protocol, cast
 from pipeline.formats.base import TurnError
 from pipeline.model import Conversation, Json
 
+_FIRST = 100
+"""Values of a file, one of which at least is an object or a list in every document."""
+
 
 class Document(Protocol):
     """The names of a document's module."""
@@ -53,6 +56,8 @@ def named(name: str) -> Document:
 
 def recognise(objects: list[Json]) -> Recognised | None:
     """The document format of a file, if it is of one; raises ``TurnError`` where it may be of two."""
+    if not any(isinstance(each, dict | list) for each in objects[:_FIRST]):
+        return None  # at once, since there may be millions of them
     fitting = [Recognised(name, why) for name in names() if (why := named(name).fits(objects))]
     if len(fitting) > 1:
         both = " and ".join(f"{each.name} ({each.why})" for each in fitting[:2])
