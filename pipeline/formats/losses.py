@@ -36,11 +36,6 @@ def kind(path: str) -> str:
     return _INDEX.sub(r"[\1]", path)
 
 
-def is_private(path: str) -> bool:
-    """Whether a path leads to what a record does not show anyway."""
-    return f".{PRIVATE}" in path
-
-
 def _plain(messages: list[Message]) -> list[Any]:
     """The messages without names of results that their calls tell."""
     calls = [call for message in messages for call in chat.calls(message)]
