@@ -73,7 +73,7 @@ def cell(kind: str, name: str, *, own: bool = True) -> str:
     lost = losses.differences(conversation, loaded)
     if not lost:
         return SAME
-    if all(map(losses.is_private, lost)) or (_is_moved(lost) and _said(conversation) == _said(loaded)):
+    if all(map(_is_private, lost)) or (_is_moved(lost) and _said(conversation) == _said(loaded)):
         return MARKS
     return LOST
 
@@ -97,9 +97,14 @@ def _is_ours(part: Any) -> bool:
     return isinstance(part, dict) and part.get("type") == "data-chatsquash"
 
 
+def _is_private(path: str) -> bool:
+    """Whether a path leads to what a record does not show anyway."""
+    return f".{chat.PRIVATE}" in path
+
+
 def _is_moved(lost: list[str]) -> bool:
     """Whether nothing but texts, and where they stand, is different."""
-    return all(losses.is_private(path) or path.partition(".content")[1] for path in lost)
+    return all(_is_private(path) or path.partition(".content")[1] for path in lost)
 
 
 def _said(conversation: Conversation) -> list[str]:
