@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from pipeline.checks import log
 from pipeline.model import Finding, Found, Rejected, Seen, WrongType
 
 
-@dataclass(slots=True)
-class Ledger:
+class Ledger(Struct):
     """Counts and facts of one session; every line that is read is counted here exactly once at the end."""
 
     stem: str

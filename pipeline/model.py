@@ -1,6 +1,6 @@
 """Every type that travels through chatsquash.
 
-What is ours is a frozen dataclass; what came out of a log stays plain JSON values, typed as ``TypedDict`` for readers
+What is ours is a frozen dataclass, or a ``Struct`` where many are made; what came out of a log stays plain JSON values, typed as ``TypedDict`` for readers
 and for mypy only.  This module imports nothing of ours.
 """
 
@@ -197,8 +197,7 @@ class Rejected(NamedTuple):
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(Struct, frozen=True):
     """One session log to convert."""
 
     path: str

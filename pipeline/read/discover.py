@@ -7,12 +7,13 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from errno import ELOOP, ENOENT
 from fnmatch import fnmatchcase
 from operator import attrgetter
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from pipeline.checks.registry import escaped
 from pipeline.errors import UsageError
@@ -30,8 +31,7 @@ Glob = tuple[str, ...]
 """The parts of a pattern; ``**`` stands for any number of folders."""
 
 
-@dataclass(slots=True)
-class Found:
+class Found(Struct):
     """The logs to convert, and what else lay beside them."""
 
     jobs: Jobs = field(default_factory=Jobs)
@@ -71,10 +71,11 @@ def discover(
     ``UsageError`` for an argument that names nothing and for a date that is none.
     """
     _check_dates(options.since, options.until)
-    search = _Search(options, out, day_of)
+    found = Found()
+    search = _Search(options, out, day_of, found, Copies(found.jobs))
     for given in logs:
         search.argument(given)
-    return search.found
+    return found
 
 
 def path_day(name: str) -> str | None:
@@ -91,22 +92,18 @@ def _check_dates(since: str | None, until: str | None) -> None:
         raise UsageError(f"--since {since} is after --until {until}: no day is left")
 
 
-@dataclass(slots=True)
-class _Search:
+class _Search(Struct):
     """Takes files in the order of their paths, each once."""
 
     options: Options
     out: Path | None
     day_of: Callable[[Job], str | None]
-    found: Found = field(default_factory=Found)
+    found: Found
+    copies: Copies
     seen: set[int] = field(default_factory=set)
     """Devices and inodes in one number each, which takes less memory than pairs."""
     outputs: set[str] = field(default_factory=set)
     """The outputs of earlier runs that were met."""
-    copies: Copies = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.copies = Copies(self.found.jobs)
 
     def argument(self, given: str) -> None:
         """What an argument names: a file, a folder, or whatever fits it as a glob."""

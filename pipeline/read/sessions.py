@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from shutil import copyfileobj
 from typing import BinaryIO, TypeVar
+
+from msgspec.structs import replace
 
 from pipeline.model import Job, Options
 from pipeline.read import documents, envelopes

@@ -6,7 +6,8 @@ import csv
 import io
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from pipeline import chat
 from pipeline.checks.registry import View, escaped
@@ -57,8 +58,7 @@ def _by_tool(view: View) -> tuple[ToolUse, ...]:
     return tuple(ToolUse(name, *counts) for name, counts in sorted(found.items()))
 
 
-@dataclass(slots=True)
-class Totals:
+class Totals(Struct):
     """Usage added up over the sessions of a run."""
 
     groups: dict[str, list[int]] = field(default_factory=lambda: defaultdict(lambda: [0, 0, 0, 0, 0]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any, get_origin
 
 import msgspec
@@ -117,7 +117,7 @@ def _update(seen: xxh3_128, job: Job) -> None:
 
 def _digest(seen: xxh3_128, found: Found) -> bytes:
     whole = seen.copy()
-    beside = [getattr(found, each.name) for each in fields(found) if each.name != "jobs"]
+    beside = [getattr(found, name) for name in found.__struct_fields__ if name != "jobs"]
     known = [sorted(value.items()) if isinstance(value, Counter) else value for value in beside]
     whole.update(repr(known).encode("utf-8", "backslashreplace"))
     return whole.digest()

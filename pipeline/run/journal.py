@@ -9,22 +9,22 @@ not agree is converted again.
 from __future__ import annotations
 
 import os
+import struct
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from struct import Struct, error
 from typing import NamedTuple
 
 import msgspec
 import orjson
+from msgspec import Struct, field
 from xxhash import xxh3_64, xxh3_128, xxh3_128_digest
 
 import pipeline
 from pipeline.model import Job, Outcome
 
-_FRAME = Struct("<Q16s8s")
+_FRAME = struct.Struct("<Q16s8s")
 """The length of an outcome, the key of its session, and the hash of both."""
 _ENDS = 4096
 """Bytes of a log's head, and of its tail, that are hashed."""
@@ -98,8 +98,7 @@ def is_passing(codes: Iterable[str]) -> bool:
     return not _PASSING.isdisjoint(codes)
 
 
-@dataclass(slots=True)
-class Writer:
+class Writer(Struct):
     """Appends to the journal of this process; it crosses to another one before it does."""
 
     folder: Path
@@ -142,8 +141,7 @@ class Writer:
             self.descriptor = None
 
 
-@dataclass(slots=True)
-class Journals:
+class Journals(Struct):
     """The journals of an output folder: those that earlier runs left, and that of this one."""
 
     writer: Writer
@@ -190,7 +188,7 @@ class Journals:
             if digest != _digest(key, payload):
                 return None
             outcome = _decode(payload)
-        except (OSError, error, msgspec.MsgspecError):
+        except (OSError, struct.error, msgspec.MsgspecError):
             return None
         self.reused += 1
         self._used.setdefault(place.journal, {})[place.offset] = place.size

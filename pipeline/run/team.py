@@ -7,8 +7,9 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, cast
+
+from msgspec.structs import replace
 
 from pipeline import platform
 from pipeline.model import Job, Options, Outcome

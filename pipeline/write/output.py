@@ -8,11 +8,12 @@ import shutil
 from collections import OrderedDict
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, BinaryIO
+
+from msgspec import Struct, field
 
 from pipeline import platform
 from pipeline.errors import UsageError
@@ -27,8 +28,7 @@ __all__ = ["RUN", "Output", "Staged"]
 _OPEN_FILES = 32
 
 
-@dataclass(slots=True)
-class Staged:
+class Staged(Struct):
     """A file on its way: where it will stand, its size in bytes and its hash so far."""
 
     name: str

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from pipeline import Options
 from pipeline.model import Finding, Job, Outcome
@@ -106,9 +107,9 @@ JOBS = [
     ("another head", altered(3), False),
     ("another tail", altered(-3), False),
     ("another time", touched, False),
-    ("another path", lambda job: replace(job, shown="other"), False),
-    ("another name below LOGS", lambda job: replace(job, name="2026-01-01/a.jsonl"), False),
-    ("a part of it", lambda job: replace(job, part=0), False),
+    ("another path", lambda job: structs.replace(job, shown="other"), False),
+    ("another name below LOGS", lambda job: structs.replace(job, name="2026-01-01/a.jsonl"), False),
+    ("a part of it", lambda job: structs.replace(job, part=0), False),
     ("gone", lambda job: (Path(job.path).unlink(), job)[1], False),
 ]
 
@@ -187,7 +188,7 @@ def test_what_may_be_otherwise_the_next_time_is_not_kept(tmp_path, log, code):
 
 def test_a_name_that_is_no_text_is_converted_each_time(tmp_path, log):
     (outcome,) = kept(tmp_path, log)
-    job = replace(log, shown="\udcff")
+    job = structs.replace(log, shown="\udcff")
     writer = Writer(tmp_path / "journal", "3", identity(described(OPTIONS)))
     writer.add(job, replace(outcome, session="\udcff"))
     writer.add(log, outcome)
