@@ -1,7 +1,7 @@
 """Every type that travels through chatsquash.
 
-What is ours is a frozen dataclass, or a ``Struct`` where many are made; what came out of a log stays plain JSON values, typed as ``TypedDict`` for readers
-and for mypy only.  This module imports nothing of ours.
+What is ours is a frozen dataclass, or a ``Struct`` where many are made; what came out of a log stays plain JSON values,
+typed as ``TypedDict`` for readers and for mypy only.  This module imports nothing of ours.
 """
 
 from __future__ import annotations

@@ -13,9 +13,10 @@ that was parsed before.  Where to cut is a guess, and a wrong guess costs one mo
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, NamedTuple
+
+from msgspec import Struct, field
 
 from pipeline import codec
 from pipeline.formats import PLAIN
@@ -34,8 +35,7 @@ _PATIENCE = 3
 _WHILE = 24
 
 
-@dataclass(slots=True)
-class Effort:
+class Effort(Struct):
     """What reading took; tests hold the reader to it."""
 
     skipped: int = 0
@@ -66,8 +66,7 @@ class Request(NamedTuple):
     growth: bytes = b""
 
 
-@dataclass(slots=True)
-class History:
+class History(Struct):
     """The previous entry of a log, as messages and as bytes."""
 
     slicer: Slicer

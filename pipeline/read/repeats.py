@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from pipeline.read.lines import Line
 from pipeline.read.slices import elements
@@ -31,8 +32,7 @@ class Run(NamedTuple):
     stop: int
 
 
-@dataclass(slots=True)
-class Array:
+class Array(Struct):
     """The bytes of a message array, from ``[`` on, without the closing bracket."""
 
     data: bytearray = field(default_factory=bytearray)

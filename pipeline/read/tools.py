@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from pipeline.model import Tool
 from pipeline.read.slices import elements
@@ -17,8 +18,7 @@ _LARGE = 1 << 14
 """Bytes of a definition that is not."""
 
 
-@dataclass(slots=True)
-class KnownTools:
+class KnownTools(Struct):
     """The last two tool lists that were read, since some clients alternate; they may outlive a session.
 
     Single definitions are remembered, too, for lists that differ in a few, or in their order only.

@@ -6,16 +6,16 @@ request had, too, and that begins in the same state, gives the same messages, so
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from pipeline.formats.base import Format, TurnError
 from pipeline.model import Added, Edits, Json, Kept, Message
 from pipeline.read.slices import LineError
 
 
-@dataclass(frozen=True, slots=True)
-class Turns:
+class Turns(Struct, frozen=True):
     """The turns of one request, loaded."""
 
     states: list[Any]
@@ -53,8 +53,7 @@ def follow(form: Format, before: Turns, turns: list[Any], edits: Edits, system: 
     return Turns(loading.states, loading.stops, system, loading.messages, tuple(loading.edits))
 
 
-@dataclass(slots=True)
-class _Loading:
+class _Loading(Struct):
     form: Format
     before: Turns
     states: list[Any]

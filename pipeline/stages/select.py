@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from pipeline import chat, codec
 from pipeline.checks import log
@@ -12,8 +13,7 @@ from pipeline.memo import Last, Same
 from pipeline.model import Added, Entry, Found, Kept, Tool
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True):
     """The entry that becomes the record, and what stood around it."""
 
     entry: Entry
@@ -71,8 +71,7 @@ _MOST = 1024
 """Definitions that are remembered to have been taken, beside those of the present list."""
 
 
-@dataclass(slots=True)
-class Tools:
+class Tools(Struct):
     """The union of tool definitions by name, in order of first appearance; the first of a name wins."""
 
     _last: list[Tool] | None = None
@@ -146,8 +145,7 @@ def _spelled(tool: Tool) -> bytes:
     return codec.dumps(tool, sort_keys=True)
 
 
-@dataclass(slots=True)
-class Trace:
+class Trace(Struct):
     """The role traces of neighbouring entries: each must begin with all of the one before."""
 
     _entry: Entry | None = None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
+
+from msgspec import Struct, field
 
 from pipeline.formats import parts
 from pipeline.formats.base import Stream
@@ -17,15 +18,13 @@ _FRAGMENTS = ("arguments", "input", "text", "summary", "data", "transcript")
 _UNLOGGED = ("choices", "object", "obfuscation")
 
 
-@dataclass(slots=True)
-class _Text:
+class _Text(Struct):
     """A text that is still coming in."""
 
     pieces: list[str]
 
 
-@dataclass(slots=True)
-class _Draft:
+class _Draft(Struct):
     """A choice that is still coming in; calls and reasoning details stand with the keys that tell them apart."""
 
     message: Object = field(default_factory=lambda: {"role": "assistant", "content": None})
