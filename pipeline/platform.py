@@ -86,6 +86,14 @@ def _is_alive(owner: bytes) -> bool:
     return True
 
 
+def clear(folder: Path) -> None:
+    """Remove a folder with all that is in it, as far as that can be; there may be none."""
+    if os.path.lexists(folder):
+        from shutil import rmtree  # which loads every way to compress
+
+        rmtree(folder, ignore_errors=True)
+
+
 def sync(path: Path) -> None:
     """Make sure that a file's bytes, or the names in a folder, reach the disk."""
     descriptor = os.open(path, os.O_RDONLY)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from itertools import count
-from string import ascii_letters, digits
 
 from xxhash import xxh3_64_intdigest
 
 PATTERN = "^[a-zA-Z0-9]{9}$"
 _SHORT = re.compile("[a-zA-Z0-9]{9}")
-_CHARACTERS = digits + ascii_letters
+_CHARACTERS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def short_ids(idents: Iterable[str]) -> dict[str, str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from shutil import copyfileobj
 from typing import BinaryIO, TypeVar
 
 from msgspec.structs import replace
@@ -67,6 +66,7 @@ def cleared(done: Iterable[tuple[Job, T]], expanded: Path) -> Iterator[tuple[Job
 def _copy(file: Expanded, folder: Path) -> BinaryIO:
     """A file with what is in a compressed one, for its owner alone."""
     import tempfile
+    from shutil import copyfileobj
 
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=folder, suffix=".jsonl", delete=False) as copy:

@@ -7,11 +7,10 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
-from functools import partial
+from functools import cache, partial
 from itertools import islice
 from os import PathLike, fspath
 from pathlib import Path
-from shutil import rmtree
 from typing import TYPE_CHECKING, BinaryIO
 
 import orjson
@@ -23,6 +22,7 @@ from pipeline.errors import StoppedError, UsageError
 from pipeline.ledger import Ledger
 from pipeline.model import OURS, Finding, Job, Options, Outcome
 from pipeline.model import Found as Fact
+from pipeline.platform import clear
 from pipeline.read.compressed import opened
 from pipeline.read.discover import Found, discover
 from pipeline.read.jobs import Jobs
@@ -54,13 +54,12 @@ _PIECE = 1 << 20
 _HEADER = 1 << 16
 """Bytes that a header has at most."""
 _SECRET = rb"[\w-]*(?:authorization|cookie|api[-_]?key|token|secret)"
-_CREDENTIALS = re.compile(
+_CREDENTIALS = (
     # A member, a pair, or a name and a value; within JSON that is text its quotes have backslashes.
     rb'(?P<name>\\*"' + _SECRET + rb'\\*"\s*[:,]\s*(?:\\*"value\\*"\s*:\s*)?)'
     rb'(?:(?P<quote>\\+")[^"\\]*(?:\\+"|\Z)|"(?:[^"\\]|\\.)*"?|\[[^\]]*\]?)'
     # A header as it was sent, and a key in a URL.
-    rb"|(?P<sent>\b" + _SECRET + rb':[ \t]*)[^"\\\r\n]+|(?P<query>[?&](?:api_?)?key=)[^&"\\\s]+',
-    re.IGNORECASE,
+    rb"|(?P<sent>\b" + _SECRET + rb':[ \t]*)[^"\\\r\n]+|(?P<query>[?&](?:api_?)?key=)[^&"\\\s]+'
 )
 _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'" + r'|"(?:[^"\\]|\\.)*"')
 """What a finding quotes of a log, which belongs in a report and not on a terminal."""
@@ -130,7 +129,7 @@ def _expanded(out: Path) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        rmtree(folder, ignore_errors=True)
+        clear(folder)
 
 
 def _day_logged(options: Options, job: Job) -> str | None:
@@ -290,6 +289,11 @@ def _why(outcome: Outcome, file: str) -> str:
     return f"{report.place(file, found.line)}: {text} [{found.code}]"
 
 
+@cache
+def _credentials() -> re.Pattern[bytes]:
+    return re.compile(_CREDENTIALS, re.IGNORECASE)  # when first needed: it takes longer than converting a small log
+
+
 def _without_value(found: re.Match[bytes]) -> bytes:
     if name := found["name"]:
         quote = found["quote"] or b'"'
@@ -302,7 +306,7 @@ def _pieces(file: BinaryIO, length: int) -> Iterator[bytes]:
     rest = b""
     while length and (piece := file.read(min(length, _PIECE))):
         length -= len(piece)
-        rest = _CREDENTIALS.sub(_without_value, rest + piece)
+        rest = _credentials().sub(_without_value, rest + piece)
         yield rest[:-_HEADER]
         rest = rest[-_HEADER:]  # where a header may have been cut in two
     yield rest

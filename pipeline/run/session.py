@@ -23,7 +23,6 @@ from pipeline.formats.openai_chat import variants
 from pipeline.ledger import Ledger
 from pipeline.memo import Last
 from pipeline.model import Account, Cleaned, Conversation, Facts, Finding, Found, Job, Options, Outcome, Tool, Usage
-from pipeline.read import facts
 from pipeline.read.changes import as_found, change
 from pipeline.read.compressed import opened
 from pipeline.read.discover import path_day
@@ -138,6 +137,8 @@ class Converter:
 
     def _facts(self, snapshot: Snapshot, ledger: Ledger, file: BinaryIO, job: Job) -> Facts:
         """What the log says beside the conversation, without addresses where these are replaced."""
+        from pipeline.read import facts  # which the specified record does not need
+
         entry, started = snapshot.entry, snapshot.started
         found = facts.logged(file, job, entry.line, ledger.lines)
         named, dot, suffix = job.name.rpartition(".")  # with a suffix behind it, no address is one

@@ -51,7 +51,6 @@ _WORD = rf"{_LETTER}0-9"
 _LOCAL = rf"{_WORD}._%+-"
 # What str.rstrip takes off; it looks for each character in turn, so frequent ones come first.
 _ASCII_RUN = "eaionrtslcdumhpgybfvkwjxzq.0123456789_-EAIONRTSLCDUMHPGYBFVKWJXZQ+%"
-_RUN = _ASCII_RUN + "".join(re.findall(f"[{_LETTER}]", "".join(map(chr, range(0x80, 0x590)))))
 
 # JSON, and source code, may spell the at sign as an escape, with two, four or eight backslashes inside more JSON.
 _SIGN = f"@(?<=[{_LOCAL}]@)"
@@ -68,8 +67,14 @@ _ADDRESS = f"(?P<sign>{_SIGN})(?P<domain>{_DOMAIN})"
 _ADDRESS_IN_SOURCE = f"(?P<sign>{_SIGN}|{_ESCAPED_SIGN})(?P<domain>{_DOMAIN})"
 _compiled = cache(re.compile)  # when first needed: their large classes take longer than converting a small log
 _ESCAPE = re.compile(r"u[0-9a-fA-F]{4}|[bfnrt]")
-_OURS = re.compile(rf"[a-z0-9]{{16}}{_OUR_DOMAIN}")
+_OURS = rf"[a-z0-9]{{16}}{_OUR_DOMAIN}"
 """A pseudonym, whatever stands around it; known by its form, so that a second run finds what the first one left."""
+
+
+@cache
+def _run() -> str:
+    """All characters of local parts."""
+    return _ASCII_RUN + "".join(re.findall(f"[{_LETTER}]", "".join(map(chr, range(0x80, 0x590)))))
 
 
 class Address(NamedTuple):
@@ -100,12 +105,12 @@ def addresses(text: str) -> Iterator[Address]:
     floor = 0  # behind the last domain: no address starts before it
     while found := pattern.search(text, floor):
         sign, domain = found.span("sign")[0], found.start("domain")
-        if sign >= 16 and (ours := _OURS.match(text, sign - 16)):
+        if sign >= 16 and (ours := _compiled(_OURS).match(text, sign - 16)):
             floor = ours.end()
             continue
         end = _domain_end(text, domain, found.end())
         # The most frequent one that names nobody; what stands before it is no part of the name.
-        if text.startswith("git", sign - 3) and text[sign - 4 : sign - 3] not in _RUN:
+        if text.startswith("git", sign - 3) and text[sign - 4 : sign - 3] not in _run():
             floor = end
             continue
         start = _local_start(text, floor, sign)
@@ -127,7 +132,7 @@ def _domain_end(text: str, start: int, end: int) -> int:
 def _local_start(text: str, floor: int, sign: int) -> int:
     """Where the local part before ``sign`` starts; ``sign`` itself if there is none or it is too long."""
     window = text[max(floor, sign - _WINDOW) : sign]
-    run = sign - len(window) + len(window.rstrip(_ASCII_RUN if window.isascii() else _RUN))
+    run = sign - len(window) + len(window.rstrip(_ASCII_RUN if window.isascii() else _run()))
     # A window of only local characters is longer than an escape and a local part, so it cuts no escape in two.
     start = max(run, sign - _LOCAL_MAX - 1)
     if run > floor and text[run - 1] == "\\" and (escape := _ESCAPE.match(text, run, sign)):

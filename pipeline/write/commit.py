@@ -7,6 +7,7 @@ or the files do not have the hashes that it names: a mixture of two runs is neve
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -93,6 +94,9 @@ def finish(out: Path, plan: Plan, record: Record) -> None:
     beside = out / f"{STATE}.new"
     beside.write_bytes(msgspec.json.encode(State(files, plan.memory)))
     beside.replace(out / STATE)
+    for folder in _folders(out / STAGING, plan.files):
+        with suppress(OSError):
+            folder.rmdir()  # they are empty by now
     (out / PLAN).unlink()
     platform.sync(out / OURS)
 

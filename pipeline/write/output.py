@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections import OrderedDict
 from collections.abc import Iterable
 from contextlib import suppress
@@ -91,7 +90,7 @@ class Output:
         self._written = _read_record(self._ours / "written.json")
         self.refuse_foreign(*self._written)  # what took the place of one of our files since
         self._finish_earlier()
-        shutil.rmtree(self._staging, ignore_errors=True)
+        platform.clear(self._staging)
         self._staging.mkdir()
 
     def refuse_foreign(self, *names: str) -> None:
@@ -163,7 +162,7 @@ class Output:
                 handle.close()
         if self._lock is not None:
             if not self.is_decided():
-                shutil.rmtree(self._staging, ignore_errors=True)
+                platform.clear(self._staging)
             if self._ours in self._made and not (self._ours / "written.json").exists():
                 (self._ours / "lock").unlink(missing_ok=True)
             platform.unlock(self._lock)
