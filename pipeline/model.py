@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass, field
+from operator import add
 from typing import Any, Literal, NamedTuple, TypedDict
 
 from msgspec import Struct
@@ -280,7 +281,7 @@ class Account(NamedTuple):
 
     def plus(self, other: Account) -> Account:
         """The sums of both."""
-        return Account(*(a + b for a, b in zip(self, other, strict=True)))
+        return Account(*map(add, self, other))
 
     def unwritten(self) -> Account:
         """The same where no record is written after all."""

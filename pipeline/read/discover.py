@@ -171,7 +171,8 @@ class _Search(Struct):
     def _file(self, path: str, name: str, suffixes: tuple[str, ...], *, linked: bool = True) -> None:
         suffix = _suffix(name)
         inner = _suffix(uncompressed(name)) if suffix in COMPRESSED else suffix
-        if not {suffix, inner} & {*suffixes} and not (inner in documents.SUFFIXES and documents.is_document(path)):
+        asked = suffix in suffixes or inner in suffixes
+        if not asked and not (inner in documents.SUFFIXES and documents.is_document(path)):
             self.found.others[escaped(suffix) or NO_SUFFIX] += 1
         elif not self._wanted(name):
             self.found.passed_over += 1
@@ -213,8 +214,8 @@ class _Search(Struct):
             self.found.jobs.append(job)
 
     def _wanted(self, name: str) -> bool:
-        include = self.options.include
-        return (not include or _matches(name, include)) and not self._excluded(name)
+        include, exclude = self.options.include, self.options.exclude
+        return (not include or _matches(name, include)) and not (exclude and _matches(name, exclude))
 
     def _excluded(self, name: str) -> bool:
         return _matches(name, self.options.exclude)

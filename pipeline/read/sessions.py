@@ -55,9 +55,9 @@ def split(job: Job, options: Options | None = None, expanded: Path | None = None
 
 def cleared(done: Iterable[tuple[Job, T]], expanded: Path) -> Iterator[tuple[Job, T]]:
     """The same, in the order of the jobs; each file in the folder goes once the sessions in it are done."""
-    before = ""
+    before, inside = "", f"{expanded}/"
     for job, outcome in done:
-        if job.path != before and Path(before).parent == expanded:
+        if job.path != before and before.startswith(inside):
             Path(before).unlink(missing_ok=True)
         before = job.path
         yield job, outcome

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from pipeline.checks.registry import counted, escaped
-from pipeline.model import Account, Cleaned, Job, Outcome, Severity
+from pipeline.model import Account, Job, Outcome, Severity
 
 _KINDS = 8  # of files that were not read; there may be as many suffixes as files
 
@@ -76,8 +76,8 @@ class Summary:
         self.bytes += outcome.size
         self.sizes = self.sizes.plus(outcome.sizes)
         self.addresses += outcome.addresses
-        for rule, count in zip(Cleaned._fields, outcome.cleaned, strict=True):
-            self.cleaned[rule] += count
+        if any(outcome.cleaned):
+            self.cleaned.update(outcome.cleaned._asdict())
         for finding in outcome.findings:
             self.findings[finding.severity, finding.code] += 1
 

@@ -71,7 +71,11 @@ class Again:
         """Take note of a log that was converted; its sessions follow each other."""
         if job.shown != self._last:
             self._last = job.shown
-            _update(self._seen, job)
+            added = self.journals.writer.seen
+            if added and added[0] is job:
+                self._seen.update(added[1])
+            else:
+                _update(self._seen, job)
 
     def memory(self, summary: Summary, found: Found) -> bytes:
         """What the next run wants to know."""

@@ -26,6 +26,8 @@ from pipeline.model import Job, Outcome
 
 _FRAME = struct.Struct("<Q16s8s")
 """The length of an outcome, the key of its session, and the hash of both."""
+_NEVER_WAITING = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+"""Whatever took the place of a log since it was found."""
 _ENDS = 4096
 """Bytes of a log's head, and of its tail, that are hashed."""
 _OF_THE_RUN = frozenset(
@@ -81,8 +83,7 @@ def code_version() -> str:
 
 def identify(job: Job) -> bytes:
     """What tells a log from what it was, without reading all of it; raises ``OSError`` where it cannot be read."""
-    # Never waits, whatever took the place of the log since it was found.
-    descriptor = os.open(job.shown, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    descriptor = os.open(job.shown, _NEVER_WAITING)
     try:
         ends = os.pread(descriptor, _ENDS, 0)
         if job.file_size > _ENDS:
@@ -106,18 +107,22 @@ class Writer(Struct):
     identity: bytes
     descriptor: int | None = None
     failed: bool = False
+    seen: tuple[Job, bytes] | None = None
+    """The session that was added last, and what its log was once it was converted, as ``identify`` tells it."""
 
-    def key(self, job: Job) -> bytes:
-        """The key of a session; raises ``OSError``."""
+    def key(self, job: Job, seen: bytes) -> bytes:
+        """The key of a session, of which ``identify`` tells so much."""
         part = job.spans.tobytes() if job.spans else str(job.part).encode()
-        return xxh3_128_digest(self.identity + identify(job) + part)
+        return xxh3_128_digest(self.identity + seen + part)
 
     def add(self, job: Job, outcome: Outcome) -> None:
         """Keep an outcome; that it cannot be kept, as on a full disk, stops nothing: whatever is wrong will say so."""
         if self.failed or job.modified is None or is_passing(found.code for found in outcome.findings):
             return
         try:
-            key, payload = self.key(job), _encode(outcome)
+            seen = identify(job)
+            self.seen = job, seen
+            key, payload = self.key(job, seen), _encode(outcome)
         except (OSError, UnicodeEncodeError):
             return  # the log is gone, or its name is no text: it will be converted again
         try:
@@ -176,7 +181,7 @@ class Journals(Struct):
     def find(self, job: Job) -> Place | None:
         """Where the outcome of a session stands, if it is known."""
         with suppress(OSError):
-            return self._places.get(self.writer.key(job))
+            return self._places.get(self.writer.key(job, identify(job)))
         return None
 
     def get(self, place: Place) -> Outcome | None:

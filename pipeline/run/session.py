@@ -217,9 +217,9 @@ _encode_tools = Last(codec.encode)
 
 def _left_out(snapshot: Snapshot | None, ledger: Ledger) -> str | None:
     """The code of the finding for which a session is not written; with it, what cleaning did."""
-    changed = snapshot.entry.cleaned if snapshot else Cleaned()
-    counts = dict(zip(_RULES, (*changed, ledger.cleaned), strict=True))
-    if any(counts.values()):
+    changed = (*(snapshot.entry.cleaned if snapshot else Cleaned()), ledger.cleaned)
+    if any(changed):
+        counts = dict(zip(_RULES, changed, strict=True))
         ledger.note(log.cleaned(counts), snapshot.entry.line if snapshot else None)
     seen = ledger.seen
     if seen and seen.why and not seen.format and (seen.conflict or not (snapshot or ledger.cleaned)):

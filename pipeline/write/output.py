@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RUN", "Output", "Staged"]
 _OPEN_FILES = 32
+_TOGETHER = 1 << 16
+"""Bytes of lines that wait, so that those of a file are written and hashed at once."""
 
 
 class Staged(Struct):
@@ -64,6 +66,8 @@ class Output:
         self._written: list[str] = []
         self._staged: dict[str, Staged] = {}
         self._handles: OrderedDict[str, BinaryIO] = OrderedDict()
+        self._waiting: dict[str, list[bytes]] = {}
+        self._held = 0
         try:
             self._claim(force=force)
         except OSError as problem:
@@ -106,7 +110,12 @@ class Output:
 
     def append(self, name: str, data: bytes) -> None:
         """Add a line to a staged file."""
-        self._add(name, (data + b"\n",))
+        if name not in self._staged:
+            self._stage(name)
+        self._waiting.setdefault(name, []).append(data)
+        self._held += len(data)
+        if self._held >= _TOGETHER:
+            self._flush()
 
     def append_private(self, name: str, pieces: Iterable[bytes]) -> None:
         """Add a line, piece by piece, to a staged file that only its owner can read."""
@@ -122,6 +131,7 @@ class Output:
     def rename(self, name: str, to: str) -> None:
         """Give a staged file another name."""
         self.refuse_foreign(to)
+        self._flush()
         if handle := self._handles.pop(name, None):
             handle.close()
         self._place(name).rename(self._place(to))
@@ -130,6 +140,7 @@ class Output:
 
     def staged(self) -> list[Staged]:
         """The files staged so far, by name."""
+        self._flush()
         return [self._staged[name] for name in sorted(self._staged)]
 
     def remembered(self) -> tuple[bytes, bool]:
@@ -142,6 +153,7 @@ class Output:
 
     def commit(self, memory: bytes = b"") -> None:
         """Put all staged files in their places, ``run.json`` last; what only earlier runs wrote is removed."""
+        self._flush()
         for handle in self._handles.values():
             handle.close()
         names = sorted(self._staged, key=lambda name: (name == RUN, name))
@@ -193,11 +205,23 @@ class Output:
         commit.replace(self._ours / "written.json", json.dumps({"files": sorted(names)}, indent=1).encode())
 
     def _add(self, name: str, pieces: Iterable[bytes | bytearray], lines: int | None = None) -> None:
-        staged = self._staged.get(name)
-        if staged is None:
-            self.refuse_foreign(name)
-            staged = self._staged[name] = Staged(name)
-        handle = self._handle(name)
+        if name not in self._staged:
+            self._stage(name)
+        self._flush()  # what came before
+        self._put(name, pieces, lines)
+
+    def _stage(self, name: str) -> None:
+        self.refuse_foreign(name)
+        self._staged[name] = Staged(name)
+
+    def _flush(self) -> None:
+        """Write the lines that wait."""
+        waiting, self._waiting, self._held = self._waiting, {}, 0
+        for name, lines in waiting.items():
+            self._put(name, (b"\n".join((*lines, b"")),))
+
+    def _put(self, name: str, pieces: Iterable[bytes | bytearray], lines: int | None = None) -> None:
+        handle, staged = self._handle(name), self._staged[name]
         for piece in pieces:
             handle.write(piece)
             staged.add(piece, lines)

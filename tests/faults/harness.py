@@ -41,6 +41,7 @@ class Calls:
         for name in ("write", "writev", "pwrite", "fsync", "ftruncate"):
             setattr(os, name, self._counted(name, getattr(os, name)))
         output.Output._handle = self._staged(output.Output._handle)
+        output._TOGETHER = 0  # every line is written as it comes, so that there are as many places to strike
         sys.addaudithook(self._audit)
 
     def _count(self, name: str) -> None:
