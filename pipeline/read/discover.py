@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from errno import ELOOP, ENOENT
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
@@ -80,8 +81,14 @@ def discover(
 
 def path_day(name: str) -> str | None:
     """The last part of a path that is a date, ``YYYY-MM-DD``; the file's suffix aside."""
-    *folders, last = name.split("/")
-    return next((part for part in reversed([*folders, last.partition(".")[0]]) if is_day(part)), None)
+    folders, _, last = name.rpartition("/")
+    stem = last.partition(".")[0]
+    return stem if is_day(stem) else _folders_day(folders)
+
+
+@lru_cache(maxsize=64)  # neighbours lie in one folder
+def _folders_day(folders: str) -> str | None:
+    return next((part for part in reversed(folders.split("/")) if is_day(part)), None)
 
 
 def _check_dates(since: str | None, until: str | None) -> None:

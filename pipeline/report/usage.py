@@ -73,9 +73,8 @@ class Totals(Struct):
         self.names[group].update(usage.tool_names)
         for name in {*usage.tool_names, *(tool.name for tool in usage.tools)}:
             self.tools[name][0] += 1
-        for tool in usage.tools:
-            use = (0, tool.calls, tool.failed, tool.unanswered)
-            self.tools[tool.name] = list(map(add, self.tools[tool.name], use))
+        for name, *use in usage.tools:
+            self.tools[name] = list(map(add, self.tools[name], (0, *use)))
 
     def usage_csv(self, group_by: str) -> bytes:
         """One row per group; groups of one kind leave the other kind's column empty."""
