@@ -27,7 +27,8 @@ _GARBAGE = "something else follows the compressed data"
 class Kind(NamedTuple):
     """A way to compress."""
 
-    begins: re.Pattern[bytes]
+    begins: bytes
+    """A pattern, compiled when a file begins like no ordinary log."""
     decoder: Callable[[], Any]
     """Makes what expands one stream: with ``decompress(data, most)``, ``needs_input``, ``eof``, ``unused_data``."""
     piece: int = _PIECE
@@ -62,7 +63,7 @@ def recognise(first: bytes) -> Kind | None:
     """How a file is compressed, by its first bytes; ``None`` for a plain one."""
     if first[:1] == b"{":  # as nearly all logs begin
         return None
-    return next((kind for kind in KINDS if kind.begins.match(first)), None)
+    return next((kind for kind in KINDS if re.match(kind.begins, first)), None)
 
 
 class Expanded(io.RawIOBase):
@@ -169,7 +170,7 @@ class Expanded(io.RawIOBase):
             rest += more
         while rest and not rest.strip(b"\0"):
             rest = self._raw()
-        if rest and self._kind.begins.match(rest):
+        if rest and re.match(self._kind.begins, rest):
             self._decoder, self._given = self._kind.decoder(), rest
             return True
         self._end(_GARBAGE if rest else None)
@@ -259,10 +260,10 @@ def _errors() -> tuple[type[Exception], ...]:
 
 
 KINDS = (
-    Kind(re.compile(rb"\x1f\x8b\x08"), _Gzip),
-    Kind(re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)"), _bzip2),
-    Kind(re.compile(rb"\xfd7zXZ\0"), _xz),
+    Kind(rb"\x1f\x8b\x08", _Gzip),
+    Kind(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)", _bzip2),
+    Kind(rb"\xfd7zXZ\0", _xz),
     # A block of four bytes may make 128 KiB.
-    Kind(re.compile(rb"\x28\xb5\x2f\xfd|" + _SKIPPED), _zstd, piece=1 << 9),
+    Kind(rb"\x28\xb5\x2f\xfd|" + _SKIPPED, _zstd, piece=1 << 9),
 )
 """What is read."""

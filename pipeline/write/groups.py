@@ -11,8 +11,8 @@ from pipeline.errors import UsageError
 
 UNDATED = "undated"
 SINGLE = "conversations"
-_UUID = re.compile(r"-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z", re.IGNORECASE)
-_STAMP = re.compile(r"-[0-9]{19}\Z")
+_UUID = r"(?i:-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z)"
+_STAMP = r"-[0-9]{19}\Z"
 _UNSAFE = re.compile(r"[^\w.-]")
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 _LONGEST = 120
@@ -21,7 +21,7 @@ _LONGEST = 120
 def scenario(stem: str) -> str:
     """A session's scenario: the file's stem without what numbers its runs (a UUID, 19 digits, a counter)."""
     while True:
-        shorter = _counted(_STAMP.sub("", _UUID.sub("", stem)))
+        shorter = _counted(re.sub(_STAMP, "", re.sub(_UUID, "", stem)))
         if shorter == stem:
             return stem
         stem = shorter
