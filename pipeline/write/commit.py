@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import msgspec
 from msgspec import Struct
@@ -136,8 +136,9 @@ def _settle(out: Path, name: str) -> None:
 
 def _folders(root: Path, names: Iterable[str]) -> list[Path]:
     """The folders that hold these names, the deepest first."""
-    found = {folder for name in names for folder in (root / name).parents if folder.is_relative_to(root)}
-    return sorted((folder for folder in found if folder.is_dir()), key=lambda folder: (-len(folder.parts), folder))
+    inside = {folder for name in names for folder in PurePosixPath(name).parents}
+    found = (root / folder for folder in sorted(inside, key=lambda folder: (-len(folder.parts), folder)))
+    return [folder for folder in found if folder.is_dir()]
 
 
 def _size(path: Path) -> int | None:
