@@ -69,11 +69,11 @@ class Again:
 
     def see(self, job: Job) -> None:
         """Take note of a log that was converted; its sessions follow each other."""
+        seen = self.journals.writer.seen.pop(job.shown, None)
         if job.shown != self._last:
             self._last = job.shown
-            added = self.journals.writer.seen
-            if added and added[0] is job:
-                self._seen.update(added[1])
+            if seen:
+                self._seen.update(seen)
             else:
                 _update(self._seen, job)
 

@@ -62,6 +62,19 @@ class Place(NamedTuple):
     """Bytes of its frame."""
 
 
+class Packed(NamedTuple):
+    """An outcome as it is kept, which is also the fastest way to hand it to another process."""
+
+    seen: bytes
+    """What ``identify`` told of its log."""
+    payload: bytes
+
+    @property
+    def outcome(self) -> Outcome:
+        """The outcome itself."""
+        return _decode(self.payload)
+
+
 def identity(described: Mapping[str, object]) -> bytes:
     """What decides outcomes beside the logs: options as ``run.json`` holds them, and the code."""
     deciding = {name: value for name, value in described.items() if name not in _OF_THE_RUN}
@@ -107,28 +120,28 @@ class Writer(Struct):
     identity: bytes
     descriptor: int | None = None
     failed: bool = False
-    seen: tuple[Job, bytes] | None = None
-    """The session that was added last, and what its log was once it was converted, as ``identify`` tells it."""
+    seen: dict[str, bytes] = field(default_factory=dict)
+    """What ``identify`` told of logs once they were converted, by their shown paths, until somebody takes it."""
 
     def key(self, job: Job, seen: bytes) -> bytes:
         """The key of a session, of which ``identify`` tells so much."""
         part = job.spans.tobytes() if job.spans else str(job.part).encode()
         return xxh3_128_digest(self.identity + seen + part)
 
-    def add(self, job: Job, outcome: Outcome) -> None:
+    def add(self, job: Job, outcome: Outcome) -> Packed | None:
         """Keep an outcome; that it cannot be kept, as on a full disk, stops nothing: whatever is wrong will say so."""
         if self.failed or job.modified is None or is_passing(found.code for found in outcome.findings):
-            return
+            return None
         try:
             seen = identify(job)
-            self.seen = job, seen
             key, payload = self.key(job, seen), _encode(outcome)
         except (OSError, UnicodeEncodeError):
-            return  # the log is gone, or its name is no text: it will be converted again
+            return None  # the log is gone, or its name is no text: it will be converted again
         try:
             self._append(key, payload)
         except OSError:
             self.failed = True  # what stood behind half a frame would never be found
+        return Packed(seen, payload)
 
     def _append(self, key: bytes, payload: bytes) -> None:
         if self.descriptor is None:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from pipeline import platform
 from pipeline.model import Job, Options, Outcome
 from pipeline.read.sessions import MixedSessionsError
-from pipeline.run.journal import Writer
+from pipeline.run.journal import Packed, Writer
 from pipeline.run.session import Converter, unreadable
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ class Team:
     """Worker processes, each with a connection; one that dies is replaced."""
 
     def __init__(self, options: Options, writer: Writer | None) -> None:
+        self._writer = writer
         self._given = (options, writer and replace(writer, descriptor=None))  # each has a journal of its own
         self._members: dict[Connection, BaseProcess] = {}
         self.under_way: dict[Connection, Lot] = {}
@@ -83,7 +84,7 @@ class Team:
             lot = self.under_way.pop(connection)
             found: list[Found] | str
             try:
-                found = list(zip(lot.jobs, connection.recv(), strict=True))
+                found = [self._received(job, sent) for job, sent in zip(lot.jobs, connection.recv(), strict=True)]
             except (EOFError, OSError):
                 found = self._replace(connection)
             yield lot, found
@@ -95,6 +96,13 @@ class Team:
                 process.kill()  # what it writes is read up to where it is whole
                 process.join()
                 connection.close()
+
+    def _received(self, job: Job, sent: Packed | Outcome | None) -> Found:
+        if not isinstance(sent, Packed):
+            return job, sent
+        assert self._writer
+        self._writer.seen[job.shown] = sent.seen
+        return job, sent.outcome
 
     def _replace(self, connection: Connection) -> str:
         """Start another process in the place of one that ended; how it ended, in words."""
@@ -121,7 +129,7 @@ def _serve(connection: Connection, copied: list[Connection], options: Options, w
                 found = [attempt(converter, writer, job) for job in connection.recv()]
             except MemoryError:
                 os._exit(_NO_MEMORY)  # each of them is tried once more, alone
-            connection.send(found)
+            connection.send([packed or outcome for outcome, packed in found])
 
 
 def _end_with_parent() -> None:
@@ -133,14 +141,12 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def attempt(converter: Converter, writer: Writer | None, job: Job) -> Outcome | None:
-    """The outcome of a session; ``None`` for a file that has to be split into its sessions first."""
+def attempt(converter: Converter, writer: Writer | None, job: Job) -> tuple[Outcome | None, Packed | None]:
+    """The outcome of a session, and how it is kept; none for a file that has to be split into its sessions first."""
     try:
         outcome = converter.convert(job)
     except MixedSessionsError:
-        return None
+        return None, None
     except OSError as problem:
-        return unreadable(job, problem)
-    if writer:
-        writer.add(job, outcome)
-    return outcome
+        return unreadable(job, problem), None
+    return outcome, writer.add(job, outcome) if writer else None

@@ -71,7 +71,7 @@ def _known_or(
     def known(count: int) -> Iterator[Found]:
         for job, place in (waiting.popleft() for _ in range(count)):
             # One that is damaged is converted, as if it were not there.
-            yield job, journals.get(place) or attempt(Converter(options), journals.writer, job)
+            yield job, journals.get(place) or attempt(Converter(options), journals.writer, job)[0]
 
     for found in convert(unknown()):
         yield from known(ahead.popleft())
@@ -83,7 +83,9 @@ def _here(converter: Converter, writer: Writer | None, jobs: Iterable[Job]) -> I
     """Outcomes from this process."""
     for job in jobs:
         try:
-            outcome = attempt(converter, writer, job)
+            outcome, packed = attempt(converter, writer, job)
+            if writer and packed:
+                writer.seen[job.shown] = packed.seen
         except MemoryError:
             outcome = nothing(job, log.lost_worker("memory ran out"))
         yield job, outcome
