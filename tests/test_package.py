@@ -1,6 +1,7 @@
 """What is installed, and what a start loads."""
 
 import os
+import pkgutil
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,10 @@ from pathlib import Path
 import pytest
 
 import pipeline
+from pipeline import checks, formats
+from pipeline.formats import documents
+from pipeline.modules import modules
+from pipeline.write import presets
 
 ROOT = Path(__file__).parents[1]
 
@@ -46,6 +51,12 @@ def test_the_core_install_is_small():
 def test_a_start_loads_only_what_it_needs(start, absent):
     loaded = set(python("-c", f"import sys; {start}; print(*sys.modules, sep='\\n')").split())
     assert not absent & loaded
+
+
+@pytest.mark.parametrize("package", [checks, documents, formats, presets], ids=lambda package: package.__name__)
+def test_the_parts_of_a_package_are_the_public_ones_that_lie_in_its_folder(package):
+    found = (info.name for info in pkgutil.iter_modules(package.__path__))
+    assert modules(package.__path__) == sorted(name for name in found if not name.startswith("_"))
 
 
 def test_the_module_and_the_script_are_the_same():

@@ -7,11 +7,11 @@ functions marked ``@rule`` that make the finding.  Both are found by looking in 
 from __future__ import annotations
 
 import importlib
-import pkgutil
 from functools import cache
 from typing import TYPE_CHECKING
 
 from pipeline.checks.registry import RULES, Rule
+from pipeline.modules import modules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +48,7 @@ _WORDS = """\
 @cache
 def rules() -> dict[str, Rule]:
     """Every rule by its code, in the order of the modules and of the functions in them."""
-    for module in sorted(info.name for info in pkgutil.iter_modules(__path__)):
+    for module in modules(__path__):
         importlib.import_module(f"{__name__}.{module}")
     return {rule.code: rule for rule in sorted(RULES, key=lambda rule: (rule.module, rule.place))}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import pkgutil
 from collections import Counter
 from collections.abc import Callable
 from functools import cache
@@ -12,6 +11,7 @@ from typing import Any, NamedTuple, cast
 
 from pipeline.formats.base import Format, Mark
 from pipeline.model import Json
+from pipeline.modules import modules
 
 PLAIN = "openai_chat"
 """The format of chat messages that no provider has marked: plain text means the same in all of them."""
@@ -53,7 +53,7 @@ class RecognisedFile(NamedTuple):
 @cache
 def names() -> tuple[str, ...]:
     """The names of all formats, which are those of what lies in this folder; none of them is imported for that."""
-    found = {info.name for info in pkgutil.iter_modules(__path__)}.difference(_SHARED)
+    found = set(modules(__path__)).difference(_SHARED)
     return tuple(sorted(found, key=lambda name: (_place(name), name)))
 
 

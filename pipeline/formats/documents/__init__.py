@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import importlib
-import pkgutil
 from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple, Protocol, cast
 
 from pipeline.formats.base import TurnError
 from pipeline.model import Conversation, Json
+from pipeline.modules import modules
 
 _FIRST = 100
 """Values of a file, one of which at least is an object or a list in every document."""
@@ -45,7 +45,7 @@ class Recognised(NamedTuple):
 @cache
 def names() -> tuple[str, ...]:
     """The names of all document formats, which are those of what lies in this folder."""
-    return tuple(sorted(info.name for info in pkgutil.iter_modules(__path__)))
+    return tuple(modules(__path__))
 
 
 @cache

@@ -7,9 +7,10 @@ found by looking in this folder; none is imported before it is asked for.
 from __future__ import annotations
 
 import importlib
-import pkgutil
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, cast
+
+from pipeline.modules import modules
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -63,9 +64,7 @@ class WithFiles(Preset, Protocol):
 @cache
 def names() -> tuple[str, ...]:
     """The names of all presets, the default first."""
-    return tuple(
-        sorted((info.name for info in pkgutil.iter_modules(__path__)), key=lambda name: (name != DEFAULT, name))
-    )
+    return tuple(sorted(modules(__path__), key=lambda name: (name != DEFAULT, name)))
 
 
 @cache
