@@ -6,7 +6,6 @@ import csv
 import io
 from collections import defaultdict
 from collections.abc import Iterable
-from operator import add
 
 from msgspec import Struct, field
 
@@ -69,12 +68,13 @@ class Totals(Struct):
     def add(self, group: str, usage: Usage) -> None:
         """One session more in a group."""
         counts = (1, usage.calls, usage.client_turns, usage.assistant_turns, usage.assistant_turns_with_tools)
-        self.groups[group] = list(map(add, self.groups[group], counts))
+        self.groups[group] = [a + b for a, b in zip(self.groups[group], counts, strict=True)]
         self.names[group].update(usage.tool_names)
         for name in {*usage.tool_names, *(tool.name for tool in usage.tools)}:
             self.tools[name][0] += 1
-        for name, *use in usage.tools:
-            self.tools[name] = list(map(add, self.tools[name], (0, *use)))
+        for tool in usage.tools:
+            use = (0, tool.calls, tool.failed, tool.unanswered)
+            self.tools[tool.name] = [a + b for a, b in zip(self.tools[tool.name], use, strict=True)]
 
     def usage_csv(self, group_by: str) -> bytes:
         """One row per group; groups of one kind leave the other kind's column empty."""
