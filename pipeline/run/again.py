@@ -31,11 +31,10 @@ class Memory(Struct):
 
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(Memory, dec_hook=lambda kind, value: Counter(value) if _is_counter(kind) else value)
 
 
-def _is_counter(kind: Any) -> bool:
-    return get_origin(kind) is Counter
+def _counters(kind: Any, value: Any) -> Any:
+    return Counter(value) if get_origin(kind) is Counter else value
 
 
 class Again:
@@ -128,7 +127,9 @@ def _digest(seen: xxh3_128, found: Found) -> bytes:
 
 
 def _remembered(data: bytes) -> Memory | None:
+    if not data:
+        return None  # without looking through the type of a memory, which takes time
     try:
-        return _decode.decode(data)
+        return msgspec.msgpack.decode(data, type=Memory, dec_hook=_counters)
     except msgspec.MsgspecError:
         return None

@@ -50,7 +50,6 @@ _PASSING = frozenset(("unreadable-log", "changed-log", "lost-worker"))
 _MANY = 32
 """Journals above which they are put together."""
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(Outcome).decode
 
 
 class Place(NamedTuple):
@@ -72,7 +71,12 @@ class Packed(NamedTuple):
     @property
     def outcome(self) -> Outcome:
         """The outcome itself."""
-        return _decode(self.payload)
+        return _decoder().decode(self.payload)
+
+
+@cache
+def _decoder() -> msgspec.msgpack.Decoder[Outcome]:
+    return msgspec.msgpack.Decoder(Outcome)  # when first needed: to look through its type takes time
 
 
 def identity(described: Mapping[str, object]) -> bytes:
@@ -205,7 +209,7 @@ class Journals(Struct):
             payload = memoryview(frame)[_FRAME.size :]
             if digest != _digest(key, payload):
                 return None
-            outcome = _decode(payload)
+            outcome = _decoder().decode(payload)
         except (OSError, struct.error, msgspec.MsgspecError):
             return None
         self.reused += 1
