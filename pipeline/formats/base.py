@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
+from msgspec import Struct
+
 from pipeline.chat import PRIVATE, Private
 from pipeline.formats.values import kind
 from pipeline.model import Json, Message, Reply, Tool, WrongType
@@ -14,7 +16,7 @@ class TurnError(ValueError):
     """A turn that is none of its format's: what is wrong with it, in words that follow the turn's place."""
 
 
-class Mark(NamedTuple):
+class Mark(Struct, frozen=True):
     """Evidence that an object is of a format."""
 
     rank: int
@@ -24,7 +26,7 @@ class Mark(NamedTuple):
     test: Callable[[dict[str, Any]], bool]
 
 
-class Marks(NamedTuple):
+class Marks(Struct, frozen=True):
     """The evidence for a format, by the place where it is looked for."""
 
     request: tuple[Mark, ...] = ()

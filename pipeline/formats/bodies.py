@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from pipeline import chat, codec, formats
 from pipeline.formats.base import Format, TurnError, with_private, without_private
@@ -43,7 +45,7 @@ def _name(tool: Tool) -> bytes:
     return codec.dumps(at(tool, of, "name"))
 
 
-class Aside(NamedTuple):
+class Aside(Struct, frozen=True):
     """What a request has beside its conversation."""
 
     hosted: int

@@ -11,7 +11,9 @@ from collections.abc import Callable
 from errno import EINVAL, EISDIR, ENOTSUP
 from importlib import import_module
 from sys import modules
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
+
+from msgspec import Struct
 
 from pipeline.model import Options
 
@@ -24,7 +26,7 @@ _DAMAGED = "the compressed data is damaged"
 _GARBAGE = "something else follows the compressed data"
 
 
-class Kind(NamedTuple):
+class Kind(Struct, frozen=True):
     """A way to compress."""
 
     begins: bytes

@@ -12,7 +12,6 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
 
 from msgspec import Struct, field
 
@@ -44,7 +43,7 @@ class Found(Struct):
     """What was found on the way about single files."""
 
 
-class _Root(NamedTuple):
+class _Root(Struct, frozen=True):
     """A file or folder that an argument names, or that fits the first parts of a glob."""
 
     base: Path

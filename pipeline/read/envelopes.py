@@ -7,7 +7,7 @@ slices, which costs one pass over their bytes and no parsing.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
@@ -26,7 +26,7 @@ Members = dict[str, bytes]
 """The raw members of a line, those that are there and not null."""
 
 
-class Envelope(NamedTuple):
+class Envelope(Struct, frozen=True):
     """One way to wrap an exchange."""
 
     name: str

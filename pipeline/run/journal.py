@@ -52,7 +52,7 @@ _MANY = 32
 _encode = msgspec.msgpack.Encoder().encode
 
 
-class Place(NamedTuple):
+class Place(Struct, frozen=True):
     """Where the outcome of a session stands."""
 
     journal: str

@@ -7,8 +7,9 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, cast
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from pipeline import platform
@@ -29,7 +30,7 @@ Found = tuple[Job, Outcome | None]
 """A job and its outcome; ``None`` for a file that has to be split into its sessions first."""
 
 
-class Lot(NamedTuple):
+class Lot(Struct, frozen=True):
     """What one process converts at a time."""
 
     number: int

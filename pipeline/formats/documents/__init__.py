@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from functools import cache
-from typing import NamedTuple, Protocol, cast
+from typing import Protocol, cast
+
+from msgspec import Struct
 
 from pipeline.formats.base import TurnError
 from pipeline.model import Conversation, Json
@@ -35,7 +37,7 @@ class Writable(Document, Protocol):
     """The document of one conversation; raises ``TurnError`` for one that no document can stand for."""
 
 
-class Recognised(NamedTuple):
+class Recognised(Struct, frozen=True):
     """The format of a file."""
 
     name: str
