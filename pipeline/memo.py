@@ -9,6 +9,9 @@ from typing import Generic, TypeVar
 A = TypeVar("A")
 B = TypeVar("B")
 
+_MOST = 256
+"""Items of lists that are remembered."""
+
 
 class Last(Generic[A, B]):
     """A function that remembers its last argument, by identity, and what it gave for it.
@@ -26,6 +29,32 @@ class Last(Generic[A, B]):
         if self._known is None or self._known[0] is not argument:
             self._known = (argument, self._work(argument))
         return self._known[1]
+
+
+class Each(Generic[A, B]):
+    """A function of each item of a list that remembers, by identity, what it gave for some hundreds of them.
+
+    Sessions that have other lists of tools often share the definitions in them, which are read once and stay the same
+    objects.  The items must not change; those that are not ``small`` are not held.
+    """
+
+    def __init__(self, work: Callable[[A], B], small: Callable[[A], bool]) -> None:
+        self._work = work
+        self._small = small
+        self._known: dict[int, tuple[A, B]] = {}
+
+    def __call__(self, items: list[A]) -> list[B]:
+        """The work's results for these very objects, in order."""
+        known = self._known
+        return [(known.get(id(item)) or self._learnt(item))[1] for item in items]
+
+    def _learnt(self, item: A) -> tuple[A, B]:
+        learnt = (item, self._work(item))
+        if self._small(item):
+            if len(self._known) >= _MOST:
+                self._known.clear()
+            self._known[id(item)] = learnt
+        return learnt
 
 
 class Again(Generic[B]):

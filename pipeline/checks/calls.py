@@ -20,12 +20,11 @@ _object = codec.decoder(dict)
 
 def _are_odd(view: View) -> bool:
     """Whether a rule here may find something, which a look at all calls at once rules out for nearly every record."""
-    calls = view.once(exchanges).calls
-    lists = [items for _, items in view.once(_tool_calls)]
+    listed, calls, *_ = view.once(exchanges)
     return (
         "function_call" in view.keys
-        or not all(isinstance(items, list) for items in lists)
-        or sum(map(len, lists)) > len(calls)
+        or not all(isinstance(items, list) for items in listed)
+        or sum(map(len, listed)) > len(calls)
         or len({call.key for call in calls} - {None}) < len(calls)
         or not view.tool_names.issuperset([call.name for call in calls])
         or not _take_objects(calls)
@@ -34,11 +33,14 @@ def _are_odd(view: View) -> bool:
 
 def _take_objects(calls: list[Call]) -> bool:
     """Whether all arguments that are strings are JSON objects, as the fast parser sees it; all calls have names."""
-    arguments = [call.given["function"].get("arguments") for call in calls]
     try:
-        return all(_object.decode(text) is not None for text in arguments if isinstance(text, str))
+        for call in calls:
+            arguments = call.given["function"].get("arguments")
+            if isinstance(arguments, str):
+                _object.decode(arguments)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return False
+    return True
 
 
 @check("error", given=_are_odd)

@@ -24,9 +24,9 @@ State = Literal["ok", "failed", "empty", "unanswered"]
 FAILURES = frozenset({"error", "timeout", "missing", "incomplete"})
 MARKED = "is_error"
 """What stands for the key where a format has a mark for failed results."""
-_NULL = {f'"{key}"'.encode(): (f'"{key}":null'.encode(), f'"{key}": null'.encode()) for key in sorted(FAILURES)}
-"""As rows of a table mostly have these keys."""
 _JSON = re.compile(r"\s*[{\[]")
+_MAY_FAIL = re.compile(rf'"(?:{"|".join(sorted(FAILURES))})"(?!: ?null)|\\u', re.IGNORECASE)
+"""One of the keys, unless it has null, as most do in rows of a table; or an escape, which a key may be written with."""
 
 
 class Result(Struct, frozen=True, gc=False):  # a named tuple takes twice as long to make
@@ -75,48 +75,46 @@ class Call(Struct, gc=False):
 
 
 class Exchanges(NamedTuple):
-    """All calls of a record that are objects, with their results, and the results that are left over."""
+    """What the messages of a record call, and the results."""
 
+    listed: list[Json]
+    """The ``tool_calls`` of all assistant messages that have them, whatever they are."""
     calls: list[Call]
+    """Those in there that are objects, with their results."""
     strays: list[Result]
-    """Those that stand in a block and answer no call of it."""
+    """Results that stand in a block and answer no call of it."""
     outside: list[Result]
     """Those that stand in no block."""
 
 
 def exchanges(view: View) -> Exchanges:
     """Match results with calls, block by block; calls of a block that share an id get theirs in order."""
-    found = Exchanges([], [], [])
-    waiting: dict[str | bytes, deque[Call]] | None = None  # those of the present block, by their ids
-    block = 0
+    found = Exchanges([], [], [], [])
+    waiting: dict[str | bytes, deque[Call]] | None = None  # the calls of the present block by their ids
+    block = -1
     for at, message in enumerate(view.messages):
         role = message.get("role")
         if role == "assistant":
-            calls = [_called(at, block, call) for call in chat.calls(message)]
-            waiting = _by_key(calls) if calls else None
-            block += waiting is not None
-            found.calls.extend(calls)
+            waiting = None
+            if (listed := message.get("tool_calls")) is None:
+                continue
+            found.listed.append(listed)
+            for given in chat.calls(message):
+                if waiting is None:
+                    waiting, block = {}, block + 1
+                call = Call(at, block, given, chat.call_name(given), id_key(given.get("id")))
+                found.calls.append(call)
+                if call.key is not None:
+                    waiting.setdefault(call.key, deque()).append(call)
         elif role == "tool":
             result = _judged(at, message)
             if waiting is None:
                 found.outside.append(result)
-            elif queue := waiting.get(result.key):  # type: ignore[arg-type]  # no call waits at no id
+            elif result.key is not None and (queue := waiting.get(result.key)):
                 (queue.popleft() if len(queue) > 1 else queue[0]).results.append(result)
             else:
                 found.strays.append(result)
     return found
-
-
-def _called(at: int, block: int, call: dict[str, Any]) -> Call:
-    return Call(at, block, call, chat.call_name(call), id_key(call.get("id")))
-
-
-def _by_key(calls: list[Call]) -> dict[str | bytes, deque[Call]]:
-    waiting: dict[str | bytes, deque[Call]] = {}
-    for call in calls:
-        if call.key is not None:
-            waiting.setdefault(call.key, deque()).append(call)
-    return waiting
 
 
 def _judged(at: int, message: Message) -> Result:
@@ -129,7 +127,7 @@ def _judged(at: int, message: Message) -> Result:
 
 def _failure(text: str) -> str | None:
     """The first key in a JSON result that says that the call failed."""
-    if not _JSON.match(text) or not _may_fail(text):
+    if not _JSON.match(text) or not _MAY_FAIL.search(text):  # which is found sooner than by parsing it
         return None
     todo = [_parsed(text)]
     while todo:
@@ -142,15 +140,6 @@ def _failure(text: str) -> str | None:
             item = item.values()
         todo += [member for member in reversed(item or ()) if isinstance(member, (dict, list))]
     return None
-
-
-def _may_fail(text: str) -> bool:
-    """Whether a text may hold one of the keys with something true, which is found sooner than by parsing it."""
-    lower = text.encode("utf-8", "surrogatepass").lower()  # of the keys' letters only ASCII has other cases
-    if b"\\u" in lower:
-        return True
-    present = [key for key in _NULL if key in lower]
-    return any(lower.count(key) > sum(map(lower.count, _NULL[key])) for key in present)
 
 
 def _parsed(text: str) -> Any:

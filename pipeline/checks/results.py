@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def _bad_results(view: View) -> list[tuple[Result, Call | None]]:
     """Every result that failed or is empty, in the order of the messages, and the call it answers."""
-    calls, strays, outside = view.once(exchanges)
+    _, calls, strays, outside = view.once(exchanges)
     bad: list[tuple[Result, Call | None]]
     bad = [(result, call) for call in calls for result in call.results if not result.good]
     bad += [(result, None) for result in (*strays, *outside) if not result.good]

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -21,7 +22,7 @@ from pipeline.errors import UsageError
 from pipeline.formats import PLAIN
 from pipeline.formats.openai_chat import variants
 from pipeline.ledger import Ledger
-from pipeline.memo import Last
+from pipeline.memo import Each, Last
 from pipeline.model import Account, Cleaned, Conversation, Facts, Finding, Found, Job, Options, Outcome, Tool, Usage
 from pipeline.read import facts
 from pipeline.read.changes import as_found, change
@@ -166,9 +167,9 @@ class Converter:
                 ledger.note(found, line)
             logged = conversation.messages if ledger.seen and ledger.seen.format == PLAIN else []
             gone = () if self._options.reasoning == "keep" else REASONING_KEYS
-            forms = Counter(form for message in logged for form in variants(message) if form not in gone)
+            forms = [form for form in chain.from_iterable(map(variants, logged)) if form not in gone]
             if forms:
-                ledger.note(log.vendor_form(forms), line)
+                ledger.note(log.vendor_form(Counter(forms)), line)
         usage = measure(view)
         if ledger.loaded:
             conversation = public(conversation)
@@ -206,12 +207,23 @@ def _lost() -> Callable[[Conversation, bytes], list[Found]]:
     return specified
 
 
-@Last
-def _examine_tools(tools: list[Tool]) -> list[Found]:
+def _found_in(tools: list[Tool]) -> list[Found]:
     return list(examine(View(Conversation([], tools)), "tools"))
 
 
-_encode_tools = Last(codec.encode)
+_is_odd = Each[Tool, bool](lambda tool: bool(_found_in([tool])), codec.is_small)
+_encode_each = Each(codec.encode, codec.is_small)
+
+
+@Last
+def _examine_tools(tools: list[Tool]) -> list[Found]:
+    return _found_in(tools) if any(_is_odd(tools)) else []  # since rules look at one definition at a time
+
+
+@Last
+def _encode_tools(tools: list[Tool]) -> tuple[bytes, list[str]]:
+    encoded = _encode_each(tools)
+    return b"[%b]" % b",".join([tool for tool, _ in encoded]), [number for _, each in encoded for number in each]
 
 
 def _left_out(snapshot: Snapshot | None, ledger: Ledger) -> str | None:

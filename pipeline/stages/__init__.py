@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple
 
+from pipeline import codec
 from pipeline.checks import examine
 from pipeline.checks.registry import View
 from pipeline.ledger import Ledger
-from pipeline.memo import Last
+from pipeline.memo import Each, Last
 from pipeline.model import Conversation, Entry, Options, Tool
 from pipeline.stages.anonymize import Anonymizer
 from pipeline.stages.clean import clean
@@ -51,7 +52,7 @@ def plan(options: Options, anonymizer: Anonymizer | None) -> Plan:
         conversation=(
             *([partial(reason, mode=options.reasoning)] if options.reasoning != "keep" else []),
             *([drop_system] if options.system == "drop" else []),
-            *([partial(_anonymize, anonymizer, Last(anonymizer.counted))] if anonymizer else []),
+            *([partial(_anonymize, anonymizer, Last(_counted(anonymizer)))] if anonymizer else []),
             *([merge_consecutive] if options.merge_consecutive else []),
             *([split_parallel] if options.split_parallel else []),
             *([split_text_and_calls] if options.split_text_and_calls else []),
@@ -67,6 +68,17 @@ def _inline(conversation: Conversation, ledger: Ledger, line: int, *, check: boo
         for found in examine(View(inlined, conversation.messages), "inlined"):
             ledger.note(found, line)
     return inlined
+
+
+def _counted(anonymizer: Anonymizer) -> Callable[[list[Tool]], tuple[list[Tool], int]]:
+    """Gives tool definitions without addresses, and how many were replaced."""
+    each = Each(anonymizer.counted, codec.is_small)
+
+    def counted(tools: list[Tool]) -> tuple[list[Tool], int]:
+        replaced = each(tools)
+        return [tool for tool, _ in replaced], sum(count for _, count in replaced)
+
+    return counted
 
 
 def _anonymize(

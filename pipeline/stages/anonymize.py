@@ -61,7 +61,23 @@ class Anonymizer:
         """Replace all addresses in the strings of a JSON value, keys aside; what has none is the same object after."""
         if isinstance(value, str):
             return self.text(value)
-        if not _may_hold_address(value):
+        if type(value) is not dict:
+            return self._inside(value)
+        changed = {}
+        for key, member in value.items():  # a message is mostly one long string
+            if type(member) is str:
+                if "@" not in member and "\\" not in member:  # as in all text that is no code
+                    continue
+                replaced: Json = self.text(member)
+            else:
+                replaced = member if member is None else self._inside(member)
+            if replaced is not member:
+                changed[key] = replaced
+        return {**value, **changed} if changed else value
+
+    def _inside(self, value: Json) -> Json:
+        """The same for any value that is no string."""
+        if not may_have_address_in(codec.dumps(value)):  # several times faster than looking at each of its strings
             return value
         inside: list[tuple[Json, int, Json]] = [(value, -1, None)]  # each container, its parent, its place in there
         copies: dict[int, Json] = {}  # of those that change
@@ -80,17 +96,6 @@ class Anonymizer:
     def _make_pseudonym(self, local: str, domain: str) -> tuple[str, str]:
         address, host = _sign(self._key, f"{local}@{domain}"), _sign(self._key, _DOMAIN_PURPOSE + domain)
         return _base36(address, _NAME_LENGTH), _base36(host, _LABEL_LENGTH)
-
-
-def _may_hold_address(value: Json) -> bool:
-    """Whether any string in a value may hold an address, found without looking at each."""
-    for member in value.values() if type(value) is dict else (value,):
-        if type(member) is str:  # a message is mostly one long string
-            if may_have_address(member):
-                return True
-        elif member is not None and may_have_address_in(codec.dumps(member)):
-            return True  # writing it is several times faster than looking at each of its strings
-    return False
 
 
 def _members(container: Json) -> Iterable[tuple[Json, Json]]:

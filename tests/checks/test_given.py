@@ -48,3 +48,9 @@ def test_rows(row):
 def test_any_conversation(messages, tools):
     conversation = Conversation(messages, tools)
     assert list(examine(View(conversation), *KINDS)) == whether_or_not(conversation)
+
+
+@given(TOOLS)
+def test_rules_on_tools_look_at_one_definition_at_a_time(tools):
+    alone = [bool(list(examine(View(Conversation([], [each])), "tools"))) for each in tools]
+    assert any(alone) == bool(list(examine(View(Conversation([], tools)), "tools")))
