@@ -14,12 +14,12 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from pipeline.checks.registry import RULES, Rule
+from pipeline.model import Found
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pipeline.checks.registry import Kind, View
-    from pipeline.model import Found
 
 _INTRODUCTION = """\
 # Checks
@@ -61,7 +61,7 @@ def examine(view: View, *kinds: Kind) -> Iterator[Found]:
         if given is None or view.once(given):
             for rule in group:
                 for found in rule.function(view):
-                    yield found._replace(code=rule.code)
+                    yield Found(found.severity, found.text, found.at, rule.code)
 
 
 @cache

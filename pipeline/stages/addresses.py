@@ -90,11 +90,6 @@ def _has_escape(text: str) -> bool:
     return "\\" in text and r"\u0040" in text  # one character is found 50 times as fast as six
 
 
-def may_have_address_in(encoded: bytes) -> bool:
-    """The same for an encoded JSON value."""
-    return b"@" in encoded or rb"\u0040" in encoded
-
-
 def addresses(text: str) -> Iterator[Address]:
     """All e-mail addresses in a text, from left to right, those aside that name nobody (``_is_person``).
 
