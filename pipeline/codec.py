@@ -15,8 +15,6 @@ import orjson
 
 T = TypeVar("T")
 
-_SMALL = 1 << 14
-
 
 class NotFiniteError(ValueError):
     """NaN, Infinity or a number too large for a double, none of which JSON can write."""
@@ -95,11 +93,6 @@ def dumps(value: Any, *, sort_keys: bool = False) -> bytes:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS if sort_keys else None)
     except orjson.JSONEncodeError:
         return b"".join(_pieces(value, sort_keys=sort_keys))
-
-
-def is_small(value: Any) -> bool:
-    """Whether a value is written in so few bytes that hundreds of its kind may be held in memory."""
-    return len(dumps(value)) <= _SMALL
 
 
 def rounded(value: Any) -> list[str]:

@@ -32,13 +32,14 @@ class Last(Generic[A, B]):
 
 
 class Each(Generic[A, B]):
-    """A function of each item of a list that remembers, by identity, what it gave for some hundreds of them.
+    """A function of lists that remembers, by identity, what it gave for some hundreds of their items.
 
     Sessions that have other lists of tools often share the definitions in them, which are read once and stay the same
-    objects.  The items must not change; those that are not ``small`` are not held.
+    objects.  The work is done for all new items of a list at once, in order.  They must not change; those with a result
+    that is not ``small`` are not held.
     """
 
-    def __init__(self, work: Callable[[A], B], small: Callable[[A], bool]) -> None:
+    def __init__(self, work: Callable[[list[A]], list[B]], small: Callable[[B], bool]) -> None:
         self._work = work
         self._small = small
         self._known: dict[int, tuple[A, B]] = {}
@@ -46,15 +47,12 @@ class Each(Generic[A, B]):
     def __call__(self, items: list[A]) -> list[B]:
         """The work's results for these very objects, in order."""
         known = self._known
-        return [(known.get(id(item)) or self._learnt(item))[1] for item in items]
-
-    def _learnt(self, item: A) -> tuple[A, B]:
-        learnt = (item, self._work(item))
-        if self._small(item):
-            if len(self._known) >= _MOST:
-                self._known.clear()
-            self._known[id(item)] = learnt
-        return learnt
+        if new := [item for item in items if id(item) not in known]:
+            learnt = {id(item): (item, result) for item, result in zip(new, self._work(new), strict=True)}
+            known = {**known, **learnt}
+            kept = known if len(known) <= _MOST else learnt
+            self._known = {key: pair for key, pair in kept.items() if self._small(pair[1])}
+        return [known[id(item)][1] for item in items]
 
 
 class Again(Generic[B]):

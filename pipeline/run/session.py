@@ -22,8 +22,8 @@ from pipeline.errors import UsageError
 from pipeline.formats import PLAIN
 from pipeline.formats.openai_chat import variants
 from pipeline.ledger import Ledger
-from pipeline.memo import Each, Last
-from pipeline.model import Account, Cleaned, Conversation, Facts, Finding, Found, Job, Options, Outcome, Tool, Usage
+from pipeline.memo import Last
+from pipeline.model import Account, Cleaned, Conversation, Facts, Finding, Found, Job, Options, Outcome, Usage
 from pipeline.read import facts
 from pipeline.read.changes import as_found, change
 from pipeline.read.compressed import opened
@@ -34,7 +34,7 @@ from pipeline.report.findings import printable
 from pipeline.report.usage import measure
 from pipeline.run.keys import load_key
 from pipeline.run.options import refuse_wrong
-from pipeline.stages import plan
+from pipeline.stages import definitions, plan
 from pipeline.stages.anonymize import Anonymizer
 from pipeline.stages.compose import compose
 from pipeline.stages.public import leave_out, public
@@ -207,23 +207,8 @@ def _lost() -> Callable[[Conversation, bytes], list[Found]]:
     return specified
 
 
-def _found_in(tools: list[Tool]) -> list[Found]:
-    return list(examine(View(Conversation([], tools)), "tools"))
-
-
-_is_odd = Each[Tool, bool](lambda tool: bool(_found_in([tool])), codec.is_small)
-_encode_each = Each(codec.encode, codec.is_small)
-
-
-@Last
-def _examine_tools(tools: list[Tool]) -> list[Found]:
-    return _found_in(tools) if any(_is_odd(tools)) else []  # since rules look at one definition at a time
-
-
-@Last
-def _encode_tools(tools: list[Tool]) -> tuple[bytes, list[str]]:
-    encoded = _encode_each(tools)
-    return b"[%b]" % b",".join([tool for tool, _ in encoded]), [number for _, each in encoded for number in each]
+_examine_tools = Last(definitions.check)
+_encode_tools = Last(definitions.encode)
 
 
 def _left_out(snapshot: Snapshot | None, ledger: Ledger) -> str | None:
