@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 A = TypeVar("A")
 B = TypeVar("B")
 
-_MOST = 256
+_MOST = 128
 """Items of lists that are remembered."""
 
 

@@ -25,4 +25,4 @@ def test_it_holds_a_bounded_number_of_items():
     lengths, items = each([]), [[number] for number in range(10_000)]
     for start in range(0, 10_000, 100):
         assert lengths(items[start : start + 100]) == [1] * 100
-        assert len(lengths._known) <= 256
+        assert len(lengths._known) <= 128
