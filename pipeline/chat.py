@@ -91,7 +91,7 @@ def tool_name(tool: Json) -> str | None:
 
 def trace(messages: list[Message]) -> str:
     """The role tokens of messages, with repetitions counted: ``system user Act tool*2 Ac``."""
-    runs = [(name, sum(1 for _ in run)) for name, run in groupby(map(token, messages))]
+    runs = [(name, len(list(run))) for name, run in groupby(map(token, messages))]
     return " ".join(name if count == 1 else f"{name}*{count}" for name, count in runs)
 
 

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import importlib
 from functools import cache
-from typing import TYPE_CHECKING
+from itertools import groupby
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 
 from pipeline.checks.registry import RULES, Rule
+from pipeline.model import Found
 from pipeline.modules import modules
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pipeline.checks.registry import Kind, View
-    from pipeline.model import Found
 
 _INTRODUCTION = """\
 # Checks
@@ -53,16 +55,20 @@ def rules() -> dict[str, Rule]:
     return {rule.code: rule for rule in sorted(RULES, key=lambda rule: (rule.module, rule.place))}
 
 
-@cache
-def _of_kinds(*kinds: Kind) -> tuple[Rule, ...]:
-    return tuple(rule for rule in rules().values() if rule.kind in kinds)
-
-
 def examine(view: View, *kinds: Kind) -> Iterator[Found]:
     """What is wrong with a record, by the rules of the kinds named."""
-    for rule in _of_kinds(*kinds):
-        for found in rule.function(view):
-            yield found._replace(code=rule.code)
+    for given, group in _by_given(*kinds):
+        if given is None or view.once(given):
+            for rule in group:
+                for found in rule.function(view):
+                    yield Found(found.severity, found.text, found.at, rule.code)
+
+
+@cache
+def _by_given(*kinds: Kind) -> list[tuple[Callable[[View], Any] | None, list[Rule]]]:
+    """The rules of some kinds in order, with what neighbours go by."""
+    of_kinds = (rule for rule in rules().values() if rule.kind in kinds)
+    return [(given, list(group)) for given, group in groupby(of_kinds, key=attrgetter("given"))]
 
 
 def table() -> str:
@@ -73,7 +79,11 @@ def table() -> str:
 
 def _rows(kind: str) -> str:
     head = "| code | severity | when |\n|---|---|---|\n"
-    lines = (f"| `{rule.code}` | {', '.join(rule.severities)} | {_line(rule.doc)} |\n" for rule in _of_kinds(kind))
+    lines = (
+        f"| `{rule.code}` | {', '.join(rule.severities)} | {_line(rule.doc)} |\n"
+        for rule in rules().values()
+        if rule.kind == kind
+    )
     return head + "".join(lines)
 
 

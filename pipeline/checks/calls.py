@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from pipeline import chat, codec
+from pipeline.checks.exchanges import Call, exchanges
 from pipeline.checks.registry import View, check, counted, error, id_key, json_type, quoted, warning
 
 if TYPE_CHECKING:
@@ -12,8 +15,35 @@ if TYPE_CHECKING:
 
     from pipeline.model import Found, Json
 
+_object = codec.decoder(dict)
 
-@check("error")
+
+def _are_odd(view: View) -> bool:
+    """Whether a rule here may find something, which a look at all calls at once rules out for nearly every record."""
+    listed, calls, *_ = view.once(exchanges)
+    return (
+        "function_call" in view.keys
+        or not all(isinstance(items, list) for items in listed)
+        or sum(map(len, listed)) > len(calls)
+        or len({call.key for call in calls} - {None}) < len(calls)
+        or not view.tool_names.issuperset([call.name for call in calls])
+        or not _take_objects(calls)
+    )
+
+
+def _take_objects(calls: list[Call]) -> bool:
+    """Whether all arguments that are strings are JSON objects, as the fast parser sees it; all calls have names."""
+    try:
+        for call in calls:
+            arguments = call.given["function"].get("arguments")
+            if isinstance(arguments, str):
+                _object.decode(arguments)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return False
+    return True
+
+
+@check("error", given=_are_odd)
 def tool_calls_not_list(view: View) -> Iterator[Found]:
     """Reported when an assistant's `tool_calls` is neither a list nor null: its calls cannot be read or trained on."""
     for at, items in view.once(_tool_calls):
@@ -21,7 +51,7 @@ def tool_calls_not_list(view: View) -> Iterator[Found]:
             yield error(f"tool_calls is {json_type(items)}, not a list: correct the logger or leave the record out", at)
 
 
-@check("error")
+@check("error", given=_are_odd)
 def tool_call_not_object(view: View) -> Iterator[Found]:
     """Reported when an item of `tool_calls` is no JSON object: it is no call that a chat template can print."""
     for at, index, call in view.once(_items):
@@ -29,7 +59,7 @@ def tool_call_not_object(view: View) -> Iterator[Found]:
             yield error(f"tool_calls[{index}] is {json_type(call)}, not an object: leave the record out", at)
 
 
-@check("error")
+@check("error", given=_are_odd)
 def tool_call_function(view: View) -> Iterator[Found]:
     """Reported when a call has no `function` object: it names no tool and has no arguments to train on.
 
@@ -42,7 +72,7 @@ def tool_call_function(view: View) -> Iterator[Found]:
             yield error(f"function of tool_calls[{index}] is {seen}: it must be an object", at)
 
 
-@check("error")
+@check("error", given=_are_odd)
 def tool_call_name(view: View) -> Iterator[Found]:
     """Reported when a call's `function` has no name, or one that is no string or empty.
 
@@ -55,7 +85,7 @@ def tool_call_name(view: View) -> Iterator[Found]:
             yield error(f"function.name of tool_calls[{index}] is {seen}: it must be a tool's name", at)
 
 
-@check("warning")
+@check("warning", given=_are_odd)
 def tool_call_id(view: View) -> Iterator[Found]:
     """Reported when a call's `id` is missing or was used before in the record.
 
@@ -73,7 +103,7 @@ def tool_call_id(view: View) -> Iterator[Found]:
             first[key] = at
 
 
-@check("error")
+@check("error", given=_are_odd)
 def undeclared_tool(view: View) -> Iterator[Found]:
     """Reported once for every name that calls use and that no definition in `tools` has.
 
@@ -89,7 +119,7 @@ def undeclared_tool(view: View) -> Iterator[Found]:
         yield error(f"{calls} of {quoted(name)}, which tools does not define: log its definition", places[0])
 
 
-@check("warning")
+@check("warning", given=_are_odd)
 def arguments_not_json(view: View) -> Iterator[Found]:
     """Reported when a call's `arguments` are a string that does not parse to a JSON object.
 
@@ -103,7 +133,7 @@ def arguments_not_json(view: View) -> Iterator[Found]:
             yield warning(f"arguments of {called} are {seen}, not a JSON object: see whether the reply was cut", at)
 
 
-@check("error")
+@check("error", given=_are_odd)
 def legacy_function_call(view: View) -> Iterator[Found]:
     """Reported when an assistant message has a `function_call`, the form before `tool_calls`.
 

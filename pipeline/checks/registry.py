@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import reprlib
-from dataclasses import dataclass, field
-from functools import cached_property, wraps
+from functools import wraps
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec, TypeVar
 
 from pipeline import chat, codec
-from pipeline.model import Conversation, Found, Json, Message, Severity, Tool
+from pipeline.model import Found, Json, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from pipeline.model import Conversation, Message
 
 Kind = Literal["tools", "record", "native", "inlined", "log", "template"]
 P = ParamSpec("P")
@@ -30,6 +31,8 @@ class Rule(NamedTuple):
     a chat template makes of a record."""
     doc: str
     function: Callable[..., Any]
+    given: Callable[[View], Any] | None
+    """What a rule over a record goes by: where this gives nothing, the rule finds nothing and is not run."""
     module: str
     place: int
 
@@ -37,24 +40,19 @@ class Rule(NamedTuple):
 RULES: list[Rule] = []
 
 
-class Block(NamedTuple):
-    """An assistant message with calls, and the tool results up to the next assistant message."""
-
-    at: int
-    """Index of the assistant message."""
-    calls: list[dict[str, Any]]
-    results: list[tuple[int, Message]]
-    """Messages of role ``tool`` with their indices."""
-
-
-@dataclass(frozen=True)
 class View:
     """A conversation and what several checks want to know of it, worked out once."""
 
-    conversation: Conversation
-    logged: list[Message] | None = None
-    """Its messages before calls were inlined, where they are at hand."""
-    _known: dict[Callable[[View], Any], Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    __slots__ = ("_known", "logged", "messages", "tools")
+
+    def __init__(self, conversation: Conversation, logged: list[Message] | None = None) -> None:
+        self.messages = conversation.messages
+        """The record's messages."""
+        self.tools = conversation.tools
+        """The record's tool definitions."""
+        self.logged = logged
+        """Its messages before calls were inlined, where they are at hand."""
+        self._known: dict[Callable[[View], Any], Any] = {}
 
     def once(self, work: Callable[[View], T]) -> T:
         """What ``work`` makes of this view, worked out at the first call only."""
@@ -64,51 +62,45 @@ class View:
         return known
 
     @property
-    def messages(self) -> list[Message]:
-        """The record's messages."""
-        return self.conversation.messages
+    def keys(self) -> set[str]:
+        """All keys that the messages have."""
+        return self.once(_keys)
 
     @property
-    def tools(self) -> list[Tool]:
-        """The record's tool definitions."""
-        return self.conversation.tools
-
-    @cached_property
     def tool_names(self) -> set[str]:
         """The names that the definitions have."""
-        return {name for tool in self.tools if (name := chat.tool_name(tool))}
-
-    @cached_property
-    def blocks(self) -> list[Block]:
-        """Every assistant message with calls that are objects, and what answers it."""
-        found: list[Block] = []
-        current: Block | None = None
-        for at, message in enumerate(self.messages):
-            if message.get("role") == "assistant":
-                calls = chat.calls(message)
-                current = Block(at, calls, []) if calls else None
-                found += [current] if current else []
-            elif message.get("role") == "tool" and current is not None:
-                current.results.append((at, message))
-        return found
+        return self.once(_tool_names)
 
 
-def register(function: Callable[..., Any], kind: Kind, severities: tuple[Severity, ...]) -> str:
+def _keys(view: View) -> set[str]:
+    return set().union(*view.messages)
+
+
+def _tool_names(view: View) -> set[str]:
+    return {name for tool in view.tools if (name := chat.tool_name(tool))}
+
+
+def register(
+    function: Callable[..., Any],
+    kind: Kind,
+    severities: tuple[Severity, ...],
+    given: Callable[[View], Any] | None = None,
+) -> str:
     """Make a function known as a rule; returns its code."""
     code = function.__name__.replace("_", "-")
     doc = function.__doc__ or ""
     place = function.__code__.co_firstlineno
-    RULES.append(Rule(code, severities, kind, doc, function, function.__module__, place))
+    RULES.append(Rule(code, severities, kind, doc, function, given, function.__module__, place))
     return code
 
 
 def check(
-    *severities: Severity, kind: Kind = "native"
+    *severities: Severity, kind: Kind = "native", given: Callable[[View], Any] | None = None
 ) -> Callable[[Callable[[View], Iterator[Found]]], Callable[[View], Iterator[Found]]]:
-    """Declare a generator of facts about a record of a kind."""
+    """Declare a generator of facts about a record of a kind, which need not run where ``given`` gives nothing."""
 
     def declare(function: Callable[[View], Iterator[Found]]) -> Callable[[View], Iterator[Found]]:
-        register(function, kind, severities)
+        register(function, kind, severities, given)
         return function
 
     return declare

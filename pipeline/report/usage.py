@@ -68,13 +68,12 @@ class Totals(Struct):
     def add(self, group: str, usage: Usage) -> None:
         """One session more in a group."""
         counts = (1, usage.calls, usage.client_turns, usage.assistant_turns, usage.assistant_turns_with_tools)
-        self.groups[group] = [a + b for a, b in zip(self.groups[group], counts, strict=True)]
+        _add(self.groups[group], counts)
         self.names[group].update(usage.tool_names)
-        for name in {*usage.tool_names, *(tool.name for tool in usage.tools)}:
+        for name in {*usage.tool_names, *[tool.name for tool in usage.tools]}:
             self.tools[name][0] += 1
-        for tool in usage.tools:
-            use = (0, tool.calls, tool.failed, tool.unanswered)
-            self.tools[tool.name] = [a + b for a, b in zip(self.tools[tool.name], use, strict=True)]
+        for name, *use in usage.tools:
+            _add(self.tools[name], (0, *use))
 
     def usage_csv(self, group_by: str) -> bytes:
         """One row per group; groups of one kind leave the other kind's column empty."""
@@ -92,6 +91,11 @@ class Totals(Struct):
         """One row per tool: sessions that define or call it, its calls, those that failed, those without a result."""
         rows = [(name, *counts) for name, counts in sorted(self.tools.items())]
         return table(("tool", "sessions", "calls", "failed", "unanswered"), rows)
+
+
+def _add(sums: list[int], counts: Iterable[int]) -> None:
+    for place, count in enumerate(counts):
+        sums[place] += count
 
 
 def table(header: Iterable[str], rows: Iterable[Iterable[object]]) -> bytes:

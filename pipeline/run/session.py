@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -22,7 +23,7 @@ from pipeline.formats import PLAIN
 from pipeline.formats.openai_chat import variants
 from pipeline.ledger import Ledger
 from pipeline.memo import Last
-from pipeline.model import Account, Cleaned, Conversation, Facts, Finding, Found, Job, Options, Outcome, Tool, Usage
+from pipeline.model import Account, Cleaned, Conversation, Facts, Finding, Found, Job, Options, Outcome, Usage
 from pipeline.read.changes import as_found, change
 from pipeline.read.compressed import opened
 from pipeline.read.discover import path_day
@@ -32,7 +33,7 @@ from pipeline.report.findings import printable
 from pipeline.report.usage import measure
 from pipeline.run.keys import load_key
 from pipeline.run.options import refuse_wrong
-from pipeline.stages import plan
+from pipeline.stages import definitions, plan
 from pipeline.stages.anonymize import Anonymizer
 from pipeline.stages.compose import compose
 from pipeline.stages.public import leave_out, public
@@ -167,9 +168,9 @@ class Converter:
                 ledger.note(found, line)
             logged = conversation.messages if ledger.seen and ledger.seen.format == PLAIN else []
             gone = () if self._options.reasoning == "keep" else REASONING_KEYS
-            forms = Counter(form for message in logged for form in variants(message) if form not in gone)
+            forms = [form for form in chain.from_iterable(map(variants, logged)) if form not in gone]
             if forms:
-                ledger.note(log.vendor_form(forms), line)
+                ledger.note(log.vendor_form(Counter(forms)), line)
         usage = measure(view)
         if ledger.loaded:
             conversation = public(conversation)
@@ -207,12 +208,8 @@ def _lost() -> Callable[[Conversation, bytes], list[Found]]:
     return specified
 
 
-@Last
-def _examine_tools(tools: list[Tool]) -> list[Found]:
-    return list(examine(View(Conversation([], tools)), "tools"))
-
-
-_encode_tools = Last(codec.encode)
+_examine_tools = Last(definitions.check)
+_encode_tools = Last(definitions.encode)
 
 
 def _left_out(snapshot: Snapshot | None, ledger: Ledger) -> str | None:

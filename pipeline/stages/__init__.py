@@ -13,6 +13,7 @@ from pipeline.memo import Last
 from pipeline.model import Conversation, Entry, Options, Tool
 from pipeline.stages.anonymize import Anonymizer
 from pipeline.stages.clean import clean
+from pipeline.stages.definitions import known
 from pipeline.stages.drop_system import drop_system
 from pipeline.stages.inline import inline
 from pipeline.stages.merge_consecutive import merge_consecutive
@@ -51,7 +52,7 @@ def plan(options: Options, anonymizer: Anonymizer | None) -> Plan:
         conversation=(
             *([partial(reason, mode=options.reasoning)] if options.reasoning != "keep" else []),
             *([drop_system] if options.system == "drop" else []),
-            *([partial(_anonymize, anonymizer, Last(anonymizer.counted))] if anonymizer else []),
+            *([partial(_anonymize, anonymizer, Last(partial(_without_addresses, anonymizer)))] if anonymizer else []),
             *([merge_consecutive] if options.merge_consecutive else []),
             *([split_parallel] if options.split_parallel else []),
             *([split_text_and_calls] if options.split_text_and_calls else []),
@@ -80,3 +81,13 @@ def _anonymize(
     tools, replaced = counted(conversation.tools)
     anonymizer.count += replaced
     return Conversation(list(map(anonymizer.value, conversation.messages)), tools)
+
+
+def _without_addresses(anonymizer: Anonymizer, tools: list[Tool]) -> tuple[list[Tool], int]:
+    """Tool definitions without addresses, and how many were replaced."""
+    definitions = known(tools)
+    if not any(definition.may_have_address for definition in definitions):
+        return tools, 0
+    both = zip(tools, definitions, strict=True)
+    replaced = [anonymizer.counted(tool) if definition.may_have_address else (tool, 0) for tool, definition in both]
+    return [tool for tool, _ in replaced], sum(count for _, count in replaced)

@@ -6,9 +6,8 @@ import hmac
 from collections.abc import Iterable
 from functools import lru_cache
 
-from pipeline import codec
 from pipeline.model import Json
-from pipeline.stages.addresses import addresses, may_have_address, may_have_address_in
+from pipeline.stages.addresses import addresses, may_have_address
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _NAME_LENGTH, _LABEL_LENGTH = 16, 8
@@ -17,6 +16,9 @@ _REMEMBERED = 8192  # addresses, under 2 MB
 # No address has a colon or a space, so what is signed for one purpose is never signed for another.
 _DOMAIN_PURPOSE = "domain:"
 _FINGERPRINT_PURPOSE = "fingerprint of a chatsquash key"
+
+Inside = tuple[Json, int, Json]
+"""A container, the number of the one that it is in, and its place in there."""
 
 
 def fingerprint(key: bytes) -> str:
@@ -61,36 +63,31 @@ class Anonymizer:
         """Replace all addresses in the strings of a JSON value, keys aside; what has none is the same object after."""
         if isinstance(value, str):
             return self.text(value)
-        if not _may_hold_address(value):
-            return value
-        inside: list[tuple[Json, int, Json]] = [(value, -1, None)]  # each container, its parent, its place in there
+        inside: list[Inside] = [(value, -1, None)]
         copies: dict[int, Json] = {}  # of those that change
         for number, (container, _, _) in enumerate(inside):  # which grows meanwhile, so that depth costs no recursion
             for place, member in _members(container):
-                if isinstance(member, (dict, list)):
+                if isinstance(member, str):
+                    if "@" not in member and "\\" not in member:  # as in most, which is found at once
+                        continue
+                    if (replaced := self.text(member)) is not member:
+                        copies.setdefault(number, container.copy())[place] = replaced
+                elif isinstance(member, (dict, list)):
                     inside.append((member, number, place))
-                elif isinstance(member, str) and (replaced := self.text(member)) is not member:
-                    copies.setdefault(number, container.copy())[place] = replaced
-        for number in range(len(inside) - 1, 0, -1):  # parents come before what they hold
-            if number in copies:
-                _, parent, place = inside[number]
-                copies.setdefault(parent, inside[parent][0].copy())[place] = copies[number]
-        return copies.get(0, value)
+        return _with(copies, inside) if copies else value
 
     def _make_pseudonym(self, local: str, domain: str) -> tuple[str, str]:
         address, host = _sign(self._key, f"{local}@{domain}"), _sign(self._key, _DOMAIN_PURPOSE + domain)
         return _base36(address, _NAME_LENGTH), _base36(host, _LABEL_LENGTH)
 
 
-def _may_hold_address(value: Json) -> bool:
-    """Whether any string in a value may hold an address, found without looking at each."""
-    for member in value.values() if type(value) is dict else (value,):
-        if type(member) is str:  # a message is mostly one long string
-            if may_have_address(member):
-                return True
-        elif member is not None and may_have_address_in(codec.dumps(member)):
-            return True  # writing it is several times faster than looking at each of its strings
-    return False
+def _with(copies: dict[int, Json], inside: list[Inside]) -> Json:
+    """A copy of the outermost container with these copies of what is in it."""
+    for number in range(len(inside) - 1, 0, -1):  # parents come before what they hold
+        if number in copies:
+            _, parent, place = inside[number]
+            copies.setdefault(parent, inside[parent][0].copy())[place] = copies[number]
+    return copies[0]
 
 
 def _members(container: Json) -> Iterable[tuple[Json, Json]]:

@@ -26,7 +26,10 @@ def compose(snapshot: Snapshot, ledger: Ledger) -> Conversation:
             ledger.note(log.reply_truncated(), entry.line)
     if reply.choices > 1:
         ledger.note(log.extra_choices(reply.choices), entry.line)
-    return Conversation([normalise(message) for message in messages], snapshot.tools)
+    for at, message in enumerate(messages):
+        if None in message.values() or message["role"] == "developer":
+            messages[at] = normalise(message)
+    return Conversation(messages, snapshot.tools)
 
 
 def _numbered(reply: Message, messages: list[Message]) -> Message:
@@ -43,8 +46,6 @@ def _numbered(reply: Message, messages: list[Message]) -> Message:
 
 def normalise(message: Message) -> Message:
     """``developer`` becomes ``system``, null-valued fields go; nothing else changes."""
-    if message["role"] != "developer" and None not in message.values():
-        return message
     kept = {key: value for key, value in message.items() if value is not None}
     if kept["role"] == "developer":
         kept["role"] = "system"

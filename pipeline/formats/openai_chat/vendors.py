@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from pipeline.chat import REASONING_KEYS
 from pipeline.formats.openai_chat.members import functions, has_part, identifier, is_empty, logged_calls
@@ -10,10 +10,11 @@ from pipeline.formats.values import Object
 from pipeline.model import Json
 
 
-def variants(message: Json) -> Iterator[str]:
+def variants(message: Json) -> list[str]:
     """Where a logged message departs from what OpenAI writes today, in words."""
-    if isinstance(message, dict) and not _is_ordinary(message):
-        yield from (words for words, test in _VARIANTS if test(message))
+    if not isinstance(message, dict) or _is_ordinary(message):
+        return []
+    return [words for words, test in _VARIANTS if test(message)]
 
 
 def _is_ordinary(message: Object) -> bool:

@@ -1,0 +1,165 @@
+"""The calls of a record and the results that answer them, matched block by block in one walk over the messages.
+
+A block is an assistant message with calls and what follows up to the next assistant message.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import deque
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from msgspec import Struct
+
+from pipeline import chat, codec
+from pipeline.chat import PRIVATE
+from pipeline.checks.registry import id_key
+
+if TYPE_CHECKING:
+    from pipeline.checks.registry import View
+    from pipeline.model import Json, Message
+
+State = Literal["ok", "failed", "empty", "unanswered"]
+FAILURES = frozenset({"error", "timeout", "missing", "incomplete"})
+MARKED = "is_error"
+"""What stands for the key where a format has a mark for failed results."""
+_JSON = re.compile(r"\s*[{\[]")
+_SAID = re.compile(b'"(?:%b)"(?!: ?null)' % "|".join(sorted(FAILURES)).encode())
+"""One of the keys, unless it has null, as in rows of a table it mostly has."""
+
+
+class Result(Struct, frozen=True, gc=False):  # a named tuple takes twice as long to make
+    """A tool message, judged."""
+
+    at: int
+    """Index of the message."""
+    call_id: Json
+    key: str | bytes | None
+    """Its id as something to look up; ``None`` if it has none."""
+    failure: str | None
+    """The key that says that it failed."""
+    empty: bool
+
+    @property
+    def good(self) -> bool:
+        """Whether it neither failed nor is empty."""
+        return self.failure is None and not self.empty
+
+
+class Call(Struct, gc=False):
+    """A call, and the results of its block that answer it."""
+
+    at: int
+    """Index of the assistant message."""
+    block: int
+    """Index of its block."""
+    given: dict[str, Any]
+    """The call itself."""
+    name: str | None
+    """Of the function that it names."""
+    key: str | bytes | None
+    """Its id as something to look up; ``None`` if it has none."""
+    results: list[Result] = []
+
+    @property
+    def state(self) -> State:
+        """How it went."""
+        state: State = "unanswered"
+        for result in self.results:
+            if result.failure is not None:
+                return "failed"
+            if state != "ok":
+                state = "empty" if result.empty else "ok"
+        return state
+
+
+class Exchanges(NamedTuple):
+    """What the messages of a record call, and the results."""
+
+    listed: list[Json]
+    """The ``tool_calls`` of all assistant messages that have them, whatever they are."""
+    calls: list[Call]
+    """Those in there that are objects, with their results."""
+    strays: list[Result]
+    """Results that stand in a block and answer no call of it."""
+    outside: list[Result]
+    """Those that stand in no block."""
+
+
+def exchanges(view: View) -> Exchanges:
+    """Match results with calls, block by block; calls of a block that share an id get theirs in order."""
+    found = Exchanges([], [], [], [])
+    waiting: dict[str | bytes, deque[Call]] | None = None  # the calls of the present block by their ids
+    block = -1
+    for at, message in enumerate(view.messages):
+        role = message.get("role")
+        if role == "assistant":
+            waiting = None
+            if (listed := message.get("tool_calls")) is None:
+                continue
+            found.listed.append(listed)
+            for given in chat.calls(message):
+                if waiting is None:
+                    waiting, block = {}, block + 1
+                call = Call(at, block, given, chat.call_name(given), id_key(given.get("id")))
+                found.calls.append(call)
+                if call.key is not None:
+                    waiting.setdefault(call.key, deque()).append(call)
+        elif role == "tool":
+            result = _judged(at, message)
+            if waiting is None:
+                found.outside.append(result)
+            elif result.key is not None and (queue := waiting.get(result.key)):
+                (queue.popleft() if len(queue) > 1 else queue[0]).results.append(result)
+            else:
+                found.strays.append(result)
+    return found
+
+
+def _judged(at: int, message: Message) -> Result:
+    text = chat.text(message) or ""
+    empty = (not text or text.isspace()) and not chat.other_parts(message)
+    failure = MARKED if PRIVATE in message and chat.private(message).get("is_error") else _failure(text)
+    call_id = message.get("tool_call_id")
+    return Result(at, call_id, id_key(call_id), failure, empty)
+
+
+def _failure(text: str) -> str | None:
+    """The first key in a JSON result that says that the call failed."""
+    if not _JSON.match(text) or not _may_fail(text):
+        return None
+    todo = [_parsed(text)]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, dict):
+            if not FAILURES.isdisjoint(map(str.lower, item)):
+                for key, value in item.items():
+                    if value and key.lower() in FAILURES:
+                        return str(key)
+            item = item.values()
+        todo += [member for member in reversed(item or ()) if isinstance(member, (dict, list))]
+    return None
+
+
+def _may_fail(text: str) -> bool:
+    """Whether a text may hold one of the keys with something true, which is found sooner than by parsing it."""
+    lower = text.encode("utf-8", "surrogatepass").lower()  # of the keys' letters only ASCII has other cases
+    return b"\\u" in lower or _SAID.search(lower) is not None
+
+
+def _parsed(text: str) -> Any:
+    """The value of a JSON text, ``None`` for what is none; NaN counts, since tools written in Python print it."""
+    try:
+        return codec.loads(text)
+    except codec.NotFiniteError:
+        return _lenient(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _lenient(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None

@@ -1,0 +1,57 @@
+"""What is known of tool definitions, which are the same objects in many sessions."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from pipeline import codec
+from pipeline.checks import examine
+from pipeline.checks.registry import View
+from pipeline.memo import Each, Last
+from pipeline.model import Conversation, Found, Tool
+
+_SMALL = 1 << 14
+"""Bytes of a definition of which hundreds may be held in memory."""
+
+
+class Definition(Struct, frozen=True, gc=False):
+    """A definition as it is written, and what follows from looking at it alone."""
+
+    written: bytes
+    rounded: list[str]
+    """The spellings of its numbers that lose digits."""
+    sound: bool
+    """Whether no rule finds anything."""
+    may_have_address: bool
+    """Whether it has an at sign, or the escape for one."""
+
+
+def check(tools: list[Tool]) -> list[Found]:
+    """What is wrong with definitions."""
+    if all(definition.sound for definition in known(tools)):
+        return []  # since rules look at one definition at a time
+    return _found(tools)
+
+
+def encode(tools: list[Tool]) -> tuple[bytes, list[str]]:
+    """What ``codec.encode`` gives for definitions."""
+    parts = known(tools)
+    written = b"[%b]" % b",".join([part.written for part in parts])
+    return written, [spelling for part in parts for spelling in part.rounded]
+
+
+def _found(tools: list[Tool]) -> list[Found]:
+    return list(examine(View(Conversation([], tools)), "tools"))
+
+
+def _define(tools: list[Tool]) -> list[Definition]:
+    sound = not _found(tools)
+    return [_defined(tool, sound=sound or not _found([tool])) for tool in tools]
+
+
+def _defined(tool: Tool, *, sound: bool) -> Definition:
+    written, rounded = codec.encode(tool)
+    return Definition(written, rounded, sound, b"@" in written or rb"\u0040" in written)
+
+
+known: Last[list[Tool], list[Definition]] = Last(Each(_define, lambda definition: len(definition.written) <= _SMALL))
