@@ -15,7 +15,9 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from pipeline import codec
 from pipeline.formats import PLAIN
@@ -29,6 +31,8 @@ from pipeline.read.tools import KnownTools
 _MARKER = b'"' + os.urandom(16).hex().encode()
 TOOLS = _MARKER + b't"'
 """What stands in the place of tools that are those of the line before."""
+_FIRST = _MARKER + b'0"'
+"""What stands in the place of the first run."""
 _PATIENCE = 3
 """Lines in a row that share nothing, after which lines are not compared for a while."""
 _WHILE = 24
@@ -54,7 +58,7 @@ class Effort:
     """Guesses that the parse refused."""
 
 
-class Request(NamedTuple):
+class Request(Struct, frozen=True, gc=False):
     """The messages of a line, and their bytes for the next line to be compared with."""
 
     messages: list[Message]
@@ -101,8 +105,12 @@ class History:
         """By what it shares with the line before."""
         if self.uncompared or not self.array.count:
             return None
-        place = self._find_array(line)
-        if place >= 0 and line.buffer.startswith(self.array.data, place, line.stop):
+        place = line.start + self.place
+        grown = line.buffer.startswith(self.array.data, place, line.stop)
+        if not grown:
+            place = find(line.buffer, self.slicer.key, b"[", line.start, line.stop)
+            grown = place >= 0 and line.buffer.startswith(self.array.data, place, line.stop)
+        if grown:
             self.misses = 0
             found = self._grown(line, place)
         else:
@@ -120,15 +128,15 @@ class History:
 
     def _grown(self, line: Line, place: int) -> tuple[Slices, Request] | None:
         """By what it adds behind all the messages of the line before, as most lines do."""
-        before, marker = self.array.count, _marker(0)
+        before = self.array.count
         behind = place + len(self.array.data)
-        slices = self._shortened(line, [(place + 1, behind, marker)], behind, place)
-        if slices is None or not slices.turns.startswith(marker, 1):
+        slices = self._shortened(line, [(place + 1, behind, _FIRST)], behind, place)
+        if slices is None or not slices.turns.startswith(_FIRST, 1):
             return None
-        added = self._load(slices.turns)[1:]
+        _, *added = self._load(slices.turns)
         self._judge(added, before)
         self.effort.grown += 1
-        growth = slices.turns[1 + len(marker) : -1].rstrip()
+        growth = slices.turns[1 + len(_FIRST) : -1].rstrip()
         edits: Edits = (Kept(0, before), Added(tuple(added))) if added else (Kept(0, before),)
         return slices, Request([*self.messages, *added], edits, place - line.start, None, growth)
 
@@ -168,12 +176,6 @@ class History:
         return slices, Request(messages, _all(messages), max(0, place - line.start), array)
 
     # Where a line repeats the one before
-
-    def _find_array(self, line: Line) -> int:
-        place = line.start + self.place
-        if line.buffer.startswith(self.array.data, place, line.stop):
-            return place
-        return find(line.buffer, self.slicer.key, b"[", line.start, line.stop)
 
     def _find_tools(self, line: Line, behind: int, before: int) -> int:
         """The place of the previous tools, behind the messages or before them; -1 where they are not."""

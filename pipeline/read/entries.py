@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from pipeline import codec
 from pipeline.edits import difference
 from pipeline.formats import PLAIN, bodies
@@ -162,7 +164,7 @@ class _Stream:
         whole = line
         if self.shape.envelope.unwrap:
             data = bytearray(envelopes.unwrap(bytes(line.buffer[line.start : line.stop]), self.shape.envelope))
-            line = line._replace(buffer=data, start=0, stop=len(data))
+            line = replace(line, buffer=data, start=0, stop=len(data))
         try:
             slices, request = self.history.read(line)
             self.bounds.hold(request, slices.reply)
