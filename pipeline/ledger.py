@@ -37,6 +37,10 @@ class Ledger:
     facts: list[tuple[int | None, Found]] = field(default_factory=list)
     _once: dict[tuple[str, ...], tuple[int, int]] = field(default_factory=dict)
 
+    def forget(self) -> None:
+        """Begin anew: what was noted came of a wrong guess."""
+        self.__init__(self.stem)  # type: ignore[misc]
+
     def note(self, found: Found, line: int | None = None) -> None:
         """A fact, and the line it was met at."""
         self.facts.append((line, found))

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 from msgspec import Raw, Struct
 
 from pipeline import codec
-from pipeline.formats import PLAIN, PLAIN_RANK, Recognised, look_alike, recognise, recognise_file
-from pipeline.model import Seen
+from pipeline.formats import PLAIN, PLAIN_RANK, Recognised, look_alike, named, recognise, recognise_file
+from pipeline.model import Message, Seen
 from pipeline.read import envelopes, replies
 from pipeline.read.envelopes import Envelope
 from pipeline.read.lines import LONGEST
+from pipeline.read.slices import LineError, Slicer, Slices
 
 _ANSWERED = 4
 """The rank up to which evidence stands in the response."""
@@ -77,6 +79,26 @@ def is_plain(line: bytes | bytearray) -> bool:
     others = (found.request.body, found.call_type, found.kwargs, response.output, response.candidates)
     named = response.object == "chat.completion" and bool(response.choices)
     return named and not any(map(bytes, (*others, response.done, response.stop_reason)))
+
+
+class PlainSlicer(Slicer):
+    """Splits lines that are plain chat, and no others."""
+
+    def split(self, line: bytes) -> Slices:
+        """Raise ``LineError`` for a line that is none."""
+        if not is_plain(line):
+            raise LineError("bad-line", "no plain chat")
+        return super().split(line)
+
+    def parse(self, line: bytes | bytearray) -> tuple[list[Message], Slices] | None:
+        """``None`` for a line that is none."""
+        return super().parse(line) if is_plain(line) else None
+
+
+@cache
+def plain_slicer() -> PlainSlicer:
+    """The one that there is."""
+    return PlainSlicer(named(PLAIN))
 
 
 def shape_of(line: bytes) -> Shape | None:
