@@ -96,16 +96,16 @@ class Log:
                 yield entry
 
     def plain(self, lines: list[Line], ledger: Ledger) -> list[Entry] | None:
-        """The entries of the first lines where all of these are plain chat, as the first one is known to be.
-
-        The others are asked without what they repeat of the line before, which is most of them.
-        """
-        found = [*self.entries(lines[:1], ledger)]
+        """The entries of the first lines where all of these are plain chat; ``None`` where they may not be."""
         history = self._home.history
         history.slicer, usual = plain_slicer(), history.slicer
-        found += self.entries(lines[1:], ledger)
+        found: list[Entry] = []
+        for number, line in enumerate(lines, 1):
+            found += self.entries([line], ledger)
+            if len(found) < number or history is not self._stream.history:
+                return None
         history.slicer = usual
-        return found if len(found) == len(lines) and history is self._home.history else None
+        return found
 
     def _new(self, shape: Shape) -> _Stream:
         tools = self._known.setdefault(shape.format, KnownTools())

@@ -67,7 +67,7 @@ class Reader:
         first = next(stream, None)
         if first is None:
             return
-        if self._from is not None or not _is_plain(first):
+        if self._from is not None:
             yield from self._as(self._look(file), file, chain([first], stream), job, ledger)
             return
         lines = [first, *_agreeing(first, stream)]

@@ -66,16 +66,18 @@ class Slicer:
         refers = tools + len(form.TOOLS)
         self._places = slice(1, tools), slice(tools, refers), slice(refers, None)
         self._fields = [f"m{number}" for number in range(len(self._names))]
-        request = self._request(Raw)
-        self._line = _decoder(request, response=Chat | None if form.NAME == PLAIN else Raw)
-        self._odd_line = _decoder(request, session_id=Raw)
-        self._whole_line = _decoder(self._request(list[dict[str, Any]]))
+        request = self.request(Raw)
+        self._line = decoder(request, response=Chat | None if form.NAME == PLAIN else Raw)
+        self._odd_line = decoder(request, session_id=Raw)
+        self._whole_line = decoder(self.request(list[dict[str, Any]]))
 
-    def _request(self, turns: Any) -> Any:
+    def request(self, turns: Any, **more: Any) -> Any:
+        """The type of a request with turns of a type, its other members raw; those more must not be there."""
         first, *others = self._fields
         fields = [(first, turns, Raw()) if turns is Raw else (first, turns), *((name, Raw, Raw()) for name in others)]
         rename = dict(zip(self._fields, self._names, strict=True))
-        return msgspec.defstruct("Request", fields, rename=rename, gc=False)
+        absent = [(name, kind, Raw()) for name, kind in more.items()]
+        return msgspec.defstruct("Request", [*fields, *absent], rename=rename, gc=False)
 
     def split(self, line: bytes) -> Slices:
         """The members of a line; raises ``LineError`` for what is no entry, and ``ValueError`` for a bad reply."""
@@ -150,10 +152,14 @@ def slicer(name: str = PLAIN) -> Slicer:
     return Slicer(named(name))
 
 
-def _decoder(request: Any, *, session_id: Any = str | int | None, response: Any = Raw) -> msgspec.json.Decoder[Any]:
+def decoder(
+    request: Any, *, session_id: Any = str | int | None, response: Any = Raw, **more: Any
+) -> msgspec.json.Decoder[Any]:
+    """What splits lines whose members are of these types; those more must not be there."""
     kinds = {"timestamp": Raw, "session_id": session_id, "response": response, "status": Raw}
-    members = ((name, kind, Raw() if kind is Raw else None) for name, kind in kinds.items())
-    return codec.decoder(msgspec.defstruct("Line", [("request", request), *members], gc=False))
+    members = [(name, kind, Raw() if kind is Raw else None) for name, kind in kinds.items()]
+    absent = [(name, kind, Raw()) for name, kind in more.items()]
+    return codec.decoder(msgspec.defstruct("Line", [("request", request), *members, *absent], gc=False))
 
 
 def _first(found: tuple[bytes, ...]) -> bytes:
