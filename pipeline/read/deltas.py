@@ -88,7 +88,8 @@ class History:
 
     def read(self, line: Line) -> tuple[Slices, Request]:
         """What a line holds, as an edit of the line before; raises ``LineError`` for what is no entry, and others."""
-        return self._compared(line) or self._whole(line) or self._alone(line)
+        found = None if self.uncompared or not self.array.count else self._compared(line)
+        return found or self._whole(line) or self._alone(line)
 
     def remember(self, request: Request) -> None:
         """The request of a line that is an entry: the next one is compared with it."""
@@ -103,8 +104,6 @@ class History:
 
     def _compared(self, line: Line) -> tuple[Slices, Request] | None:
         """By what it shares with the line before."""
-        if self.uncompared or not self.array.count:
-            return None
         place = line.start + self.place
         grown = line.buffer.startswith(self.array.data, place, line.stop)
         if not grown:
@@ -179,10 +178,11 @@ class History:
 
     def _find_tools(self, line: Line, behind: int, before: int) -> int:
         """The place of the previous tools, behind the messages or before them; -1 where they are not."""
-        if not self.tools.raw:
+        raw = self.tools.raw
+        if not raw:
             return -1
-        at = find(line.buffer, b'"tools"', self.tools.raw, behind, line.stop)
-        return at if at >= 0 else find(line.buffer, b'"tools"', self.tools.raw, line.start, before)
+        at = find(line.buffer, b'"tools"', raw, behind, line.stop)
+        return at if at >= 0 else find(line.buffer, b'"tools"', raw, line.start, before)
 
     def _shortened(self, line: Line, cuts: list[tuple[int, int, bytes]], behind: int, before: int) -> Slices | None:
         """The members of the line with markers in the places of the cuts and of known tools, if that is an entry."""
@@ -190,12 +190,12 @@ class History:
         if tools >= 0:
             cut = (tools, tools + len(self.tools.raw), TOOLS)
             cuts = [*cuts, cut] if tools >= behind else [cut, *cuts]
+        buffer, at = line.buffer, line.start
         pieces: list[bytes | bytearray] = []
-        at = line.start
         for start, stop, marker in cuts:
-            pieces += (line.buffer[at:start], marker)
+            pieces += buffer[at:start], marker
             at = stop
-        pieces.append(line.buffer[at : line.stop])
+        pieces.append(buffer[at : line.stop])
         try:
             slices = self._split(b"".join(pieces))
         except LineError:

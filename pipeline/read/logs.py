@@ -45,18 +45,19 @@ class Reader:
         ``hashed`` is given all bytes of the log in turn.  Raises ``MixedSessionsError`` before anything else for a file
         that has to be split first.
         """
+        expanded = file if isinstance(file, Expanded) else None
         if job.spans is not None:
             stream = _spans(file, job.spans, hashed, self._bounds.line)
-        elif isinstance(file, Expanded):
-            file.hashed = hashed  # as it stands on the disk
+        elif expanded:
+            expanded.hashed = hashed  # as it stands on the disk
             stream = lines(file, self._bounds.line, room=self._room)
         else:
             stream = lines(file, self._bounds.line, hashed, self._room)
         yield from self._entries(file, stream, job, ledger)
         problem = ledger.ended or job.cut
-        if isinstance(file, Expanded) and job.spans is None:
-            file.finish()
-            problem = ledger.ended or file.problem
+        if expanded and job.spans is None:
+            expanded.finish()
+            problem = ledger.ended or expanded.problem
         elif ledger.ended:
             deque(stream, maxlen=0)  # which hashes the rest
         if problem:

@@ -121,17 +121,12 @@ class Slicer:
         return self._slices(inner, parsed, _id(value), self._reply(parsed))
 
     def _slices(self, inner: tuple[Any, ...], outer: Any, session_id: str | None, reply: Reply) -> Slices:
-        raw = tuple(map(bytes, inner))
+        raw = [*map(bytes, inner)]
         system, tools, refers = self._places
-        return Slices(
-            raw[0],
-            _first(raw[tools]),
-            bytes(outer.timestamp),
-            session_id,
-            reply,
-            _first(raw[system]),
-            _first(raw[refers]),
-        )
+        time = bytes(outer.timestamp)
+        if self.form.NAME == PLAIN:  # which has no other members
+            return Slices(raw[0], _first(raw[tools]), time, session_id, reply)
+        return Slices(raw[0], _first(raw[tools]), time, session_id, reply, _first(raw[system]), _first(raw[refers]))
 
     def _reply(self, outer: Any) -> Reply:
         return replies.reply(bytes(outer.response), self.form, bytes(outer.status))
@@ -162,7 +157,7 @@ def decoder(
     return codec.decoder(msgspec.defstruct("Line", [("request", request), *members, *absent], gc=False))
 
 
-def _first(found: tuple[bytes, ...]) -> bytes:
+def _first(found: list[bytes]) -> bytes:
     """The first member that is there and not null, else the first one that is null."""
     null = NOTHING
     for raw in found:
