@@ -165,7 +165,7 @@ class History:
 
     def _alone(self, line: Line) -> tuple[Slices, Request]:
         """By itself."""
-        slices = self._split(bytes(line.buffer[line.start : line.stop]))
+        slices = self._split(line.buffer[line.start : line.stop])
         self.effort.alone += 1
         raw = slices.turns
         messages = self._load(raw)
@@ -251,7 +251,7 @@ class History:
         """The tools in raw JSON, or in the place of the marker for those of the line before."""
         return self.tools.value if raw == TOOLS else self.tools.learn(raw, self._load)
 
-    def _split(self, data: bytes) -> Slices:
+    def _split(self, data: bytes | bytearray) -> Slices:
         self.effort.skipped += len(data)
         return self.slicer.split(data)
 

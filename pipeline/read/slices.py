@@ -79,9 +79,9 @@ class Slicer:
         absent = [(name, kind, Raw()) for name, kind in more.items()]
         return msgspec.defstruct("Request", [*fields, *absent], rename=rename, gc=False)
 
-    def split(self, line: bytes) -> Slices:
+    def split(self, line: bytes | bytearray) -> Slices:
         """The members of a line; raises ``LineError`` for what is no entry, and ``ValueError`` for a bad reply."""
-        found = self._split_quickly(line) or self._split_odd(line)
+        found = self._split_quickly(line) or self._split_odd(bytes(line))
         first = found.turns[:1]
         if first == b"[":
             return found
@@ -99,7 +99,7 @@ class Slicer:
         turns, *others = astuple(parsed.request)
         return turns, self._slices((NOTHING, *others), parsed, _id(parsed.session_id), self._reply(parsed))
 
-    def _split_quickly(self, line: bytes) -> Slices | None:
+    def _split_quickly(self, line: bytes | bytearray) -> Slices | None:
         """The members of a line as nearly all are, the reply parsed in the same go; ``None`` for any other."""
         try:
             parsed = self._line.decode(line)
