@@ -39,7 +39,9 @@ class Ledger:
 
     def forget(self) -> None:
         """Begin anew: what was noted came of a wrong guess."""
-        self.__init__(self.stem)  # type: ignore[misc]
+        fresh = Ledger(self.stem)
+        for name in Ledger.__slots__:
+            setattr(self, name, getattr(fresh, name))
 
     def note(self, found: Found, line: int | None = None) -> None:
         """A fact, and the line it was met at."""

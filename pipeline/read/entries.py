@@ -95,8 +95,11 @@ class Log:
             else:
                 yield entry
 
-    def plain(self, lines: list[Line], ledger: Ledger) -> list[Entry] | None:
-        """The entries of the first lines where all of these are plain chat; ``None`` where they may not be."""
+    def agreed(self, lines: list[Line], ledger: Ledger) -> list[Entry] | None:
+        """The entries of the first lines where all of these are plain chat; ``None`` where they may not be.
+
+        That is told by the way, of what is left of a line without what it repeats.
+        """
         history = self._home.history
         history.slicer, usual = plain_slicer(), history.slicer
         found: list[Entry] = []

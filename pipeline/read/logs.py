@@ -71,16 +71,16 @@ class Reader:
         if self._from is not None:
             yield from self._as(self._look(file), file, chain([first], stream), job, ledger)
             return
-        lines = [first, *_agreeing(first, stream)]
-        log = self._log(Shape())
-        if found := log.plain(lines, ledger):
+        held = [first, *_agreeing(first, stream)]
+        plain = self._log(Shape())
+        if found := plain.agreed(held, ledger):
             ledger.seen = recognise.PLAIN_LOG[1]
             yield from found
-            yield from log.entries(stream, ledger)
+            yield from plain.entries(stream, ledger)
             return
         ledger.forget()
-        seen = recognise.PLAIN_LOG if all(map(_is_plain, lines)) else self._look(file)
-        yield from self._as(seen, file, chain(lines, stream), job, ledger)
+        seen = recognise.PLAIN_LOG if all(map(_is_plain, held)) else self._look(file)
+        yield from self._as(seen, file, chain(held, stream), job, ledger)
 
     def _as(
         self, seen: tuple[Shape, Seen], file: BinaryIO, stream: Iterator[Line], job: Job, ledger: Ledger

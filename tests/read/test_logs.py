@@ -69,19 +69,19 @@ def test_tools_met_in_one_log_are_the_same_object_in_the_next():
 
 def test_first_lines_that_are_read_while_they_are_looked_at_give_what_they_give_when_looked_at_before():
     taken: Counter[bool] = Counter()
-    plain_ones = Log.plain
+    agreed = Log.agreed
 
     def counted(*given):
-        found = plain_ones(*given)
+        found = agreed(*given)
         taken[bool(found) and len(found) > 1] += 1
         return found
 
     @settings(deadline=None, derandomize=True, max_examples=400)
     @given(strategies.logs() | st.sampled_from(list(formats())).flatmap(format_logs.logs))
     def law(data):
-        with mock.patch.object(Log, "plain", counted):
+        with mock.patch.object(Log, "agreed", counted):
             at_once = read(data)
-        with mock.patch.object(Log, "plain", return_value=None):
+        with mock.patch.object(Log, "agreed", return_value=None):
             assert repr(read(data)) == repr(at_once)
 
     law()
