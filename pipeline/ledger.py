@@ -37,6 +37,12 @@ class Ledger(Struct):
     facts: list[tuple[int | None, Found]] = field(default_factory=list)
     _once: dict[tuple[str, ...], tuple[int, int]] = field(default_factory=dict)
 
+    def forget(self) -> None:
+        """Begin anew: what was noted came of a wrong guess."""
+        fresh = Ledger(self.stem)
+        for name in Ledger.__slots__:
+            setattr(self, name, getattr(fresh, name))
+
     def note(self, found: Found, line: int | None = None) -> None:
         """A fact, and the line it was met at."""
         self.facts.append((line, found))

@@ -47,14 +47,14 @@ Tool = Json
 """A tool definition: in an ``Entry`` as logged, in a ``Conversation`` flattened to its function."""
 
 
-class Kept(NamedTuple):
+class Kept(Struct, frozen=True, gc=False):
     """A run of the previous entry's messages: those from ``start`` up to, not including, ``stop``."""
 
     start: int
     stop: int
 
 
-class Added(NamedTuple):
+class Added(Struct, frozen=True, gc=False):
     """A run of messages that the previous entry does not have."""
 
     messages: tuple[Message, ...]
@@ -72,7 +72,7 @@ class WrongType(NamedTuple):
     """What stands there instead, in words."""
 
 
-class Reply(NamedTuple):
+class Reply(Struct, frozen=True, gc=False):
     """What a response holds: the message of its first choice, how many choices, and why the first one stopped."""
 
     message: Message | None = None

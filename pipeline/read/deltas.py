@@ -14,7 +14,9 @@ from __future__ import annotations
 
 import os
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from msgspec import Struct, field
 
@@ -30,6 +32,8 @@ from pipeline.read.tools import KnownTools
 _MARKER = b'"' + os.urandom(16).hex().encode()
 TOOLS = _MARKER + b't"'
 """What stands in the place of tools that are those of the line before."""
+_FIRST = _MARKER + b'0"'
+"""What stands in the place of the first run."""
 _PATIENCE = 3
 """Lines in a row that share nothing, after which lines are not compared for a while."""
 _WHILE = 24
@@ -54,7 +58,7 @@ class Effort(Struct):
     """Guesses that the parse refused."""
 
 
-class Request(NamedTuple):
+class Request(Struct, frozen=True, gc=False):
     """The messages of a line, and their bytes for the next line to be compared with."""
 
     messages: list[Message]
@@ -83,7 +87,8 @@ class History(Struct):
 
     def read(self, line: Line) -> tuple[Slices, Request]:
         """What a line holds, as an edit of the line before; raises ``LineError`` for what is no entry, and others."""
-        return self._compared(line) or self._whole(line) or self._alone(line)
+        found = None if self.uncompared or not self.array.count else self._compared(line)
+        return found or self._whole(line) or self._alone(line)
 
     def remember(self, request: Request) -> None:
         """The request of a line that is an entry: the next one is compared with it."""
@@ -98,10 +103,12 @@ class History(Struct):
 
     def _compared(self, line: Line) -> tuple[Slices, Request] | None:
         """By what it shares with the line before."""
-        if self.uncompared or not self.array.count:
-            return None
-        place = self._find_array(line)
-        if place >= 0 and line.buffer.startswith(self.array.data, place, line.stop):
+        place = line.start + self.place
+        grown = line.buffer.startswith(self.array.data, place, line.stop)
+        if not grown:
+            place = find(line.buffer, self.slicer.key, b"[", line.start, line.stop)
+            grown = place >= 0 and line.buffer.startswith(self.array.data, place, line.stop)
+        if grown:
             self.misses = 0
             found = self._grown(line, place)
         else:
@@ -119,15 +126,15 @@ class History(Struct):
 
     def _grown(self, line: Line, place: int) -> tuple[Slices, Request] | None:
         """By what it adds behind all the messages of the line before, as most lines do."""
-        before, marker = self.array.count, _marker(0)
+        before = self.array.count
         behind = place + len(self.array.data)
-        slices = self._shortened(line, [(place + 1, behind, marker)], behind, place)
-        if slices is None or not slices.turns.startswith(marker, 1):
+        slices = self._shortened(line, [(place + 1, behind, _FIRST)], behind, place)
+        if slices is None or not slices.turns.startswith(_FIRST, 1):
             return None
-        added = self._load(slices.turns)[1:]
+        _, *added = self._load(slices.turns)
         self._judge(added, before)
         self.effort.grown += 1
-        growth = slices.turns[1 + len(marker) : -1].rstrip()
+        growth = slices.turns[1 + len(_FIRST) : -1].rstrip()
         edits: Edits = (Kept(0, before), Added(tuple(added))) if added else (Kept(0, before),)
         return slices, Request([*self.messages, *added], edits, place - line.start, None, growth)
 
@@ -157,7 +164,7 @@ class History(Struct):
 
     def _alone(self, line: Line) -> tuple[Slices, Request]:
         """By itself."""
-        slices = self._split(bytes(line.buffer[line.start : line.stop]))
+        slices = self._split(line.buffer[line.start : line.stop])
         self.effort.alone += 1
         raw = slices.turns
         messages = self._load(raw)
@@ -168,18 +175,13 @@ class History(Struct):
 
     # Where a line repeats the one before
 
-    def _find_array(self, line: Line) -> int:
-        place = line.start + self.place
-        if line.buffer.startswith(self.array.data, place, line.stop):
-            return place
-        return find(line.buffer, self.slicer.key, b"[", line.start, line.stop)
-
     def _find_tools(self, line: Line, behind: int, before: int) -> int:
         """The place of the previous tools, behind the messages or before them; -1 where they are not."""
-        if not self.tools.raw:
+        raw = self.tools.raw
+        if not raw:
             return -1
-        at = find(line.buffer, b'"tools"', self.tools.raw, behind, line.stop)
-        return at if at >= 0 else find(line.buffer, b'"tools"', self.tools.raw, line.start, before)
+        at = find(line.buffer, b'"tools"', raw, behind, line.stop)
+        return at if at >= 0 else find(line.buffer, b'"tools"', raw, line.start, before)
 
     def _shortened(self, line: Line, cuts: list[tuple[int, int, bytes]], behind: int, before: int) -> Slices | None:
         """The members of the line with markers in the places of the cuts and of known tools, if that is an entry."""
@@ -187,12 +189,12 @@ class History(Struct):
         if tools >= 0:
             cut = (tools, tools + len(self.tools.raw), TOOLS)
             cuts = [*cuts, cut] if tools >= behind else [cut, *cuts]
+        buffer, at = line.buffer, line.start
         pieces: list[bytes | bytearray] = []
-        at = line.start
         for start, stop, marker in cuts:
-            pieces += (line.buffer[at:start], marker)
+            pieces += buffer[at:start], marker
             at = stop
-        pieces.append(line.buffer[at : line.stop])
+        pieces.append(buffer[at : line.stop])
         try:
             slices = self._split(b"".join(pieces))
         except LineError:
@@ -248,7 +250,7 @@ class History(Struct):
         """The tools in raw JSON, or in the place of the marker for those of the line before."""
         return self.tools.value if raw == TOOLS else self.tools.learn(raw, self._load)
 
-    def _split(self, data: bytes) -> Slices:
+    def _split(self, data: bytes | bytearray) -> Slices:
         self.effort.skipped += len(data)
         return self.slicer.split(data)
 

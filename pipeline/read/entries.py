@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from pipeline import codec
 from pipeline.edits import difference
 from pipeline.formats import PLAIN, bodies
@@ -17,7 +19,7 @@ from pipeline.read import envelopes, turns
 from pipeline.read.bounds import BOUNDS, Bounds
 from pipeline.read.deltas import TOOLS, Effort, History, Request
 from pipeline.read.lines import Line
-from pipeline.read.recognise import Shape, shape_of
+from pipeline.read.recognise import Shape, plain_slicer, shape_of
 from pipeline.read.slices import NOTHING, LineError, Slices, is_blank, kind, slicer
 from pipeline.read.times import Moment, moment
 from pipeline.read.tools import NO_TOOLS, KnownTools
@@ -27,49 +29,18 @@ _SHORT = 8
 """Bytes; shorter lines are looked at first, since a log may have millions that are blank."""
 
 
-def entries(  # noqa: PLR0913 - what a log is read with, most of it the same for all
+def entries(
     lines: Iterable[Line],
     ledger: Ledger,
     effort: Effort | None = None,
     *,
-    known: dict[str, KnownTools] | None = None,
     shape: Shape | None = None,
-    bounds: Bounds = BOUNDS,
 ) -> Iterator[Entry]:
     """The entries of a log, in file order; lines that are none go to the ledger.
 
-    ``shape`` is what most lines have; a line of another one is read by its own.  ``known`` are tools that were met in
-    other logs and need not be parsed again, by format.
+    ``shape`` is what most lines have; a line of another one is read by its own.
     """
-    held = shape or Shape()
-    log = _Log(held, effort or Effort(), {} if known is None else known, bounds)
-    for line in lines:
-        ledger.lines += 1
-        ledger.size += line.size
-        if (
-            line.length < _SHORT
-            and line.length == line.stop - line.start
-            and is_blank(line.buffer[line.start : line.stop])
-        ):
-            ledger.blank += 1  # which the parsers say, too, in a hundred times the time
-            ledger.blank_size += line.size
-            continue
-        try:
-            if line.length > line.stop - line.start:
-                raise bounds.too_long()
-            entry = log.read(line, ledger)
-        except LineError as problem:
-            if line.length <= line.stop - line.start and is_blank(line.buffer[line.start : line.stop]):
-                ledger.blank += 1
-                ledger.blank_size += line.size
-            else:
-                rejected = Rejected(line.number, line.offset, line.length, problem.code, str(problem))
-                ledger.reject(rejected, line.size)
-                if len(ledger.rejected) > bounds.rejected:  # each takes a thousand times the memory of its bytes
-                    ledger.ended = bounds.too_many()
-                    return
-        else:
-            yield entry
+    return Log(shape or Shape(), {}, BOUNDS, effort).entries(lines, ledger)
 
 
 class _OtherShapeError(Exception):
@@ -80,20 +51,70 @@ class _OtherShapeError(Exception):
         self.shape = shape
 
 
-class _Log:
-    """Reads lines by the shape that the file has, and those that do not fit by their own."""
+class Log:
+    """Reads lines by the shape that the file has, and those that do not fit by their own.
 
-    def __init__(self, shape: Shape, effort: Effort, known: dict[str, KnownTools], bounds: Bounds) -> None:
-        self._shape, self._effort, self._known, self._bounds = shape, effort, known, bounds
+    ``known`` are tools that were met in other logs and need not be parsed again, by format.
+    """
+
+    def __init__(
+        self, shape: Shape, known: dict[str, KnownTools], bounds: Bounds, effort: Effort | None = None
+    ) -> None:
+        self._shape, self._effort, self._known, self._bounds = shape, effort or Effort(), known, bounds
         self._answers: dict[str, _Answer] = {}
         self._stream = self._home = self._new(shape)
+
+    def entries(self, lines: Iterable[Line], ledger: Ledger) -> Iterator[Entry]:
+        """The entries of the log's next lines, in file order; those that are none go to the ledger."""
+        bounds = self._bounds
+        for line in lines:
+            ledger.lines += 1
+            ledger.size += line.size
+            if (
+                line.length < _SHORT
+                and line.length == line.stop - line.start
+                and is_blank(line.buffer[line.start : line.stop])
+            ):
+                ledger.blank += 1  # which the parsers say, too, in a hundred times the time
+                ledger.blank_size += line.size
+                continue
+            try:
+                if line.length > line.stop - line.start:
+                    raise bounds.too_long()
+                entry = self._read(line, ledger)
+            except LineError as problem:
+                if line.length <= line.stop - line.start and is_blank(line.buffer[line.start : line.stop]):
+                    ledger.blank += 1
+                    ledger.blank_size += line.size
+                else:
+                    rejected = Rejected(line.number, line.offset, line.length, problem.code, str(problem))
+                    ledger.reject(rejected, line.size)
+                    if len(ledger.rejected) > bounds.rejected:  # each takes a thousand times the memory of its bytes
+                        ledger.ended = bounds.too_many()
+                        return
+            else:
+                yield entry
+
+    def agreed(self, lines: list[Line], ledger: Ledger) -> list[Entry] | None:
+        """The entries of the first lines where all of these are plain chat; ``None`` where they may not be.
+
+        That is told by the way, of what is left of a line without what it repeats.
+        """
+        history = self._home.history
+        history.slicer, usual = plain_slicer(), history.slicer
+        found: list[Entry] = []
+        for number, line in enumerate(lines, 1):
+            found += self.entries([line], ledger)
+            if len(found) < number or history is not self._stream.history:
+                return None
+        history.slicer = usual
+        return found
 
     def _new(self, shape: Shape) -> _Stream:
         tools = self._known.setdefault(shape.format, KnownTools())
         return _Stream(shape, History(slicer(shape.format), tools, self._effort), self._answers, self._bounds)
 
-    def read(self, line: Line, ledger: Ledger) -> Entry:
-        """The entry of a line; raises ``LineError`` for what is none."""
+    def _read(self, line: Line, ledger: Ledger) -> Entry:
         if self._stream is not self._home:
             self._stream = self._home = self._new(self._shape)  # a line of another shape is behind us
         try:
@@ -162,7 +183,7 @@ class _Stream:
         whole = line
         if self.shape.envelope.unwrap:
             data = bytearray(envelopes.unwrap(bytes(line.buffer[line.start : line.stop]), self.shape.envelope))
-            line = line._replace(buffer=data, start=0, stop=len(data))
+            line = replace(line, buffer=data, start=0, stop=len(data))
         try:
             slices, request = self.history.read(line)
             self.bounds.hold(request, slices.reply)

@@ -17,7 +17,7 @@ from pipeline.model import Added, Entry, Job, Options, Reply, Seen
 from pipeline.read import documents, recognise
 from pipeline.read.bounds import Bounds
 from pipeline.read.compressed import Expanded
-from pipeline.read.entries import entries
+from pipeline.read.entries import Log
 from pipeline.read.lines import Line, Room, lines
 from pipeline.read.recognise import Shape
 from pipeline.read.sessions import SPAN, MixedSessionsError
@@ -45,18 +45,19 @@ class Reader:
         ``hashed`` is given all bytes of the log in turn.  Raises ``MixedSessionsError`` before anything else for a file
         that has to be split first.
         """
+        expanded = file if isinstance(file, Expanded) else None
         if job.spans is not None:
             stream = _spans(file, job.spans, hashed, self._bounds.line)
-        elif isinstance(file, Expanded):
-            file.hashed = hashed  # as it stands on the disk
+        elif expanded:
+            expanded.hashed = hashed  # as it stands on the disk
             stream = lines(file, self._bounds.line, room=self._room)
         else:
             stream = lines(file, self._bounds.line, hashed, self._room)
         yield from self._entries(file, stream, job, ledger)
         problem = ledger.ended or job.cut
-        if isinstance(file, Expanded) and job.spans is None:
-            file.finish()
-            problem = ledger.ended or file.problem
+        if expanded and job.spans is None:
+            expanded.finish()
+            problem = ledger.ended or expanded.problem
         elif ledger.ended:
             deque(stream, maxlen=0)  # which hashes the rest
         if problem:
@@ -67,7 +68,25 @@ class Reader:
         first = next(stream, None)
         if first is None:
             return
-        shape, ledger.seen = self._look(file, first)
+        if self._from is not None:
+            yield from self._as(self._look(file), file, chain([first], stream), job, ledger)
+            return
+        held = [first, *_agreeing(first, stream)]
+        plain = self._log(Shape())
+        if found := plain.agreed(held, ledger):
+            ledger.seen = recognise.PLAIN_LOG[1]
+            yield from found
+            yield from plain.entries(stream, ledger)
+            return
+        ledger.forget()
+        seen = recognise.PLAIN_LOG if all(map(_is_plain, held)) else self._look(file)
+        yield from self._as(seen, file, chain(held, stream), job, ledger)
+
+    def _as(
+        self, seen: tuple[Shape, Seen], file: BinaryIO, stream: Iterator[Line], job: Job, ledger: Ledger
+    ) -> Iterator[Entry]:
+        """The entries of a log, or what is none, as its first lines tell or the user says."""
+        shape, ledger.seen = seen
         if (ledger.seen.format is None or self._from) and (held := self._document(file, ledger)):
             for _ in stream:
                 pass  # which hashes the rest
@@ -76,7 +95,10 @@ class Reader:
             return
         if shape.envelope.mixes and self._split and job.spans is None:
             raise MixedSessionsError
-        yield from entries(chain([first], stream), ledger, shape=shape, known=self._known, bounds=self._bounds)
+        yield from self._log(shape).entries(stream, ledger)
+
+    def _log(self, shape: Shape) -> Log:
+        return Log(shape, self._known, self._bounds)
 
     def _document(self, file: BinaryIO, ledger: Ledger) -> documents.Held | None:
         """The document in a file that is no log; what is wrong with it takes the place of what was seen."""
@@ -91,7 +113,7 @@ class Reader:
         shape, ledger.seen = recognise.look(BytesIO(line), self._from)
         stop = len(line) if len(line) <= self._bounds.line else 0
         whole = Line(1, 0, len(line), bytearray(line), 0, stop, size)
-        yield from entries([whole], ledger, shape=shape, known=self._known, bounds=self._bounds)
+        yield from self._log(shape).entries([whole], ledger)
 
     def _whole(self, held: documents.Held, size: int, job: Job, ledger: Ledger) -> Iterator[Entry]:
         """A conversation of a document as the one entry of its session; the document counts as one line.
@@ -126,24 +148,24 @@ class Reader:
         if held.aside().elsewhere:
             ledger.count(1, "missing-history")
 
-    def _look(self, file: BinaryIO, first: Line) -> tuple[Shape, Seen]:
-        if self._from is None and _are_plain(first):
-            return recognise.PLAIN_LOG
+    def _look(self, file: BinaryIO) -> tuple[Shape, Seen]:
         if self._from in document_names():
             return Shape(), Seen(None, "document", "")
         return recognise.look(file, self._from)
 
 
-def _are_plain(line: Line) -> bool:
-    """Whether the first line is plain chat, and the next few in its buffer, too."""
-    start, stop = line.start, line.stop
-    for _ in range(recognise.AGREEING):
-        if not recognise.is_plain(line.buffer[start:stop]):
-            return False
-        start, stop = stop + 1, line.buffer.find(b"\n", stop + 1, min(stop + _NEAR, line.filled))
-        if stop < 0:
-            return True
-    return True
+def _is_plain(line: Line) -> bool:
+    return recognise.is_plain(line.buffer[line.start : line.stop])
+
+
+def _agreeing(first: Line, stream: Iterator[Line]) -> Iterator[Line]:
+    """The next few lines, as far as they stand in the buffer of the first one, which stays as it is."""
+    line = first
+    for _ in range(recognise.AGREEING - 1):
+        if line.buffer.find(b"\n", line.stop + 1, min(line.stop + _NEAR, line.filled)) < 0:
+            return
+        line = next(stream)
+        yield line
 
 
 def _spans(

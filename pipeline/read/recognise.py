@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, BinaryIO, NamedTuple
+from functools import cache
+from typing import Annotated, Any, BinaryIO, Literal, NamedTuple
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Meta, Raw, Struct
 
 from pipeline import codec
-from pipeline.formats import PLAIN, PLAIN_RANK, Recognised, look_alike, recognise, recognise_file
+from pipeline.formats import PLAIN, PLAIN_RANK, Recognised, look_alike, named, recognise, recognise_file
 from pipeline.model import Seen
 from pipeline.read import envelopes, replies
 from pipeline.read.envelopes import Envelope
 from pipeline.read.lines import LONGEST
+from pipeline.read.replies import Chat
+from pipeline.read.slices import LineError, Slicer, Slices, decoder
 
 _ANSWERED = 4
 """The rank up to which evidence stands in the response."""
@@ -37,6 +40,18 @@ class Shape(NamedTuple):
 
 PLAIN_LOG = Shape(), Seen(PLAIN, envelopes.PLAIN.name, f"{PLAIN} (choices[].message in the response)")
 """What is seen of a log whose first line is chat with an answer, as that of most is."""
+
+
+_Never = Annotated[str, Meta(min_length=1, max_length=0)]
+"""What no value is: a member of this type must not be there."""
+
+
+class _PlainChat(Chat, gc=False):
+    object: Literal["chat.completion"] = "chat.completion"
+    output: _Never = ""
+    candidates: _Never = ""
+    done: _Never = ""
+    stop_reason: _Never = ""
 
 
 class _Choice(Struct, gc=False):
@@ -77,6 +92,27 @@ def is_plain(line: bytes | bytearray) -> bool:
     others = (found.request.body, found.call_type, found.kwargs, response.output, response.candidates)
     named = response.object == "chat.completion" and bool(response.choices)
     return named and not any(map(bytes, (*others, response.done, response.stop_reason)))
+
+
+class PlainSlicer(Slicer):
+    """Splits lines that are plain chat beyond doubt, and no others: ``is_plain``, told by the way."""
+
+    def __init__(self) -> None:
+        super().__init__(named(PLAIN))
+        self._line = decoder(self.request(Raw, body=_Never), response=_PlainChat, call_type=_Never, kwargs=_Never)
+
+    def parse(self, line: bytes | bytearray) -> None:
+        """``split`` has to decide."""
+
+    def _split_odd(self, line: bytes) -> Slices:
+        del line
+        raise LineError("bad-line", "no plain chat")
+
+
+@cache
+def plain_slicer() -> PlainSlicer:
+    """The one that there is."""
+    return PlainSlicer()
 
 
 def shape_of(line: bytes) -> Shape | None:

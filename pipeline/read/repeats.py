@@ -105,6 +105,8 @@ def find(data: bytearray, key: bytes, value: bytes | bytearray, start: int, stop
     """Where ``value`` stands behind ``key``; -1 where it does not, as far as the likely places tell."""
     while (at := data.find(key, start, stop)) >= 0:
         start = at + len(key)
+        if data.startswith(b":", start) and data.startswith(value, start + 1, stop):  # as most lines are written
+            return start + 1
         colon = _VALUE.match(data, start, stop)
         if colon and data.startswith(value, colon.end(), stop):
             return colon.end()

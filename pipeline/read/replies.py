@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from pipeline import codec
 from pipeline.formats import PLAIN
@@ -30,14 +31,14 @@ class _Choice(Struct, gc=False):
     finish_reason: str | None = None
 
 
-class _Response(Struct, gc=False):
+class Chat(Struct, gc=False):
     """A chat response as nearly all are."""
 
     choices: list[_Choice]
     error: None = None
 
 
-_chat = codec.decoder(_Response)
+_chat = codec.decoder(Chat)
 
 
 def reply(raw: bytes, form: Format, status: bytes = b"") -> Reply:
@@ -48,7 +49,7 @@ def reply(raw: bytes, form: Format, status: bytes = b"") -> Reply:
     code = _failure(status.strip(b'"')) if status else ""
     if raw in (b"", b"null"):
         return Reply(problem=f"there is no response{code}")
-    if form.NAME == PLAIN and not code and (quick := _of_chat(raw)):
+    if form.NAME == PLAIN and not code and (quick := _quick(raw)):
         return quick
     try:
         found, code = _read(_loads(raw), form, code)
@@ -59,15 +60,21 @@ def reply(raw: bytes, form: Format, status: bytes = b"") -> Reply:
     return Reply(problem=f"the response is an error body{code}") if code else found
 
 
-def _of_chat(raw: bytes) -> Reply | None:
-    """The reply of a chat response that is as nearly all are; ``None`` for one that its format has to judge."""
-    try:
-        choices = _chat.decode(raw).choices
-    except (msgspec.MsgspecError, ValueError, RecursionError):
+def of_chat(response: Chat | None, status: bytes = b"") -> Reply | None:
+    """The reply in a chat response that is as nearly all are; ``None`` for one that ``reply`` has to judge."""
+    if response is None or (status and _failure(status.strip(b'"'))):
         return None
+    choices = response.choices
     if not choices or type(choices[0].message.get("role")) is not str:
         return None
     return Reply(choices[0].message, len(choices), choices[0].finish_reason)  # type: ignore[arg-type]
+
+
+def _quick(raw: bytes) -> Reply | None:
+    try:
+        return of_chat(_chat.decode(raw))
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
 
 
 def _read(response: Json, form: Format, code: str) -> tuple[Reply, str]:
@@ -97,14 +104,14 @@ def read(response: Json, form: Format) -> Reply:
         seen = "an empty list" if isinstance(body, list) else "a string without events"
         return Reply(problem=f"the response is {seen}", wrong=WrongType("response", seen))
     stream = form.assemble(streamed)
-    return _answer(stream.body, form)._replace(cut=not (stream.whole and whole))
+    return replace(_answer(stream.body, form), cut=not (stream.whole and whole))
 
 
 def _answer(body: Json, form: Format) -> Reply:
     found = form.reply(body)
     if found.message is None and isinstance(body, dict) and not body.get("error"):
-        return found._replace(foreign=True)
-    return found._replace(body=body) if _ID in form.REFERS else found
+        return replace(found, foreign=True)
+    return replace(found, body=body) if _ID in form.REFERS else found
 
 
 def unwrapped(response: Json) -> Json:

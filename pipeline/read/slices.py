@@ -12,14 +12,15 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import msgspec
-from msgspec import Raw
-from msgspec.structs import astuple
+from msgspec import Raw, Struct
+from msgspec.structs import astuple, replace
 
 from pipeline import codec
 from pipeline.formats import PLAIN, named
 from pipeline.formats.base import Format
 from pipeline.model import Message, Reply
 from pipeline.read import replies, scan
+from pipeline.read.replies import Chat, of_chat
 from pipeline.read.scan import members
 
 NOTHING = b""
@@ -34,7 +35,7 @@ class LineError(Exception):
         self.code, self.reason = code, reason
 
 
-class Slices(NamedTuple):
+class Slices(Struct, frozen=True, gc=False):
     """A line's members of interest, the large ones as raw JSON."""
 
     turns: bytes
@@ -62,32 +63,30 @@ class Slicer:
         self.key = b'"%b"' % form.TURNS.encode()
         self._names = (form.TURNS, *form.SYSTEM, *form.TOOLS, *form.REFERS)
         tools = 1 + len(form.SYSTEM)
-        self._places = tools, tools + len(form.TOOLS)
+        refers = tools + len(form.TOOLS)
+        self._places = slice(1, tools), slice(tools, refers), slice(refers, None)
         self._fields = [f"m{number}" for number in range(len(self._names))]
-        request = self._request(Raw)
-        self._line = _decoder(request, session_id=str | int | None)
-        self._odd_line = _decoder(request, session_id=Raw)
-        self._whole_line = _decoder(self._request(list[dict[str, Any]]), session_id=str | int | None)
+        request = self.request(Raw)
+        self._line = decoder(request, response=Chat | None if form.NAME == PLAIN else Raw)
+        self._odd_line = decoder(request, session_id=Raw)
+        self._whole_line = decoder(self.request(list[dict[str, Any]]))
 
-    def _request(self, turns: Any) -> Any:
+    def request(self, turns: Any, **more: Any) -> Any:
+        """The type of a request with turns of a type, its other members raw; those more must not be there."""
         first, *others = self._fields
         fields = [(first, turns, Raw()) if turns is Raw else (first, turns), *((name, Raw, Raw()) for name in others)]
         rename = dict(zip(self._fields, self._names, strict=True))
-        return msgspec.defstruct("Request", fields, rename=rename, gc=False)
+        absent = [(name, kind, Raw()) for name, kind in more.items()]
+        return msgspec.defstruct("Request", [*fields, *absent], rename=rename, gc=False)
 
-    def split(self, line: bytes) -> Slices:
+    def split(self, line: bytes | bytearray) -> Slices:
         """The members of a line; raises ``LineError`` for what is no entry, and ``ValueError`` for a bad reply."""
-        try:
-            parsed = self._line.decode(line)
-        except _REFUSED:
-            found = self._split_odd(line)
-        else:
-            found = self._slices(astuple(parsed.request), parsed, _id(parsed.session_id))
+        found = self._split_quickly(line) or self._split_odd(bytes(line))
         first = found.turns[:1]
         if first == b"[":
             return found
         if first in (b'"', b"{") and self.form.NAME != PLAIN:  # one turn, as some clients may write it
-            return found._replace(turns=b"[%b]" % found.turns)
+            return replace(found, turns=b"[%b]" % found.turns)
         what = "is missing" if found.turns == NOTHING else f"is {kind(found.turns)}, not a list"
         raise LineError("bad-entry", f"request.{self.form.TURNS} {what}")
 
@@ -98,7 +97,16 @@ class Slicer:
         except _REFUSED:
             return None
         turns, *others = astuple(parsed.request)
-        return turns, self._slices((NOTHING, *others), parsed, _id(parsed.session_id))
+        return turns, self._slices((NOTHING, *others), parsed, _id(parsed.session_id), self._reply(parsed))
+
+    def _split_quickly(self, line: bytes | bytearray) -> Slices | None:
+        """The members of a line as nearly all are, the reply parsed in the same go; ``None`` for any other."""
+        try:
+            parsed = self._line.decode(line)
+        except _REFUSED:
+            return None
+        reply = of_chat(parsed.response, bytes(parsed.status)) if self.form.NAME == PLAIN else self._reply(parsed)
+        return self._slices(astuple(parsed.request), parsed, _id(parsed.session_id), reply) if reply else None
 
     def _split_odd(self, line: bytes) -> Slices:
         try:
@@ -110,19 +118,18 @@ class Slicer:
             inner = tuple(within.get(name, NOTHING) for name in self._names)
         session_id = bytes(parsed.session_id)
         value = codec.loads(session_id) if session_id[:1] in _ID_STARTS else None
-        return self._slices(inner, parsed, _id(value))
+        return self._slices(inner, parsed, _id(value), self._reply(parsed))
 
-    def _slices(self, inner: tuple[Any, ...], outer: Any, session_id: str | None) -> Slices:
-        tools, refers = self._places
-        return Slices(
-            bytes(inner[0]),
-            _first(inner[tools:refers]),
-            bytes(outer.timestamp),
-            session_id,
-            replies.reply(bytes(outer.response), self.form, bytes(outer.status)),
-            _first(inner[1:tools]),
-            _first(inner[refers:]),
-        )
+    def _slices(self, inner: tuple[Any, ...], outer: Any, session_id: str | None, reply: Reply) -> Slices:
+        raw = [*map(bytes, inner)]
+        system, tools, refers = self._places
+        time = bytes(outer.timestamp)
+        if self.form.NAME == PLAIN:  # which has no other members
+            return Slices(raw[0], _first(raw[tools]), time, session_id, reply)
+        return Slices(raw[0], _first(raw[tools]), time, session_id, reply, _first(raw[system]), _first(raw[refers]))
+
+    def _reply(self, outer: Any) -> Reply:
+        return replies.reply(bytes(outer.response), self.form, bytes(outer.status))
 
 
 class _Outer(NamedTuple):
@@ -140,18 +147,20 @@ def slicer(name: str = PLAIN) -> Slicer:
     return Slicer(named(name))
 
 
-def _decoder(request: Any, *, session_id: Any) -> msgspec.json.Decoder[Any]:
-    default = Raw() if session_id is Raw else None
-    fields: list[Any] = [("request", request), ("session_id", session_id, default)]
-    fields += [(name, Raw, Raw()) for name in _OUTER if name != "session_id"]
-    return codec.decoder(msgspec.defstruct("Line", fields, gc=False))
+def decoder(
+    request: Any, *, session_id: Any = str | int | None, response: Any = Raw, **more: Any
+) -> msgspec.json.Decoder[Any]:
+    """What splits lines whose members are of these types; those more must not be there."""
+    kinds = {"timestamp": Raw, "session_id": session_id, "response": response, "status": Raw}
+    members = [(name, kind, Raw() if kind is Raw else None) for name, kind in kinds.items()]
+    absent = [(name, kind, Raw()) for name, kind in more.items()]
+    return codec.decoder(msgspec.defstruct("Line", [("request", request), *members, *absent], gc=False))
 
 
-def _first(found: tuple[Any, ...]) -> bytes:
+def _first(found: list[bytes]) -> bytes:
     """The first member that is there and not null, else the first one that is null."""
     null = NOTHING
-    for each in found:
-        raw = bytes(each)
+    for raw in found:
         if raw and raw != b"null":
             return raw
         null = null or raw

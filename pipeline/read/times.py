@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal, DecimalException
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from pipeline import codec
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_FRACTION = re.compile(r"[.,](\d+)")
+_NAIVE_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - what times without an offset are counted from
+_MICROSECOND = timedelta(microseconds=1)
+_FINER = re.compile(r"[.,]\d{6}(\d{1,3})")
+"""The digits of a fraction that ``fromisoformat`` cuts, as far as they count."""
 _FIRST = (date.min.toordinal() - _EPOCH.toordinal()) * 86_400 * 10**9
 _LAST = (date.max.toordinal() + 1 - _EPOCH.toordinal()) * 86_400 * 10**9
 # Epoch numbers by size: seconds until the year 5138, then milli-, micro- and nanoseconds.
 _UNITS = ((Decimal(10**17), 1), (Decimal(10**14), 10**3), (Decimal(10**11), 10**6), (Decimal(0), 10**9))
 
 
-class Moment(NamedTuple):
+class Moment(Struct, frozen=True, gc=False):
     """A point in time: nanoseconds since the epoch; ``naive`` where the log names no offset and UTC was assumed."""
 
     at: int
@@ -52,11 +56,9 @@ def stamp(at: int) -> str:
 def _iso(text: str) -> Moment:
     read = datetime.fromisoformat(text)
     naive = read.tzinfo is None
-    since = (read.replace(tzinfo=UTC) if naive else read) - _EPOCH
-    # fromisoformat cuts at microseconds; the digits after the time of day have the rest.
-    fraction = _FRACTION.search(text, 10)
-    below = int(fraction[1][:9].ljust(9, "0")) if fraction else 0
-    return Moment((since.days * 86_400 + since.seconds) * 10**9 + below, naive)
+    at = (read - (_NAIVE_EPOCH if naive else _EPOCH)) // _MICROSECOND * 1000
+    finer = _FINER.search(text, 10)
+    return Moment(at + int(finer[1].ljust(3, "0")) if finer else at, naive)
 
 
 def _number(raw: bytes) -> Moment | None:

@@ -2,18 +2,24 @@
 
 import io
 import json
+from collections import Counter
+from unittest import mock
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pipeline import Options, convert_session
 from pipeline.edits import replay
+from pipeline.formats import formats
 from pipeline.ledger import Ledger
 from pipeline.model import Job
 from pipeline.read.deltas import Effort
-from pipeline.read.entries import entries
+from pipeline.read.entries import Log, entries
 from pipeline.read.lines import lines
 from pipeline.read.logs import Reader
 from pipeline.read.recognise import Shape
+from tests import format_logs, strategies
 from tests.read.exchanges import EXCHANGES, plain
 
 
@@ -59,6 +65,33 @@ def test_tools_met_in_one_log_are_the_same_object_in_the_next():
         next(reader.entries(io.BytesIO(data), Job("", "s", "s", len(data)), Ledger("s"))) for _ in range(2)
     )
     assert first.tools is second.tools
+
+
+def test_first_lines_that_are_read_while_they_are_looked_at_give_what_they_give_when_looked_at_before():
+    taken: Counter[bool] = Counter()
+    agreed = Log.agreed
+
+    def counted(*given):
+        found = agreed(*given)
+        taken[bool(found) and len(found) > 1] += 1
+        return found
+
+    @settings(deadline=None, derandomize=True, max_examples=400)
+    @given(strategies.logs() | st.sampled_from(list(formats())).flatmap(format_logs.logs))
+    def law(data):
+        with mock.patch.object(Log, "agreed", counted):
+            at_once = read(data)
+        with mock.patch.object(Log, "agreed", return_value=None):
+            assert repr(read(data)) == repr(at_once)
+
+    law()
+    assert taken[True] > 20 < taken[False], taken
+
+
+def test_later_lines_of_another_format_count_before_an_entry_comes_out():
+    chat, other = (plain(EXCHANGES[name].request, EXCHANGES[name].response) for name in ("openai_chat", "anthropic"))
+    found, ledger = read(log(chat, chat, other, other, other))
+    assert (ledger.seen.format, ledger.lines, len(found)) == ("anthropic", 5, 5)
 
 
 # Chains of responses

@@ -9,6 +9,7 @@ from pipeline import Options, convert_session
 from pipeline.formats import formats
 from pipeline.read import recognise
 from pipeline.read.recognise import Shape
+from pipeline.read.slices import LineError, slicer
 from tests.read.exchanges import CHAT, EXCHANGES, http, plain, sse
 
 USER = {"role": "user", "content": "hi"}
@@ -56,6 +57,16 @@ PLAIN = [
 @pytest.mark.parametrize(("sentence", "line", "expected"), PLAIN, ids=[row[0] for row in PLAIN])
 def test_a_line_decides_at_once_only_where_it_is_plain_chat(sentence, line, expected):
     assert recognise.is_plain(log(line)) is expected
+
+
+@pytest.mark.parametrize(("sentence", "line", "expected"), PLAIN, ids=[row[0] for row in PLAIN])
+def test_what_splits_plain_chat_only_refuses_all_else(sentence, line, expected):
+    data = log(line)
+    if expected:
+        assert recognise.plain_slicer().split(data) == slicer().split(data)
+    else:
+        with pytest.raises(LineError):
+            recognise.plain_slicer().split(data)
 
 
 @pytest.mark.parametrize("name", formats())

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from msgspec.structs import replace
 
 from pipeline.formats import formats, openai_chat, openai_responses
 from pipeline.read import replies
@@ -91,7 +92,7 @@ def test_a_stream_is_the_reply_that_its_body_is(name):
 
 def test_a_stream_that_breaks_off_behind_its_end_was_cut_all_the_same():
     text = sse(CHAT.events, end="") + 'data: {"usage'
-    assert replies.read(text, openai_chat) == replies.read(sse(CHAT.events), openai_chat)._replace(cut=True)
+    assert replies.read(text, openai_chat) == replace(replies.read(sse(CHAT.events), openai_chat), cut=True)
 
 
 STATUS = [
