@@ -39,6 +39,10 @@ class Bounds(NamedTuple):
         if not _are_within(tools, self.nesting):
             raise self.too_deep()
 
+    def hold_new(self, tools: dict[bytes, Tool]) -> None:
+        """The same for tools by their raw JSON, of which each level takes two bytes at least."""
+        self.hold_tools([tool for raw, tool in tools.items() if len(raw) > 2 * self.nesting])
+
     def hold(self, request: Request, reply: Reply) -> None:
         """Raise ``LineError`` for a line whose request has too many messages, or that is nested too deeply."""
         if len(request.messages) > self.messages:
@@ -66,6 +70,8 @@ BOUNDS = Bounds.of(Options())
 
 def _are_within(values: list[Any], most: int) -> bool:
     """Whether values have at most so many levels; an encoder that refuses more than it has tells it at once."""
+    if not values:
+        return True
     if most > _ENCODED:
         members = chain.from_iterable(value.values() if type(value) is dict else (value,) for value in values)
         try:

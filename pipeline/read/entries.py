@@ -89,7 +89,9 @@ class _Log:
         self._stream = self._home = self._new(shape)
 
     def _new(self, shape: Shape) -> _Stream:
-        tools = self._known.setdefault(shape.format, KnownTools())
+        if (tools := self._known.get(shape.format)) is None:
+            hold = self._bounds.hold_new if shape.format == PLAIN else None  # others are held once they are loaded
+            tools = self._known[shape.format] = KnownTools(hold)
         return _Stream(shape, History(slicer(shape.format), tools, self._effort), self._answers, self._bounds)
 
     def read(self, line: Line, ledger: Ledger) -> Entry:
@@ -149,6 +151,8 @@ class _Stream:
     """The turns up to each response of the log that a later request may refer to, by its id."""
     bounds: Bounds
     before: _Loaded | None = None
+    held: list[Tool] = field(default_factory=list)
+    """The last tools that were found to be within the bounds."""
     tools: Callable[[list[Tool]], Tools] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -171,8 +175,9 @@ class _Stream:
             when = moment(slices.timestamp)
             loaded = None if self.shape.format == PLAIN else self._load(slices, request)
             tools, wrong = self._tools_of(slices.tools, ledger, line.number)  # last, since it remembers them
-            if slices.tools != TOOLS:  # those of the line before were held to it there
+            if tools is not self.held and self.shape.format != PLAIN:  # those of plain chat were held before
                 self.bounds.hold_tools(tools)
+                self.held = tools
         except RecursionError:
             raise LineError("bad-line", "nested too deeply") from None
         except codec.NotFiniteError as problem:

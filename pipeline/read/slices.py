@@ -166,7 +166,7 @@ def is_blank(line: bytes | bytearray) -> bool:
 def elements(raw: bytes) -> list[bytes]:
     """The raw elements of a JSON array."""
     try:
-        return [bytes(element) for element in _array.decode(raw)]
+        return list(map(bytes, _array.decode(raw)))
     except _REFUSED:
         return scan.elements(raw)
 

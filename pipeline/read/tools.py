@@ -24,6 +24,8 @@ class KnownTools:
     Single definitions are remembered, too, for lists that differ in a few, or in their order only.
     """
 
+    hold: Callable[[dict[bytes, Tool]], None] | None = None
+    """Raises for definitions that are not to be learnt; each is held once."""
     raw: bytes = b""
     value: list[Tool] = field(default_factory=list)
     older: tuple[bytes, list[Tool]] = (b"", NO_TOOLS)
@@ -40,14 +42,19 @@ class KnownTools:
     def _load(self, raw: bytes, load: Callable[[bytes], Any]) -> Any:
         if raw[:1] != b"[":
             return load(raw)
-        return [self._single(tool, load) for tool in elements(raw)]
+        spelled = elements(raw)
+        known = list(map(self.single.get, spelled))
+        if all(known):
+            return known
+        new = {each: load(each) for each, tool in zip(spelled, known, strict=True) if not tool}
+        if self.hold:
+            self.hold(new)
+        self._remember(new)
+        return [tool or new[each] for each, tool in zip(spelled, known, strict=True)]
 
-    def _single(self, raw: bytes, load: Callable[[bytes], Any]) -> Tool:
-        known = self.single.get(raw)
-        if known is None:
-            known = load(raw)
+    def _remember(self, new: dict[bytes, Tool]) -> None:
+        for raw, tool in new.items():
             if len(raw) <= _LARGE:
                 if len(self.single) >= _MOST:
                     self.single.clear()
-                self.single[raw] = known
-        return known
+                self.single[raw] = tool
