@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, NamedTuple
 
+import msgspec
+
 from pipeline import codec
 from pipeline.formats import PLAIN
 from pipeline.model import Added, Edits, Kept, Message
@@ -32,6 +34,9 @@ TOOLS = _MARKER + b't"'
 _PATIENCE = 3
 """Lines in a row that share nothing, after which lines are not compared for a while."""
 _WHILE = 24
+
+
+_flat = codec.decoder(codec.flat())
 
 
 @dataclass(slots=True)
@@ -81,6 +86,8 @@ class History:
     """Lines in a row that shared nothing."""
     uncompared: int = 0
     """Lines that are not to be compared."""
+    flat: bool = True
+    """Whether all messages had at most ``codec.FLAT`` levels so far, as the parser tells where they had."""
 
     def read(self, line: Line) -> tuple[Slices, Request]:
         """What a line holds, as an edit of the line before; raises ``LineError`` for what is no entry, and others."""
@@ -147,9 +154,12 @@ class History:
         """In one go, for a while, where lines share nothing."""
         if not self.uncompared:
             return None
-        parsed = self.slicer.parse(line.buffer[line.start : line.stop])
+        data = line.buffer[line.start : line.stop]
+        flat = self.slicer.parse_flat(data) if self.flat else None
+        parsed = flat or self.slicer.parse(data)
         if parsed is None:
             return None
+        self.flat = flat is not None
         self.uncompared -= 1
         self.effort.whole += 1
         messages, slices = parsed
@@ -247,13 +257,27 @@ class History:
 
     def learn_tools(self, raw: bytes) -> Any:
         """The tools in raw JSON, or in the place of the marker for those of the line before."""
-        return self.tools.value if raw == TOOLS else self.tools.learn(raw, self._load)
+        return self.tools.value if raw == TOOLS else self.tools.learn(raw, self._load_any)
 
     def _split(self, data: bytes) -> Slices:
         self.effort.skipped += len(data)
         return self.slicer.split(data)
 
     def _load(self, raw: bytes) -> Any:
+        """Messages, or one."""
+        if self.flat:
+            try:
+                value = _flat.decode(raw)
+            except (msgspec.MsgspecError, ValueError):
+                pass
+            else:
+                self.effort.parsed += len(raw)
+                return value
+        value = self._load_any(raw)
+        self.flat = False
+        return value
+
+    def _load_any(self, raw: bytes) -> Any:
         self.effort.parsed += len(raw)
         return codec.loads(raw)
 

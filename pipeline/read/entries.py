@@ -169,7 +169,7 @@ class _Stream:
             line = line._replace(buffer=data, start=0, stop=len(data))
         try:
             slices, request = self.history.read(line)
-            self.bounds.hold(request, slices.reply)
+            self.bounds.hold(request, slices.reply, flat=self.history.flat)
             if slices.reply.foreign and other and (shape := other(whole)):
                 raise _OtherShapeError(shape)
             when = moment(slices.timestamp)

@@ -8,7 +8,7 @@ JSON exactly when Python's ``json`` accepts it.
 from __future__ import annotations
 
 import json
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import msgspec
@@ -67,7 +67,15 @@ class Slicer:
         request = self._request(Raw)
         self._line = _decoder(request, session_id=str | int | None)
         self._odd_line = _decoder(request, session_id=Raw)
-        self._whole_line = _decoder(self._request(list[dict[str, Any]]), session_id=str | int | None)
+
+    @cached_property
+    def _whole_line(self) -> msgspec.json.Decoder[Any]:
+        return _decoder(self._request(list[dict[str, Any]]), session_id=str | int | None)
+
+    @cached_property
+    def _flat_line(self) -> msgspec.json.Decoder[Any]:
+        values: Any = codec.flat(codec.FLAT - 1)
+        return _decoder(self._request(list[dict[str, values]]), session_id=str | int | None)
 
     def _request(self, turns: Any) -> Any:
         first, *others = self._fields
@@ -93,8 +101,15 @@ class Slicer:
 
     def parse(self, line: bytes | bytearray) -> tuple[list[Message], Slices] | None:
         """The turns of a line as objects, and its other members; ``None`` where ``split`` has to decide."""
+        return self._parse(line, self._whole_line)
+
+    def parse_flat(self, line: bytes | bytearray) -> tuple[list[Message], Slices] | None:
+        """The same where each turn has at most ``codec.FLAT`` levels; ``None`` where ``parse`` has to decide."""
+        return self._parse(line, self._flat_line)
+
+    def _parse(self, line: bytes | bytearray, way: msgspec.json.Decoder[Any]) -> tuple[list[Message], Slices] | None:
         try:
-            parsed = self._whole_line.decode(line)
+            parsed = way.decode(line)
         except _REFUSED:
             return None
         turns, *others = astuple(parsed.request)
