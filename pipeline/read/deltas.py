@@ -24,7 +24,7 @@ from pipeline.formats import PLAIN
 from pipeline.model import Added, Edits, Kept, Message
 from pipeline.read.lines import Line
 from pipeline.read.repeats import Array, Run, behind_gap, find
-from pipeline.read.slices import LineError, Slicer, Slices, elements
+from pipeline.read.slices import LineError, Slicer, Slices, Spelled, elements
 from pipeline.read.tools import KnownTools
 
 # No log can hold these by chance or by intent: they are drawn anew in every process.
@@ -187,10 +187,11 @@ class History:
 
     def _find_tools(self, line: Line, behind: int, before: int) -> int:
         """The place of the previous tools, behind the messages or before them; -1 where they are not."""
-        if not self.tools.raw:
+        raw = self.tools.raw
+        if not raw or isinstance(raw, list):
             return -1
-        at = find(line.buffer, b'"tools"', self.tools.raw, behind, line.stop)
-        return at if at >= 0 else find(line.buffer, b'"tools"', self.tools.raw, line.start, before)
+        at = find(line.buffer, b'"tools"', raw, behind, line.stop)
+        return at if at >= 0 else find(line.buffer, b'"tools"', raw, line.start, before)
 
     def _shortened(self, line: Line, cuts: list[tuple[int, int, bytes]], behind: int, before: int) -> Slices | None:
         """The members of the line with markers in the places of the cuts and of known tools, if that is an entry."""
@@ -255,7 +256,7 @@ class History:
             if type(message.get("role")) is not str:
                 raise LineError("bad-entry", f"request.messages[{at}] has no role")
 
-    def learn_tools(self, raw: bytes) -> Any:
+    def learn_tools(self, raw: Spelled) -> Any:
         """The tools in raw JSON, or in the place of the marker for those of the line before."""
         return self.tools.value if raw == TOOLS else self.tools.learn(raw, self._load_any)
 

@@ -18,7 +18,7 @@ from pipeline.read.bounds import BOUNDS, Bounds
 from pipeline.read.deltas import TOOLS, Effort, History, Request
 from pipeline.read.lines import Line
 from pipeline.read.recognise import Shape, shape_of
-from pipeline.read.slices import NOTHING, LineError, Slices, is_blank, kind, slicer
+from pipeline.read.slices import NOTHING, LineError, Slices, Spelled, is_blank, kind, slicer
 from pipeline.read.times import Moment, moment
 from pipeline.read.tools import NO_TOOLS, KnownTools
 from pipeline.read.turns import Turns
@@ -219,11 +219,11 @@ class _Stream:
             said = answer.get("output")
             self.answers[answer["id"]] = _Answer(loaded.whole, said if isinstance(said, list) else [])
 
-    def _tools_of(self, raw: bytes, ledger: Ledger, number: int) -> tuple[list[Tool], WrongType | None]:
+    def _tools_of(self, raw: Spelled, ledger: Ledger, number: int) -> tuple[list[Tool], WrongType | None]:
         if raw in (NOTHING, b"null"):
             return NO_TOOLS, None
         if self.shape.format == PLAIN:
-            if raw[:1] != b"[" and raw != TOOLS:
+            if isinstance(raw, bytes) and raw[:1] != b"[" and raw != TOOLS:
                 return NO_TOOLS, WrongType("request.tools", kind(raw))
             return self.history.learn_tools(raw), None
         found = self.tools(self.history.learn_tools(raw))

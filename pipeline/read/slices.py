@@ -8,6 +8,7 @@ JSON exactly when Python's ``json`` accepts it.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import cache, cached_property
 from typing import Any, NamedTuple
 
@@ -26,6 +27,10 @@ NOTHING = b""
 """The raw slice of a member that is not there."""
 
 
+Spelled = bytes | list[bytes]
+"""A raw list, or its raw elements, where a line was parsed in one go."""
+
+
 class LineError(Exception):
     """A line that cannot be an entry: the code of the finding, and why."""
 
@@ -38,7 +43,7 @@ class Slices(NamedTuple):
     """A line's members of interest, the large ones as raw JSON."""
 
     turns: bytes
-    tools: bytes
+    tools: Spelled
     timestamp: bytes
     session_id: str | None
     reply: Reply
@@ -54,6 +59,22 @@ _OUTER = ("timestamp", "session_id", "response", "status")
 _array = msgspec.json.Decoder(list[Raw])
 
 
+def _first(found: tuple[Any, ...]) -> bytes:
+    """The first member that is there and not null, else the first one that is null."""
+    null = NOTHING
+    for each in found:
+        raw = bytes(each)
+        if raw and raw != b"null":
+            return raw
+        null = null or raw
+    return null
+
+
+def _split(found: tuple[list[Raw] | None, ...]) -> Spelled:
+    """The elements of the first member that is there and not null."""
+    return next((list(map(bytes, each)) for each in found if each is not None), NOTHING)
+
+
 class Slicer:
     """Splits the lines of one format."""
 
@@ -64,22 +85,27 @@ class Slicer:
         tools = 1 + len(form.SYSTEM)
         self._places = tools, tools + len(form.TOOLS)
         self._fields = [f"m{number}" for number in range(len(self._names))]
-        request = self._request(Raw)
+        request = self._request(Raw, Raw)
         self._line = _decoder(request, session_id=str | int | None)
         self._odd_line = _decoder(request, session_id=Raw)
 
     @cached_property
     def _whole_line(self) -> msgspec.json.Decoder[Any]:
-        return _decoder(self._request(list[dict[str, Any]]), session_id=str | int | None)
+        return self._whole(dict[str, Any])
 
     @cached_property
     def _flat_line(self) -> msgspec.json.Decoder[Any]:
         values: Any = codec.flat(codec.FLAT - 1)
-        return _decoder(self._request(list[dict[str, values]]), session_id=str | int | None)
+        return self._whole(dict[str, values])
 
-    def _request(self, turns: Any) -> Any:
+    def _whole(self, turn: Any) -> msgspec.json.Decoder[Any]:
+        return _decoder(self._request(list[turn], list[Raw] | None), session_id=str | int | None)
+
+    def _request(self, turns: Any, tools: Any) -> Any:
         first, *others = self._fields
-        fields = [(first, turns, Raw()) if turns is Raw else (first, turns), *((name, Raw, Raw()) for name in others)]
+        fields: list[Any] = [(first, turns, Raw()) if turns is Raw else (first, turns)]
+        kinds = dict.fromkeys(self._fields[slice(*self._places)], tools)
+        fields += ((name, kinds.get(name, Raw), None if kinds.get(name, Raw) is not Raw else Raw()) for name in others)
         rename = dict(zip(self._fields, self._names, strict=True))
         return msgspec.defstruct("Request", fields, rename=rename, gc=False)
 
@@ -113,7 +139,7 @@ class Slicer:
         except _REFUSED:
             return None
         turns, *others = astuple(parsed.request)
-        return turns, self._slices((NOTHING, *others), parsed, _id(parsed.session_id))
+        return turns, self._slices((NOTHING, *others), parsed, _id(parsed.session_id), _split)
 
     def _split_odd(self, line: bytes) -> Slices:
         try:
@@ -127,11 +153,13 @@ class Slicer:
         value = codec.loads(session_id) if session_id[:1] in _ID_STARTS else None
         return self._slices(inner, parsed, _id(value))
 
-    def _slices(self, inner: tuple[Any, ...], outer: Any, session_id: str | None) -> Slices:
+    def _slices(
+        self, inner: tuple[Any, ...], outer: Any, session_id: str | None, first: Callable[[Any], Spelled] = _first
+    ) -> Slices:
         tools, refers = self._places
         return Slices(
             bytes(inner[0]),
-            _first(inner[tools:refers]),
+            first(inner[tools:refers]),
             bytes(outer.timestamp),
             session_id,
             replies.reply(bytes(outer.response), self.form, bytes(outer.status)),
@@ -160,17 +188,6 @@ def _decoder(request: Any, *, session_id: Any) -> msgspec.json.Decoder[Any]:
     fields: list[Any] = [("request", request), ("session_id", session_id, default)]
     fields += [(name, Raw, Raw()) for name in _OUTER if name != "session_id"]
     return codec.decoder(msgspec.defstruct("Line", fields, gc=False))
-
-
-def _first(found: tuple[Any, ...]) -> bytes:
-    """The first member that is there and not null, else the first one that is null."""
-    null = NOTHING
-    for each in found:
-        raw = bytes(each)
-        if raw and raw != b"null":
-            return raw
-        null = null or raw
-    return null
 
 
 def is_blank(line: bytes | bytearray) -> bool:

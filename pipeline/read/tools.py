@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipeline.model import Tool
-from pipeline.read.slices import elements
+from pipeline.read.slices import Spelled, elements
 
 NO_TOOLS: list[Tool] = []
 """The tools of a request that has none; always this object."""
@@ -26,12 +26,12 @@ class KnownTools:
 
     hold: Callable[[dict[bytes, Tool]], None] | None = None
     """Raises for definitions that are not to be learnt; each is held once."""
-    raw: bytes = b""
+    raw: Spelled = b""
     value: list[Tool] = field(default_factory=list)
-    older: tuple[bytes, list[Tool]] = (b"", NO_TOOLS)
+    older: tuple[Spelled, list[Tool]] = (b"", NO_TOOLS)
     single: dict[bytes, Tool] = field(default_factory=dict)
 
-    def learn(self, raw: bytes, load: Callable[[bytes], Any]) -> list[Tool]:
+    def learn(self, raw: Spelled, load: Callable[[bytes], Any]) -> list[Tool]:
         """The tools in raw JSON: the same objects as before for the same bytes."""
         if raw != self.raw:
             before = (self.raw, self.value)
@@ -39,10 +39,10 @@ class KnownTools:
             self.older = before
         return self.value
 
-    def _load(self, raw: bytes, load: Callable[[bytes], Any]) -> Any:
-        if raw[:1] != b"[":
+    def _load(self, raw: Spelled, load: Callable[[bytes], Any]) -> Any:
+        if isinstance(raw, bytes) and raw[:1] != b"[":
             return load(raw)
-        spelled = elements(raw)
+        spelled = elements(raw) if isinstance(raw, bytes) else raw
         known = list(map(self.single.get, spelled))
         if all(known):
             return known
