@@ -222,7 +222,7 @@ class History:
         fresh: list[Message] = []
         added = 0  # how much longer the array in the line is than raw, up to the present element
         at = behind_gap(raw, 1)
-        for element in elements(raw):
+        for element, value in zip(elements(raw), self._load(raw), strict=True):
             run = markers.pop(element, None)
             if run:
                 shift = at + added - self.array.bounds[run.first][0]
@@ -233,16 +233,15 @@ class History:
                 fresh = []
                 added += run.stop - run.start - len(element)
             else:
-                message = self._load(element)
-                self._judge([message], len(messages))
+                self._judge([value], len(messages))
                 array.bounds.append((at + added, at + added + len(element)))
-                messages.append(message)
-                fresh.append(message)
+                messages.append(value)
+                fresh.append(value)
             at = behind_gap(raw, at + len(element))
         if markers:
             return None
         self.effort.patched += 1
-        array.data = line.buffer[place : place + len(raw) + added - 1].rstrip()
+        array.data = line.buffer[place : place + array.bounds[-1][1]]
         array.count = len(messages)
         return Request(messages, (*edits, *_all(fresh)), place - line.start, array)
 
