@@ -33,6 +33,8 @@ TOOLS = _MARKER + b't"'
 """What stands in the place of tools that are those of the line before."""
 _PATIENCE = 3
 """Lines in a row that share nothing, after which lines are not compared for a while."""
+_HEAD = 16
+"""Bytes at the beginning of an array that tell, as a guess, that it begins where it began before."""
 _WHILE = 24
 
 
@@ -82,6 +84,8 @@ class History:
     array: Array = field(default_factory=Array)
     place: int = 0
     """Where in its line the array began."""
+    other_place: int = 0
+    """Where it began before it began there; some clients write tools before messages in some requests only."""
     misses: int = 0
     """Lines in a row that shared nothing."""
     uncompared: int = 0
@@ -95,6 +99,8 @@ class History:
 
     def remember(self, request: Request) -> None:
         """The request of a line that is an entry: the next one is compared with it."""
+        if request.place != self.place:
+            self.other_place = self.place
         self.messages, self.place = request.messages, request.place
         if request.array is not None:
             self.array = request.array
@@ -108,8 +114,12 @@ class History:
         """By what it shares with the line before."""
         if self.uncompared or not self.array.count:
             return None
-        place = self._find_array(line)
-        if place >= 0 and line.buffer.startswith(self.array.data, place, line.stop):
+        place = line.start + self.place
+        grown = line.buffer.startswith(self.array.data, place, line.stop)
+        if not grown:
+            place = self._find_array(line)
+            grown = place >= 0 and line.buffer.startswith(self.array.data, place, line.stop)
+        if grown:
             self.misses = 0
             found = self._grown(line, place)
         else:
@@ -180,9 +190,10 @@ class History:
     # Where a line repeats the one before
 
     def _find_array(self, line: Line) -> int:
-        place = line.start + self.place
-        if line.buffer.startswith(self.array.data, place, line.stop):
-            return place
+        head = bytes(self.array.data[:_HEAD])
+        for place in (self.place, self.other_place):
+            if line.buffer.startswith(head, line.start + place, line.stop):
+                return line.start + place
         return find(line.buffer, self.slicer.key, b"[", line.start, line.stop)
 
     def _find_tools(self, line: Line, behind: int, before: int) -> int:
