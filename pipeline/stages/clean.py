@@ -15,6 +15,8 @@ from pipeline.model import Added, Cleaned, Entry, Message, Reply
 
 SYSTEM_PROMPT = "You are a general-purpose AI agent"
 _GOOSE = re.compile(r"general-purpose\s+AI\s+agent\s+called\s+goose", re.IGNORECASE)
+_PURPOSE = re.compile("-[Pp][Uu][Rr][Pp][Oo]")
+"""What stands in each of them; a pattern that begins with one character is found many times as fast as others."""
 _INFO_OPEN = re.compile(r"\s*<info-msg>")
 _INFO_CLOSE = "</info-msg>"
 _TITLE_SYSTEM = re.compile(r"\s*Reply with only a description in four words or less")
@@ -84,6 +86,8 @@ def _tidy(message: Message) -> Message | None:
 @Again
 def _is_goose(text: str) -> bool:
     """Whether a system prompt is Goose's; bytes are lowered many times as fast as characters beyond ASCII."""
+    if not _PURPOSE.search(text):
+        return False
     return b"goose" in text.encode("utf-8", "surrogatepass").lower() and _GOOSE.search(text) is not None
 
 
