@@ -65,7 +65,7 @@ class Array:
             index, at = found
 
     def _agree(self, line: Line, at: int, index: int, view: memoryview) -> int:
-        """The message at which the line stops being the same: none, the first or the last most likely, else bisected."""
+        """The message at which the line stops being the same: behind all, the first or the last, else bisected."""
         bounds, buffer = self.bounds, line.buffer
         start = bounds[index][0]
         shift = at - start
