@@ -77,10 +77,13 @@ def has_calls(message: Message) -> bool:
 def token(message: Message) -> str:
     """A message's place in a role trace: system, user, tool, another role itself, or Ac, At, Act, A for assistants."""
     role = message["role"]
-    if role == "assistant":
-        said = text(message)
-        return "A" + ("c" if said and not said.isspace() else "") + ("t" if has_calls(message) else "")
-    return "system" if role == "developer" else role
+    if role != "assistant":
+        return "system" if role == "developer" else role
+    said = text(message)
+    calls = message.get("tool_calls") or message.get("function_call")
+    if said and not said.isspace():
+        return "Act" if calls else "Ac"
+    return "At" if calls else "A"
 
 
 def tool_name(tool: Json) -> str | None:

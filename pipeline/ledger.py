@@ -40,7 +40,7 @@ class Ledger(Struct):
     def forget(self) -> None:
         """Begin anew: what was noted came of a wrong guess."""
         fresh = Ledger(self.stem)
-        for name in Ledger.__slots__:
+        for name in self.__struct_fields__:
             setattr(self, name, getattr(fresh, name))
 
     def note(self, found: Found, line: int | None = None) -> None:

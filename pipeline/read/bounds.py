@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from pipeline import codec
 from pipeline.model import Added, Options, Reply, Tool
 from pipeline.read.deltas import Request
 from pipeline.read.slices import LineError
@@ -39,15 +40,21 @@ class Bounds(NamedTuple):
         if not _are_within(tools, self.nesting):
             raise self.too_deep()
 
-    def hold(self, request: Request, reply: Reply) -> None:
-        """Raise ``LineError`` for a line whose request has too many messages, or that is nested too deeply."""
+    def hold_new(self, tools: dict[bytes, Tool]) -> None:
+        """The same for tools by their raw JSON, of which each level takes two bytes at least."""
+        self.hold_tools([tool for raw, tool in tools.items() if len(raw) > 2 * self.nesting])
+
+    def hold(self, request: Request, reply: Reply, *, flat: bool = False) -> None:
+        """Raise ``LineError`` for a line whose request has too many messages, or that is nested too deeply.
+
+        ``flat``: the parser told that its messages are not.
+        """
         if len(request.messages) > self.messages:
             seen = f"request has {len(request.messages):,} messages"
             raise LineError("bad-entry", f"{seen}, more than the {self.messages:,} that are read (--max-messages)")
         new = [reply.message] if reply.message is not None else []
-        for run in request.edits:
-            if type(run) is Added:
-                new += run.messages
+        if not flat or self.nesting < codec.FLAT:
+            new += (message for run in request.edits if type(run) is Added for message in run.messages)
         if not _are_within(new, self.nesting):
             raise self.too_deep()
 
@@ -66,8 +73,10 @@ BOUNDS = Bounds.of(Options())
 
 def _are_within(values: list[Any], most: int) -> bool:
     """Whether values have at most so many levels; an encoder that refuses more than it has tells it at once."""
+    if not values:
+        return True
     if most > _ENCODED:
-        members = chain.from_iterable(value.values() if type(value) is dict else (value,) for value in values)
+        members = [member for value in values for member in (value.values() if type(value) is dict else (value,))]
         try:
             orjson.dumps([member for member in members if type(member) is not str])  # texts are most of the bytes
         except orjson.JSONEncodeError:

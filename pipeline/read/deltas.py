@@ -16,8 +16,7 @@ import os
 from functools import cache
 from typing import Any
 
-from msgspec import Struct
-
+import msgspec
 from msgspec import Struct, field
 
 from pipeline import codec
@@ -25,7 +24,7 @@ from pipeline.formats import PLAIN
 from pipeline.model import Added, Edits, Kept, Message
 from pipeline.read.lines import Line
 from pipeline.read.repeats import Array, Run, behind_gap, find
-from pipeline.read.slices import LineError, Slicer, Slices, elements
+from pipeline.read.slices import LineError, Slicer, Slices, Spelled, elements
 from pipeline.read.tools import KnownTools
 
 # No log can hold these by chance or by intent: they are drawn anew in every process.
@@ -36,7 +35,12 @@ _FIRST = _MARKER + b'0"'
 """What stands in the place of the first run."""
 _PATIENCE = 3
 """Lines in a row that share nothing, after which lines are not compared for a while."""
+_HEAD = 16
+"""Bytes at the beginning of an array that tell, as a guess, that it begins where it began before."""
 _WHILE = 24
+
+
+_flat = codec.decoder(codec.flat())
 
 
 class Effort(Struct):
@@ -80,10 +84,14 @@ class History(Struct):
     array: Array = field(default_factory=Array)
     place: int = 0
     """Where in its line the array began."""
+    other_place: int = 0
+    """Where it began before it began there; some clients write tools before messages in some requests only."""
     misses: int = 0
     """Lines in a row that shared nothing."""
     uncompared: int = 0
     """Lines that are not to be compared."""
+    flat: bool = True
+    """Whether all messages had at most ``codec.FLAT`` levels so far, as the parser tells where they had."""
 
     def read(self, line: Line) -> tuple[Slices, Request]:
         """What a line holds, as an edit of the line before; raises ``LineError`` for what is no entry, and others."""
@@ -92,6 +100,8 @@ class History(Struct):
 
     def remember(self, request: Request) -> None:
         """The request of a line that is an entry: the next one is compared with it."""
+        if request.place != self.place:
+            self.other_place = self.place
         self.messages, self.place = request.messages, request.place
         if request.array is not None:
             self.array = request.array
@@ -106,7 +116,7 @@ class History(Struct):
         place = line.start + self.place
         grown = line.buffer.startswith(self.array.data, place, line.stop)
         if not grown:
-            place = find(line.buffer, self.slicer.key, b"[", line.start, line.stop)
+            place = self._find_array(line)
             grown = place >= 0 and line.buffer.startswith(self.array.data, place, line.stop)
         if grown:
             self.misses = 0
@@ -153,9 +163,12 @@ class History(Struct):
         """In one go, for a while, where lines share nothing."""
         if not self.uncompared:
             return None
-        parsed = self.slicer.parse(line.buffer[line.start : line.stop])
+        data = line.buffer[line.start : line.stop]
+        flat = self.slicer.parse_flat(data) if self.flat else None
+        parsed = flat or self.slicer.parse(data)
         if parsed is None:
             return None
+        self.flat = flat is not None
         self.uncompared -= 1
         self.effort.whole += 1
         messages, slices = parsed
@@ -175,10 +188,17 @@ class History(Struct):
 
     # Where a line repeats the one before
 
+    def _find_array(self, line: Line) -> int:
+        head = bytes(self.array.data[:_HEAD])
+        for place in (self.place, self.other_place):
+            if line.buffer.startswith(head, line.start + place, line.stop):
+                return line.start + place
+        return find(line.buffer, self.slicer.key, b"[", line.start, line.stop)
+
     def _find_tools(self, line: Line, behind: int, before: int) -> int:
         """The place of the previous tools, behind the messages or before them; -1 where they are not."""
         raw = self.tools.raw
-        if not raw:
+        if not raw or isinstance(raw, list):
             return -1
         at = find(line.buffer, b'"tools"', raw, behind, line.stop)
         return at if at >= 0 else find(line.buffer, b'"tools"', raw, line.start, before)
@@ -212,7 +232,7 @@ class History(Struct):
         fresh: list[Message] = []
         added = 0  # how much longer the array in the line is than raw, up to the present element
         at = behind_gap(raw, 1)
-        for element in elements(raw):
+        for element, value in zip(elements(raw), self._load(raw), strict=True):
             run = markers.pop(element, None)
             if run:
                 shift = at + added - self.array.bounds[run.first][0]
@@ -223,16 +243,15 @@ class History(Struct):
                 fresh = []
                 added += run.stop - run.start - len(element)
             else:
-                message = self._load(element)
-                self._judge([message], len(messages))
+                self._judge([value], len(messages))
                 array.bounds.append((at + added, at + added + len(element)))
-                messages.append(message)
-                fresh.append(message)
+                messages.append(value)
+                fresh.append(value)
             at = behind_gap(raw, at + len(element))
         if markers:
             return None
         self.effort.patched += 1
-        array.data = line.buffer[place : place + len(raw) + added - 1].rstrip()
+        array.data = line.buffer[place : place + array.bounds[-1][1]]
         array.count = len(messages)
         return Request(messages, (*edits, *_all(fresh)), place - line.start, array)
 
@@ -246,15 +265,29 @@ class History(Struct):
             if type(message.get("role")) is not str:
                 raise LineError("bad-entry", f"request.messages[{at}] has no role")
 
-    def learn_tools(self, raw: bytes) -> Any:
+    def learn_tools(self, raw: Spelled) -> Any:
         """The tools in raw JSON, or in the place of the marker for those of the line before."""
-        return self.tools.value if raw == TOOLS else self.tools.learn(raw, self._load)
+        return self.tools.value if raw == TOOLS else self.tools.learn(raw, self._load_any)
 
     def _split(self, data: bytes | bytearray) -> Slices:
         self.effort.skipped += len(data)
         return self.slicer.split(data)
 
     def _load(self, raw: bytes) -> Any:
+        """Messages, or one."""
+        if self.flat:
+            try:
+                value = _flat.decode(raw)
+            except (msgspec.MsgspecError, ValueError):
+                pass
+            else:
+                self.effort.parsed += len(raw)
+                return value
+        value = self._load_any(raw)
+        self.flat = False
+        return value
+
+    def _load_any(self, raw: bytes) -> Any:
         self.effort.parsed += len(raw)
         return codec.loads(raw)
 

@@ -20,7 +20,7 @@ from pipeline.read.bounds import BOUNDS, Bounds
 from pipeline.read.deltas import TOOLS, Effort, History, Request
 from pipeline.read.lines import Line
 from pipeline.read.recognise import Shape, plain_slicer, shape_of
-from pipeline.read.slices import NOTHING, LineError, Slices, is_blank, kind, slicer
+from pipeline.read.slices import NOTHING, LineError, Slices, Spelled, is_blank, kind, slicer
 from pipeline.read.times import Moment, moment
 from pipeline.read.tools import NO_TOOLS, KnownTools
 from pipeline.read.turns import Turns
@@ -111,7 +111,9 @@ class Log:
         return found
 
     def _new(self, shape: Shape) -> _Stream:
-        tools = self._known.setdefault(shape.format, KnownTools())
+        if (tools := self._known.get(shape.format)) is None:
+            hold = self._bounds.hold_new if shape.format == PLAIN else None  # others are held once they are loaded
+            tools = self._known[shape.format] = KnownTools(hold)
         return _Stream(shape, History(slicer(shape.format), tools, self._effort), self._answers, self._bounds)
 
     def _read(self, line: Line, ledger: Ledger) -> Entry:
@@ -170,6 +172,8 @@ class _Stream:
     """The turns up to each response of the log that a later request may refer to, by its id."""
     bounds: Bounds
     before: _Loaded | None = None
+    held: list[Tool] = field(default_factory=list)
+    """The last tools that were found to be within the bounds."""
     tools: Callable[[list[Tool]], Tools] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -186,14 +190,15 @@ class _Stream:
             line = replace(line, buffer=data, start=0, stop=len(data))
         try:
             slices, request = self.history.read(line)
-            self.bounds.hold(request, slices.reply)
+            self.bounds.hold(request, slices.reply, flat=self.history.flat)
             if slices.reply.foreign and other and (shape := other(whole)):
                 raise _OtherShapeError(shape)
             when = moment(slices.timestamp)
             loaded = None if self.shape.format == PLAIN else self._load(slices, request)
             tools, wrong = self._tools_of(slices.tools, ledger, line.number)  # last, since it remembers them
-            if slices.tools != TOOLS:  # those of the line before were held to it there
+            if tools is not self.held and self.shape.format != PLAIN:  # those of plain chat were held before
                 self.bounds.hold_tools(tools)
+                self.held = tools
         except RecursionError:
             raise LineError("bad-line", "nested too deeply") from None
         except codec.NotFiniteError as problem:
@@ -235,11 +240,11 @@ class _Stream:
             said = answer.get("output")
             self.answers[answer["id"]] = _Answer(loaded.whole, said if isinstance(said, list) else [])
 
-    def _tools_of(self, raw: bytes, ledger: Ledger, number: int) -> tuple[list[Tool], WrongType | None]:
+    def _tools_of(self, raw: Spelled, ledger: Ledger, number: int) -> tuple[list[Tool], WrongType | None]:
         if raw in (NOTHING, b"null"):
             return NO_TOOLS, None
         if self.shape.format == PLAIN:
-            if raw[:1] != b"[" and raw != TOOLS:
+            if isinstance(raw, bytes) and raw[:1] != b"[" and raw != TOOLS:
                 return NO_TOOLS, WrongType("request.tools", kind(raw))
             return self.history.learn_tools(raw), None
         found = self.tools(self.history.learn_tools(raw))

@@ -65,16 +65,21 @@ class Array(Struct):
             index, at = found
 
     def _agree(self, line: Line, at: int, index: int, view: memoryview) -> int:
-        """The message at which the line stops being the same; bisected, since comparing runs is fast."""
-        start = self.bounds[index][0]
+        """The message at which the line stops being the same: behind all, the first or the last, else bisected."""
+        bounds, buffer = self.bounds, line.buffer
+        start = bounds[index][0]
+        shift = at - start
         low, high = index, self.count
-        probe = high
+        likely = [high - 1, index + 1, high]
         while low < high:
-            if line.buffer.startswith(view[start : self.bounds[probe - 1][1]], at, line.stop):
-                low = probe
+            probe = likely.pop() if likely else (low + high + 1) // 2
+            if not low < probe <= high:
+                continue
+            stop = bounds[probe - 1][1]
+            if buffer.startswith(view[start:stop], start + shift, line.stop):
+                low, start = probe, stop  # which need not be compared again
             else:
                 high = probe - 1
-            probe = index + 1 if low == index else (low + high + 1) // 2
         return low
 
     def _resume(self, line: Line, at: int, index: int, view: memoryview) -> tuple[int, int] | None:

@@ -8,7 +8,8 @@ JSON exactly when Python's ``json`` accepts it.
 from __future__ import annotations
 
 import json
-from functools import cache
+from collections.abc import Callable
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import msgspec
@@ -27,6 +28,10 @@ NOTHING = b""
 """The raw slice of a member that is not there."""
 
 
+Spelled = bytes | list[bytes]
+"""A raw list, or its raw elements, where a line was parsed in one go."""
+
+
 class LineError(Exception):
     """A line that cannot be an entry: the code of the finding, and why."""
 
@@ -39,7 +44,7 @@ class Slices(Struct, frozen=True, gc=False):
     """A line's members of interest, the large ones as raw JSON."""
 
     turns: bytes
-    tools: bytes
+    tools: Spelled
     timestamp: bytes
     session_id: str | None
     reply: Reply
@@ -53,6 +58,22 @@ _ID_STARTS = tuple(bytes([digit]) for digit in b'"-0123456789')
 _REFUSED = (msgspec.MsgspecError, ValueError, RecursionError)
 _OUTER = ("timestamp", "session_id", "response", "status")
 _array = msgspec.json.Decoder(list[Raw])
+
+
+def _first(found: tuple[Any, ...]) -> bytes:
+    """The first member that is there and not null, else the first one that is null."""
+    null = NOTHING
+    for each in found:
+        raw = bytes(each)
+        if raw and raw != b"null":
+            return raw
+        null = null or raw
+    return null
+
+
+def _split(found: tuple[list[Raw] | None, ...]) -> Spelled:
+    """The elements of the first member that is there and not null."""
+    return next((list(map(bytes, each)) for each in found if each is not None), NOTHING)
 
 
 class Slicer:
@@ -69,12 +90,25 @@ class Slicer:
         request = self.request(Raw)
         self._line = decoder(request, response=Chat | None if form.NAME == PLAIN else Raw)
         self._odd_line = decoder(request, session_id=Raw)
-        self._whole_line = decoder(self.request(list[dict[str, Any]]))
 
-    def request(self, turns: Any, **more: Any) -> Any:
-        """The type of a request with turns of a type, its other members raw; those more must not be there."""
+    @cached_property
+    def _whole_line(self) -> msgspec.json.Decoder[Any]:
+        return self._whole(dict[str, Any])
+
+    @cached_property
+    def _flat_line(self) -> msgspec.json.Decoder[Any]:
+        values: Any = codec.flat(codec.FLAT - 1)
+        return self._whole(dict[str, values])
+
+    def _whole(self, turn: Any) -> msgspec.json.Decoder[Any]:
+        return decoder(self.request(list[turn], list[Raw] | None))
+
+    def request(self, turns: Any, tools: Any = Raw, **more: Any) -> Any:
+        """The type of a request with turns and tools of these types, its other members raw; those more must not be."""
         first, *others = self._fields
-        fields = [(first, turns, Raw()) if turns is Raw else (first, turns), *((name, Raw, Raw()) for name in others)]
+        fields: list[Any] = [(first, turns, Raw()) if turns is Raw else (first, turns)]
+        kinds = dict.fromkeys(self._fields[self._places[1]], tools)
+        fields += ((name, kinds.get(name, Raw), None if kinds.get(name, Raw) is not Raw else Raw()) for name in others)
         rename = dict(zip(self._fields, self._names, strict=True))
         absent = [(name, kind, Raw()) for name, kind in more.items()]
         return msgspec.defstruct("Request", [*fields, *absent], rename=rename, gc=False)
@@ -92,12 +126,19 @@ class Slicer:
 
     def parse(self, line: bytes | bytearray) -> tuple[list[Message], Slices] | None:
         """The turns of a line as objects, and its other members; ``None`` where ``split`` has to decide."""
+        return self._parse(line, self._whole_line)
+
+    def parse_flat(self, line: bytes | bytearray) -> tuple[list[Message], Slices] | None:
+        """The same where each turn has at most ``codec.FLAT`` levels; ``None`` where ``parse`` has to decide."""
+        return self._parse(line, self._flat_line)
+
+    def _parse(self, line: bytes | bytearray, way: msgspec.json.Decoder[Any]) -> tuple[list[Message], Slices] | None:
         try:
-            parsed = self._whole_line.decode(line)
+            parsed = way.decode(line)
         except _REFUSED:
             return None
         turns, *others = astuple(parsed.request)
-        return turns, self._slices((NOTHING, *others), parsed, _id(parsed.session_id), self._reply(parsed))
+        return turns, self._slices((NOTHING, *others), parsed, _id(parsed.session_id), self._reply(parsed), _split)
 
     def _split_quickly(self, line: bytes | bytearray) -> Slices | None:
         """The members of a line as nearly all are, the reply parsed in the same go; ``None`` for any other."""
@@ -120,13 +161,19 @@ class Slicer:
         value = codec.loads(session_id) if session_id[:1] in _ID_STARTS else None
         return self._slices(inner, parsed, _id(value), self._reply(parsed))
 
-    def _slices(self, inner: tuple[Any, ...], outer: Any, session_id: str | None, reply: Reply) -> Slices:
-        raw = [*map(bytes, inner)]
+    def _slices(
+        self,
+        inner: tuple[Any, ...],
+        outer: Any,
+        session_id: str | None,
+        reply: Reply,
+        listed: Callable[[Any], Spelled] = _first,
+    ) -> Slices:
         system, tools, refers = self._places
-        time = bytes(outer.timestamp)
+        found = bytes(inner[0]), listed(inner[tools]), bytes(outer.timestamp), session_id, reply
         if self.form.NAME == PLAIN:  # which has no other members
-            return Slices(raw[0], _first(raw[tools]), time, session_id, reply)
-        return Slices(raw[0], _first(raw[tools]), time, session_id, reply, _first(raw[system]), _first(raw[refers]))
+            return Slices(*found)
+        return Slices(*found, _first(inner[system]), _first(inner[refers]))
 
     def _reply(self, outer: Any) -> Reply:
         return replies.reply(bytes(outer.response), self.form, bytes(outer.status))
@@ -157,16 +204,6 @@ def decoder(
     return codec.decoder(msgspec.defstruct("Line", [("request", request), *members, *absent], gc=False))
 
 
-def _first(found: list[bytes]) -> bytes:
-    """The first member that is there and not null, else the first one that is null."""
-    null = NOTHING
-    for raw in found:
-        if raw and raw != b"null":
-            return raw
-        null = null or raw
-    return null
-
-
 def is_blank(line: bytes | bytearray) -> bool:
     """Whether a line holds nothing but JSON's white space, behind a byte order mark or not."""
     return not line.removeprefix(_BOM).strip(b" \t\r\n")
@@ -175,7 +212,7 @@ def is_blank(line: bytes | bytearray) -> bool:
 def elements(raw: bytes) -> list[bytes]:
     """The raw elements of a JSON array."""
     try:
-        return [bytes(element) for element in _array.decode(raw)]
+        return list(map(bytes, _array.decode(raw)))
     except _REFUSED:
         return scan.elements(raw)
 

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from pipeline.model import Tool
-from pipeline.read.slices import elements
+from pipeline.read.slices import Spelled, elements
 
 NO_TOOLS: list[Tool] = []
 """The tools of a request that has none; always this object."""
@@ -24,12 +24,14 @@ class KnownTools(Struct):
     Single definitions are remembered, too, for lists that differ in a few, or in their order only.
     """
 
-    raw: bytes = b""
+    hold: Callable[[dict[bytes, Tool]], None] | None = None
+    """Raises for definitions that are not to be learnt; each is held once."""
+    raw: Spelled = b""
     value: list[Tool] = field(default_factory=list)
-    older: tuple[bytes, list[Tool]] = (b"", NO_TOOLS)
+    older: tuple[Spelled, list[Tool]] = (b"", NO_TOOLS)
     single: dict[bytes, Tool] = field(default_factory=dict)
 
-    def learn(self, raw: bytes, load: Callable[[bytes], Any]) -> list[Tool]:
+    def learn(self, raw: Spelled, load: Callable[[bytes], Any]) -> list[Tool]:
         """The tools in raw JSON: the same objects as before for the same bytes."""
         if raw != self.raw:
             before = (self.raw, self.value)
@@ -37,17 +39,22 @@ class KnownTools(Struct):
             self.older = before
         return self.value
 
-    def _load(self, raw: bytes, load: Callable[[bytes], Any]) -> Any:
-        if raw[:1] != b"[":
+    def _load(self, raw: Spelled, load: Callable[[bytes], Any]) -> Any:
+        if isinstance(raw, bytes) and raw[:1] != b"[":
             return load(raw)
-        return [self._single(tool, load) for tool in elements(raw)]
+        spelled = elements(raw) if isinstance(raw, bytes) else raw
+        known = list(map(self.single.get, spelled))
+        if all(known):
+            return known
+        new = {each: load(each) for each, tool in zip(spelled, known, strict=True) if not tool}
+        if self.hold:
+            self.hold(new)
+        self._remember(new)
+        return [tool or new[each] for each, tool in zip(spelled, known, strict=True)]
 
-    def _single(self, raw: bytes, load: Callable[[bytes], Any]) -> Tool:
-        known = self.single.get(raw)
-        if known is None:
-            known = load(raw)
+    def _remember(self, new: dict[bytes, Tool]) -> None:
+        for raw, tool in new.items():
             if len(raw) <= _LARGE:
                 if len(self.single) >= _MOST:
                     self.single.clear()
-                self.single[raw] = known
-        return known
+                self.single[raw] = tool

@@ -15,11 +15,14 @@ from pipeline.model import Added, Cleaned, Entry, Message, Reply
 
 SYSTEM_PROMPT = "You are a general-purpose AI agent"
 _GOOSE = re.compile(r"general-purpose\s+AI\s+agent\s+called\s+goose", re.IGNORECASE)
+_PURPOSE = re.compile("-[Pp][Uu][Rr][Pp][Oo]")
+"""What stands in each of them; a pattern that begins with one character is found many times as fast as others."""
 _INFO_OPEN = re.compile(r"\s*<info-msg>")
 _INFO_CLOSE = "</info-msg>"
 _TITLE_SYSTEM = re.compile(r"\s*Reply with only a description in four words or less")
 _TITLE_USER = re.compile(r"\s*Here are the first few user messages:")
 _TITLE_WORDS = range(1, 7)
+_TIDIED = ("user", "system")
 _SUBSTANCE = ("tool_calls", "tool_call_id", "function_call", "refusal", "audio", *chat.REASONING_KEYS)
 
 
@@ -49,7 +52,7 @@ def clean(entries: Iterator[Entry], ledger: Ledger) -> Iterator[Entry]:
 
 def _follow(entry: Entry, previous: list[Message], tidied: list[Message | None] | None) -> list[Message | None] | None:
     """Tidy what an entry adds, and take over the rest."""
-    if tidied is None and all(all(map(_is_plain, run.messages)) for run in entry.edits if isinstance(run, Added)):
+    if tidied is None and all(all(map(_is_plain, run.messages)) for run in entry.edits if type(run) is Added):
         return None
     known: list[Message | None] = list(previous) if tidied is None else tidied
     out: list[Message | None] = []
@@ -60,7 +63,10 @@ def _follow(entry: Entry, previous: list[Message], tidied: list[Message | None] 
 
 def _is_plain(message: Message) -> bool:
     """Whether no rule could touch a message, whatever its neighbours."""
-    return not _is_blank(message) if message["role"] == "assistant" else _tidy(message) is message
+    role = message["role"]
+    if role == "assistant":
+        return not _is_blank(message)
+    return role not in _TIDIED or _tidy(message) is message
 
 
 def _tidy(message: Message) -> Message | None:
@@ -80,6 +86,8 @@ def _tidy(message: Message) -> Message | None:
 @Again
 def _is_goose(text: str) -> bool:
     """Whether a system prompt is Goose's; bytes are lowered many times as fast as characters beyond ASCII."""
+    if not _PURPOSE.search(text):
+        return False
     return b"goose" in text.encode("utf-8", "surrogatepass").lower() and _GOOSE.search(text) is not None
 
 
@@ -112,7 +120,7 @@ def _is_blank(message: Message) -> bool:
     if message["role"] != "assistant":
         return False
     text = chat.text(message)
-    if text is None or text.strip():
+    if text is None or (text and not text.isspace()):
         return False
     return not any(message.get(key) for key in _SUBSTANCE) and not chat.other_parts(message)
 

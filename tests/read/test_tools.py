@@ -40,5 +40,23 @@ def test_what_is_remembered_is_bounded(monkeypatch):
     assert set(known.single) == {C}
 
 
+def test_a_definition_is_held_once_and_what_is_refused_is_not_learnt():
+    held = []
+
+    def hold(new):
+        held.append(list(new))
+        if C in new:
+            raise ValueError
+
+    known = KnownTools(hold)
+    first = learn(known, A, B)
+    learn(known, B, A)
+    for _ in range(2):
+        with pytest.raises(ValueError):
+            learn(known, A, C)
+    assert held == [[A, B], [C], [C]]
+    assert learn(known, A, B) == first
+
+
 def test_tools_that_are_no_list_are_parsed_as_they_are():
     assert KnownTools().learn(b'{"name":"a"}', codec.loads) == {"name": "a"}

@@ -177,6 +177,21 @@ def test_a_hostile_line(here, command, row, by):
     assert len(users()) == (1 if row.found else 2)
 
 
+DEEP_TOOL = {
+    "openai_chat": {"name": "t", "parameters": "NESTED"},
+    "anthropic": {"name": "t", "input_schema": {"type": "object", "properties": "NESTED"}},
+}
+
+
+@pytest.mark.parametrize("name", DEEP_TOOL)
+def test_a_tool_that_is_too_deep_costs_every_line_that_has_it(here, command, name):
+    lines = [log_line(*"abcde"[: at + 1], tools=[DEEP_TOOL[name]] if at % 4 else [], at=at) for at in range(5)]
+    nested = [spelled(line).replace(b'"NESTED"', b"[" * 500 + b"]" * 500) for line in lines]
+    write_log(here / "logs" / "hostile.jsonl", *nested)
+    hold_to_the_promise(here, command, "--from", name)
+    assert of("logs/hostile.jsonl") == [("bad-line", HERE.format(DEEP.format(500)))] * 3
+
+
 def test_nothing_of_a_log_reaches_the_terminal_without_v(here, command):
     secret = "TheSecretOfTheLog"
     texts = [

@@ -110,6 +110,7 @@ CHANGES = [
     ("b: the sentence", [system(GOOSE)], [system(SYSTEM_PROMPT)], Cleaned(0, 1, 0)),
     ("b: the sentence amid other text, all of which goes", [system(f"Hello.\n{GOOSE}\nBe kind.")], [system(SYSTEM_PROMPT)], Cleaned(0, 1, 0)),
     ("b: any case", [system("A GENERAL-Purpose ai AGENT Called GOOSE")], [system(SYSTEM_PROMPT)], Cleaned(0, 1, 0)),
+    ("b: behind another purpose", [system("a dual-purpose, all-PURPOSE, general-purpoSE AI agent called goose")], [system(SYSTEM_PROMPT)], Cleaned(0, 1, 0)),
     ("b: any run of white space", [system("general-purpose\n  AI\tagent \r\n called\u00a0goose")], [system(SYSTEM_PROMPT)], Cleaned(0, 1, 0)),
     ("b: within a longer word", [system("xgeneral-purpose AI agent called gooseberry")], [system(SYSTEM_PROMPT)], Cleaned(0, 1, 0)),
     ("b: a content list", [system([part("a general-purpose AI "), part("agent called goose")])], [system(SYSTEM_PROMPT)], Cleaned(0, 1, 0)),
