@@ -101,8 +101,8 @@ class PlainSlicer(Slicer):
         super().__init__(named(PLAIN))
         self._line = decoder(self.request(Raw, body=_Never), response=_PlainChat, call_type=_Never, kwargs=_Never)
 
-    def parse(self, line: bytes | bytearray) -> None:
-        """``split`` has to decide."""
+    def _parse(self, line: bytes | bytearray, way: Any) -> None:
+        """``split`` has to decide, whichever way a line would be parsed whole."""
 
     def _split_odd(self, line: bytes) -> Slices:
         del line

@@ -94,6 +94,14 @@ def test_later_lines_of_another_format_count_before_an_entry_comes_out():
     assert (ledger.seen.format, ledger.lines, len(found)) == ("anthropic", 5, 5)
 
 
+def test_first_lines_count_that_share_nothing_and_are_parsed_whole_for_that():
+    chats = [{"messages": [{"role": "user", "content": text}]} for text in ("hi", "well", "so")]
+    first = (plain(request, EXCHANGES["openai_chat"].response) for request in chats)
+    other = plain(EXCHANGES["anthropic"].request, None)
+    found, ledger = read(log(*first, other, other, other, other))
+    assert (ledger.seen.format, ledger.lines, len(found)) == ("anthropic", 7, 7)
+
+
 # Chains of responses
 
 

@@ -67,6 +67,7 @@ def test_what_splits_plain_chat_only_refuses_all_else(sentence, line, expected):
     else:
         with pytest.raises(LineError):
             recognise.plain_slicer().split(data)
+    assert recognise.plain_slicer().parse(data) is None is recognise.plain_slicer().parse_flat(data)
 
 
 @pytest.mark.parametrize("name", formats())
