@@ -9,6 +9,9 @@ import sys
 from contextlib import suppress
 from typing import NoReturn
 
+_WATCHERS = frozenset(("_lsprof", "bdb", "coverage"))
+"""What profilers, debuggers and tracers load, which run a program and have something to do at its end."""
+
 
 def main() -> NoReturn:
     """Run the command; an interrupt while it is still being loaded ends it like a later one."""
@@ -26,8 +29,8 @@ def main() -> NoReturn:
 
 
 def _leave(code: object) -> None:
-    """End the process without taking apart all that it holds, where nothing is left to say that could fail."""
-    if isinstance(code, int):
+    """End the process without taking apart all that it holds, where nothing is left to say and nobody watches."""
+    if isinstance(code, int) and not (sys.flags.inspect or _WATCHERS & sys.modules.keys()):
         atexit._run_exitfuncs()  # noqa: SLF001 - what else would run before the interpreter is taken apart
         with suppress(OSError, ValueError):
             for stream in filter(None, (sys.stdout, sys.stderr)):

@@ -63,6 +63,10 @@ def test_the_module_and_the_script_are_the_same():
     assert python("-m", "pipeline", "--version") == f"chatsquash, version {pipeline.__version__}\n"
 
 
+def test_who_watches_a_run_sees_its_end():
+    assert "function calls" in python("-m", "cProfile", "-m", "pipeline", "--version")
+
+
 @pytest.mark.skipif(not shutil.which("make"), reason="there is no make")
 def test_make_takes_paths_with_spaces():
     given = ["LOGS='my logs' other", "OUT=my out"]
