@@ -61,13 +61,13 @@ def test_a_line_decides_at_once_only_where_it_is_plain_chat(sentence, line, expe
 
 @pytest.mark.parametrize(("sentence", "line", "expected"), PLAIN, ids=[row[0] for row in PLAIN])
 def test_what_splits_plain_chat_only_refuses_all_else(sentence, line, expected):
-    data = log(line)
+    data, plain_only = log(line), recognise.plain_slicer()
     if expected:
-        assert recognise.plain_slicer().split(data) == slicer().split(data)
+        assert plain_only.split(data) == slicer().split(data)
     else:
         with pytest.raises(LineError):
-            recognise.plain_slicer().split(data)
-    assert recognise.plain_slicer().parse(data) is None is recognise.plain_slicer().parse_flat(data)
+            plain_only.split(data)
+    assert (plain_only.parse(data), plain_only.parse_flat(data)) == (None, None)
 
 
 @pytest.mark.parametrize("name", formats())
