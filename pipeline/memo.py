@@ -32,7 +32,7 @@ class Last(Generic[A, B]):
 
 
 class Each(Generic[A, B]):
-    """A function of lists that remembers, by identity, what it gave for some hundreds of their items.
+    """A function of lists that remembers, by identity, what it gave for about a hundred of their items.
 
     Sessions that have other lists of tools often share the definitions in them, which are read once and stay the same
     objects.  The work is done for all new items of a list at once, in order.  They must not change; those with a result

@@ -22,7 +22,6 @@ from pipeline.errors import UsageError
 from pipeline.formats import PLAIN
 from pipeline.formats.openai_chat import variants
 from pipeline.ledger import Ledger
-from pipeline.memo import Last
 from pipeline.model import Account, Cleaned, Conversation, Facts, Finding, Found, Job, Options, Outcome, Usage
 from pipeline.read.changes import as_found, change
 from pipeline.read.compressed import opened
@@ -164,7 +163,7 @@ class Converter:
             conversation = leave_out(conversation, ledger, line)
         view = View(conversation)
         if self._options.integrity_analysis:
-            for found in (*_examine_tools(view.tools), *examine(view, "record", "native")):
+            for found in (*definitions.check(view.tools), *examine(view, "record", "native")):
                 ledger.note(found, line)
             logged = conversation.messages if ledger.seen and ledger.seen.format == PLAIN else []
             gone = () if self._options.reasoning == "keep" else REASONING_KEYS
@@ -186,7 +185,7 @@ class Converter:
     def _specified(self, conversation: Conversation, ledger: Ledger, line: int) -> bytes | None:
         """The specified record, unless a dataset folder is written and no loader would give it back."""
         messages, rounded = codec.encode(conversation.messages)
-        tools, rounded_too = _encode_tools(conversation.tools)
+        tools, rounded_too = definitions.encode(conversation.tools)
         if spellings := [*rounded, *rounded_too]:
             ledger.note(log.number_changed(spellings, len(spellings)), line)
         record = b'{"messages":%b,"tools":%b}' % (messages, tools)
@@ -206,10 +205,6 @@ def _lost() -> Callable[[Conversation, bytes], list[Found]]:
     from pipeline.write.shaping import specified  # which only a dataset folder needs
 
     return specified
-
-
-_examine_tools = Last(definitions.check)
-_encode_tools = Last(definitions.encode)
 
 
 def _left_out(snapshot: Snapshot | None, ledger: Ledger) -> str | None:

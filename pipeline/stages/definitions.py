@@ -11,7 +11,7 @@ from pipeline.memo import Each, Last
 from pipeline.model import Conversation, Found, Tool
 
 _SMALL = 1 << 14
-"""Bytes of a definition of which hundreds may be held in memory."""
+"""Bytes of a definition of which a hundred may be held in memory."""
 
 
 class Definition(Struct, frozen=True, gc=False):
@@ -26,6 +26,7 @@ class Definition(Struct, frozen=True, gc=False):
     """Whether it has an at sign, or the escape for one."""
 
 
+@Last
 def check(tools: list[Tool]) -> list[Found]:
     """What is wrong with definitions."""
     if all(definition.sound for definition in known(tools)):
@@ -33,6 +34,7 @@ def check(tools: list[Tool]) -> list[Found]:
     return _found(tools)
 
 
+@Last
 def encode(tools: list[Tool]) -> tuple[bytes, list[str]]:
     """What ``codec.encode`` gives for definitions."""
     parts = known(tools)
