@@ -69,7 +69,7 @@ def decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
     return msgspec.json.Decoder(kind, float_hook=finite)
 
 
-def flat(levels: int = FLAT) -> Any:
+def flat(levels: int) -> Any:
     """The type of values with at most so many levels of lists and objects, so that a decoder tells that they have.
 
     No fractions are of it, since a decoder of types loses digits of them.

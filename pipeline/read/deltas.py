@@ -40,7 +40,7 @@ _HEAD = 16
 _WHILE = 24
 
 
-_flat = codec.decoder(codec.flat())
+_flat = codec.decoder(codec.flat(codec.FLAT + 1))  # a list of messages
 
 
 class Effort(Struct):
@@ -274,7 +274,7 @@ class History(Struct):
         return self.slicer.split(data)
 
     def _load(self, raw: bytes) -> Any:
-        """Messages, or one."""
+        """A list of messages."""
         if self.flat:
             try:
                 value = _flat.decode(raw)
