@@ -127,10 +127,11 @@ def _serve(connection: Connection, copied: list[Connection], options: Options, w
     with suppress(EOFError, ConnectionError):
         while True:
             try:
-                found = [attempt(converter, writer, job) for job in connection.recv()]
+                done = (attempt(converter, writer, job) for job in connection.recv())
+                found = [packed or outcome for outcome, packed in done]  # not both, since records may be large
             except MemoryError:
                 os._exit(_NO_MEMORY)  # each of them is tried once more, alone
-            connection.send([packed or outcome for outcome, packed in found])
+            connection.send(found)
 
 
 def _end_with_parent() -> None:
