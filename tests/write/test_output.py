@@ -503,8 +503,10 @@ def test_a_full_disk_is_told_and_leaves_what_stood_there(tmp_path, monkeypatch):
     assert tree(tmp_path) == before
 
 
-def test_lines_are_appended_in_turn_to_more_files_than_are_open(tmp_path, monkeypatch):
+@pytest.mark.parametrize("together", [0, 7, 1 << 16])
+def test_lines_are_appended_in_turn_to_more_files_than_are_open(tmp_path, monkeypatch, together):
     monkeypatch.setattr(output, "_OPEN_FILES", 2)
+    monkeypatch.setattr(output, "_TOGETHER", together)
     folder = Output(tmp_path)
     for number in range(20):
         folder.append(f"{number % 5}", str(number).encode())
@@ -512,6 +514,17 @@ def test_lines_are_appended_in_turn_to_more_files_than_are_open(tmp_path, monkey
     assert {path.name: path.read_text() for path in tmp_path.glob("[0-9]")} == {
         str(name): "".join(f"{number}\n" for number in range(name, 20, 5)) for name in range(5)
     }
+
+
+def test_lines_that_wait_are_written_before_what_comes_after(tmp_path):
+    folder = Output(tmp_path)
+    folder.append("a", b"one")
+    folder.write("a", b"two\n")
+    folder.append("a", b"three")
+    folder.rename("a", "b")
+    folder.append("b", b"four")
+    folder.commit()
+    assert (tmp_path / "b").read_text() == "one\ntwo\nthree\nfour\n"
 
 
 def test_size_lines_and_hash_are_those_of_the_files(tmp_path):
