@@ -115,3 +115,16 @@ def test_a_log_that_only_grows_is_parsed_once():
         assert (effort.alone, effort.grown, effort.patched, effort.whole, effort.refused) == (1, 59, 0, 0, 0)
         assert [entry.kept for entry in found[1:]] == [len(entry.messages) for entry in found[:-1]]
         assert all(entry.tools is found[0].tools for entry in found)
+
+
+def test_a_line_that_is_wrong_in_two_ways_is_a_bad_line_however_it_is_read():
+    def line(number, *more):
+        clock = {"role": "system", "content": f"It is {number}."}
+        return json.dumps({"request": {"messages": [clock, {"role": "user", "content": "x" * 99}, *more]}}).encode()
+
+    effort = Effort()
+    wrong = line(2, 5, float("nan"))
+    for data in (wrong, b"\n".join([line(0), line(1), wrong])):
+        _, ledger = read(data, effort)
+        assert [rejected.code for rejected in ledger.rejected] == ["bad-line"]
+    assert effort.patched == 1
