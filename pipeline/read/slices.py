@@ -157,9 +157,7 @@ class Slicer:
             outer, within = _split_slowly(line)
             parsed = _Outer(**{name: outer[name] for name in _OUTER if name in outer})
             inner = tuple(within.get(name, NOTHING) for name in self._names)
-        session_id = bytes(parsed.session_id)
-        value = codec.loads(session_id) if session_id[:1] in _ID_STARTS else None
-        return self._slices(inner, parsed, _id(value), self._reply(parsed))
+        return self._slices(inner, parsed, _raw_id(bytes(parsed.session_id)), self._reply(parsed))
 
     def _slices(
         self,
@@ -227,6 +225,14 @@ def kind(raw: bytes) -> str:
 def _id(value: Any) -> str | None:
     """A session id: a string that is not empty, or the digits of an integer."""
     return str(value) if isinstance(value, (str, int)) and value != "" else None
+
+
+def _raw_id(raw: bytes) -> str | None:
+    """The same of a raw value; a number too large for any id is none."""
+    try:
+        return _id(codec.loads(raw) if raw[:1] in _ID_STARTS else None)
+    except codec.NotFiniteError:
+        return None
 
 
 def _split_slowly(line: bytes) -> tuple[dict[str, bytes], dict[str, bytes]]:
