@@ -21,6 +21,8 @@ _MOST, _LEAST = 2**64 - 1, -(2**63)
 _HALF = re.compile("[\ud800-\udfff]")
 _HALF_WRITTEN = b"\\ud"
 """In every line with half of a pair, since all else that is beyond ASCII is written as itself."""
+_FRACTION = re.compile(rb'(?:(?:(?<!\\)|\\\\)":|[,\[])-?\d+[.eE]')
+"""In every list or object with a float, as it is written; a text may have it, too."""
 _AROUND = 20  # characters of a text that a finding shows
 
 
@@ -95,12 +97,12 @@ class _Odd(NamedTuple):
 
 def _odd(values: list[Json]) -> _Odd:
     try:
-        orjson.dumps(values, default=float)
+        written = orjson.dumps(values, default=float)
     except orjson.JSONEncodeError:
-        refused = True
+        refused, met = True, floats(values)
     else:
-        refused = False
-    return _Odd(refused, [rounding.spelled(each) for each in floats(values) if rounding.changes(each)])
+        refused, met = False, floats(values) if _FRACTION.search(written) else []
+    return _Odd(refused, [rounding.spelled(each) for each in met if rounding.changes(each)])
 
 
 _odd_tools = Last(_odd)
