@@ -331,10 +331,9 @@ class Outcome:
     trace: str
     """The role trace of the selected request and its reply, for a session with errors; else empty."""
     digest: str
-    """XXH3 of the log, 128 bits, hexadecimal."""
+    """XXH3 of the log, 128 bits, hexadecimal; of a compressed one as it stands on the disk."""
     facts: Facts | None = None
     """Where the options ask for them, and a record came out."""
-    """XXH3 of the log, 128 bits, hexadecimal; of a compressed one as it stands on the disk."""
     size: int = 0
     """Bytes seen: of all lines, with their line feeds; those of a compressed log expanded."""
     sizes: Account = Account()
