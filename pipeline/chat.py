@@ -79,8 +79,7 @@ def token(message: Message) -> str:
     role = message["role"]
     if role != "assistant":
         return "system" if role == "developer" else role
-    said = text(message)
-    calls = message.get("tool_calls") or message.get("function_call")
+    said, calls = text(message), has_calls(message)
     if said and not said.isspace():
         return "Act" if calls else "Ac"
     return "At" if calls else "A"
