@@ -428,3 +428,5 @@ class Options:
     """How many times its own size a compressed log may expand to; the rest is not read."""
     max_expanded: int = 16 << 30
     """Bytes that a compressed log may expand to; the rest is not read."""
+    max_memory: int = 2_000_000_000
+    """Bytes of memory that the parsed form of a line or of a file may take, and the process that reads a database."""

@@ -59,6 +59,7 @@ _BOUNDS = (
     _bound("--max-rejected", click.IntRange(min=1), 10_000, "Lines that cannot be read; after more, a log ends there."),
     _bound("--max-expansion", click.IntRange(min=1), 200, "Times its size that a compressed log may expand to."),
     _bound("--max-expanded", _SIZE, "16GiB", "Bytes that a compressed log may expand to."),
+    _bound("--max-memory", _SIZE, "2GB", "Memory that a line, a file or a database may take once it is read."),
 )
 
 
