@@ -49,6 +49,8 @@ class Bench(NamedTuple):
     names: list[str]
     rounds: int
     quick: bool
+    other: str | None = None
+    """Another chatsquash command, which is timed in the same rounds."""
 
     @property
     def out(self) -> Path:
@@ -70,6 +72,17 @@ class Bench(NamedTuple):
         """Our command."""
         return [CHATSQUASH, "convert", str(logs), "--output", str(self.out / to), *options]
 
+    def with_other(self, variants: dict[str, Commands]) -> dict[str, Commands]:
+        """Variants, and behind each of ours the same of the other command, where one is named."""
+        if not self.other:
+            return variants
+        both: dict[str, Commands] = {}
+        for name, commands in variants.items():
+            both[name] = commands
+            if commands[0][0] == CHATSQUASH:
+                both[f"{name}{table.OTHER}"] = [[self.other, *command[1:]] for command in commands]
+        return both
+
     def naive(self, logs: Path) -> list[str]:
         """The other one's."""
         return [sys.executable, str(HERE / "naive.py"), str(logs), str(self.out / "naive.jsonl")]
@@ -78,13 +91,14 @@ class Bench(NamedTuple):
 @click.command()
 @click.option("--profile", "names", multiple=True, type=click.Choice(list(PROFILES)), help="Only these logs.")
 @click.option("--rounds", type=click.IntRange(min=1), help="How often everything is timed.  [default: 5]")
+@click.option("--beside", metavar="COMMAND", help="Another chatsquash command, timed in the same rounds.")
 @click.option("--quick", is_flag=True, help="Less of everything, 3 rounds; for development.")
 @click.option("--docs", type=click.Path(path_type=Path), help="Where to write the page.  [default: docs/, if all ran]")
-def main(names: tuple[str, ...], rounds: int | None, docs: Path | None, *, quick: bool) -> None:
+def main(names: tuple[str, ...], rounds: int | None, docs: Path | None, beside: str | None, *, quick: bool) -> None:
     """Time chatsquash against a naive converter and against reading alone."""
     data = DATA / "quick" if quick else DATA
     data.mkdir(parents=True, exist_ok=True)
-    bench = Bench(data, list(names or PROFILES), rounds or (3 if quick else 5), quick)
+    bench = Bench(data, list(names or PROFILES), rounds or (3 if quick else 5), quick, beside)
     facts = table.machine()
     logs = _logs(bench, share := _share())
     same = [
@@ -94,11 +108,13 @@ def main(names: tuple[str, ...], rounds: int | None, docs: Path | None, *, quick
         sys.exit("records differ; nothing was timed")
     print(f"all {len(bench.names)} profiles: the same records as naive.py, or as of the same sessions in OpenAI's form")
     sizes = {name: _size(folder) for name, folder in logs.items()}
-    times = {name: _timed(bench, name, groups) for name, groups in _groups(bench, logs)}
+    times = {name: _timed(bench, name, bench.with_other(groups)) for name, groups in _groups(bench, logs)}
     results = {"machine": facts, "rounds": bench.rounds, "quick": quick, "share": share, "sizes": sizes, "times": times}
     (DATA / "results.json").write_text(json.dumps(results, indent=1))
     print(table.summary(results), table.details(results), sep="\n\n")
-    page = docs or (None if names or quick else DOCS)
+    if beside:
+        print("", table.beside(results), sep="\n")
+    page = docs or (None if names or quick or beside else DOCS)
     if page:
         page.write_text(table.page(results))
 

@@ -15,6 +15,9 @@ from bench.generate import PROFILES
 
 Results = dict[str, Any]
 
+OTHER = " beside"
+"""What stands behind the name of a variant that another chatsquash command ran."""
+
 _MB = 1_000_000
 _HEAD = """# Performance
 
@@ -203,22 +206,36 @@ def details(results: Results) -> str:
     lines = [["logs", "MB", "sessions", "run", "seconds", "MB/s", "CPU seconds", "peak MB"]]
     for name, variants in results["times"].items():
         for variant, runs in variants.items():
-            size = results["sizes"][_LOGS_OF.get(variant, name)]
+            same = variant.removesuffix(OTHER)
+            size = results["sizes"][_LOGS_OF.get(same, name)]
             took = seconds(results, name, variant)
             cpu = _median(runs, "cpu")
             amount = [f"{size['bytes'] / _MB:.1f}", f"{size['sessions']:,}"]
-            speed = "" if variant == "help" else f"{size['bytes'] / _MB / took:,.0f}"
+            speed = "" if same == "help" else f"{size['bytes'] / _MB / took:,.0f}"
             lines.append(
                 [
                     name,
                     *amount,
-                    _RUNS[variant],
+                    _RUNS[same] + variant[len(same) :],
                     f"{took:.3f}",
                     speed,
                     f"{cpu:.3f}",
                     f"{peak(results, name, variant):.1f}",
                 ]
             )
+    return _markdown(lines)
+
+
+def beside(results: Results) -> str:
+    """What this version takes, as a share of what the other command takes: the median over the rounds."""
+    lines = [["logs", "run", "seconds", "CPU seconds", "seconds, this / other", "CPU, this / other"]]
+    for name, variants in results["times"].items():
+        for variant, runs in variants.items():
+            if other := variants.get(variant + OTHER):
+                pairs = list(zip(runs, other, strict=True))
+                shares = [median(ours[what] / theirs[what] for ours, theirs in pairs) for what in ("seconds", "cpu")]
+                took = [f"{_median(runs, what):.3f}" for what in ("seconds", "cpu")]
+                lines.append([name, _RUNS[variant], *took, *(f"{share:.3f}" for share in shares)])
     return _markdown(lines)
 
 
