@@ -147,6 +147,8 @@ class Conversation:
     tools: list[Tool]
     branch: Branch | None = None
     """Its place among the branches of the history that it was read from, if that has several."""
+    written: list[bytes] | None = None
+    """The JSON of each message, where a stage wrote it on its way."""
 
 
 class Found(NamedTuple):

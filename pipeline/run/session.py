@@ -184,7 +184,10 @@ class Converter:
 
     def _specified(self, conversation: Conversation, ledger: Ledger, line: int) -> bytes | None:
         """The specified record, unless a dataset folder is written and no loader would give it back."""
-        messages, rounded = codec.encode(conversation.messages)
+        if conversation.written is None:
+            messages, rounded = codec.encode(conversation.messages)
+        else:
+            messages, rounded = b"[%b]" % b",".join(conversation.written), []
         tools, rounded_too = definitions.encode(conversation.tools)
         if spellings := [*rounded, *rounded_too]:
             ledger.note(log.number_changed(spellings, len(spellings)), line)

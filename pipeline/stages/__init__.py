@@ -80,7 +80,8 @@ def _anonymize(
     del ledger, line
     tools, replaced = counted(conversation.tools)
     anonymizer.count += replaced
-    return Conversation(list(map(anonymizer.value, conversation.messages)), tools)
+    messages, written = anonymizer.messages(conversation.messages)
+    return Conversation(messages, tools, written=written)
 
 
 def _without_addresses(anonymizer: Anonymizer, tools: list[Tool]) -> tuple[list[Tool], int]:

@@ -65,6 +65,11 @@ _DOMAIN = (
 
 _ADDRESS = f"(?P<sign>{_SIGN})(?P<domain>{_DOMAIN})"
 _ADDRESS_IN_SOURCE = f"(?P<sign>{_SIGN}|{_ESCAPED_SIGN})(?P<domain>{_DOMAIN})"
+_LIKE_AN_ADDRESS = re.compile(rb"@(?<! git@)(?:[0-9A-Za-z\x80-\xff-]+\.)+[A-Za-z\x80-\xff]{2}")
+"""In JSON: a sign and labels behind it, the last of which begins with letters, as in every address.
+
+A login for git, the most frequent thing that looks like one, names nobody.
+"""
 _compiled = cache(re.compile)  # when first needed: their large classes take longer than converting a small log
 _ESCAPE = re.compile(r"u[0-9a-fA-F]{4}|[bfnrt]")
 _OURS = rf"[a-z0-9]{{16}}{_OUR_DOMAIN}"
@@ -89,6 +94,11 @@ class Address(NamedTuple):
 def may_have_address(text: str) -> bool:
     """Whether a text has an at sign, or the escape for one, at all."""
     return "@" in text or _has_escape(text)
+
+
+def may_hold_address(written: bytes) -> bool:
+    """Whether JSON whose letters are not escaped may hold an address; most that has a sign holds none."""
+    return rb"\u0040" in written or (b"@" in written and bool(_LIKE_AN_ADDRESS.search(written)))
 
 
 def _has_escape(text: str) -> bool:

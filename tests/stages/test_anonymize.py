@@ -9,10 +9,12 @@ import re
 import subprocess
 import sys
 
+import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline.stages.addresses import may_hold_address
 from pipeline.stages.anonymize import Anonymizer, fingerprint
 
 KEY = b"a key of thirty-two bytes or so."
@@ -359,3 +361,18 @@ def test_hard_texts_take_linear_time(shape):
     """Four megabytes in 100 seconds of processor time: linear work needs under one, quadratic work takes hours."""
     done = subprocess.run([sys.executable, "-c", CHILD], input=HARD[shape], text=True, encoding="utf-8", check=False)
     assert done.returncode == 0
+
+
+@relaxed
+@given(st.lists(st.fixed_dictionaries({"role": st.just("user"), "content": values})))
+def test_messages_change_as_values_do_and_are_written_as_they_are_then(messages):
+    plain, quick = Anonymizer(KEY), Anonymizer(KEY)
+    expected = [plain.value(message) for message in messages]
+    replaced, written = quick.messages(messages)
+    assert (replaced, quick.count) == (expected, plain.count)
+    assert written is None or [orjson.loads(each) for each in written] == expected
+
+
+def test_a_sign_that_is_in_no_address_is_told_by_what_stands_behind_it():
+    for text in ("@dataclass(frozen=True)", "npm @types/a@4.2 now", "clone git@host.internal:a.git", "no sign"):
+        assert not may_hold_address(orjson.dumps(text)), text
