@@ -14,13 +14,6 @@ from pipeline.model import Conversation, Entry, Options, Tool
 from pipeline.stages.anonymize import Anonymizer
 from pipeline.stages.clean import clean
 from pipeline.stages.definitions import known
-from pipeline.stages.drop_system import drop_system
-from pipeline.stages.inline import inline
-from pipeline.stages.merge_consecutive import merge_consecutive
-from pipeline.stages.reasoning import reason
-from pipeline.stages.split_parallel import split_parallel
-from pipeline.stages.split_text_and_calls import split_text_and_calls
-from pipeline.stages.tool_ids import shorten
 from pipeline.stages.validate import validate
 
 EntryStage = Callable[[Iterator[Entry], Ledger], Iterator[Entry]]
@@ -49,20 +42,45 @@ def plan(options: Options, anonymizer: Anonymizer | None) -> Plan:
             *([clean] if options.cleanup_goose else []),
             partial(validate, keep=options.on_invalid == "keep"),
         ),
-        conversation=(
-            *([partial(reason, mode=options.reasoning)] if options.reasoning != "keep" else []),
-            *([drop_system] if options.system == "drop" else []),
-            *([partial(_anonymize, anonymizer, Last(partial(_without_addresses, anonymizer)))] if anonymizer else []),
-            *([merge_consecutive] if options.merge_consecutive else []),
-            *([split_parallel] if options.split_parallel else []),
-            *([split_text_and_calls] if options.split_text_and_calls else []),
-            *([shorten] if options.tool_ids == "short9" else []),
-            *([partial(_inline, check=options.integrity_analysis)] if options.json_tool_calls else []),
-        ),
+        conversation=tuple(_of_conversations(options, anonymizer)),
     )
 
 
+def _of_conversations(options: Options, anonymizer: Anonymizer | None) -> Iterator[ConversationStage]:
+    """The stages over a conversation in order; those that few runs ask for are imported here."""
+    if options.reasoning != "keep":
+        from pipeline.stages.reasoning import reason
+
+        yield partial(reason, mode=options.reasoning)
+    if options.system == "drop":
+        from pipeline.stages.drop_system import drop_system
+
+        yield drop_system
+    if anonymizer:
+        yield partial(_anonymize, anonymizer, Last(partial(_without_addresses, anonymizer)))
+    if options.merge_consecutive:
+        from pipeline.stages.merge_consecutive import merge_consecutive
+
+        yield merge_consecutive
+    if options.split_parallel:
+        from pipeline.stages.split_parallel import split_parallel
+
+        yield split_parallel
+    if options.split_text_and_calls:
+        from pipeline.stages.split_text_and_calls import split_text_and_calls
+
+        yield split_text_and_calls
+    if options.tool_ids == "short9":
+        from pipeline.stages.tool_ids import shorten
+
+        yield shorten
+    if options.json_tool_calls:
+        yield partial(_inline, check=options.integrity_analysis)
+
+
 def _inline(conversation: Conversation, ledger: Ledger, line: int, *, check: bool) -> Conversation:
+    from pipeline.stages.inline import inline
+
     inlined = inline(conversation, ledger, line)
     if check:
         for found in examine(View(inlined, conversation.messages), "inlined"):

@@ -1,18 +1,33 @@
 """OpenAI chat completions, and what the vendors that speak it make of them."""
 
+from pipeline.formats.base import Stream
 from pipeline.formats.openai_chat.evidence import marks
 from pipeline.formats.openai_chat.request import START, close, load, system, tools
 from pipeline.formats.openai_chat.response import reply
-from pipeline.formats.openai_chat.stream import assemble
 from pipeline.formats.openai_chat.thinking import reasoning
 from pipeline.formats.openai_chat.vendors import variants
-from pipeline.formats.openai_chat.write import dump
+from pipeline.model import Conversation, Json
 
 NAME = "openai_chat"
 TURNS = "messages"
 SYSTEM: tuple[str, ...] = ()
 TOOLS = ("tools", "functions")
 REFERS: tuple[str, ...] = ()
+
+
+def assemble(events: list[Json]) -> Stream:
+    """The completion that chunks add up to; see ``stream.assemble``."""
+    from pipeline.formats.openai_chat import stream  # which logs of whole responses do not need
+
+    return stream.assemble(events)
+
+
+def dump(conversation: Conversation) -> Json:
+    """A request's messages and tools; see ``write.dump``."""
+    from pipeline.formats.openai_chat import write  # which only a translation needs
+
+    return write.dump(conversation)
+
 
 __all__ = [
     "NAME",
