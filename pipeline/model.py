@@ -28,6 +28,8 @@ System = Literal["keep", "drop"]
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 """Suffixes of compressed files, which stand behind those of what is in them."""
+ERRORS = "errors"
+"""What stands among codes of findings for every finding that is an error."""
 OURS = ".chatsquash"
 """The folder that marks the folder around it as one that we write to."""
 
@@ -150,14 +152,14 @@ class Conversation:
 
 
 class Found(NamedTuple):
-    """What a check yields: a fact, and the message it stands at."""
+    """What a rule found: a fact with the code and the severity of the rule, and the message it stands at."""
 
     severity: Severity
     text: str
     at: int | None = None
     """0-based index of the message in the record, if it is about one."""
     code: str = ""
-    """The rule's name; filled in by whoever runs the rule."""
+    """The rule's name."""
 
 
 class Finding(NamedTuple):
@@ -396,7 +398,7 @@ class Options:
     max_chars: int | None = None
     """Characters of a record's line."""
     drop: tuple[str, ...] = ()
-    """Codes of findings; sessions that have one are filtered."""
+    """Codes of findings, or ``errors`` for all that are errors; sessions that have one are filtered."""
     only_model: tuple[str, ...] = ()
     """Globs, of which the model that answered has to fit one."""
     drop_duplicates: bool | None = None

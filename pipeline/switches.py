@@ -107,7 +107,7 @@ _FOLDERS = (
     option(
         "--max-chars", type=click.IntRange(min=1), metavar="N", help="Only records with at most so many characters."
     ),
-    option("--drop", multiple=True, metavar="CODE", help="No sessions with this finding."),
+    option("--drop", multiple=True, metavar="CODE", help="No sessions with this finding; errors means any error."),
     option(
         "--only-model", multiple=True, metavar="GLOB", help="Only sessions whose last reply is of a model that fits."
     ),

@@ -61,7 +61,7 @@ suffix. A record is checked as it stands: addresses are neither looked for nor r
 ```console
 $ printf '%s\\n' '{"messages": [{"role": "user", "content": "Hi"}], "tools": [{"name": "ls"}]}' '[1]' > data.jsonl
 $ chatsquash check data.jsonl || echo "exit code $?"
-WARNING	session=data	input=data.jsonl:1	[tool-parameters] tool 'ls' has no parameters: add a JSON schema, an empty one if it takes none
+WARNING	session=data	input=data.jsonl:1	[tool-parameters-missing] tool 'ls' has no parameters: add a JSON schema, an empty one if it takes none
 ERROR	session=data	input=data.jsonl:2	[bad-record] not a record, the line is a list: a record is {"messages": [...], "tools": [...]}
 exit code 3
 ```
@@ -157,7 +157,7 @@ line  time                     kept  added  tools  reply    outcome     roles ad
     user: A title for this?
 record: 168 bytes
 WARNING	session=s1	input=tail.jsonl:2	[short-tail] line 3 has 1 message, line 2 has 3 and is converted: see whether the conversation went on after it
-WARNING	session=s1	input=tail.jsonl:2	[no-tools] the record defines no tools: if the session had some, the logger leaves request.tools out
+INFO	session=s1	input=tail.jsonl:2	[no-tools] the record defines no tools: if the session had some, the logger leaves request.tools out
 ```
 
 | outcome | the entry |

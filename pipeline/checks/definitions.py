@@ -2,64 +2,80 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from pipeline import chat
-from pipeline.checks.registry import View, check, error, json_type, quoted, warning
+from pipeline.checks.registry import Fact, View, check, json_type, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pipeline.model import Found, Tool
+    from pipeline.model import Tool
 
 ABSENT = object()
 
 
 @check("error", kind="record")
-def no_messages(view: View) -> Iterator[Found]:
+def no_messages(view: View) -> Iterator[Fact]:
     """Reported when the record has no message: there is nothing to train on."""
     if not view.messages:
-        yield error("the record has no message: leave it out")
+        yield Fact("the record has no message: leave it out")
 
 
-@check("warning", "error", kind="record")
-def no_tools(view: View) -> Iterator[Found]:
-    """Reported when `tools` is empty, as an error when the record calls tools all the same.
+def _lacks(view: View) -> Literal["definitions", "tools"] | None:
+    """What a record without definitions lacks: these, where it calls tools all the same, else tools at all."""
+    if view.tools:
+        return None
+    return "definitions" if any(chat.call_count(message) for message in view.messages) else "tools"
+
+
+@check("info", kind="record", given=_lacks)
+def no_tools(view: View) -> Iterator[Fact]:
+    """Reported when `tools` is empty and nothing is called, as in plain chat."""
+    if view.once(_lacks) == "tools":
+        yield Fact("the record defines no tools: if the session had some, the logger leaves request.tools out")
+
+
+@check("error", kind="record", given=_lacks)
+def calls_without_tools(view: View) -> Iterator[Fact]:
+    """Reported when `tools` is empty and the record calls tools all the same.
 
     A model trained on calls without definitions learns to call tools that it was never shown.
     """
-    if view.tools:
-        return
-    if any(chat.call_count(message) for message in view.messages):
-        yield error("the record calls tools and defines none: see whether the logger leaves request.tools out")
-    else:
-        yield warning("the record defines no tools: if the session had some, the logger leaves request.tools out")
+    if view.once(_lacks) == "definitions":
+        yield Fact("the record calls tools and defines none: see whether the logger leaves request.tools out")
 
 
 @check("error", kind="tools")
-def tool_not_object(view: View) -> Iterator[Found]:
+def tool_not_object(view: View) -> Iterator[Fact]:
     """Reported when a tool definition is no JSON object: no chat template can print it."""
     for index, tool in enumerate(view.tools):
         if not isinstance(tool, dict):
-            yield error(f"tools[{index}] is {json_type(tool)}, not an object: remove or correct the definition")
+            yield Fact(f"tools[{index}] is {json_type(tool)}, not an object: remove or correct the definition")
 
 
-@check("error", "warning", kind="tools")
-def tool_parameters(view: View) -> Iterator[Found]:
-    """Reported when a definition's `parameters` is no object, as a warning when it is missing.
+@check("error", kind="tools")
+def tool_parameters(view: View) -> Iterator[Fact]:
+    """Reported when a definition's `parameters` is there and no object: no chat template can print it."""
+    for index, tool in enumerate(view.tools):
+        parameters = tool.get("parameters", {}) if isinstance(tool, dict) else {}
+        if not isinstance(parameters, dict):
+            yield Fact(f"parameters of {_label(index, tool)} is {json_type(parameters)}: make it a JSON schema object")
+
+
+@check("warning", kind="tools")
+def tool_parameters_missing(view: View) -> Iterator[Fact]:
+    """Reported when a definition has no `parameters`.
 
     The model is then trained on calls whose arguments are described nowhere.
     """
     for index, tool in enumerate(view.tools):
-        parameters = tool.get("parameters", ABSENT) if isinstance(tool, dict) else {}
-        if parameters is ABSENT:
-            yield warning(f"{_label(index, tool)} has no parameters: add a JSON schema, an empty one if it takes none")
-        elif not isinstance(parameters, dict):
-            yield error(f"parameters of {_label(index, tool)} is {json_type(parameters)}: make it a JSON schema object")
+        if isinstance(tool, dict) and "parameters" not in tool:
+            yield Fact(f"{_label(index, tool)} has no parameters: add a JSON schema, an empty one if it takes none")
 
 
 @check("error", kind="tools")
-def tool_parameters_type(view: View) -> Iterator[Found]:
+def tool_parameters_type(view: View) -> Iterator[Fact]:
     """Reported when the `type` of a definition's `parameters` is missing or not `object`.
 
     Arguments are always an object, so the definition contradicts every call of the tool.
@@ -68,11 +84,11 @@ def tool_parameters_type(view: View) -> Iterator[Found]:
         kind = parameters.get("type", ABSENT)
         if kind != "object":
             seen = "missing" if kind is ABSENT else quoted(kind) if isinstance(kind, str) else json_type(kind)
-            yield error(f"the type in parameters of {_label(index, tool)} is {seen}: it must be 'object'")
+            yield Fact(f"the type in parameters of {_label(index, tool)} is {seen}: it must be 'object'")
 
 
 @check("error", kind="tools")
-def tool_properties(view: View) -> Iterator[Found]:
+def tool_properties(view: View) -> Iterator[Fact]:
     """Reported when `properties` in a definition's `parameters` is missing or no object.
 
     Many chat templates read it and stop, or print the tool as if it took no arguments.
@@ -82,11 +98,11 @@ def tool_properties(view: View) -> Iterator[Found]:
         if not isinstance(properties, dict):
             seen = "missing" if properties is ABSENT else json_type(properties)
             where = f"properties in parameters of {_label(index, tool)}"
-            yield error(f"{where} is {seen}: it must be an object, if need be an empty one")
+            yield Fact(f"{where} is {seen}: it must be an object, if need be an empty one")
 
 
 @check("error", kind="tools")
-def tool_required(view: View) -> Iterator[Found]:
+def tool_required(view: View) -> Iterator[Fact]:
     """Reported when `required` in a definition's `parameters` is there and no list.
 
     Chat templates that mark required arguments then mark wrong ones or stop.
@@ -94,7 +110,7 @@ def tool_required(view: View) -> Iterator[Found]:
     for index, tool, parameters in _schemas(view):
         required = parameters.get("required", [])
         if not isinstance(required, list):
-            yield error(
+            yield Fact(
                 f"required in parameters of {_label(index, tool)} is {json_type(required)}: it must be a list of names"
             )
 

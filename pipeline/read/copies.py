@@ -38,9 +38,9 @@ def second_copy(first: Job, second: Job, options: Options) -> Finding:
     try:
         at = _differ(first, second, options)
     except OSError as problem:
-        found = log.second_copy(first.shown, None, problem.strerror or type(problem).__name__)
+        found = log.second_copy_differs(first.shown, None, problem.strerror or type(problem).__name__)
     else:
-        found = log.second_copy(first.shown, at)
+        found = log.second_copy(first.shown) if at is None else log.second_copy_differs(first.shown, at)
     return Finding(found.code, found.severity, second.stem, second.shown, None, None, found.text)
 
 

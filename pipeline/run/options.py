@@ -10,6 +10,7 @@ from pipeline.checks import rules
 from pipeline.errors import UsageError
 from pipeline.formats import documents
 from pipeline.model import (
+    ERRORS,
     GroupBy,
     OnInvalid,
     Options,
@@ -85,8 +86,8 @@ def _of_globs(options: Options) -> Iterator[str]:
 def _of_the_dataset(options: Options) -> Iterator[str]:
     """What options for a dataset say that cannot be meant, alone or together."""
     for code in options.drop:
-        if code not in rules():
-            yield f"drop {code!r}: no finding has this code; docs/checks.md lists them"
+        if code != ERRORS and code not in rules():
+            yield f"drop {code!r}: no finding has this code; docs/checks.md lists them, {ERRORS} means any error"
     if not isinstance(options.seed, int):
         yield f"seed {options.seed!r}: not a whole number"
     if options.split is not None:

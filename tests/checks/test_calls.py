@@ -88,7 +88,7 @@ ROWS = [
         "tool-call-id",
         "an empty id is a missing one",
         talk(assistant("", call("")), assistant()),
-        [("tool-call-id", "warning", 0), ("tool-result-missing", "error", 0)],
+        [("tool-call-id", "warning", 0), ("tool-result-missing", "warning", 0)],
     ),
     Row(
         "tool-call-id",

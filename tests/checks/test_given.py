@@ -36,7 +36,7 @@ def whether_or_not(conversation):
     """What all rules find, none left aside."""
     view = View(conversation)
     of_kinds = [rule for rule in rules().values() if rule.kind in KINDS]
-    return [fact._replace(code=rule.code) for rule in of_kinds for fact in rule.function(view)]
+    return [rule.found(fact) for rule in of_kinds for fact in rule.function(view)]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=names(ROWS))

@@ -314,7 +314,7 @@ def test_check_prints_findings_and_ends_with_3_for_an_error(command, here):
     code, out, err = command("check", "data.jsonl")
     assert (code, err) == (3, "")
     first, second = out.splitlines()
-    assert first.startswith("WARNING\tsession=data\tinput=data.jsonl:1\t[no-tools] ")
+    assert first.startswith("INFO\tsession=data\tinput=data.jsonl:1\t[no-tools] ")
     assert second.startswith("ERROR\tsession=data\tinput=data.jsonl:2\t[bad-record] ")
 
 

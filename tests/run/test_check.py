@@ -36,12 +36,12 @@ RECORDS = [
     ("fields that we do not write", record(*NATIVE, id=1, split="train"), []),
     ("null-valued fields", record({**user(), "tool_calls": None}, {**assistant(), "tool_call_id": None}), []),
     ("a conversation without calls", record(user(), assistant()), []),
-    ("no tools", {"messages": [user()]}, [("no-tools", "warning", 1, None)]),
-    ("tools are null", record(user(), tools=None) | {"tools": None}, [("no-tools", "warning", 1, None)]),
+    ("no tools", {"messages": [user()]}, [("no-tools", "info", 1, None)]),
+    ("tools are null", record(user(), tools=None) | {"tools": None}, [("no-tools", "info", 1, None)]),
     ("no messages", record(), [("no-messages", "error", 1, None)]),
-    ("checks of native calls on a native record", record(*NATIVE[:2], user()), [("tool-result-missing", "error", 1, 1)]),
+    ("checks of native calls on a native record", record(*NATIVE[:2], user()), [("tool-result-missing", "warning", 1, 1)]),
     ("checks of tags on an inlined record", record(*INLINED[:2], UNWRAPPED), [
-        ("tool-result-tags", "error", 1, 2), ("tool-result-missing", "error", 1, 1),
+        ("tool-result-tags", "error", 1, 2), ("tool-result-missing", "warning", 1, 1),
         ("tool-result-without-id", "error", 1, 2)]),
     ("tags that are cut off", record(user(), assistant(CALL[:-1])), [
         ("tool-call-tags", "error", 1, 1), ("markup-collision", "warning", 1, 1)]),
@@ -93,7 +93,7 @@ def test_blank_lines_a_byte_order_mark_and_carriage_returns_are_nothing(tmp_path
 def test_native_and_inlined_records_are_told_apart_one_by_one(tmp_path):
     assert found(tmp_path / "data.jsonl", record(*NATIVE), record(*INLINED), record(*INLINED[:2], UNWRAPPED)) == [
         ("tool-result-tags", "error", 3, 2),
-        ("tool-result-missing", "error", 3, 1),
+        ("tool-result-missing", "warning", 3, 1),
         ("tool-result-without-id", "error", 3, 2),
     ]
 

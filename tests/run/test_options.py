@@ -66,7 +66,10 @@ WRONG_TOGETHER = [
     ({"max_chars": "9"}, "max_chars '9': not a whole number from 1 on"),
     ({"min_turns": 3, "max_turns": 2}, "min_turns 3 is more than max_turns 2: no session has both"),
     ({"drop": "no-tools"}, "drop 'no-tools': not a tuple of globs; write one as ('draft*',)"),
-    ({"drop": ("no-tool",)}, "drop 'no-tool': no finding has this code; docs/checks.md lists them"),
+    (
+        {"drop": ("no-tool",)},
+        "drop 'no-tool': no finding has this code; docs/checks.md lists them, errors means any error",
+    ),
     ({"only_model": [5]}, "only_model [5]: not a tuple of globs; write one as ('draft*',)"),
     ({"seed": "x"}, "seed 'x': not a whole number"),
     ({"seed": 1}, "seed and split_by say how to divide: add split, as in train=0.98,validation=0.02"),

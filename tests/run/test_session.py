@@ -276,7 +276,15 @@ ROWS = [
 ]  # fmt: skip
 
 OF_DATASETS = {"filtered", "duplicate-record", "split-leak", "empty-split"}
-OF_RUNS = {"unreadable-log", "file-not-read", "lost-worker", "changed-log", "cut-short", "second-copy"}
+OF_RUNS = {
+    "unreadable-log",
+    "file-not-read",
+    "lost-worker",
+    "changed-log",
+    "cut-short",
+    "second-copy",
+    "second-copy-differs",
+}
 MADE_ELSEWHERE = {"bad-record", *OF_RUNS, *OF_DATASETS}
 
 
