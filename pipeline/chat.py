@@ -91,6 +91,19 @@ def tool_name(tool: Json) -> str | None:
     return name if isinstance(name, str) and name else None
 
 
+def custom(tool: Json) -> dict[str, Any] | None:
+    """What a definition says of a custom tool, which takes a text; ``None`` for any other definition."""
+    told = tool.get("custom") if isinstance(tool, dict) else None
+    return told if isinstance(told, dict) else None
+
+
+def is_hosted(tool: dict[str, Any]) -> bool:
+    """Whether a flattened definition is of a tool that the provider runs, such as ``{"type": "web_search"}``."""
+    kind = tool.get("type")
+    named = isinstance(kind, str) and kind not in ("", "function", "custom")
+    return named and not isinstance(tool.get("function"), dict)
+
+
 def trace(messages: list[Message]) -> str:
     """The role tokens of messages, with repetitions counted: ``system user Act tool*2 Ac``."""
     runs = [(name, len(list(run))) for name, run in groupby(map(token, messages))]

@@ -137,10 +137,11 @@ def arguments_not_json(view: View) -> Iterator[Fact]:
 def legacy_function_call(view: View) -> Iterator[Fact]:
     """Reported when an assistant message has a `function_call`, the form before `tool_calls`.
 
-    It stays as it was logged, and most chat templates pass over it: the call would be missing in training.
+    It stays as it was logged, and most chat templates pass over it: the call would be missing in training. An empty one
+    (`null`, `{}`) is no call.
     """
     for at, message in enumerate(view.messages):
-        if message.get("role") == "assistant" and message.get("function_call") is not None:
+        if message.get("role") == "assistant" and message.get("function_call"):
             yield Fact("function_call is the legacy form: convert it to tool_calls or leave the record out", at)
 
 

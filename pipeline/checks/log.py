@@ -227,13 +227,16 @@ def role_sequence(earlier_line: int, line: int, position: int, expected: str, se
 
 
 @rule("warning")
-def tool_conflict(name: str, first_line: int, line: int) -> Fact:
-    """Reported when a tool's definition changes during a session. The first one is kept in the record.
+def tool_conflict(name: str, first_line: int, line: int, *, is_custom: bool = False) -> Fact:
+    """Reported when a tool's definition changes during a session.
+
+    The first one is kept in the record, of a custom tool each of them.
 
     Calls made under the later definition may not fit it.
     """
     where = f"line {line} defines {quoted(name)} otherwise than line {first_line}"
-    return Fact(f"{where}, the first definition is kept: see whether later calls fit it")
+    kept = "each definition" if is_custom else "the first definition"
+    return Fact(f"{where}, {kept} is kept: see whether later calls fit it")
 
 
 @rule("warning")

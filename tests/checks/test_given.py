@@ -28,7 +28,8 @@ MESSAGES = st.one_of(
     st.sampled_from([assistant(function_call={"name": "grep"}), {**user(), "tool_calls": [1], "function_call": {}}]),
 )
 TOOLS = st.lists(
-    st.sampled_from([tool(), tool("read"), {"description": "nameless"}, tool(parameters=[]), 1]), max_size=3
+    st.sampled_from([tool(), tool("read"), {"description": "nameless"}, tool(parameters=[]), {"type": "web"}, 1]),
+    max_size=3,
 )
 
 

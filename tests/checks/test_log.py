@@ -86,6 +86,12 @@ ROWS = [
         "warning",
         "line 5 defines 'a\\n' otherwise than line 3, the first",
     ),
+    (
+        log.tool_conflict("sql", 3, 5, is_custom=True),
+        "tool-conflict",
+        "warning",
+        "otherwise than line 3, each definition is kept: see whether",
+    ),
     (log.parts_dropped({"image_url": 2, "x\x00": 1}, 4), "parts-dropped", "warning", "2 'image_url', 1 'x\\x00'"),
     (log.number_changed(["0.1234567890123456789"], 1), "number-changed", "warning", "1 number lost digits: '0.12345"),
     (log.number_changed(["1", "2", "3", "4"], 4), "number-changed", "warning", "'1', '2', '3', … ("),
