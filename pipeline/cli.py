@@ -98,7 +98,8 @@ def cli() -> None:
     type=click.Choice(["skip", "keep", "abort"]),
     default="skip",
     show_default=True,
-    help="A session whose id changes or whose clock goes back: leave it out, convert it all the same, or stop.",
+    help="A session whose clock goes back or whose id changes: leave it out, convert it (one with two ids only with "
+    "--sessions-by file), or stop.",
 )
 @option("--json-tool-calls/--no-json-tool-calls", "-j/-J", default=False, help="Write calls as <tool_call> text.")
 @option(

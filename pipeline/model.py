@@ -414,6 +414,11 @@ class Options:
         return bool(self.format or self.split or self.preset != "chat")
 
     @property
+    def merges(self) -> bool:
+        """Whether a file is one session also where it has several session ids, since the user said both."""
+        return self.on_invalid == "keep" and self.sessions_by == "file"
+
+    @property
     def unique(self) -> bool:
         """Whether a record is written only once."""
         return self.folder if self.drop_duplicates is None else self.drop_duplicates

@@ -384,7 +384,7 @@ and if it is the one converted, `missing-reply` says why, with the status.
 
 | `--sessions-by` | a session is |
 |---|---|
-| `file` | a file; where it holds two ids, `session-id-mismatch` says so and names the option |
+| `file` | a file; where it holds two ids, it is left out (`session-id-mismatch`), unless `--on-invalid keep` is given, too |
 | `id` | the lines of a file that have one session id, in file order; lines without an id are one session, too |
 
 Lines are grouped in two passes, the first of which keeps places only, so memory follows the largest session. The same id

@@ -26,23 +26,34 @@ def bad_entry(reason: str) -> Fact:
 
 
 @rule("error", kept="warning")
-def session_id_mismatch(first_id: str, other_id: str, first_line: int, keep: bool) -> Fact:
+def session_id_mismatch(first_id: str, other_id: str, first_line: int, merge: bool) -> Fact:
     """Reported when a file holds more than one `session_id`: the record would mix sessions.
 
-    The session is left out; with `--on-invalid keep` it is converted and this is a warning. `--sessions-by id` makes a
-    session of the lines of each id.
+    The session is left out, also with `--on-invalid keep`: `--sessions-by id` makes a session of the lines of each id.
+    Only with `--on-invalid keep` and `--sessions-by file` the file is converted as one session, and this is a warning.
     """
-    apart = "--sessions-by id takes them apart"
-    return _invalid(f"session_id is {quoted(other_id)}, line {first_line} has {quoted(first_id)}, {apart}", keep)
+    seen = f"session_id is {quoted(other_id)}, line {first_line} has {quoted(first_id)}"
+    if merge:
+        return Fact(f"{seen}, converted as one session: --sessions-by id takes them apart", kept=True)
+    return Fact(f"{seen}: --sessions-by id takes them apart (--on-invalid keep --sessions-by file makes one of them)")
 
 
 @rule("error", kept="warning")
-def timestamp_order(earlier_line: int, equal: bool, keep: bool) -> Fact:
-    """Reported when an entry is not later than the one before it: the last snapshot may not be the last one.
+def timestamp_order(earlier_line: int, keep: bool) -> Fact:
+    """Reported when an entry is earlier than the one before it: the last snapshot may not be the last one.
 
     The session is left out; with `--on-invalid keep` it is converted in file order and this is a warning.
     """
-    return _invalid(f"timestamp is {'equal to that of' if equal else 'earlier than'} line {earlier_line}", keep)
+    seen = f"timestamp is earlier than line {earlier_line}"
+    if keep:
+        return Fact(f"{seen}, converted in file order", kept=True)
+    return Fact(f"{seen} (--on-invalid keep converts it all the same)")
+
+
+@rule("warning")
+def equal_timestamps(count: int) -> Fact:
+    """Reported when entries have the time of the entry before them. They are taken in file order."""
+    return Fact(f"{_entries(count)} with the time of the one before, file order counts: log finer times to be sure")
 
 
 @rule("warning")
@@ -307,12 +318,6 @@ def second_copy_differs(first: str, differs: int | None, unread: str = "") -> Fa
 def bad_record(reason: str) -> Fact:
     """Reported by `chatsquash check` when a line of a dataset is no record, that is no object with `messages`."""
     return Fact(f'not a record, {escaped(reason)}: a record is {{"messages": [...], "tools": [...]}}')
-
-
-def _invalid(text: str, keep: bool) -> Fact:
-    if keep:
-        return Fact(f"{text}, converted in file order", kept=True)
-    return Fact(f"{text} (--on-invalid keep converts it all the same)")
 
 
 def _entries(count: int) -> str:

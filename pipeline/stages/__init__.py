@@ -47,7 +47,7 @@ def plan(options: Options, anonymizer: Anonymizer | None) -> Plan:
     return Plan(
         entries=(
             *([clean] if options.cleanup_goose else []),
-            partial(validate, keep=options.on_invalid == "keep"),
+            partial(validate, keep=options.on_invalid == "keep", merge=options.merges),
         ),
         conversation=(
             *([partial(reason, mode=options.reasoning)] if options.reasoning != "keep" else []),

@@ -30,7 +30,7 @@ SEVERITIES = {
         number-changed mixed-formats missing-history stream-cut not-held shape-dropped float-rounded split-leak
         empty-split other-conversations changed-log template-tools-flat template-tools-empty tool-parameters-missing
         tool-description
-        tool-result-failed tool-result-empty tool-result-missing second-copy-differs""",
+        tool-result-failed tool-result-empty tool-result-missing second-copy-differs equal-timestamps""",
     "info": """
         cleaned file-not-read hosted-tools vendor-form shape-changed filtered duplicate-record
         template-reasoning-lost no-tools tool-result-retried second-copy""",

@@ -274,7 +274,7 @@ def test_findings_stand_in_both_reports_in_the_order_of_the_input(here):
 
 
 def test_without_analysis_only_what_happened_while_reading_is_reported(here):
-    write_log(here / "logs" / "a.jsonl", log_line("x", tools=[{"name": "t"}]), BAD)
+    write_log(here / "logs" / "a.jsonl", log_line("x", tools=[{"name": "t", "description": "d"}]), BAD)
     codes = []
     for analysis in (True, False):
         convert("logs", "out", Options(integrity_analysis=analysis))
