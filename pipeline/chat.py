@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
@@ -102,6 +103,19 @@ def is_hosted(tool: dict[str, Any]) -> bool:
     kind = tool.get("type")
     named = isinstance(kind, str) and kind not in ("", "function", "custom")
     return named and not isinstance(tool.get("function"), dict)
+
+
+def strings(value: Json) -> Iterator[str]:
+    """Every string in a JSON value, at any depth, keys aside; in no order that counts."""
+    todo = [value]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, dict):
+            todo += item.values()
+        elif isinstance(item, list):
+            todo += item
 
 
 def trace(messages: list[Message]) -> str:

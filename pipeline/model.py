@@ -30,6 +30,8 @@ COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 """Suffixes of compressed files, which stand behind those of what is in them."""
 ERRORS = "errors"
 """What stands among codes of findings for every finding that is an error."""
+FLAGGED = ("context limit was reached",)
+"""Phrases that are reported unless others are named."""
 OURS = ".chatsquash"
 """The folder that marks the folder around it as one that we write to."""
 
@@ -399,6 +401,8 @@ class Options:
     """Characters of a record's line."""
     drop: tuple[str, ...] = ()
     """Codes of findings, or ``errors`` for all that are errors; sessions that have one are filtered."""
+    flag_phrase: tuple[str, ...] = FLAGGED
+    """Phrases that are reported where messages hold them, in any case; blank ones are none."""
     only_model: tuple[str, ...] = ()
     """Globs, of which the model that answered has to fit one."""
     drop_duplicates: bool | None = None

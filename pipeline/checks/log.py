@@ -296,29 +296,5 @@ def file_not_read(what: str, count: int) -> Fact:
     return Fact(f"{counted(count, 'file')} with {kind} not read: name a file itself to read it whatever its suffix")
 
 
-@rule("info")
-def second_copy(first: str) -> Fact:
-    """Reported when a log lies there twice, compressed and not, or compressed in two ways. The first one met counts.
-
-    In a folder that is the plain one.
-    """
-    return Fact(f"not read, since {quoted(first)} counts, which holds the same")
-
-
-@rule("warning")
-def second_copy_differs(first: str, differs: int | None, unread: str = "") -> Fact:
-    """Reported when a log lies there twice, and the two differ or cannot be compared. The first one met counts."""
-    counts = f"not read, since {quoted(first)} counts"
-    if differs is None:
-        return Fact(f"{counts}, with which it cannot be compared ({escaped(unread)}): see which one is whole")
-    return Fact(f"{counts}, which differs from byte {differs:,} on: see which one is whole, and remove the other")
-
-
-@rule("error")
-def bad_record(reason: str) -> Fact:
-    """Reported by `chatsquash check` when a line of a dataset is no record, that is no object with `messages`."""
-    return Fact(f'not a record, {escaped(reason)}: a record is {{"messages": [...], "tools": [...]}}')
-
-
 def _entries(count: int) -> str:
     return counted(count, "entry", "entries")

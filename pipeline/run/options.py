@@ -79,8 +79,14 @@ def _problems(options: Options) -> Iterator[str]:
 def _of_globs(options: Options) -> Iterator[str]:
     for name in ("include", "exclude", "drop", "only_model"):
         value = getattr(options, name)
-        if not isinstance(value, tuple | list) or not all(isinstance(glob, str) for glob in value):
+        if not _are_texts(value):
             yield f"{name} {value!r}: not a tuple of globs; write one as ('draft*',)"
+    if not _are_texts(options.flag_phrase):
+        yield f"flag_phrase {options.flag_phrase!r}: not a tuple of texts; write one as ('rate limit',)"
+
+
+def _are_texts(value: object) -> bool:
+    return isinstance(value, tuple | list) and all(isinstance(each, str) for each in value)
 
 
 def _of_the_dataset(options: Options) -> Iterator[str]:

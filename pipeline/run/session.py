@@ -17,6 +17,7 @@ from xxhash import xxh3_128
 from pipeline import chat, codec
 from pipeline.chat import REASONING_KEYS
 from pipeline.checks import examine, log
+from pipeline.checks.phrases import Phrases
 from pipeline.checks.registry import View
 from pipeline.errors import UsageError
 from pipeline.formats import PLAIN
@@ -85,6 +86,7 @@ class Converter:
         self._plan = plan(options, self._anonymizer)
         self._reader = Reader(replace(options, sessions_by="file") if whole else options)
         self._tells_facts = options.folder or bool(options.only_model)
+        self._phrases = Phrases(options.flag_phrase) if options.integrity_analysis else None
         self._shape = None if options.preset == presets.DEFAULT else _shape(options.preset)
         self._lost = _lost() if options.folder and not self._shape else None
 
@@ -112,6 +114,9 @@ class Converter:
         left_out = _left_out(snapshot, ledger)
         replaced = self._anonymizer.count if self._anonymizer else 0
         record, usage = (None, None) if snapshot is None or left_out else self._finish(snapshot, ledger)
+        if snapshot and record and self._phrases:
+            for found in self._phrases.written(record):
+                ledger.note(found, snapshot.entry.line)
         if snapshot and not left_out and record is None:
             left_out, usage = ledger.facts[-1][1].code, None
         failed = snapshot is not None and any(found.severity == "error" for _, found in ledger.facts)

@@ -22,15 +22,16 @@ SEVERITIES = {
         integer-too-large lone-surrogate unpaired-call shape-not-held lost-worker cut-short
         template-error template-tool-lost template-call-lost template-text-lost template-system-lost
         template-result-lost template-arguments-twice template-python template-null calls-without-tools
-        tool-parameters tool-name unknown-role""",
+        tool-parameters tool-name unknown-role
+        empty-dataset""",
     "error warning": "session-id-mismatch timestamp-order",
     "warning": """
         missing-session-id missing-timestamp naive-timestamp wrong-type short-tail missing-reply extra-choices
         reply-truncated tool-conflict tool-call-id arguments-not-json unanswered-call markup-collision parts-dropped
         number-changed mixed-formats missing-history stream-cut not-held shape-dropped float-rounded split-leak
         empty-split other-conversations changed-log template-tools-flat template-tools-empty tool-parameters-missing
-        tool-description
-        tool-result-failed tool-result-empty tool-result-missing second-copy-differs equal-timestamps""",
+        tool-description tool-result-failed tool-result-empty tool-result-missing second-copy-differs equal-timestamps
+        address-left flagged-phrase""",
     "info": """
         cleaned file-not-read hosted-tools vendor-form shape-changed filtered duplicate-record
         template-reasoning-lost no-tools tool-result-retried second-copy""",

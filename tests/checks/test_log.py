@@ -1,6 +1,6 @@
 import pytest
 
-from pipeline.checks import log
+from pipeline.checks import copies, existing, log, phrases
 
 HINT = " (--on-invalid keep converts it all the same)"
 
@@ -69,7 +69,11 @@ ROWS = [
         "warning",
         "the log grew while the run went on, what it was before is read",
     ),
-    (log.bad_record("the line is a list"), "bad-record", "error", "not a record, the line is a list"),
+    (existing.empty_dataset(), "empty-dataset", "error", "the file has no records: see what wrote it"),
+    (existing.address_left(1, 3), "address-left", "warning", "1 e-mail address left: convert --anonymize replaces"),
+    (existing.address_left(2, None), "address-left", "warning", "2 e-mail addresses left"),
+    (phrases.flagged_phrase("a\nb", 2, 3), "flagged-phrase", "warning", "'a\\nb' stands in 2 messages: see whether"),
+    (existing.bad_record("the line is a list"), "bad-record", "error", "not a record, the line is a list"),
     (log.empty_session(0, 0), "empty-session", "error", "no usable entry, so there is no record: it is empty"),
     (log.empty_session(0, 2), "empty-session", "error", "no usable entry, so there is no record: see why"),
     (log.empty_session(1, 0), "empty-session", "error", "none of 1 entry"),
@@ -98,19 +102,19 @@ ROWS = [
     (log.cleaned({"info-msg": 3, "goose-system": 1}), "cleaned", "info", "info-msg 3, goose-system 1"),
     (log.cut_short("it \x1b"), "cut-short", "error", "the log is read up to where that ended, it \\x1b: see whether"),
     (
-        log.second_copy("a\n.jsonl"),
+        copies.second_copy("a\n.jsonl"),
         "second-copy",
         "info",
         "not read, since 'a\\n.jsonl' counts, which holds the same",
     ),
     (
-        log.second_copy_differs("a.jsonl", 1000),
+        copies.second_copy_differs("a.jsonl", 1000),
         "second-copy-differs",
         "warning",
         "'a.jsonl' counts, which differs from byte 1,000 on: ",
     ),
     (
-        log.second_copy_differs("a.jsonl", None, "x\n"),
+        copies.second_copy_differs("a.jsonl", None, "x\n"),
         "second-copy-differs",
         "warning",
         "with which it cannot be compared (x\\n): see",

@@ -14,6 +14,8 @@ RIGHT = [
     ("the least numbers", {"workers": 1, "limit": 1}),
     ("no limit", {"limit": None}),
     ("lists of globs", {"include": ["*"], "exclude": []}),
+    ("no phrases, and blank ones", {"flag_phrase": ["", " "]}),
+    ("any error", {"drop": ("errors", "short-tail")}),
     ("a preset with modifiers", {"preset": "mistral", "system": "drop", "tool_ids": "short9", "split_parallel": True}),
     ("the shortest key", {"anonymize_key": b"k" * 16}),
 ]
@@ -34,6 +36,8 @@ WRONG = [
     ({"limit": 0}, "limit 0: not a whole number from 1 on"),
     ({"include": "a*"}, "include 'a*': not a tuple of globs; write one as ('draft*',)"),
     ({"exclude": [1]}, "exclude [1]: not a tuple of globs; write one as ('draft*',)"),
+    ({"flag_phrase": "x"}, "flag_phrase 'x': not a tuple of texts; write one as ('rate limit',)"),
+    ({"flag_phrase": (5,)}, "flag_phrase (5,): not a tuple of texts; write one as ('rate limit',)"),
     ({"anonymize_key": b""}, "anonymize_key: has 0 bytes; a key has at least 16"),
     ({"anonymize_key": b"k" * 15}, "anonymize_key: has 15 bytes; a key has at least 16"),
     ({"anonymize_key": "k" * 16}, "anonymize_key: is a str; a key is bytes"),

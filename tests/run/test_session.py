@@ -272,6 +272,13 @@ ROWS = [
     Row("number-changed", "in the string of arguments, which is", [line(assistant("", call(arguments="0.1234567890123456789")), tools=[tool()])], [("number-changed", "warning", 1)], "", INLINE),
     Row("number-changed", "in arguments that are an object", [json.dumps(line(assistant("", call(arguments={"n": 5})), tools=[tool()])).replace("5}", "0.1234567890123456789}")], [("number-changed", "warning", 1), ("vendor-form", "info", 1)], "", INLINE),
     # Cleaning
+    Row("flagged-phrase", "no message has it", GROWING),
+    Row("flagged-phrase", "a message has it", [line(A, user("(Context limit was reached.)"))], [("flagged-phrase", "warning", 1, 1)], "'context limit was reached' stands in 1 message"),
+    Row("flagged-phrase", "only what is in the record counts", [line(A, user("context limit was reached")), line(A, B, C, second=1)], [("role-sequence", "error", 2)]),
+    Row("flagged-phrase", "another one", [line(A, user("Rate Limit"))], [("flagged-phrase", "warning", 1, 1)], "'rate limit'", Options(anonymize=False, flag_phrase=("rate limit",))),
+    Row("flagged-phrase", "none is asked for", [line(user("context limit was reached"))], options=Options(anonymize=False, flag_phrase=())),
+    Row("flagged-phrase", "nothing is analysed", [line(user("context limit was reached"))], options=Options(anonymize=False, integrity_analysis=False)),
+    Row("flagged-phrase", "a call that is written as text", [line(user("x"), assistant("", call(arguments='{"a": "context limit was reached"}')), result(), tools=[tool()])], [("flagged-phrase", "warning", 1, 1)], options=INLINE),
     Row("cleaned", "nothing to clean", GROWING),
     Row("cleaned", "nobody asked", [line(A, user(INFO))], [], "", AS_LOGGED),
     Row("cleaned", "an info message", [line(A, user(INFO))], [("cleaned", "info", 1)], "info messages 1, system prompts 0, empty assistants 0, title requests 0"),
@@ -290,7 +297,7 @@ OF_RUNS = {
     "second-copy",
     "second-copy-differs",
 }
-MADE_ELSEWHERE = {"bad-record", *OF_RUNS, *OF_DATASETS}
+MADE_ELSEWHERE = {"bad-record", "empty-dataset", "address-left", *OF_RUNS, *OF_DATASETS}
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[f"{row.code}: {row.sentence}" for row in ROWS])
