@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
@@ -89,6 +90,32 @@ def tool_name(tool: Json) -> str | None:
     """The name of a flattened tool definition, if it has one."""
     name = tool.get("name") if isinstance(tool, dict) else None
     return name if isinstance(name, str) and name else None
+
+
+def custom(tool: Json) -> dict[str, Any] | None:
+    """What a definition says of a custom tool, which takes a text; ``None`` for any other definition."""
+    told = tool.get("custom") if isinstance(tool, dict) else None
+    return told if isinstance(told, dict) else None
+
+
+def is_hosted(tool: dict[str, Any]) -> bool:
+    """Whether a flattened definition is of a tool that the provider runs, such as ``{"type": "web_search"}``."""
+    kind = tool.get("type")
+    named = isinstance(kind, str) and kind not in ("", "function", "custom")
+    return named and not isinstance(tool.get("function"), dict)
+
+
+def strings(value: Json) -> Iterator[str]:
+    """Every string in a JSON value, at any depth, keys aside; in no order that counts."""
+    todo = [value]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, dict):
+            todo += item.values()
+        elif isinstance(item, list):
+            todo += item
 
 
 def trace(messages: list[Message]) -> str:

@@ -13,7 +13,7 @@ from click.core import ParameterSource
 
 from pipeline import __version__
 from pipeline.errors import ChatsquashError
-from pipeline.switches import bounds, folders, option, shapes
+from pipeline.switches import bounds, flag_phrase, folders, option, shapes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -98,7 +98,8 @@ def cli() -> None:
     type=click.Choice(["skip", "keep", "abort"]),
     default="skip",
     show_default=True,
-    help="A session whose id changes or whose clock goes back: leave it out, convert it all the same, or stop.",
+    help="A session whose clock goes back or whose id changes: leave it out, convert it (one with two ids only with "
+    "--sessions-by file), or stop.",
 )
 @option("--json-tool-calls/--no-json-tool-calls", "-j/-J", default=False, help="Write calls as <tool_call> text.")
 @option(
@@ -118,6 +119,7 @@ def cli() -> None:
 @option("--anonymize/--no-anonymize", default=True, show_default=True, help="Replace e-mail addresses by pseudonyms.")
 @option("--anonymize-key-file", metavar="FILE", help="The key of the pseudonyms.  [default: one made for you once]")
 @option("--integrity-analysis/--no-integrity-analysis", default=True, show_default=True, help="Check the records.")
+@flag_phrase
 @option("--group-by", type=click.Choice(["date", "scenario", "none"]), help="One file per what.  [default: date]")
 @option("--single-file", is_flag=True, help="The same as --group-by none.")
 @folders
@@ -160,15 +162,19 @@ def convert(logs: tuple[str, ...], **given: Any) -> int:
 @click.argument("datasets", nargs=-1, required=True)
 @option("--template", metavar="FILE", help="Also render every record with this chat template.")
 @option("--show", type=click.IntRange(min=1), metavar="N", help="Only print the rendering of the N-th record.")
+@flag_phrase
+@option("--anonymize/--no-anonymize", default=False, help="Report e-mail addresses that convert would replace.")
 @option("--json", "as_json", is_flag=True, help="Print findings as JSON lines.")
-def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, as_json: bool) -> int:
+def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, as_json: bool, **given: Any) -> int:
     """Check the records of datasets, JSONL or Parquet, files or folders of them; calls may be native or inlined.
 
     Prints the findings. Exits with 3 when one of them is an error. FILE is a .jinja file, a tokenizer_config.json, a
     chat_template.json or the folder of a model.
     """
+    from pipeline.checks.phrases import Phrases
     from pipeline.report import findings as report
     from pipeline.run import template as trying
+    from pipeline.run.check import Looks
     from pipeline.run.check import check as run
 
     if show:
@@ -177,9 +183,10 @@ def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, 
         click.echo(trying.show(datasets, template, show))
         return 0
     trials = trying.Trials(template) if template else None
+    looks = Looks(Phrases(given["flag_phrase"]), given["anonymize"], trials.look if trials else None)
     errors = 0
     for dataset in datasets:
-        for finding in run(dataset, trials.look if trials else None):
+        for finding in run(dataset, looks):
             errors += finding.severity == "error"
             click.echo(report.as_json(finding) if as_json else report.as_text(finding))
     if trials:

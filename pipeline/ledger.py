@@ -79,6 +79,7 @@ class Ledger(Struct):
 _MAKERS: dict[str, Callable[..., Found]] = {
     "missing-session-id": log.missing_session_id,
     "missing-timestamp": log.missing_timestamp,
+    "equal-timestamps": log.equal_timestamps,
     "naive-timestamp": log.naive_timestamp,
     "missing-history": log.missing_history,
     "hosted-tools": log.hosted_tools,

@@ -28,6 +28,10 @@ System = Literal["keep", "drop"]
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 """Suffixes of compressed files, which stand behind those of what is in them."""
+ERRORS = "errors"
+"""What stands among codes of findings for every finding that is an error."""
+FLAGGED = ("context limit was reached",)
+"""Phrases that are reported unless others are named."""
 OURS = ".chatsquash"
 """The folder that marks the folder around it as one that we write to."""
 
@@ -152,14 +156,14 @@ class Conversation:
 
 
 class Found(NamedTuple):
-    """What a check yields: a fact, and the message it stands at."""
+    """What a rule found: a fact with the code and the severity of the rule, and the message it stands at."""
 
     severity: Severity
     text: str
     at: int | None = None
     """0-based index of the message in the record, if it is about one."""
     code: str = ""
-    """The rule's name; filled in by whoever runs the rule."""
+    """The rule's name."""
 
 
 class Finding(NamedTuple):
@@ -398,7 +402,9 @@ class Options:
     max_chars: int | None = None
     """Characters of a record's line."""
     drop: tuple[str, ...] = ()
-    """Codes of findings; sessions that have one are filtered."""
+    """Codes of findings, or ``errors`` for all that are errors; sessions that have one are filtered."""
+    flag_phrase: tuple[str, ...] = FLAGGED
+    """Phrases that are reported where messages hold them, in any case; blank ones are none."""
     only_model: tuple[str, ...] = ()
     """Globs, of which the model that answered has to fit one."""
     drop_duplicates: bool | None = None
@@ -412,6 +418,11 @@ class Options:
     def folder(self) -> bool:
         """Whether a dataset folder is written, in place of grouped files."""
         return bool(self.format or self.split or self.preset != "chat")
+
+    @property
+    def merges(self) -> bool:
+        """Whether a file is one session also where it has several session ids, since the user said both."""
+        return self.on_invalid == "keep" and self.sessions_by == "file"
 
     @property
     def unique(self) -> bool:

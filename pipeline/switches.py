@@ -27,6 +27,29 @@ def option(*names: str, **settings: Any) -> Callable[..., Any]:
     return click.option(*names, cls=_Option, **settings)
 
 
+class _Phrase(click.ParamType[str]):
+    """A text, of which a variable holds one a line."""
+
+    name = "text"
+    envvar_list_splitter = "\n"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The text without the line feed that ends its line."""
+        del param, ctx
+        return str(value).rstrip("\r\n")
+
+
+flag_phrase = option(
+    "--flag-phrase",
+    type=_Phrase(),
+    multiple=True,
+    default=["context limit was reached"],
+    show_default=True,
+    metavar="TEXT",
+    help="Report messages that hold this text, in any case; '' reports none.",
+)
+
+
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30}
 
 
@@ -107,7 +130,7 @@ _FOLDERS = (
     option(
         "--max-chars", type=click.IntRange(min=1), metavar="N", help="Only records with at most so many characters."
     ),
-    option("--drop", multiple=True, metavar="CODE", help="No sessions with this finding."),
+    option("--drop", multiple=True, metavar="CODE", help="No sessions with this finding; errors means any error."),
     option(
         "--only-model", multiple=True, metavar="GLOB", help="Only sessions whose last reply is of a model that fits."
     ),

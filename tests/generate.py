@@ -43,7 +43,7 @@ _AFTER = {
     "convert": """\
 `LOGS` are folders, files or globs; [conversion.md](conversion.md#which-files-are-read) says which files are read. `DIR`
 is described in [output.md](output.md). Of an option given more than once the last one counts; `--include`,
-`--exclude`, `--drop` and `--only-model` add up. `--workers` changes nothing in the output; small inputs are converted in
+`--exclude`, `--drop`, `--only-model` and `--flag-phrase` add up. `--workers` changes nothing in the output; small inputs are converted in
 one process. `FORMAT` is a name from [formats.md](formats.md), which also says what `--sessions-by` and `--reasoning` do;
 [presets.md](presets.md) says what `--preset` and the options behind it do, [dataset.md](dataset.md) what those on
 dataset folders and filters do, and [reliability.md](reliability.md) what a second run takes from the first, and what
@@ -55,13 +55,14 @@ and `.zst`, and `*.parquet`; of a folder without any, those in its folder `data`
 [preset](presets.md) or of another tool that writes `messages` or `conversations`. Whether its calls are native or
 written in the text is recognised record by record. The findings are printed as in `reports/integrity-report.txt`, with
 `--json` as in `reports/findings.jsonl`; [checks.md](checks.md) lists them. `session` is the name of the file without its
-suffix. A record is checked as it stands: addresses are neither looked for nor replaced. `.zst` needs the extra
-`chatsquash[zstd]`.
+suffix. A record is checked as it stands. With `--anonymize`, addresses that `convert` would
+[replace](conversion.md#e-mail-addresses) are found, too, which takes no key (`address-left`). A file without records is
+an error (`empty-dataset`). `.zst` needs the extra `chatsquash[zstd]`.
 
 ```console
 $ printf '%s\\n' '{"messages": [{"role": "user", "content": "Hi"}], "tools": [{"name": "ls"}]}' '[1]' > data.jsonl
 $ chatsquash check data.jsonl || echo "exit code $?"
-WARNING	session=data	input=data.jsonl:1	[tool-parameters] tool 'ls' has no parameters: add a JSON schema, an empty one if it takes none
+WARNING	session=data	input=data.jsonl:1	[tool-parameters-missing] tool 'ls' has no parameters: add a JSON schema, an empty one if it takes none
 ERROR	session=data	input=data.jsonl:2	[bad-record] not a record, the line is a list: a record is {"messages": [...], "tools": [...]}
 exit code 3
 ```
@@ -157,7 +158,7 @@ line  time                     kept  added  tools  reply    outcome     roles ad
     user: A title for this?
 record: 168 bytes
 WARNING	session=s1	input=tail.jsonl:2	[short-tail] line 3 has 1 message, line 2 has 3 and is converted: see whether the conversation went on after it
-WARNING	session=s1	input=tail.jsonl:2	[no-tools] the record defines no tools: if the session had some, the logger leaves request.tools out
+INFO	session=s1	input=tail.jsonl:2	[no-tools] the record defines no tools: if the session had some, the logger leaves request.tools out
 ```
 
 | outcome | the entry |
@@ -215,7 +216,7 @@ the same thing, the one on the command line wins over the variable of the other;
 
 _VARIABLE_NOTES = """\
 Yes is `1`, `true`, `t`, `yes`, `y` or `on`; no is `0`, `false`, `f`, `no`, `n` or `off`, in any case. Several globs are
-separated by spaces.
+separated by spaces; of several phrases each has a line of its own.
 
 ```console
 $ CHATSQUASH_GROUP_BY=none CHATSQUASH_QUIET=1 chatsquash convert sample_logs
@@ -384,7 +385,7 @@ and if it is the one converted, `missing-reply` says why, with the status.
 
 | `--sessions-by` | a session is |
 |---|---|
-| `file` | a file; where it holds two ids, `session-id-mismatch` says so and names the option |
+| `file` | a file; where it holds two ids, it is left out (`session-id-mismatch`), unless `--on-invalid keep` is given, too |
 | `id` | the lines of a file that have one session id, in file order; lines without an id are one session, too |
 
 Lines are grouped in two passes, the first of which keeps places only, so memory follows the largest session. The same id

@@ -367,10 +367,12 @@ def convert(data: bytes, stem: str, options: Options) -> bytes | None:
         entries = [row for row in map(cleaned, entries) if row is not None]
     if not entries:
         return None
-    if not is_valid(entries):
+    if has_two_ids(entries) or goes_back(entries):
         if options.on_invalid == "abort":
             raise AbortedError
         if options.on_invalid == "skip":
+            return None
+        if has_two_ids(entries) and options.sessions_by != "file":
             return None
 
     longest = max(len(row.messages) for row in entries)
@@ -393,10 +395,14 @@ def cleaned(row: Row) -> Row | None:
     return replace(row, messages=messages)
 
 
-def is_valid(entries: list[Row]) -> bool:
-    ids = {row.session_id for row in entries if row.session_id is not None}
-    times = [row.at for row in entries if row.at is not None]
-    return len(ids) <= 1 and all(earlier < later for earlier, later in pairwise(times))
+def has_two_ids(entries: list[Row]) -> bool:
+    return len({row.session_id for row in entries if row.session_id is not None}) > 1
+
+
+def goes_back(entries: list[Row]) -> bool:
+    # Reading: "down to nanoseconds" means that what is less does not count.
+    times = [math.floor(row.at) for row in entries if row.at is not None]
+    return any(earlier > later for earlier, later in pairwise(times))
 
 
 def normalised(message: dict[str, Any]) -> dict[str, Any]:

@@ -336,7 +336,12 @@ def test_an_entry_that_cleaning_drops_is_not_validated():
         ([line("[]"), line(f"[{U}]", session='"t"')], None, "two ids are invalid"),
         ([line("[]", session='"7"'), line(f"[{U}]", session="7")], f'{{"messages":[{U}],"tools":[]}}', "7 is '7'"),
         ([line("[]"), line(f"[{U}]", session="null")], f'{{"messages":[{U}],"tools":[]}}', "no id is no other id"),
-        ([line("[]", at="1"), line("[]", at="1.0")], None, "equal times are invalid"),
+        (
+            [line("[]", at="1"), line(f"[{U}]", at="1.0")],
+            f'{{"messages":[{U}],"tools":[]}}',
+            "equal times are in order",
+        ),
+        ([line("[]", at="2"), line("[]", at="1")], None, "a clock that goes back is invalid"),
         ([line("[]", at="2"), line("[]"), line("[]", at="1")], None, "also around an entry without one"),
         (
             [line("[]", at='"2026-01-13T10:00:00.000000001"'), line(f"[{U}]", at="1768298400000000002")],
@@ -354,6 +359,19 @@ def test_on_invalid():
     assert record(*lines, options=Options(on_invalid="keep")) == f'{{"messages":[{A}],"tools":[]}}'.encode()
     with pytest.raises(AbortedError):
         record(*lines, options=Options(on_invalid="abort"))
+
+
+def test_two_ids_are_one_session_only_where_the_user_says_so_twice():
+    lines = [line("[]"), line(f"[{U}]", session='"t"')]
+    merged = f'{{"messages":[{U}],"tools":[]}}'.encode()
+    for said, expected in (
+        ({"on_invalid": "keep"}, None),
+        ({"sessions_by": "file"}, None),
+        ({"on_invalid": "keep", "sessions_by": "file"}, merged),
+    ):
+        assert record(*lines, options=Options(**said)) == expected
+    with pytest.raises(AbortedError):
+        record(*lines, options=Options(on_invalid="abort", sessions_by="file"))
 
 
 # Messages, tools, bytes

@@ -39,7 +39,8 @@ _WORDS = """\
 ## Words
 
 - **Error**: the record is wrong to train on as it stands, or something was left out. **Warning**: somebody should look
-  at it. **Info**: it explains the output.
+  at it. **Info**: it explains the output. A code has one severity. The exceptions are `timestamp-order` and
+  `session-id-mismatch`, errors that are warnings where the user asked for the session all the same.
 - **Block**: an assistant message with calls and what follows up to the next assistant message. A result answers the
   call of its own block whose `id` is its `tool_call_id`; where calls of a block share an id, in order.
 - **Retried**: another call of the same tool in the block or in the next one has a result that neither failed nor is
@@ -60,8 +61,8 @@ def examine(view: View, *kinds: Kind) -> Iterator[Found]:
     for given, group in _by_given(*kinds):
         if given is None or view.once(given):
             for rule in group:
-                for found in rule.function(view):
-                    yield Found(found.severity, found.text, found.at, rule.code)
+                for fact in rule.function(view):
+                    yield rule.found(fact)
 
 
 @cache

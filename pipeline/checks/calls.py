@@ -8,12 +8,12 @@ import msgspec
 
 from pipeline import chat, codec
 from pipeline.checks.exchanges import Call, exchanges
-from pipeline.checks.registry import View, check, counted, error, id_key, json_type, quoted, warning
+from pipeline.checks.registry import Fact, View, check, counted, id_key, json_type, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pipeline.model import Found, Json
+    from pipeline.model import Json
 
 _object = codec.decoder(dict)
 
@@ -44,23 +44,23 @@ def _take_objects(calls: list[Call]) -> bool:
 
 
 @check("error", given=_are_odd)
-def tool_calls_not_list(view: View) -> Iterator[Found]:
+def tool_calls_not_list(view: View) -> Iterator[Fact]:
     """Reported when an assistant's `tool_calls` is neither a list nor null: its calls cannot be read or trained on."""
     for at, items in view.once(_tool_calls):
         if not isinstance(items, list):
-            yield error(f"tool_calls is {json_type(items)}, not a list: correct the logger or leave the record out", at)
+            yield Fact(f"tool_calls is {json_type(items)}, not a list: correct the logger or leave the record out", at)
 
 
 @check("error", given=_are_odd)
-def tool_call_not_object(view: View) -> Iterator[Found]:
+def tool_call_not_object(view: View) -> Iterator[Fact]:
     """Reported when an item of `tool_calls` is no JSON object: it is no call that a chat template can print."""
     for at, index, call in view.once(_items):
         if not isinstance(call, dict):
-            yield error(f"tool_calls[{index}] is {json_type(call)}, not an object: leave the record out", at)
+            yield Fact(f"tool_calls[{index}] is {json_type(call)}, not an object: leave the record out", at)
 
 
 @check("error", given=_are_odd)
-def tool_call_function(view: View) -> Iterator[Found]:
+def tool_call_function(view: View) -> Iterator[Fact]:
     """Reported when a call has no `function` object: it names no tool and has no arguments to train on.
 
     A call of a custom tool has `custom` in its place, and is fine.
@@ -69,11 +69,11 @@ def tool_call_function(view: View) -> Iterator[Found]:
         function = call.get("function")
         if not isinstance(function, dict) and not _is_custom(call):
             seen = json_type(function) if "function" in call else "missing"
-            yield error(f"function of tool_calls[{index}] is {seen}: it must be an object", at)
+            yield Fact(f"function of tool_calls[{index}] is {seen}: it must be an object", at)
 
 
 @check("error", given=_are_odd)
-def tool_call_name(view: View) -> Iterator[Found]:
+def tool_call_name(view: View) -> Iterator[Fact]:
     """Reported when a call's `function` has no name, or one that is no string or empty.
 
     A model trained on it learns calls that nothing can run, and the message is not inlined.
@@ -82,11 +82,11 @@ def tool_call_name(view: View) -> Iterator[Found]:
         function = call.get("function")
         if isinstance(function, dict) and chat.call_name(call) is None:
             seen = "missing" if "name" not in function else "empty" if function["name"] == "" else "no string"
-            yield error(f"function.name of tool_calls[{index}] is {seen}: it must be a tool's name", at)
+            yield Fact(f"function.name of tool_calls[{index}] is {seen}: it must be a tool's name", at)
 
 
 @check("warning", given=_are_odd)
-def tool_call_id(view: View) -> Iterator[Found]:
+def tool_call_id(view: View) -> Iterator[Fact]:
     """Reported when a call's `id` is missing or was used before in the record.
 
     Results are matched to calls by id, so a trainer may pair them wrongly or refuse the record.
@@ -96,15 +96,15 @@ def tool_call_id(view: View) -> Iterator[Found]:
         call_id = call.get("id")
         key = id_key(call_id)
         if key is None:
-            yield warning(f"tool_calls[{index}] has no id: give every call one of its own", at)
+            yield Fact(f"tool_calls[{index}] has no id: give every call one of its own", at)
         elif key in first:
-            yield warning(f"id {quoted(call_id)} was used in message {first[key]}: give every call one of its own", at)
+            yield Fact(f"id {quoted(call_id)} was used in message {first[key]}: give every call one of its own", at)
         else:
             first[key] = at
 
 
 @check("error", given=_are_odd)
-def undeclared_tool(view: View) -> Iterator[Found]:
+def undeclared_tool(view: View) -> Iterator[Fact]:
     """Reported once for every name that calls use and that no definition in `tools` has.
 
     A model trained on it learns to call tools that it was never shown.
@@ -116,11 +116,11 @@ def undeclared_tool(view: View) -> Iterator[Found]:
             seen.setdefault(name, []).append(at)
     for name, places in seen.items():
         calls = counted(len(places), "call")
-        yield error(f"{calls} of {quoted(name)}, which tools does not define: log its definition", places[0])
+        yield Fact(f"{calls} of {quoted(name)}, which tools does not define: log its definition", places[0])
 
 
 @check("warning", given=_are_odd)
-def arguments_not_json(view: View) -> Iterator[Found]:
+def arguments_not_json(view: View) -> Iterator[Fact]:
     """Reported when a call's `arguments` are a string that does not parse to a JSON object.
 
     A model trained on it learns broken calls; often the reply was cut off.
@@ -130,18 +130,19 @@ def arguments_not_json(view: View) -> Iterator[Found]:
         arguments = function.get("arguments") if isinstance(function, dict) else None
         if isinstance(arguments, str) and (seen := _not_object(arguments)):
             called = quoted(chat.call_name(call) or f"tool_calls[{index}]")
-            yield warning(f"arguments of {called} are {seen}, not a JSON object: see whether the reply was cut", at)
+            yield Fact(f"arguments of {called} are {seen}, not a JSON object: see whether the reply was cut", at)
 
 
 @check("error", given=_are_odd)
-def legacy_function_call(view: View) -> Iterator[Found]:
+def legacy_function_call(view: View) -> Iterator[Fact]:
     """Reported when an assistant message has a `function_call`, the form before `tool_calls`.
 
-    It stays as it was logged, and most chat templates pass over it: the call would be missing in training.
+    It stays as it was logged, and most chat templates pass over it: the call would be missing in training. An empty one
+    (`null`, `{}`) is no call.
     """
     for at, message in enumerate(view.messages):
-        if message.get("role") == "assistant" and message.get("function_call") is not None:
-            yield error("function_call is the legacy form: convert it to tool_calls or leave the record out", at)
+        if message.get("role") == "assistant" and message.get("function_call"):
+            yield Fact("function_call is the legacy form: convert it to tool_calls or leave the record out", at)
 
 
 def _tool_calls(view: View) -> list[tuple[int, Json]]:

@@ -21,11 +21,23 @@ T = TypeVar("T")
 SHOWN = 80  # characters of a name or an id from a log that a finding shows
 
 
+class Fact(NamedTuple):
+    """What a rule says is wrong; how grave that is, the rule declares once for all."""
+
+    text: str
+    at: int | None = None
+    """0-based index of the message in the record, if it is about one."""
+    kept: bool = False
+    """Whether the session is converted all the same, since the user asked for that."""
+
+
 class Rule(NamedTuple):
     """A check and its documentation."""
 
     code: str
-    severities: tuple[Severity, ...]
+    severity: Severity
+    kept: Severity | None
+    """Its severity where `--on-invalid keep` converts the session all the same; ``None`` for nearly all rules."""
     kind: Kind
     """When it runs: on the tools of a record alone, on any record, on a native or an inlined one, on a log, or on what
     a chat template makes of a record."""
@@ -35,6 +47,16 @@ class Rule(NamedTuple):
     """What a rule over a record goes by: where this gives nothing, the rule finds nothing and is not run."""
     module: str
     place: int
+
+    def found(self, fact: Fact) -> Found:
+        """What the rule says, with its code and its severity."""
+        severity = self.kept if self.kept and fact.kept else self.severity
+        return Found(severity, fact.text, fact.at, self.code)
+
+    @property
+    def severities(self) -> tuple[Severity, ...]:
+        """All severities that its findings have: one, and a second only where `--on-invalid keep` changes it."""
+        return (self.severity, self.kept) if self.kept else (self.severity,)
 
 
 RULES: list[Rule] = []
@@ -83,57 +105,48 @@ def _tool_names(view: View) -> set[str]:
 def register(
     function: Callable[..., Any],
     kind: Kind,
-    severities: tuple[Severity, ...],
+    severity: Severity,
+    *,
+    kept: Severity | None = None,
     given: Callable[[View], Any] | None = None,
-) -> str:
-    """Make a function known as a rule; returns its code."""
+) -> Rule:
+    """Make a function known as a rule."""
     code = function.__name__.replace("_", "-")
     doc = function.__doc__ or ""
     place = function.__code__.co_firstlineno
-    RULES.append(Rule(code, severities, kind, doc, function, given, function.__module__, place))
-    return code
+    known = Rule(code, severity, kept, kind, doc, function, given, function.__module__, place)
+    RULES.append(known)
+    return known
 
 
 def check(
-    *severities: Severity, kind: Kind = "native", given: Callable[[View], Any] | None = None
-) -> Callable[[Callable[[View], Iterator[Found]]], Callable[[View], Iterator[Found]]]:
+    severity: Severity, kind: Kind = "native", given: Callable[[View], Any] | None = None
+) -> Callable[[Callable[[View], Iterator[Fact]]], Callable[[View], Iterator[Fact]]]:
     """Declare a generator of facts about a record of a kind, which need not run where ``given`` gives nothing."""
 
-    def declare(function: Callable[[View], Iterator[Found]]) -> Callable[[View], Iterator[Found]]:
-        register(function, kind, severities, given)
+    def declare(function: Callable[[View], Iterator[Fact]]) -> Callable[[View], Iterator[Fact]]:
+        register(function, kind, severity, given=given)
         return function
 
     return declare
 
 
-def rule(*severities: Severity) -> Callable[[Callable[P, Found]], Callable[P, Found]]:
-    """Declare a function that makes the finding which the reader or a stage met on its way."""
+def rule(severity: Severity, kept: Severity | None = None) -> Callable[[Callable[P, Fact]], Callable[P, Found]]:
+    """Declare a function that says what the reader or a stage met on its way; calling it makes the finding.
 
-    def declare(function: Callable[P, Found]) -> Callable[P, Found]:
-        code = register(function, "log", severities)
+    ``kept``: its severity where `--on-invalid keep` converts the session all the same.
+    """
+
+    def declare(function: Callable[P, Fact]) -> Callable[P, Found]:
+        known = register(function, "log", severity, kept=kept)
 
         @wraps(function)
         def made(*args: P.args, **kwargs: P.kwargs) -> Found:
-            return function(*args, **kwargs)._replace(code=code)
+            return known.found(function(*args, **kwargs))
 
         return made
 
     return declare
-
-
-def error(text: str, at: int | None = None) -> Found:
-    """A fact that makes the record wrong to train on as it stands."""
-    return Found("error", text, at)
-
-
-def warning(text: str, at: int | None = None) -> Found:
-    """A fact that somebody should look at."""
-    return Found("warning", text, at)
-
-
-def info(text: str) -> Found:
-    """A fact that explains the output."""
-    return Found("info", text)
 
 
 def escaped(text: str) -> str:

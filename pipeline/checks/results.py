@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pipeline.checks.exchanges import MARKED, Call, Result, State, exchanges
-from pipeline.checks.registry import View, check, error, quoted, warning
+from pipeline.checks.registry import Fact, View, check, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from pipeline.model import Found
 
 
 def _bad_results(view: View) -> list[tuple[Result, Call | None]]:
@@ -34,56 +32,90 @@ def _strays(view: View) -> list[Result]:
     return found.strays + found.outside
 
 
-@check("error", "warning", given=_bad_results)
-def tool_result_failed(view: View) -> Iterator[Found]:
+class _Trouble(NamedTuple):
+    """A call that did not go well, or a result that is no good."""
+
+    kind: Literal["failed", "empty", "missing"]
+    text: str
+    at: int
+    """Index of the message."""
+    retried: bool
+    """Whether the same tool then succeeded."""
+
+
+def _troubles(view: View) -> list[_Trouble]:
+    """What did not go well: the results, in the order of the messages, and behind them the calls without one."""
+    bad = [
+        _Trouble(kind, text, result.at, call is not None and _is_retried(view, call))
+        for result, call in _bad_results(view)
+        for kind, text in _reasons(result, call)
+    ]
+    return bad + [
+        _Trouble("missing", f"no result answers the call{_of(call)}", call.at, _is_retried(view, call))
+        for call in view.once(_unanswered)
+        if not _is_last(view, call)
+    ]
+
+
+def _reasons(result: Result, call: Call | None) -> Iterator[tuple[Literal["failed", "empty"], str]]:
+    """What is wrong with a result."""
+    if result.failure is not None:
+        seen = "is marked as an error" if result.failure == MARKED else f"has a truthy {quoted(result.failure)}"
+        yield "failed", f"the result{_of(call)} {seen}"
+    if result.empty and call is not None:
+        yield "empty", f"the result{_of(call)} is empty"
+
+
+@check("warning", given=_troubles)
+def tool_result_failed(view: View) -> Iterator[Fact]:
     """Reported when a tool result is JSON with a truthy `error`, `timeout`, `missing` or `incomplete`.
 
     The key counts at any depth and in any case; in formats that mark failed results (`is_error`), so does the mark. The
-    model is then trained on a call that did not work, which is only a warning when it was retried with success.
+    model is then trained on a call that did not work.
     """
-    for result, call in view.once(_bad_results):
-        if result.failure is not None:
-            seen = "is marked as an error" if result.failure == MARKED else f"has a truthy {quoted(result.failure)}"
-            yield _graded(f"the result{_of(call)} {seen}", view, call, result.at)
+    yield from _not_retried(view, "failed")
 
 
-@check("error", "warning", given=_bad_results)
-def tool_result_empty(view: View) -> Iterator[Found]:
+@check("warning", given=_troubles)
+def tool_result_empty(view: View) -> Iterator[Fact]:
     """Reported when a call's result has no image or other part and no text but white space.
 
-    The model is then trained to go on from nothing, which is only a warning when the call was retried with success.
+    The model is then trained to go on from nothing.
     """
-    for result, call in view.once(_bad_results):
-        if call is not None and result.empty:
-            yield _graded(f"the result{_of(call)} is empty", view, call, result.at)
+    yield from _not_retried(view, "empty")
 
 
-@check("error", "warning", given=_unanswered)
-def tool_result_missing(view: View) -> Iterator[Found]:
-    """Reported when a call has no result in its block.
+@check("warning", given=_troubles)
+def tool_result_missing(view: View) -> Iterator[Fact]:
+    """Reported when a call has no result in its block. Chat templates and trainers expect one for every call."""
+    yield from _not_retried(view, "missing")
 
-    Chat templates and trainers expect one for every call; it is only a warning when the call was retried with success.
+
+@check("info", given=_troubles)
+def tool_result_retried(view: View) -> Iterator[Fact]:
+    """Reported when a result failed, is empty or is missing, and the call was retried with success.
+
+    It is then none of `tool-result-failed`, `tool-result-empty` and `tool-result-missing`.
     """
-    for call in view.once(_unanswered):
-        if not _is_last(view, call):
-            yield _graded(f"no result answers the call{_of(call)}", view, call, call.at)
+    for trouble in view.once(_troubles):
+        if trouble.retried:
+            advice = "nothing to do if retries are wanted"
+            yield Fact(f"{trouble.text}, and another call of the tool went well: {advice}", trouble.at)
 
 
 @check("warning", given=_unanswered)
-def unanswered_call(view: View) -> Iterator[Found]:
+def unanswered_call(view: View) -> Iterator[Fact]:
     """Reported when a call of the record's very last message has no result.
 
     The session ended there, which is a fine place to end for training: the model learns to make the call.
     """
     for call in view.once(_unanswered):
         if _is_last(view, call):
-            yield warning(
-                f"the record ends before the call{_of(call)} is answered: see whether the log is whole", call.at
-            )
+            yield Fact(f"the record ends before the call{_of(call)} is answered: see whether the log is whole", call.at)
 
 
 @check("error", given=_strays)
-def tool_result_without_call(view: View) -> Iterator[Found]:
+def tool_result_without_call(view: View) -> Iterator[Fact]:
     """Reported when a tool result answers no call of its block, or stands in no block.
 
     The model would be trained on results out of nowhere, and most chat templates refuse them.
@@ -92,17 +124,17 @@ def tool_result_without_call(view: View) -> Iterator[Found]:
     for result in found.strays:
         if result.key is not None:
             shown = quoted(result.call_id)
-            yield error(f"no call of its block has id {shown}: correct the id or leave the record out", result.at)
+            yield Fact(f"no call of its block has id {shown}: correct the id or leave the record out", result.at)
     for result in found.outside:
-        yield error("the result follows no assistant message with calls: leave the record out", result.at)
+        yield Fact("the result follows no assistant message with calls: leave the record out", result.at)
 
 
 @check("error", given=_strays)
-def tool_result_without_id(view: View) -> Iterator[Found]:
+def tool_result_without_id(view: View) -> Iterator[Fact]:
     """Reported when a tool result has no `tool_call_id`: nobody can tell which call it answers."""
     for result in view.once(_strays):
         if result.key is None:
-            yield error("the result has no tool_call_id: log the id of the call that it answers", result.at)
+            yield Fact("the result has no tool_call_id: log the id of the call that it answers", result.at)
 
 
 def outcomes(view: View) -> list[tuple[str, State]]:
@@ -144,7 +176,8 @@ def _of(call: Call | None) -> str:
     return name if call.key is None else f"{name} (id {quoted(call.given['id'])})"
 
 
-def _graded(text: str, view: View, call: Call | None, at: int) -> Found:
-    if call is not None and _is_retried(view, call):
-        return warning(f"{text}, and another call of the tool went well: nothing to do if retries are wanted", at)
-    return error(f"{text}, and no retry went well: see whether the record should be trained on", at)
+def _not_retried(view: View, kind: str) -> Iterator[Fact]:
+    for trouble in view.once(_troubles):
+        if trouble.kind == kind and not trouble.retried:
+            advice = "see whether the record should be trained on"
+            yield Fact(f"{trouble.text}, and no retry went well: {advice}", trouble.at)

@@ -5,84 +5,82 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from pipeline.checks.registry import SHOWN, counted, error, escaped, info, quoted, rule, warning
+from pipeline.checks.registry import SHOWN, Fact, counted, escaped, quoted, rule
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from pipeline.model import Found
 
 _KINDS = 12  # that a finding names
 
 
 @rule("error")
-def no_assistant_turn() -> Found:
+def no_assistant_turn() -> Fact:
     """Reported when a conversation has no message of the assistant. A preset for training leaves the record out."""
-    return error("no assistant message, so there is nothing to train on: see whether replies were logged")
+    return Fact("no assistant message, so there is nothing to train on: see whether replies were logged")
 
 
 @rule("error")
-def arguments_unparsable(name: str, seen: str, at: int) -> Found:
+def arguments_unparsable(name: str, seen: str, at: int) -> Fact:
     """Reported when a preset wants arguments as an object and they are none. The record is left out.
 
     What the call was to be is not guessed.
     """
-    return error(f"arguments of {quoted(name)} are {seen}, not a JSON object: --preset openai keeps them as text", at)
+    return Fact(f"arguments of {quoted(name)} are {seen}, not a JSON object: --preset openai keeps them as text", at)
 
 
 @rule("error")
-def integer_too_large(spelled: str) -> Found:
+def integer_too_large(spelled: str) -> Fact:
     """Reported when a number beyond 64 bits would be a number in a record of a preset, or of a dataset folder.
 
     The record is left out, since loading one such number fails for the whole dataset.
     """
-    return error(f"the integer {quoted(spelled)} is beyond 64 bits, which loaders refuse: log it as a string")
+    return Fact(f"the integer {quoted(spelled)} is beyond 64 bits, which loaders refuse: log it as a string")
 
 
 @rule("error")
-def lone_surrogate(text: str) -> Found:
+def lone_surrogate(text: str) -> Fact:
     """Reported when a text has half of a UTF-16 pair, which no loader gives back. The record is left out."""
-    return error(f"a lone surrogate in {quoted(text)}: see where the logger cuts texts")
+    return Fact(f"a lone surrogate in {quoted(text)}: see where the logger cuts texts")
 
 
 @rule("error")
-def unpaired_call(what: str, at: int) -> Found:
+def unpaired_call(what: str, at: int) -> Fact:
     """Reported when a call has no result before the assistant goes on, or a result has no such call before it.
 
     Presets for training want each result right behind its call, so the record is left out.
     """
-    return error(f"{escaped(what)}: --preset chat keeps it", at)
+    return Fact(f"{escaped(what)}: --preset chat keeps it", at)
 
 
 @rule("error")
-def shape_not_held(what: str, at: int | None) -> Found:
+def shape_not_held(what: str, at: int | None) -> Fact:
     """Reported when a message or a definition is of a form that the preset has no place for, such as another role.
 
     The record is left out.
     """
-    return error(f"{escaped(what)}, which the preset cannot hold: --preset chat keeps it", at)
+    return Fact(f"{escaped(what)}, which the preset cannot hold: --preset chat keeps it", at)
 
 
 @rule("warning")
-def shape_dropped(kinds: Mapping[str, int]) -> Found:
+def shape_dropped(kinds: Mapping[str, int]) -> Fact:
     """Reported when a preset has no place for something in a record, such as an image. The rest is written."""
-    return warning(f"the preset has no place for: {_listed(kinds)} (--preset chat keeps them)")
+    return Fact(f"the preset has no place for: {_listed(kinds)} (--preset chat keeps them)")
 
 
 @rule("info")
-def shape_changed(kinds: Mapping[str, int]) -> Found:
+def shape_changed(kinds: Mapping[str, int]) -> Fact:
     """Reported when a preset or a modifier says something otherwise than it was logged."""
-    return info(f"changed to fit: {_listed(kinds)}")
+    return Fact(f"changed to fit: {_listed(kinds)}")
 
 
 @rule("warning")
-def float_rounded(spellings: Sequence[str], count: int) -> Found:
+def float_rounded(spellings: Sequence[str], count: int) -> Fact:
     """Reported when the loader of Hugging Face datasets gives back a neighbour of a number, as it parses JSON in haste.
 
     The file has the number as it was logged.
     """
     some = ", ".join(spellings[:3]) + (", …" if count > 3 else "")
-    return warning(f"{counted(count, 'number')} that datasets rounds when it loads them: {some} (log them as strings)")
+    return Fact(f"{counted(count, 'number')} that datasets rounds when it loads them: {some} (log them as strings)")
 
 
 def _listed(kinds: Mapping[str, int]) -> str:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline import chat, codec
 from pipeline.chat import CALL_CLOSE, CALL_OPEN, RESULT_CLOSE, RESULT_OPEN
-from pipeline.checks.registry import View, check, error, warning
+from pipeline.checks.registry import Fact, View, check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pipeline.model import Found, Message
+    from pipeline.model import Message
 
 TAGS = (CALL_OPEN, CALL_CLOSE, RESULT_OPEN, RESULT_CLOSE)
 CALL_TAG = re.compile(r"</?tool_call>")
@@ -24,7 +24,7 @@ RESULT_START = re.compile(r'<tool_result tool_call_id="([^"<]*)">')
 
 
 @check("error", kind="inlined")
-def tool_call_tags(view: View) -> Iterator[Found]:
+def tool_call_tags(view: View) -> Iterator[Fact]:
     """Reported when the `<tool_call>` and `</tool_call>` tags of an assistant message do not take turns.
 
     Whoever parses the model's output by these tags later would cut such a message at the wrong places.
@@ -34,11 +34,11 @@ def tool_call_tags(view: View) -> Iterator[Found]:
         if not _alternate(f"{CALL_OPEN}{CALL_CLOSE}".join(_beside_blocks(text))):
             opened, closed = text.count(CALL_OPEN), text.count(CALL_CLOSE)
             seen = f"{opened} {CALL_OPEN} and {closed} {CALL_CLOSE} do not take turns"
-            yield error(f"{seen}: see whether the text or an argument holds one", at)
+            yield Fact(f"{seen}: see whether the text or an argument holds one", at)
 
 
 @check("error", kind="inlined")
-def tool_calls_beside_markup(view: View) -> Iterator[Found]:
+def tool_calls_beside_markup(view: View) -> Iterator[Fact]:
     """Reported when an assistant message still has `tool_calls` in a record with calls or results as markup.
 
     A chat template would print calls twice, or calls and results in two forms.
@@ -46,11 +46,11 @@ def tool_calls_beside_markup(view: View) -> Iterator[Found]:
     left = [at for at, message in enumerate(view.messages) if chat.calls(message)]
     if left and has_markup(view.messages):
         for at in left:
-            yield error("tool_calls are left in a record with markup: give every call a function name", at)
+            yield Fact("tool_calls are left in a record with markup: give every call a function name", at)
 
 
 @check("error", kind="inlined")
-def tool_result_tags(view: View) -> Iterator[Found]:
+def tool_result_tags(view: View) -> Iterator[Fact]:
     """Reported when a tool message is not `<tool_result tool_call_id="...">...</tool_result>` as a whole.
 
     In a record with inlined calls the model would then see two forms of results.
@@ -58,11 +58,11 @@ def tool_result_tags(view: View) -> Iterator[Found]:
     for at, message in enumerate(view.messages):
         if message.get("role") == "tool" and _unwrapped(message.get("content")) is None:
             text = f'the result is not wrapped in {RESULT_OPEN} tool_call_id="...">...{RESULT_CLOSE}'
-            yield error(f"{text}: see whether the log has its tool_call_id", at)
+            yield Fact(f"{text}: see whether the log has its tool_call_id", at)
 
 
 @check("warning", kind="inlined")
-def markup_collision(view: View) -> Iterator[Found]:
+def markup_collision(view: View) -> Iterator[Fact]:
     """Reported when text that is not markup holds `<tool_call>`, `</tool_call>`, `<tool_result` or `</tool_result>`.
 
     Readers of the record cannot tell it from markup; the text is left as it was logged. `chatsquash check`, which does
@@ -71,7 +71,7 @@ def markup_collision(view: View) -> Iterator[Found]:
     for at, message in enumerate(view.messages):
         tag = _collision(message) if view.logged is None else _first_tag(chat.text(view.logged[at]) or "")
         if tag:
-            yield warning(f"the text itself holds {tag}: look at the message, or convert with native calls", at)
+            yield Fact(f"the text itself holds {tag}: look at the message, or convert with native calls", at)
 
 
 def has_markup(messages: list[Message]) -> bool:

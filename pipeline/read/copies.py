@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import count
 
-from pipeline.checks import log
+from pipeline.checks import copies
 from pipeline.model import Finding, Job, Options, uncompressed
 from pipeline.read.compressed import opened
 from pipeline.read.jobs import Jobs
@@ -38,9 +38,9 @@ def second_copy(first: Job, second: Job, options: Options) -> Finding:
     try:
         at = _differ(first, second, options)
     except OSError as problem:
-        found = log.second_copy(first.shown, None, problem.strerror or type(problem).__name__)
+        found = copies.second_copy_differs(first.shown, None, problem.strerror or type(problem).__name__)
     else:
-        found = log.second_copy(first.shown, at)
+        found = copies.second_copy(first.shown) if at is None else copies.second_copy_differs(first.shown, at)
     return Finding(found.code, found.severity, second.stem, second.shown, None, None, found.text)
 
 

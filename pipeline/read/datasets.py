@@ -35,11 +35,16 @@ class Row(NamedTuple):
 
     @property
     def session(self) -> str:
-        """The file's name without its suffixes."""
-        name = self.file.name
-        for suffix in (*COMPRESSED, *SUFFIXES, PARQUET):
-            name = name[: -len(suffix)] if name.lower().endswith(suffix) else name
-        return name
+        """What stands for a session in findings."""
+        return session(self.file)
+
+
+def session(file: Path) -> str:
+    """A file's name without its suffixes."""
+    name = file.name
+    for suffix in (*COMPRESSED, *SUFFIXES, PARQUET):
+        name = name[: -len(suffix)] if name.lower().endswith(suffix) else name
+    return name
 
 
 def rows(path: str) -> Iterator[Row]:

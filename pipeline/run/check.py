@@ -4,48 +4,76 @@ from __future__ import annotations
 
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
-from pipeline import codec
-from pipeline.checks import examine, log
+from pipeline import chat, codec
+from pipeline.checks import examine, existing, log
+from pipeline.checks.phrases import Phrases, turns
 from pipeline.checks.registry import View, json_type
 from pipeline.checks.tags import is_inlined, outlined
-from pipeline.model import Conversation, Finding, Found, Json
-from pipeline.read.datasets import rows
+from pipeline.model import FLAGGED, Conversation, Finding, Found, Json
+from pipeline.read.datasets import files, rows, session
 from pipeline.read.records import NotARecordError, Record, parsed, record
 from pipeline.read.textual import of_text
+from pipeline.stages.addresses import addresses, may_have_address
 from pipeline.stages.select import flatten
 
-Also = Callable[[Record], Iterator[Found]]
-"""What else to look for in a record."""
+
+class Looks(NamedTuple):
+    """What to look for beside what the rules find."""
+
+    phrases: Phrases = Phrases(FLAGGED)
+    addresses: bool = False
+    """Whether e-mail addresses are left."""
+    also: Callable[[Record], Iterator[Found]] | None = None
+    """Anything else."""
 
 
-def check(path: str, also: Also | None = None) -> Iterator[Finding]:
+_USUAL = Looks()
+
+
+def check(path: str, looks: Looks = _USUAL) -> Iterator[Finding]:
     """What is wrong with the records of a dataset; native and inlined calls are told apart record by record.
 
     A folder stands for the record files in it, or in its ``data`` folder.  Raises ``UsageError`` for a file that
     cannot be read.
     """
-    for row in rows(path):
-        for severity, text, at, code in _row(row.data.removeprefix(BOM_UTF8), also):
-            yield Finding(code, severity, row.session, str(row.file), row.number, at, text)
+    for file in files(path):
+        is_empty = True
+        for row in rows(str(file)):
+            is_empty = False
+            for severity, text, at, code in _row(row.data.removeprefix(BOM_UTF8), looks):
+                yield Finding(code, severity, row.session, str(row.file), row.number, at, text)
+        if is_empty:
+            found = existing.empty_dataset()
+            yield Finding(found.code, found.severity, session(file), str(file), None, None, found.text)
 
 
-def _row(data: bytes, also: Also | None) -> Iterator[Found]:
+def _row(data: bytes, looks: Looks) -> Iterator[Found]:
     try:
         value = parsed(data)
         held = record(value)
     except NotARecordError as problem:
-        yield log.bad_record(str(problem))
+        yield existing.bad_record(str(problem))
         return
     native = of_text(held.messages) or held
     for found in _record(native):
         yield found._replace(at=native.place(found.at))
-    for found in also(held) if also else ():
+    for found in looks.also(held) if looks.also else ():
         yield found._replace(at=held.place(found.at))
+    yield from looks.phrases.found(value)
+    yield from _addresses_left(value) if looks.addresses else ()
     _, rounded = codec.encode(value)
     if rounded:
         yield log.number_changed(rounded, len(rounded))
+
+
+def _addresses_left(value: dict[str, Json]) -> Iterator[Found]:
+    """The addresses that an anonymizer would replace, which takes no key to tell."""
+    for at, member in [*turns(value), (None, value.get("tools"))]:
+        texts = filter(may_have_address, chat.strings(member))
+        if count := sum(1 for text in texts for _ in addresses(text)):
+            yield existing.address_left(count, at)
 
 
 def _record(held: Record) -> Iterator[Found]:

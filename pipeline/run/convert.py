@@ -64,7 +64,7 @@ _CREDENTIALS = (
 _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'" + r'|"(?:[^"\\]|\\.)*"')
 """What a finding quotes of a log, which belongs in a report and not on a terminal."""
 _NAMED = 5  # arguments in an error
-_GLOBS = ("include", "exclude", "only_model")
+_TEXTS = ("include", "exclude", "only_model", "flag_phrase")
 
 
 def convert(
@@ -314,11 +314,11 @@ def _pieces(file: BinaryIO, length: int) -> Iterator[bytes]:
 
 def described(options: Options) -> dict[str, object]:
     """The options that decide the output's bytes, as ``run.json`` holds them; the key as its fingerprint."""
-    aside = ("workers", "force", "full", "resume", "anonymize_key", *_GLOBS)
+    aside = ("workers", "force", "full", "resume", "anonymize_key", *_TEXTS)
     chosen = {field.name: getattr(options, field.name) for field in fields(options) if field.name not in aside}
-    globs = {name: [report.printable(each) for each in getattr(options, name)] for name in _GLOBS}
+    texts = {name: [report.printable(each) for each in getattr(options, name)] for name in _TEXTS}
     key = options.anonymize_key if options.anonymize else None
-    return {**chosen, **globs, "anonymize_key_fingerprint": fingerprint(key) if key else None}
+    return {**chosen, **texts, "anonymize_key_fingerprint": fingerprint(key) if key else None}
 
 
 def asked(options: Options) -> dict[str, object]:

@@ -44,7 +44,7 @@ class Look(NamedTuple):
     kinds: frozenset[Kind]
 
 
-_SERIOUS = frozenset(code for code, rule in rules().items() if rule.severities != ("info",))
+_SERIOUS = frozenset(code for code, rule in rules().items() if rule.severity != "info")
 _RAISES = "template-error"
 _HELD: dict[str, Kind] = {"template-reasoning-lost": "reasoning", "template-system-lost": "system"}
 """What must still be there where a code is gone: to drop a thing is no cure for its loss."""

@@ -10,6 +10,7 @@ from pipeline.checks import rules
 from pipeline.errors import UsageError
 from pipeline.formats import documents
 from pipeline.model import (
+    ERRORS,
     GroupBy,
     OnInvalid,
     Options,
@@ -78,15 +79,21 @@ def _problems(options: Options) -> Iterator[str]:
 def _of_globs(options: Options) -> Iterator[str]:
     for name in ("include", "exclude", "drop", "only_model"):
         value = getattr(options, name)
-        if not isinstance(value, tuple | list) or not all(isinstance(glob, str) for glob in value):
+        if not _are_texts(value):
             yield f"{name} {value!r}: not a tuple of globs; write one as ('draft*',)"
+    if not _are_texts(options.flag_phrase):
+        yield f"flag_phrase {options.flag_phrase!r}: not a tuple of texts; write one as ('rate limit',)"
+
+
+def _are_texts(value: object) -> bool:
+    return isinstance(value, tuple | list) and all(isinstance(each, str) for each in value)
 
 
 def _of_the_dataset(options: Options) -> Iterator[str]:
     """What options for a dataset say that cannot be meant, alone or together."""
     for code in options.drop:
-        if code not in rules():
-            yield f"drop {code!r}: no finding has this code; docs/checks.md lists them"
+        if code != ERRORS and code not in rules():
+            yield f"drop {code!r}: no finding has this code; docs/checks.md lists them, {ERRORS} means any error"
     if not isinstance(options.seed, int):
         yield f"seed {options.seed!r}: not a whole number"
     if options.split is not None:

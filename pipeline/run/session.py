@@ -17,6 +17,7 @@ from xxhash import xxh3_128
 from pipeline import chat, codec
 from pipeline.chat import REASONING_KEYS
 from pipeline.checks import examine, log
+from pipeline.checks.phrases import Phrases
 from pipeline.checks.registry import View
 from pipeline.errors import UsageError
 from pipeline.formats import PLAIN
@@ -56,7 +57,7 @@ def convert_session(source: str | PathLike[str] | Iterable[str | bytes], options
     >>> convert_session([line], Options(anonymize=False)).record
     b'{"messages":[{"role":"user","content":"hi"}],"tools":[]}'
     """
-    converter = Converter(with_key(replace(options or Options(), sessions_by="file")))
+    converter = Converter(with_key(options or Options()), whole=True)
     if isinstance(source, str | PathLike):
         path = Path(source)
         return converter.convert(Job(str(path), str(path), path.name, path.stat().st_size))
@@ -78,12 +79,14 @@ def with_key(options: Options) -> Options:
 class Converter:
     """Converts sessions by one plan; the memory of pseudonyms lasts from one to the next."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, *, whole: bool = False) -> None:
+        """``whole``: a log is one session, whatever the options say."""
         self._options = options
         self._anonymizer = Anonymizer(options.anonymize_key or b"") if options.anonymize else None
         self._plan = plan(options, self._anonymizer)
-        self._reader = Reader(options)
+        self._reader = Reader(replace(options, sessions_by="file") if whole else options)
         self._tells_facts = options.folder or bool(options.only_model)
+        self._phrases = Phrases(options.flag_phrase) if options.integrity_analysis else None
         self._shape = None if options.preset == presets.DEFAULT else _shape(options.preset)
         self._lost = _lost() if options.folder and not self._shape else None
 
@@ -111,6 +114,9 @@ class Converter:
         left_out = _left_out(snapshot, ledger)
         replaced = self._anonymizer.count if self._anonymizer else 0
         record, usage = (None, None) if snapshot is None or left_out else self._finish(snapshot, ledger)
+        if snapshot and record and self._phrases:
+            for found in self._phrases.written(record):
+                ledger.note(found, snapshot.entry.line)
         if snapshot and not left_out and record is None:
             left_out, usage = ledger.facts[-1][1].code, None
         failed = snapshot is not None and any(found.severity == "error" for _, found in ledger.facts)
@@ -223,8 +229,8 @@ def _left_out(snapshot: Snapshot | None, ledger: Ledger) -> str | None:
     if snapshot is None:
         ledger.note(log.empty_session(ledger.cleaned, len(ledger.rejected)))
         return "empty-session"
-    invalid = (found.code for _, found in ledger.facts if found.code in ("session-id-mismatch", "timestamp-order"))
-    return next(invalid) if ledger.invalid else None
+    invalid = (found for _, found in ledger.facts if found.code in ("session-id-mismatch", "timestamp-order"))
+    return next(found.code for found in invalid if found.severity == "error") if ledger.invalid else None
 
 
 def _trace(snapshot: Snapshot) -> str:

@@ -95,8 +95,8 @@ def judged(tried: Trial) -> Iterator[Found]:
     """What the rules say of a trial."""
     for rule in rules().values():
         if rule.kind == "template":
-            for found in rule.function(tried):
-                yield found._replace(code=rule.code)
+            for fact in rule.function(tried):
+                yield rule.found(fact)
 
 
 def _cure(options: Options | None) -> str:

@@ -40,7 +40,7 @@ def plan(options: Options, anonymizer: Anonymizer | None) -> Plan:
     return Plan(
         entries=(
             *([clean] if options.cleanup_goose else []),
-            partial(validate, keep=options.on_invalid == "keep"),
+            partial(validate, keep=options.on_invalid == "keep", merge=options.merges),
         ),
         conversation=tuple(_of_conversations(options, anonymizer)),
     )

@@ -78,7 +78,9 @@ class Tools(Struct):
     _known: dict[Key, Tool] = field(default_factory=dict)
     _lines: dict[Key, int] = field(default_factory=dict)
     _spelled: dict[Key, bytes] = field(default_factory=dict)
-    _conflicts: set[str] = field(default_factory=set)
+    _customs: dict[str, tuple[Key, int]] = field(default_factory=dict)
+    """Of each custom tool the first definition, and the line it is in."""
+    _conflicts: set[Key] = field(default_factory=set)
     _seen: dict[int, Tool] = field(default_factory=dict)
     """Definitions that were taken, by identity; some clients send the same ones in another order each time."""
     _settled: int = 0
@@ -91,15 +93,30 @@ class Tools(Struct):
         keyed = _keyed(entry.tools if before is None else self._unseen(entry.tools))
         if before is None and len({key for key, _ in keyed}) == len(keyed):
             self._known, self._lines = dict(keyed), dict.fromkeys((key for key, _ in keyed), entry.line)
-            return
+        else:
+            yield from self._add(keyed, entry.line)
+        yield from self._compare_customs(keyed, entry.line)
+
+    def _add(self, keyed: list[tuple[Key, Tool]], line: int) -> Iterator[tuple[Found, int]]:
         for key, tool in keyed:
             name = key[1]
-            first, line = self._known.setdefault(key, tool), self._lines.setdefault(key, entry.line)
-            if first is tool or not isinstance(name, str) or name in self._conflicts:
+            first, first_line = self._known.setdefault(key, tool), self._lines.setdefault(key, line)
+            if first is tool or not isinstance(name, str) or key in self._conflicts:
                 continue
             if self._spell(key, first) != _spelled(tool):
-                self._conflicts.add(name)
-                yield log.tool_conflict(name, line, entry.line), entry.line
+                self._conflicts.add(key)
+                yield log.tool_conflict(name, first_line, line), line
+
+    def _compare_customs(self, keyed: list[tuple[Key, Tool]], line: int) -> Iterator[tuple[Found, int]]:
+        """Custom tools have their name further inside, so that the record has each of their definitions."""
+        for key, tool in keyed:
+            name = (chat.custom(tool) or {}).get("name") if key[0] == "unnamed" else None
+            if not isinstance(name, str):
+                continue
+            first, first_line = self._customs.setdefault(name, (key, line))
+            if first != key and ("custom", name) not in self._conflicts:
+                self._conflicts.add(("custom", name))
+                yield log.tool_conflict(name, first_line, line, is_custom=True), line
 
     def _unseen(self, tools: list[Tool]) -> list[Tool]:
         """Those of a list that no list before it had as the same objects, as far as that is remembered."""

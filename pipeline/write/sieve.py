@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from pipeline.checks import dataset
 from pipeline.checks.registry import counted, quoted
-from pipeline.model import Cleaned, Finding, Found, Job, Options, Outcome
+from pipeline.model import ERRORS, Cleaned, Finding, Found, Job, Options, Outcome
 
 _NO_MODEL = "the log names no model"
 
@@ -100,4 +100,11 @@ def _other_model(outcome: Outcome, globs: tuple[str, ...]) -> str | None:
 
 
 def _dropper(code: str) -> Filter:
+    if code == ERRORS:
+        return _error
     return lambda outcome: f"the session has {code}" if any(f.code == code for f in outcome.findings) else None
+
+
+def _error(outcome: Outcome) -> str | None:
+    code = next((found.code for found in outcome.findings if found.severity == "error"), None)
+    return f"the session has the error {code}" if code else None

@@ -88,7 +88,7 @@ ROWS = [
         "tool-call-id",
         "an empty id is a missing one",
         talk(assistant("", call("")), assistant()),
-        [("tool-call-id", "warning", 0), ("tool-result-missing", "error", 0)],
+        [("tool-call-id", "warning", 0), ("tool-result-missing", "warning", 0)],
     ),
     Row(
         "tool-call-id",
@@ -153,6 +153,7 @@ ROWS = [
     ),
     Row("legacy-function-call", "tool_calls are not the legacy form", GOOD, []),
     Row("legacy-function-call", "null counts as absent", talk(assistant(function_call=None)), []),
+    Row("legacy-function-call", "an empty object is no call", talk(assistant(function_call={})), []),
     Row("legacy-function-call", "only assistants are looked at", talk({**user(), "function_call": {}}), []),
     Row(
         "legacy-function-call",

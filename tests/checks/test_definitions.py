@@ -2,6 +2,17 @@ import pytest
 
 from .rows import Row, assistant, call, found, names, result, talk, tool, user
 
+EMPTY = {"type": "object", "properties": {}}
+CUSTOM = {"type": "custom", "custom": {"name": "sql", "description": "d"}}
+ROLES = ("system", "developer", "user", "assistant", "function")
+HOSTED = (
+    {"type": "web_search"},
+    {"type": "web_search_20250305", "name": "web_search", "max_uses": 5},
+    {"type": "x:search", "parameters": 5, "name": 7, "description": []},
+)
+NAMELESS = [("tool-name", "error", None)]
+REQUIRED = [("tool-required", "error", None)]
+NOT_DESCRIBED = [("tool-description", "warning", None)]
 GOOD = talk(user(), assistant())
 CALLED = (user(), assistant("", call()), result(), assistant())
 
@@ -14,34 +25,101 @@ ROWS = [
     Row("no-messages", "one message is enough", talk(user()), []),
     Row("no-messages", "a record without messages is found", talk(), [("no-messages", "error", None)]),
     Row("no-tools", "one tool is enough", GOOD, []),
-    Row("no-tools", "a chat without tools is a warning", defined(), [("no-tools", "warning", None)]),
+    Row("no-tools", "a chat without tools is told of", defined(), [("no-tools", "info", None)]),
     Row(
-        "no-tools",
+        "calls-without-tools",
         "a record that calls tools and has none is an error",
         talk(*CALLED, tools=[]),
-        [("undeclared-tool", "error", 1), ("no-tools", "error", None)],
+        [("undeclared-tool", "error", 1), ("calls-without-tools", "error", None)],
     ),
     Row(
-        "no-tools",
+        "calls-without-tools",
         "the legacy form of a call is a call",
         talk(user(), assistant("", function_call={"name": "grep"}), tools=[]),
-        [("legacy-function-call", "error", 1), ("no-tools", "error", None)],
+        [("legacy-function-call", "error", 1), ("calls-without-tools", "error", None)],
     ),
     Row(
         "no-tools",
         "an empty tool_calls is no call",
         talk(assistant(tool_calls=[]), tools=[]),
-        [("no-tools", "warning", None)],
+        [("no-tools", "info", None)],
     ),
+    Row("calls-without-tools", "one tool is enough", talk(*CALLED), []),
     Row("tool-not-object", "an object is a definition, whatever else it has", defined(tool(strict=True)), []),
     Row("tool-not-object", "a name is no definition", defined("grep"), [("tool-not-object", "error", None)]),
     Row("tool-not-object", "null is no definition", defined(tool(), None), [("tool-not-object", "error", None)]),
     Row("tool-parameters", "an object with a type and properties is a schema", GOOD, []),
+    Row("unknown-role", "these are known", talk(*({"role": role, "content": "x"} for role in ROLES)), []),
     Row(
-        "tool-parameters",
-        "missing ones are a warning",
-        defined({"name": "grep"}),
-        [("tool-parameters", "warning", None)],
+        "unknown-role",
+        "each message of another role is found",
+        talk(user(), {"role": "model", "content": "x"}, {"role": "User", "content": "x"}, {"role": "", "content": "x"}),
+        [("unknown-role", "error", 1), ("unknown-role", "error", 2), ("unknown-role", "error", 3)],
+    ),
+    Row("tool-name", "a name will do", GOOD, []),
+    Row("tool-name", "a custom tool has its own", defined(CUSTOM), []),
+    Row(
+        "tool-name",
+        "a definition without a name is found",
+        defined({"description": "d", "parameters": EMPTY}),
+        NAMELESS,
+    ),
+    Row("tool-name", "an empty name is none", defined(tool("")), NAMELESS),
+    Row("tool-name", "a number is none", defined(tool(5)), NAMELESS),
+    Row("tool-name", "null is none", defined(tool(None)), NAMELESS),
+    Row(
+        "tool-name",
+        "a custom tool without a name is found",
+        defined({"type": "custom", "custom": {"description": "d"}}),
+        NAMELESS,
+    ),
+    Row(
+        "tool-name",
+        "a function that is none has no name",
+        defined({"type": "function", "description": "d", "parameters": EMPTY, "function": None}),
+        NAMELESS,
+    ),
+    Row(
+        "tool-name",
+        "a type that is no text is not that of a hosted tool",
+        defined({"type": 5}),
+        [*NAMELESS, *NOT_DESCRIBED, ("tool-parameters-missing", "warning", None)],
+    ),
+    Row("tool-description", "a sentence will do", GOOD, []),
+    Row("tool-description", "null is none", defined(tool(description=None)), NOT_DESCRIBED),
+    Row("tool-description", "a missing one is found", defined({"name": "grep", "parameters": EMPTY}), NOT_DESCRIBED),
+    Row("tool-description", "an empty one is none", defined(tool(description="")), NOT_DESCRIBED),
+    Row("tool-description", "white space is none", defined(tool(description=" \n")), NOT_DESCRIBED),
+    Row("tool-description", "an object is none", defined(tool(description={})), NOT_DESCRIBED),
+    Row(
+        "tool-description",
+        "a custom tool without one is found",
+        defined({"type": "custom", "custom": {"name": "x"}}),
+        NOT_DESCRIBED,
+    ),
+    *(
+        Row(code, f"a hosted tool is the provider's: {hosted}", defined(hosted), [])
+        for code in ("tool-name", "tool-description", "tool-parameters", "tool-parameters-missing")
+        for hosted in HOSTED
+    ),
+    Row("tool-parameters-missing", "a custom tool takes a text", defined(CUSTOM), []),
+    Row(
+        "tool-parameters-missing",
+        "so does one that is flat",
+        defined({"type": "custom", "name": "x", "description": "d"}),
+        [],
+    ),
+    Row(
+        "tool-parameters-missing",
+        "they are found",
+        defined({"name": "grep", "description": "d"}),
+        [("tool-parameters-missing", "warning", None)],
+    ),
+    Row(
+        "tool-parameters-missing",
+        "an empty schema is one",
+        defined(tool(parameters={"type": "object", "properties": {}})),
+        [],
     ),
     Row("tool-parameters", "null is no object", defined(tool(parameters=None)), [("tool-parameters", "error", None)]),
     Row("tool-parameters", "a list is no object", defined(tool(parameters=[])), [("tool-parameters", "error", None)]),
@@ -76,6 +154,29 @@ ROWS = [
         [("tool-properties", "error", None)],
     ),
     Row(
+        "tool-properties",
+        "an object for each property will do",
+        defined(tool(parameters={"type": "object", "properties": {"a": {}, "b": {"type": "string"}}})),
+        [],
+    ),
+    Row(
+        "tool-properties",
+        "each property that is no object is found",
+        defined(tool(parameters={"type": "object", "properties": {"a": "string", "b": {}, "c": True, "d": None}})),
+        [("tool-properties", "error", None)] * 3,
+    ),
+    *(
+        Row("tool-required", sentence, defined(tool(parameters={**EMPTY, "required": required})), REQUIRED)
+        for sentence, required in (
+            ("a name twice is found", ["a", "b", "a"]),
+            ("an empty name is found", ["a", ""]),
+            ("a number is no name", ["a", 1]),
+            ("a list is no name", [["a"]]),
+            ("null is no name", [None]),
+            ("an object is no list", {"a": True}),
+        )
+    ),
+    Row(
         "tool-required",
         "a list of names will do",
         defined(tool(parameters={"type": "object", "properties": {}, "required": ["a"]})),
@@ -99,7 +200,9 @@ ROWS = [
         "every definition is looked at",
         defined({}, tool(parameters={"required": 1}), tool("b")),
         [
-            ("tool-parameters", "warning", None),
+            ("tool-name", "error", None),
+            ("tool-description", "warning", None),
+            ("tool-parameters-missing", "warning", None),
             ("tool-parameters-type", "error", None),
             ("tool-properties", "error", None),
             ("tool-required", "error", None),

@@ -21,19 +21,20 @@ SEVERITIES = {
         tool-result-tags unreadable-log bad-record unknown-format no-assistant-turn arguments-unparsable
         integer-too-large lone-surrogate unpaired-call shape-not-held lost-worker cut-short
         template-error template-tool-lost template-call-lost template-text-lost template-system-lost
-        template-result-lost template-arguments-twice template-python template-null""",
-    "error warning": """
-        session-id-mismatch timestamp-order no-tools tool-parameters tool-result-failed tool-result-empty
-        tool-result-missing""",
+        template-result-lost template-arguments-twice template-python template-null calls-without-tools
+        tool-parameters tool-name unknown-role
+        empty-dataset""",
+    "error warning": "session-id-mismatch timestamp-order",
     "warning": """
         missing-session-id missing-timestamp naive-timestamp wrong-type short-tail missing-reply extra-choices
         reply-truncated tool-conflict tool-call-id arguments-not-json unanswered-call markup-collision parts-dropped
         number-changed mixed-formats missing-history stream-cut not-held shape-dropped float-rounded split-leak
-        empty-split other-conversations changed-log template-tools-flat template-tools-empty""",
-    "warning info": "second-copy",
+        empty-split other-conversations changed-log template-tools-flat template-tools-empty tool-parameters-missing
+        tool-description tool-result-failed tool-result-empty tool-result-missing second-copy-differs equal-timestamps
+        address-left flagged-phrase""",
     "info": """
         cleaned file-not-read hosted-tools vendor-form shape-changed filtered duplicate-record
-        template-reasoning-lost""",
+        template-reasoning-lost no-tools tool-result-retried second-copy""",
 }
 
 
@@ -69,6 +70,12 @@ def test_a_rule_yields_the_severities_that_it_declares_and_no_others(code):
 @pytest.mark.parametrize("code", sorted(rules()))
 def test_every_rule_says_when_it_is_reported(code):
     assert rules()[code].doc.startswith("Reported ")
+
+
+@pytest.mark.parametrize("code", sorted(rules()))
+def test_one_code_has_one_severity(code):
+    exceptions = {"session-id-mismatch", "timestamp-order"}
+    assert (rules()[code].kept is not None) == (code in exceptions), "docs/checks.md says which have two"
 
 
 QUOTED = [

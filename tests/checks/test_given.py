@@ -28,7 +28,8 @@ MESSAGES = st.one_of(
     st.sampled_from([assistant(function_call={"name": "grep"}), {**user(), "tool_calls": [1], "function_call": {}}]),
 )
 TOOLS = st.lists(
-    st.sampled_from([tool(), tool("read"), {"description": "nameless"}, tool(parameters=[]), 1]), max_size=3
+    st.sampled_from([tool(), tool("read"), {"description": "nameless"}, tool(parameters=[]), {"type": "web"}, 1]),
+    max_size=3,
 )
 
 
@@ -36,7 +37,7 @@ def whether_or_not(conversation):
     """What all rules find, none left aside."""
     view = View(conversation)
     of_kinds = [rule for rule in rules().values() if rule.kind in KINDS]
-    return [fact._replace(code=rule.code) for rule in of_kinds for fact in rule.function(view)]
+    return [rule.found(fact) for rule in of_kinds for fact in rule.function(view)]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=names(ROWS))

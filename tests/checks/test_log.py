@@ -1,6 +1,6 @@
 import pytest
 
-from pipeline.checks import log
+from pipeline.checks import copies, existing, log, phrases
 
 HINT = " (--on-invalid keep converts it all the same)"
 
@@ -12,12 +12,12 @@ ROWS = [
         log.session_id_mismatch("s1", "s2", 1, False),
         "session-id-mismatch",
         "error",
-        f"'s2', line 1 has 's1', --sessions-by id takes them apart{HINT}",
+        "'s2', line 1 has 's1': --sessions-by id takes them apart (--on-invalid keep --sessions-by file makes one of",
     ),
-    (log.session_id_mismatch("s1", "s2", 1, True), "session-id-mismatch", "warning", "converted in file order"),
-    (log.timestamp_order(6, False, False), "timestamp-order", "error", f"timestamp is earlier than line 6{HINT}"),
-    (log.timestamp_order(6, True, False), "timestamp-order", "error", f"timestamp is equal to that of line 6{HINT}"),
-    (log.timestamp_order(6, False, True), "timestamp-order", "warning", "converted in file order"),
+    (log.session_id_mismatch("s1", "s2", 1, True), "session-id-mismatch", "warning", "converted as one session"),
+    (log.timestamp_order(6, False), "timestamp-order", "error", f"timestamp is earlier than line 6{HINT}"),
+    (log.timestamp_order(6, True), "timestamp-order", "warning", "converted in file order"),
+    (log.equal_timestamps(1), "equal-timestamps", "warning", "1 entry with the time of the one before, file order"),
     (log.missing_session_id(1), "missing-session-id", "warning", "in 1 entry, the file's name"),
     (log.missing_timestamp(2), "missing-timestamp", "warning", "in 2 entries, file order"),
     (log.naive_timestamp(2), "naive-timestamp", "warning", "2 entries, read as UTC"),
@@ -69,7 +69,11 @@ ROWS = [
         "warning",
         "the log grew while the run went on, what it was before is read",
     ),
-    (log.bad_record("the line is a list"), "bad-record", "error", "not a record, the line is a list"),
+    (existing.empty_dataset(), "empty-dataset", "error", "the file has no records: see what wrote it"),
+    (existing.address_left(1, 3), "address-left", "warning", "1 e-mail address left: convert --anonymize replaces"),
+    (existing.address_left(2, None), "address-left", "warning", "2 e-mail addresses left"),
+    (phrases.flagged_phrase("a\nb", 2, 3), "flagged-phrase", "warning", "'a\\nb' stands in 2 messages: see whether"),
+    (existing.bad_record("the line is a list"), "bad-record", "error", "not a record, the line is a list"),
     (log.empty_session(0, 0), "empty-session", "error", "no usable entry, so there is no record: it is empty"),
     (log.empty_session(0, 2), "empty-session", "error", "no usable entry, so there is no record: see why"),
     (log.empty_session(1, 0), "empty-session", "error", "none of 1 entry"),
@@ -86,24 +90,35 @@ ROWS = [
         "warning",
         "line 5 defines 'a\\n' otherwise than line 3, the first",
     ),
+    (
+        log.tool_conflict("sql", 3, 5, is_custom=True),
+        "tool-conflict",
+        "warning",
+        "otherwise than line 3, each definition is kept: see whether",
+    ),
     (log.parts_dropped({"image_url": 2, "x\x00": 1}, 4), "parts-dropped", "warning", "2 'image_url', 1 'x\\x00'"),
     (log.number_changed(["0.1234567890123456789"], 1), "number-changed", "warning", "1 number lost digits: '0.12345"),
     (log.number_changed(["1", "2", "3", "4"], 4), "number-changed", "warning", "'1', '2', '3', … ("),
     (log.cleaned({"info-msg": 3, "goose-system": 1}), "cleaned", "info", "info-msg 3, goose-system 1"),
     (log.cut_short("it \x1b"), "cut-short", "error", "the log is read up to where that ended, it \\x1b: see whether"),
     (
-        log.second_copy("a\n.jsonl", None),
+        copies.second_copy("a\n.jsonl"),
         "second-copy",
         "info",
         "not read, since 'a\\n.jsonl' counts, which holds the same",
     ),
     (
-        log.second_copy("a.jsonl", 1000),
-        "second-copy",
+        copies.second_copy_differs("a.jsonl", 1000),
+        "second-copy-differs",
         "warning",
         "'a.jsonl' counts, which differs from byte 1,000 on: ",
     ),
-    (log.second_copy("a.jsonl", None, "x\n"), "second-copy", "warning", "with which it cannot be compared (x\\n): see"),
+    (
+        copies.second_copy_differs("a.jsonl", None, "x\n"),
+        "second-copy-differs",
+        "warning",
+        "with which it cannot be compared (x\\n): see",
+    ),
     (log.file_not_read("second copy", 2), "file-not-read", "info", "second copy, 2 not read: of a log that is compr"),
     (log.file_not_read(".md", 2), "file-not-read", "info", "2 files with suffix '.md' not read"),
     (log.file_not_read("no suffix", 1), "file-not-read", "info", "1 file with no suffix not read"),
@@ -116,11 +131,6 @@ def test_a_finding_has_its_code_and_severity_and_says_what_and_what_to_do(fact, 
     assert (fact.code, fact.severity) == (code, severity)
     assert part in fact.text
     assert not fact.text.endswith(".")
-
-
-def test_what_invalidates_a_session_ends_with_the_option_that_keeps_it():
-    for fact in (log.session_id_mismatch("s1", "s2", 1, False), log.timestamp_order(6, True, False)):
-        assert fact.text.endswith(HINT)
 
 
 def test_dropped_parts_and_blocks_stand_at_their_message():

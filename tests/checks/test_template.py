@@ -44,7 +44,7 @@ CODES = sorted(code for code, rule in rules().items() if rule.kind == "template"
 
 
 def found(code, trial):
-    return [(fact.severity, fact.at, fact.text) for fact in rules()[code].function(trial)]
+    return [(rules()[code].severity, fact.at, fact.text) for fact in rules()[code].function(trial)]
 
 
 @pytest.mark.parametrize(

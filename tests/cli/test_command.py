@@ -9,6 +9,7 @@ import orjson
 import pytest
 
 import pipeline
+from pipeline import Options
 from pipeline.cli import cli
 from tests.checks.rows import assistant, call, tool
 from tests.conftest import log_line, write_log
@@ -314,7 +315,7 @@ def test_check_prints_findings_and_ends_with_3_for_an_error(command, here):
     code, out, err = command("check", "data.jsonl")
     assert (code, err) == (3, "")
     first, second = out.splitlines()
-    assert first.startswith("WARNING\tsession=data\tinput=data.jsonl:1\t[no-tools] ")
+    assert first.startswith("INFO\tsession=data\tinput=data.jsonl:1\t[no-tools] ")
     assert second.startswith("ERROR\tsession=data\tinput=data.jsonl:2\t[bad-record] ")
 
 
@@ -330,6 +331,50 @@ def test_check_ends_with_0_for_warnings_and_for_nothing(command, here):
     write_log(here / "b.jsonl", {"messages": [{"role": "user", "content": "x"}], "tools": [tool()]})
     assert command("check", "a.jsonl").code == 0
     assert command("check", "b.jsonl") == (0, "", "")
+
+
+PHRASES = [
+    ("the default", None, [], ["context limit was reached"]),
+    ("another one", None, ["--flag-phrase", "rate limit"], ["rate limit"]),
+    ("two", None, ["--flag-phrase", "rate limit", "--flag-phrase", "CONTEXT"], ["rate limit", "CONTEXT"]),
+    ("a variable with one a line", "rate limit\r\n\ncontext limit\n", [], ["rate limit", "context limit"]),
+    ("an option in place of the variable", "rate limit", ["--flag-phrase", "context"], ["context"]),
+    ("none", None, ["--flag-phrase", ""], []),
+]
+
+
+@pytest.mark.parametrize("sentence, variable, options, expected", PHRASES, ids=[row[0] for row in PHRASES])
+def test_phrases_are_flagged_in_runs_and_in_checks(command, here, monkeypatch, sentence, variable, options, expected):
+    if variable:
+        monkeypatch.setenv("CHATSQUASH_FLAG_PHRASE", variable)
+    text = "The Rate Limit and the context limit was reached."
+    write_log(here / "a.jsonl", {"messages": [{"role": "user", "content": text}], "tools": [tool()]})
+    write_log(here / "phrases" / "a.jsonl", log_line(text))
+    code, out, _ = command("check", "a.jsonl", *options)
+    assert code == 0
+    assert [line.split("'")[1] for line in out.splitlines()] == expected
+    command("convert", "phrases", "-q", *options)
+    report = map(json.loads, Path("out/reports/findings.jsonl").read_text().splitlines())
+    assert [each["text"].split("'")[1] for each in report if each["code"] == "flagged-phrase"] == expected
+
+
+def test_the_phrase_of_the_command_is_that_of_the_options():
+    (default,) = {tuple(p.default) for c in cli.commands.values() for p in c.params if p.name == "flag_phrase"}
+    assert default == Options().flag_phrase
+
+
+def test_check_tells_addresses_on_request(command, here):
+    write_log(here / "a.jsonl", {"messages": [{"role": "user", "content": "jane@corp.com"}], "tools": [tool()]})
+    assert command("check", "a.jsonl").out == ""
+    code, out, _ = command("check", "--anonymize", "a.jsonl")
+    assert code == 0
+    assert "[address-left] messages[0]: 1 e-mail address left" in out
+
+
+def test_check_of_a_file_without_records_ends_with_3(command, here):
+    (here / "a.jsonl").write_bytes(b"")
+    code, out, _ = command("check", "a.jsonl")
+    assert (code, "[empty-dataset]" in out) == (3, True)
 
 
 def test_check_reads_several_datasets_and_folders(command, here):

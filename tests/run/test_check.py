@@ -1,15 +1,18 @@
 """The record checks on datasets that exist already."""
 
+import gzip
 import json
 import os
 import threading
 
 import orjson
+import polars as pl
 import pytest
 
 from pipeline import Options, convert
+from pipeline.checks.phrases import Phrases
 from pipeline.errors import UsageError
-from pipeline.run.check import check
+from pipeline.run.check import Looks, check
 from tests.checks.rows import assistant, call, result, tool, user
 from tests.conftest import log_line, write_log
 
@@ -36,19 +39,22 @@ RECORDS = [
     ("fields that we do not write", record(*NATIVE, id=1, split="train"), []),
     ("null-valued fields", record({**user(), "tool_calls": None}, {**assistant(), "tool_call_id": None}), []),
     ("a conversation without calls", record(user(), assistant()), []),
-    ("no tools", {"messages": [user()]}, [("no-tools", "warning", 1, None)]),
-    ("tools are null", record(user(), tools=None) | {"tools": None}, [("no-tools", "warning", 1, None)]),
+    ("no tools", {"messages": [user()]}, [("no-tools", "info", 1, None)]),
+    ("tools are null", record(user(), tools=None) | {"tools": None}, [("no-tools", "info", 1, None)]),
     ("no messages", record(), [("no-messages", "error", 1, None)]),
-    ("checks of native calls on a native record", record(*NATIVE[:2], user()), [("tool-result-missing", "error", 1, 1)]),
+    ("checks of native calls on a native record", record(*NATIVE[:2], user()), [("tool-result-missing", "warning", 1, 1)]),
     ("checks of tags on an inlined record", record(*INLINED[:2], UNWRAPPED), [
-        ("tool-result-tags", "error", 1, 2), ("tool-result-missing", "error", 1, 1),
+        ("tool-result-tags", "error", 1, 2), ("tool-result-missing", "warning", 1, 1),
         ("tool-result-without-id", "error", 1, 2)]),
     ("tags that are cut off", record(user(), assistant(CALL[:-1])), [
         ("tool-call-tags", "error", 1, 1), ("markup-collision", "warning", 1, 1)]),
     ("a user's tags do not make a record inlined", record(user(CALL), *NATIVE[1:]), []),
     ("native calls beside tags", record(user(), assistant(CALL, call()), result()), [
         ("tool-calls-beside-markup", "error", 1, 1), ("tool-result-tags", "error", 1, 2)]),
-    ("digits that a double cannot hold", '{"messages": [{"role": "user", "content": "x", "n": 0.12345678901234567890}], "tools": [{"name": "t", "parameters": {"type": "object", "properties": {}}}]}', [
+    ("a role that is not known", record(user(), {"role": "model", "content": "x"}), [("unknown-role", "error", 1, 1)]),
+    ("tools of a provider", record(user(), assistant(), tools=[{"type": "web_search"}]), []),
+    ("an empty function_call", record(user(), assistant(function_call={})), []),
+    ("digits that a double cannot hold", '{"messages": [{"role": "user", "content": "x", "n": 0.12345678901234567890}], "tools": [{"name": "t", "description": "d", "parameters": {"type": "object", "properties": {}}}]}', [
         ("number-changed", "warning", 1, None)]),
 ]  # fmt: skip
 
@@ -93,7 +99,7 @@ def test_blank_lines_a_byte_order_mark_and_carriage_returns_are_nothing(tmp_path
 def test_native_and_inlined_records_are_told_apart_one_by_one(tmp_path):
     assert found(tmp_path / "data.jsonl", record(*NATIVE), record(*INLINED), record(*INLINED[:2], UNWRAPPED)) == [
         ("tool-result-tags", "error", 3, 2),
-        ("tool-result-missing", "error", 3, 1),
+        ("tool-result-missing", "warning", 3, 1),
         ("tool-result-without-id", "error", 3, 2),
     ]
 
@@ -117,6 +123,74 @@ def test_what_we_write_is_found_to_be_what_was_found_while_writing(tmp_path, inl
     expected = [(each["code"], each["message"]) for each in reported]
     assert [(each.code, each.message) for each in check(str(tmp_path / "out"))] == expected
     assert {each["code"] for each in reported} == {"undeclared-tool", "tool-result-missing"}
+
+
+EMPTY = [
+    ("no byte", "a.jsonl", b""),
+    ("blank lines", "a.jsonl", b"\n \t\r\n\n"),
+    ("nothing in a compressed file", "a.jsonl.gz", gzip.compress(b"\n")),
+]
+
+
+@pytest.mark.parametrize("sentence, name, data", EMPTY, ids=[row[0] for row in EMPTY])
+def test_a_file_without_records_is_an_error(tmp_path, sentence, name, data):
+    (tmp_path / name).write_bytes(data)
+    write_log(tmp_path / "b.jsonl", record(*NATIVE))
+    (only,) = check(str(tmp_path))
+    assert (only.code, only.severity, only.session, only.line) == ("empty-dataset", "error", "a", None)
+    assert only.file == str(tmp_path / name)
+
+
+def test_a_table_without_rows_is_an_error(tmp_path):
+    pl.DataFrame(schema={"messages": pl.List(pl.String)}).write_parquet(tmp_path / "a.parquet")
+    assert [each.code for each in check(str(tmp_path))] == ["empty-dataset"]
+
+
+def test_a_file_with_a_line_that_is_no_record_is_not_empty(tmp_path):
+    assert found(tmp_path / "a.jsonl", "[]") == [("bad-record", "error", 1, None)]
+
+
+ADDRESSES = [
+    ("none", record(*NATIVE), []),
+    ("in a text", record(user("jane@corp.com, joe@corp.com"), assistant()), [(0, 2)]),
+    ("in parts", record(user([{"type": "text", "text": "jane@corp.com"}]), assistant()), [(0, 1)]),
+    ("in several messages", record(user("a@corp.com"), assistant("b@corp.com")), [(0, 1), (1, 1)]),
+    ("in arguments, escaped", record(user(), assistant("", call(arguments='{"a": "jane\\u0040corp.com"}')), result()), [(1, 1)]),
+    ("in a definition", record(user(), assistant(), tools=[tool(description="Ask jane@corp.com")]), [(None, 1)]),
+    ("in turns of sharegpt", {"conversations": [{"from": "human", "value": "jane@corp.com"}], "system": "joe@corp.com", "tools": '[{"name": "t", "description": "a@corp.com"}]'}, [(0, 1), (0, 1), (None, 1)]),
+    ("a pseudonym", record(user("0123456789abcdef@abcdefgh.example"), assistant()), []),
+    ("nobody's", record(user("git@github.com, logo@2x.png, jane@example.com"), assistant()), []),
+    ("a key", record({**user(), "jane@corp.com": 1}, assistant()), []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sentence, line, expected", ADDRESSES, ids=[row[0] for row in ADDRESSES])
+def test_addresses_that_are_left_are_told_on_request(tmp_path, sentence, line, expected):
+    write_log(tmp_path / "data.jsonl", line)
+    told = [each for each in check(str(tmp_path / "data.jsonl"), Looks(addresses=True)) if each.code == "address-left"]
+    assert [(each.message, int(each.text.split()[0])) for each in told] == expected
+    assert "address-left" not in {each.code for each in check(str(tmp_path / "data.jsonl"))}
+
+
+@pytest.mark.parametrize("anonymize", [False, True])
+def test_an_address_is_left_where_convert_would_have_replaced_it(tmp_path, anonymize):
+    texts = [user("jane@corp.com git@x.org"), assistant("", call(arguments='{"a": "joe@corp.com"}')), result("x@y.de")]
+    write_log(tmp_path / "logs" / "a.jsonl", log_line("x", *texts, tools=[tool(description="b@c.de")]))
+    options = Options(anonymize=anonymize, anonymize_key=b"k" * 16 if anonymize else None)
+    summary = convert(tmp_path / "logs", tmp_path / "out", options)
+    left = [each for each in check(str(tmp_path / "out"), Looks(addresses=True)) if each.code == "address-left"]
+    assert (len(left), summary.addresses) == ((0, 4) if anonymize else (4, 0))
+
+
+def test_flagged_phrases_are_found(tmp_path):
+    write_log(tmp_path / "data.jsonl", record(user("Context limit was reached"), assistant("Rate limit hit")))
+    for looks, expected in (
+        (Looks(), [0]),
+        (Looks(Phrases(["RATE LIMIT", "context"])), [1, 0]),
+        (Looks(Phrases([""])), []),
+    ):
+        told = [each for each in check(str(tmp_path / "data.jsonl"), looks) if each.code == "flagged-phrase"]
+        assert [each.message for each in told] == expected
 
 
 def test_a_folder_stands_for_the_datasets_in_it(tmp_path):

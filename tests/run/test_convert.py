@@ -274,12 +274,12 @@ def test_findings_stand_in_both_reports_in_the_order_of_the_input(here):
 
 
 def test_without_analysis_only_what_happened_while_reading_is_reported(here):
-    write_log(here / "logs" / "a.jsonl", log_line("x", tools=[{"name": "t"}]), BAD)
+    write_log(here / "logs" / "a.jsonl", log_line("x", tools=[{"name": "t", "description": "d"}]), BAD)
     codes = []
     for analysis in (True, False):
         convert("logs", "out", Options(integrity_analysis=analysis))
         codes.append([each["code"] for each in report("findings.jsonl")])
-    assert codes == [["tool-parameters", "bad-entry"], ["bad-entry"]]
+    assert codes == [["tool-parameters-missing", "bad-entry"], ["bad-entry"]]
 
 
 def test_rejected_lines_are_told_by_where_their_bytes_are(here):

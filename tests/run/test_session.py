@@ -22,6 +22,7 @@ from tests.conftest import log_line
 NATIVE = Options(anonymize=False)
 INLINE = Options(anonymize=False, json_tool_calls=True)
 KEEP = Options(anonymize=False, on_invalid="keep")
+MERGE = Options(anonymize=False, on_invalid="keep", sessions_by="file")
 AS_LOGGED = Options(anonymize=False, cleanup_goose=False)
 
 INFO = "<info-msg>now</info-msg>"
@@ -125,13 +126,17 @@ ROWS = [
     Row("session-id-mismatch", "one id throughout", GROWING),
     Row("session-id-mismatch", "an integer and its digits are one id", [line(A, session_id=7), line(A, second=1, session_id="7")]),
     Row("session-id-mismatch", "entries of another id that cleaning drops", [GROWING[0], line(TITLE, FIRST, second=9, session_id="other"), GROWING[1]], [("cleaned", "info", 3)]),
-    Row("session-id-mismatch", "two ids", [line(A), line(A, second=1, session_id="s2")], [("session-id-mismatch", "error", 2)], "session_id is 's2', line 1 has 's1', --sessions-by id takes them apart (--on-invalid keep"),
-    Row("session-id-mismatch", "two ids that are kept", [line(A), line(A, second=1, session_id="s2")], [("session-id-mismatch", "warning", 2)], "converted in file order", KEEP),
+    Row("session-id-mismatch", "two ids", [line(A), line(A, second=1, session_id="s2")], [("session-id-mismatch", "error", 2)], "session_id is 's2', line 1 has 's1': --sessions-by id takes them apart (--on-invalid keep --sessions-by file"),
+    Row("session-id-mismatch", "two ids that are kept", [line(A), line(A, second=1, session_id="s2")], [("session-id-mismatch", "error", 2)], "takes them apart (--on-invalid keep --sessions-by file", KEEP),
+    Row("session-id-mismatch", "two ids that are merged", [line(A), line(A, second=1, session_id="s2")], [("session-id-mismatch", "warning", 2)], "converted as one session: --sessions-by id", MERGE),
+    Row("session-id-mismatch", "two ids and a clock that goes back, kept", [line(A, second=1), line(A, second=0, session_id="s2")], [("session-id-mismatch", "error", 2), ("timestamp-order", "warning", 2)], "", KEEP),
     Row("session-id-mismatch", "another id in an entry that is cut", [*GROWING, line(A, second=2, session_id="s2")], [("short-tail", "warning", 2), ("session-id-mismatch", "error", 3)]),
     Row("timestamp-order", "times that increase", GROWING),
     Row("timestamp-order", "times that increase by a nanosecond", [line(A, at="2026-01-13T10:00:00.000000001Z"), line(A, at="2026-01-13T10:00:00.000000002Z")]),
     Row("timestamp-order", "times in other zones", [line(A, at="2026-01-13T10:00:00Z"), line(A, at="2026-01-13T09:00:01-01:00")]),
-    Row("timestamp-order", "equal times", [line(A), line(A)], [("timestamp-order", "error", 2)], "timestamp is equal to that of line 1 (--on-invalid keep"),
+    Row("equal-timestamps", "times that increase", GROWING),
+    Row("equal-timestamps", "equal times", [line(A), line(A), line(A)], [("equal-timestamps", "warning", 2)], "2 entries with the time of the one before"),
+    Row("equal-timestamps", "equal times of other zones", [line(A, at="2026-01-13T10:00:00Z"), line(A, at="2026-01-13T09:00:00-01:00")], [("equal-timestamps", "warning", 2)]),
     Row("timestamp-order", "an earlier time", [line(A, second=1), line(A, second=0)], [("timestamp-order", "error", 2)], "timestamp is earlier than line 1"),
     Row("timestamp-order", "an earlier time that is kept", [line(A, second=1), line(A, second=0)], [("timestamp-order", "warning", 2)], "converted in file order", KEEP),
     Row("timestamp-order", "an earlier time in an entry that is cut", [line(A, B, second=1), line(A, second=0)], [("short-tail", "warning", 1), ("timestamp-order", "error", 2)]),
@@ -267,17 +272,32 @@ ROWS = [
     Row("number-changed", "in the string of arguments, which is", [line(assistant("", call(arguments="0.1234567890123456789")), tools=[tool()])], [("number-changed", "warning", 1)], "", INLINE),
     Row("number-changed", "in arguments that are an object", [json.dumps(line(assistant("", call(arguments={"n": 5})), tools=[tool()])).replace("5}", "0.1234567890123456789}")], [("number-changed", "warning", 1), ("vendor-form", "info", 1)], "", INLINE),
     # Cleaning
+    Row("flagged-phrase", "no message has it", GROWING),
+    Row("flagged-phrase", "a message has it", [line(A, user("(Context limit was reached.)"))], [("flagged-phrase", "warning", 1, 1)], "'context limit was reached' stands in 1 message"),
+    Row("flagged-phrase", "only what is in the record counts", [line(A, user("context limit was reached")), line(A, B, C, second=1)], [("role-sequence", "error", 2)]),
+    Row("flagged-phrase", "another one", [line(A, user("Rate Limit"))], [("flagged-phrase", "warning", 1, 1)], "'rate limit'", Options(anonymize=False, flag_phrase=("rate limit",))),
+    Row("flagged-phrase", "none is asked for", [line(user("context limit was reached"))], options=Options(anonymize=False, flag_phrase=())),
+    Row("flagged-phrase", "nothing is analysed", [line(user("context limit was reached"))], options=Options(anonymize=False, integrity_analysis=False)),
+    Row("flagged-phrase", "a call that is written as text", [line(user("x"), assistant("", call(arguments='{"a": "context limit was reached"}')), result(), tools=[tool()])], [("flagged-phrase", "warning", 1, 1)], options=INLINE),
     Row("cleaned", "nothing to clean", GROWING),
     Row("cleaned", "nobody asked", [line(A, user(INFO))], [], "", AS_LOGGED),
     Row("cleaned", "an info message", [line(A, user(INFO))], [("cleaned", "info", 1)], "info messages 1, system prompts 0, empty assistants 0, title requests 0"),
     Row("cleaned", "all four rules", [line({"role": "system", "content": "a general-purpose AI agent called goose"}, A, assistant(""), user(INFO), user(INFO), B), line(TITLE, FIRST, second=1)], [("cleaned", "info", 1)], "info messages 2, system prompts 1, empty assistants 1, title requests 1"),
-    Row("cleaned", "a session that is left out", [line(A), line(A, user(INFO))], [("cleaned", "info", 2), ("timestamp-order", "error", 2)]),
+    Row("cleaned", "a session that is left out", [line(A, second=1), line(A, user(INFO))], [("cleaned", "info", 2), ("timestamp-order", "error", 2)]),
     Row("cleaned", "an entry that is superseded, in a record that is as logged", [line(A, user(INFO)), line(A, C, second=1)]),
 ]  # fmt: skip
 
 OF_DATASETS = {"filtered", "duplicate-record", "split-leak", "empty-split"}
-OF_RUNS = {"unreadable-log", "file-not-read", "lost-worker", "changed-log", "cut-short", "second-copy"}
-MADE_ELSEWHERE = {"bad-record", *OF_RUNS, *OF_DATASETS}
+OF_RUNS = {
+    "unreadable-log",
+    "file-not-read",
+    "lost-worker",
+    "changed-log",
+    "cut-short",
+    "second-copy",
+    "second-copy-differs",
+}
+MADE_ELSEWHERE = {"bad-record", "empty-dataset", "address-left", *OF_RUNS, *OF_DATASETS}
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[f"{row.code}: {row.sentence}" for row in ROWS])
@@ -382,7 +402,7 @@ ACCOUNTS = [
     ("title requests, wherever they are", [line(TITLE, FIRST), line(A, second=1), line(TITLE, FIRST)], NATIVE, Account(selected=1, cleaned=2)),
     ("title requests that nobody cleans", [line(A), line(TITLE, FIRST, second=1)], AS_LOGGED, Account(selected=1, superseded=1)),
     ("bad and blank lines", ["", "x", line(A), " ", "{}", "[]"], NATIVE, Account(selected=1, unreadable=3, blank=2)),
-    ("a session left out", [line(A), line(A), "x", "", line(TITLE, FIRST)], NATIVE, Account(left_out=2, unreadable=1, blank=1, cleaned=1)),
+    ("a session left out", [line(A, second=1), line(A), "x", "", line(TITLE, FIRST)], NATIVE, Account(left_out=2, unreadable=1, blank=1, cleaned=1)),
     ("the same session kept", [line(A), line(A), "x", "", line(TITLE, FIRST)], KEEP, Account(selected=1, superseded=1, unreadable=1, blank=1, cleaned=1)),
     ("a session that is all title requests", ["", line(TITLE, FIRST)], NATIVE, Account(cleaned=1, blank=1)),
     ("a session without entries", ["", "x", "{}"], NATIVE, Account(unreadable=2, blank=1)),
@@ -400,7 +420,8 @@ def test_every_line_is_accounted_for(sentence, lines, options, account):
 
 LEFT_OUT = [
     ("nothing is left out", [line(A)], None),
-    ("what is invalid", [line(A), line(A)], "timestamp-order"),
+    ("what is invalid", [line(A, second=1), line(A)], "timestamp-order"),
+    ("equal times are no reason", [line(A), line(A)], None),
     ("two ids", [line(A), line(A, second=1, session_id="s2")], "session-id-mismatch"),
     ("the first of two reasons", [line(A, second=1), line(A, second=0), line(A, second=2, session_id="s2")], "timestamp-order"),
     ("what is empty", ["x"], "empty-session"),
@@ -467,12 +488,13 @@ def test_an_array_before_the_messages_is_not_taken_for_them():
 
 # The record against the oracle
 
+ON_INVALID = [("skip", None), ("keep", None), ("keep", "file")]
 OPTIONS = [
-    Options(anonymize=False, json_tool_calls=inline, cleanup_goose=clean, on_invalid=on_invalid)
-    for inline, clean, on_invalid in product([False, True], [False, True], ["skip", "keep"])
+    Options(anonymize=False, json_tool_calls=inline, cleanup_goose=clean, on_invalid=on_invalid, sessions_by=by)
+    for inline, clean, (on_invalid, by) in product([False, True], [False, True], ON_INVALID)
 ]
 KINDS = {
-    "records", "bad-line", "bad-entry", "session-id-mismatch", "timestamp-order", "missing-session-id", "missing-timestamp",
+    "records", "bad-line", "bad-entry", "session-id-mismatch", "timestamp-order", "equal-timestamps", "missing-session-id", "missing-timestamp",
     "naive-timestamp", "wrong-type", "short-tail", "missing-reply", "role-sequence", "tool-conflict", "parts-dropped", "cleaned",
 }  # fmt: skip
 

@@ -5,7 +5,7 @@ import json
 import orjson
 import pytest
 
-from pipeline import Options, convert
+from pipeline import Options, convert, convert_session
 from tests.conftest import log_line, write_log
 
 PLAIN = Options(anonymize=False, cleanup_goose=False)
@@ -96,6 +96,28 @@ def test_it_is_left_whole_where_that_is_asked(tmp_path):
     write_log(tmp_path / "logs/day.jsonl", *map(litellm, mixed()))
     summary = convert(tmp_path / "logs", tmp_path / "out", Options(anonymize=False, sessions_by="file"))
     assert dict(summary.left_out) == {"session-id-mismatch": 1}
+
+
+SAID = [
+    ("kept", {"on_invalid": "keep"}, None),
+    ("a file is a session", {"sessions_by": "file"}, None),
+    ("both", {"on_invalid": "keep", "sessions_by": "file"}, ["c3"]),
+]
+
+
+@pytest.mark.parametrize("sentence, said, expected", SAID, ids=[row[0] for row in SAID])
+def test_two_ids_are_merged_only_where_the_user_says_so_twice(tmp_path, sentence, said, expected):
+    write_log(tmp_path / "logs/day.jsonl", *mixed("abc"))
+    options = Options(anonymize=False, **said)
+    summary = convert(tmp_path / "logs", tmp_path / "out", options)
+    severity = "warning" if expected else "error"
+    (found,) = [each for each in findings(tmp_path / "out") if each["code"] == "session-id-mismatch"]
+    assert (found["severity"], found["line"]) == (severity, 2)
+    assert users(tmp_path / "out") == ([expected] if expected else [])
+    assert dict(summary.left_out) == ({} if expected else {"session-id-mismatch": 1})
+    assert convert_session(tmp_path / "logs/day.jsonl", options).left_out == (
+        None if expected else "session-id-mismatch"
+    )
 
 
 def test_an_id_in_a_nested_object_is_no_session_of_the_line(tmp_path):

@@ -1,5 +1,6 @@
 """Datasets in every shape and file are checked and counted alike."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -7,12 +8,13 @@ import pytest
 from pipeline import Options, convert
 from pipeline.read.records import NotARecordError, record
 from pipeline.read.textual import of_text
-from pipeline.run.check import check
+from pipeline.run.check import Looks, check
 from pipeline.run.cures import converted
 from pipeline.run.stats import stats
 from pipeline.stages.select import flatten
 from pipeline.write import presets
 from tests.checks.rows import assistant, call, result, talk, tool, user
+from tests.conftest import log_line, write_log
 
 SAMPLES = Path(__file__).parents[2] / "sample_logs"
 FOR_TRAINING = [name for name in presets.names() if name != presets.DEFAULT]
@@ -97,7 +99,43 @@ def test_every_kind_of_file_is_checked_alike(written, kind):
 @pytest.mark.parametrize("name", FOR_TRAINING)
 def test_every_shape_is_checked_alike(written, name):
     found = {code for code, _, _ in codes(written / name)}
-    assert found == {"no-tools", "tool-result-failed", "unanswered-call", "undeclared-tool"}
+    assert found == {
+        *("no-tools", "calls-without-tools", "undeclared-tool"),
+        *("tool-result-failed", "tool-result-retried", "unanswered-call"),
+    }
+
+
+@pytest.mark.parametrize("name", presets.names())
+def test_every_shape_is_looked_through_for_phrases_and_addresses(tmp_path, name):
+    said = [
+        user("Who is jane@corp.com?"),
+        assistant("", call(arguments='{"word": "Context Limit was reached"}')),
+        result("The context limit was reached."),
+    ]
+    line = log_line("x", *said, tools=[tool(description="Ask joe@corp.com.")], reply="The context limit was reached.")
+    write_log(tmp_path / "logs" / "a.jsonl", line)
+    options = Options(preset=name, anonymize=False)
+    convert(tmp_path / "logs", tmp_path / "out", options)
+    found = list(check(str(tmp_path / "out"), Looks(addresses=True)))
+    (phrase,) = [each for each in found if each.code == "flagged-phrase"]
+    assert "stands in 3 messages" in phrase.text
+    assert sum(int(each.text.split()[0]) for each in found if each.code == "address-left") == 2
+    reported = map(json.loads, (tmp_path / "out/reports/findings.jsonl").read_text().splitlines())
+    assert [(each["message"], each["text"]) for each in reported if each["code"] == "flagged-phrase"] == [
+        (phrase.message, phrase.text)
+    ]
+
+
+@pytest.mark.parametrize("name", presets.names())
+def test_definitions_are_checked_in_every_shape(tmp_path, name):
+    odd = {"type": "object", "properties": {"a": "string"}, "required": ["a", "a"]}
+    conversation = talk(user("x"), assistant("y"), tools=[tool(), tool("ls", description=" ", parameters=odd)])
+    write_log(tmp_path / "data.jsonl", converted(conversation, Options(preset=name)))
+    assert [each.code for each in check(str(tmp_path / "data.jsonl"))] == [
+        "tool-description",
+        "tool-properties",
+        "tool-required",
+    ]
 
 
 @pytest.mark.parametrize("name", ["openai", "text"])

@@ -130,6 +130,12 @@ UNIONS = [
     ("a nameless one is not one that is named", [[{"type": "web"}, tool("web")]], [{"type": "web"}, tool("web")]),
 ]
 
+
+def custom(name, **changes):
+    return {"type": "custom", "custom": {"name": name, "description": "d", **changes}}
+
+
+SQL, OTHER_SQL = custom("sql"), custom("sql", description="other")
 CONFLICTS = [
     ("the first definition wins", [[GREP], [OTHER_GREP]], [GREP], [2]),
     ("in one list too", [[GREP, OTHER_GREP]], [GREP], [1]),
@@ -143,6 +149,19 @@ CONFLICTS = [
     ("the order of keys is none", [[GREP], [dict(reversed(GREP.items()))]], [GREP], []),
     ("what stands beside the function is none", [[wrapped(GREP)], [{**wrapped(GREP), "strict": True}]], [GREP], []),
     ("nameless tools have none", [[{"x": 1}], [{"x": 2}]], [{"x": 1}, {"x": 2}], []),
+    ("a custom tool in two versions has one, and both are in the record", [[SQL], [OTHER_SQL]], [SQL, OTHER_SQL], [2]),
+    ("so has one in a list", [[SQL, OTHER_SQL]], [SQL, OTHER_SQL], [1]),
+    ("and one that is new in a longer list", [[GREP], [GREP, SQL], [GREP, OTHER_SQL]], [GREP, SQL, OTHER_SQL], [3]),
+    ("once for a custom tool", [[SQL], [OTHER_SQL], [custom("sql", x=1)]], [SQL, OTHER_SQL, custom("sql", x=1)], [2]),
+    ("other custom tools have none", [[SQL], [custom("run")]], [SQL, custom("run")], []),
+    ("a custom tool in another order of keys has none", [[SQL], [dict(reversed(SQL.items()))]], [SQL], []),
+    ("a custom tool beside a function of its name has none", [[SQL], [tool("sql")]], [SQL, tool("sql")], []),
+    (
+        "custom tools without a name have none",
+        [[custom(None)], [custom(None, x=1)]],
+        [custom(None), custom(None, x=1)],
+        [],
+    ),
 ]
 
 

@@ -38,15 +38,22 @@ INVALID = [
     ("another id behind an entry without one", ["s1@1", "@2", "s2@3"], [(3, *IDS)], "s1"),
     ("another id once, however often it comes", ["s1@1", "s2@2", "s1@3", "s3@4"], [(2, *IDS)], "s1"),
     ("another id that is only white space", ["s1@1", " @2"], [(2, *IDS)], "s1"),
-    ("an equal time", ["s1@5", "s1@5"], [(2, *TIMES)], "s1"),
     ("an earlier time", ["s1@5", "s1@4"], [(2, *TIMES)], "s1"),
     ("an earlier time by a nanosecond", [f"s1@{SECOND}", f"s1@{SECOND - 1}"], [(2, *TIMES)], "s1"),
     ("an earlier time than before an entry without one", ["s1@5", "s1@", "s1@4"], [(3, *TIMES)], "s1"),
-    ("a time of 0 is a time", ["s1@0", "s1@0"], [(2, *TIMES)], "s1"),
+    ("a time of 0 is a time", ["s1@0", "s1@-1"], [(2, *TIMES)], "s1"),
     ("an earlier time once, however often it comes", ["s1@5", "s1@4", "s1@3"], [(2, *TIMES)], "s1"),
     ("a jump back, where each other step goes forward", ["s1@5", "s1@6", "s1@1", "s1@2"], [(3, *TIMES)], "s1"),
-    ("both, each at its first line", ["s1@5", "s1@5", "s2@6"], [(2, *TIMES), (3, *IDS)], "s1"),
-    ("both in one line", ["s1@5", "s2@5"], [(2, *IDS), (2, *TIMES)], "s1"),
+    ("both, each at its first line", ["s1@5", "s1@4", "s2@6"], [(2, *TIMES), (3, *IDS)], "s1"),
+    ("both in one line", ["s1@5", "s2@4"], [(2, *IDS), (2, *TIMES)], "s1"),
+]
+
+
+EQUAL = [
+    ("an equal time", ["s1@5", "s1@5"], (2, 1)),
+    ("equal times, which are counted", ["s1@5", "s1@5", "s1@5", "s1@6", "s1@6"], (2, 3)),
+    ("an equal time around an entry without one", ["s1@5", "s1@", "s1@5"], (3, 1)),
+    ("an equal time of 0", ["s1@0", "s1@0"], (2, 1)),
 ]
 
 
@@ -54,9 +61,31 @@ INVALID = [
 @pytest.mark.parametrize("keep", [False, True])
 def test_a_session_is_valid_with(sentence, fields, name, keep):
     book = ledger()
-    out = list(validate(session(*fields), book, keep=keep))
+    out = list(validate(session(*fields), book, keep=keep, merge=keep))
     assert out == list(session(*fields))
-    assert (book.facts, book.invalid, book.session_id) == ([], False, name)
+    assert (book.findings("a"), book.invalid, book.session_id) == ([], False, name)
+
+
+@pytest.mark.parametrize("sentence, fields, expected", EQUAL, ids=[row[0] for row in EQUAL])
+@pytest.mark.parametrize("keep", [False, True])
+def test_a_session_stays_in_file_order_with(sentence, fields, expected, keep):
+    book = ledger()
+    assert list(validate(session(*fields), book, keep=keep)) == list(session(*fields))
+    line, count = expected
+    (found,) = book.findings("a")
+    assert (found.code, found.severity, found.line) == ("equal-timestamps", "warning", line)
+    assert found.text.startswith(f"{count} entr")
+    assert not book.invalid
+
+
+def test_equal_times_do_not_excuse_a_clock_that_goes_back():
+    book = ledger()
+    list(validate(session("s1@5", "s1@5", "s1@4"), book, keep=False))
+    assert [(found.code, found.line) for found in book.findings("a")] == [
+        ("equal-timestamps", 2),
+        ("timestamp-order", 3),
+    ]
+    assert book.invalid
 
 
 @pytest.mark.parametrize("sentence, fields, expected, name", INVALID, ids=[row[0] for row in INVALID])
@@ -69,23 +98,29 @@ def test_a_session_is_left_out_with(sentence, fields, expected, name):
 
 
 @pytest.mark.parametrize("sentence, fields, expected, name", INVALID, ids=[row[0] for row in INVALID])
-def test_a_session_that_is_kept_all_the_same_has_a_warning_with(sentence, fields, expected, name):
+def test_of_a_session_that_is_kept_only_the_clock_may_be_wrong(sentence, fields, expected, name):
     book = ledger()
     out = list(validate(session(*fields), book, keep=True))
     assert [each.line for each in out] == list(range(1, len(fields) + 1)), "file order, not that of the times"
+    assert facts(book) == [(line, code, "warning" if (code,) == TIMES else "error") for line, code in expected]
+    assert (book.invalid, book.session_id) == (any((code,) == IDS for _, code in expected), name)
+
+
+@pytest.mark.parametrize("sentence, fields, expected, name", INVALID, ids=[row[0] for row in INVALID])
+def test_a_session_that_is_merged_has_warnings_with(sentence, fields, expected, name):
+    book = ledger()
+    assert list(validate(session(*fields), book, keep=True, merge=True)) == list(session(*fields))
     assert facts(book) == [(*fact, "warning") for fact in expected]
     assert (book.invalid, book.session_id) == (False, name)
 
 
 def test_the_findings_say_which_lines_and_what_to_do():
     book = ledger()
-    list(validate(session("s1@5", "s1@5", "s2@6"), book, keep=False))
-    list(validate(session("@", "@5", "@4"), book, keep=False))
-    keep = "(--on-invalid keep converts it all the same)"
+    list(validate(session("s1@5", "s1@4", "s2@6"), book, keep=False))
+    keep = "(--on-invalid keep --sessions-by file makes one of them)"
     assert texts(book, "session-id-mismatch") == [
-        f"session_id is 's2', line 1 has 's1', --sessions-by id takes them apart {keep}"
+        f"session_id is 's2', line 1 has 's1': --sessions-by id takes them apart {keep}"
     ]
     assert texts(book, "timestamp-order") == [
-        f"timestamp is equal to that of line 1 {keep}",
-        f"timestamp is earlier than line 2 {keep}",
+        "timestamp is earlier than line 1 (--on-invalid keep converts it all the same)"
     ]

@@ -13,8 +13,9 @@ def job(name="a"):
     return Job(f"/logs/{name}.jsonl", f"{name}.jsonl", f"{name}.jsonl", 10)
 
 
-def outcome(record=b'{"messages":[]}', *, turns=2, model="gpt-5-mini", codes=(), left_out=None):
+def outcome(record=b'{"messages":[]}', *, turns=2, model="gpt-5-mini", codes=(), errors=(), left_out=None):
     findings = [Finding(code, "warning", "s", "a.jsonl", 1, None, "text") for code in codes]
+    findings += [Finding(code, "error", "s", "a.jsonl", 1, None, "text") for code in errors]
     usage = NOTHING._replace(assistant_turns=turns) if record else None
     cleaned, facts = Cleaned(1, 1, 1), Facts(model=model)
     return Outcome("s", record, left_out, findings, [], 9, ACCOUNT, cleaned, 4, usage, None, "", "", facts)
@@ -33,6 +34,13 @@ ROWS = [
         {"drop": ("short-tail", "no-tools")},
         {"codes": ["no-tools"]},
         ("--drop no-tools", "the session has no-tools"),
+    ),
+    ("no error", {"drop": ("errors",)}, {"codes": ["short-tail", "cleaned"]}, None),
+    (
+        "any error",
+        {"drop": ("errors",)},
+        {"codes": ["short-tail"], "errors": ["undeclared-tool", "role-sequence"]},
+        ("--drop errors", "the session has the error undeclared-tool"),
     ),
     ("a model that fits", {"only_model": ("claude*", "gpt-?-mini")}, {}, None),
     ("globs tell case", {"only_model": ("GPT*",)}, {}, ("--only-model", "the model is 'gpt-5-mini'")),

@@ -1,0 +1,89 @@
+"""Phrases by which a record is told that should not be trained on as it stands, as those that a client puts in."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from pipeline import chat, codec
+from pipeline.checks.registry import Fact, counted, quoted, rule
+from pipeline.model import Found, Json
+
+_PLAIN = re.compile(r"""[^"\\<\x00-\x1f\x7f-\U0010ffff]*""")
+"""Characters that stand in a record as they stand in a text."""
+
+
+@rule("warning")
+def flagged_phrase(phrase: str, count: int, at: int) -> Fact:
+    """Reported once for every phrase of `--flag-phrase` that messages hold, in any case, at the first of them.
+
+    By default that is one which Goose writes into conversations that it cuts. Content, reasoning and calls are looked
+    at. Phrases that are named replace it, and a blank one is none.
+    """
+    messages = counted(count, "message")
+    return Fact(f"{quoted(phrase)} stands in {messages}: see whether the record should be trained on", at)
+
+
+class _Phrase(NamedTuple):
+    given: str
+    spellings: frozenset[str]
+    """As a text may have it, also one with JSON in it, in no case."""
+    core: bytes
+    """What the bytes of a record must have, in lower case: the longest part that no JSON spells otherwise."""
+    is_plain: bool
+    """Whether that is all of it."""
+
+    def is_in(self, turn: Json) -> bool:
+        """Whether a message has it."""
+        texts = chat.strings(turn) if self.is_plain else _opened(chat.strings(turn))
+        return any(spelling in text for text in map(str.casefold, texts) for spelling in self.spellings)
+
+
+class Phrases:
+    """Looks for phrases in records; a blank one is none."""
+
+    def __init__(self, phrases: Iterable[str]) -> None:
+        self._phrases = [_phrase(given) for given in dict.fromkeys(phrases) if given.strip()]
+
+    def written(self, record: bytes) -> Iterator[Found]:
+        """What is found in a record as we write it, whose bytes tell for nearly all that there is nothing."""
+        lower = record.lower() if self._phrases else b""
+        if any(phrase.core in lower for phrase in self._phrases):
+            yield from self.found(codec.loads(record))
+
+    def found(self, record: dict[str, Json]) -> Iterator[Found]:
+        """What is found in a record of any preset."""
+        for phrase in self._phrases:
+            if places := [at for at, turn in turns(record) if phrase.is_in(turn)]:
+                yield flagged_phrase(phrase.given, len(places), places[0])
+
+
+def turns(record: dict[str, Json]) -> list[tuple[int, Json]]:
+    """The messages of a record of any preset with their indices; a system prompt beside them is one of the first."""
+    said = record.get("messages", record.get("conversations"))
+    aside = record.get("system") if "messages" not in record else None
+    return [*([(0, aside)] if aside else []), *enumerate(said if isinstance(said, list) else [])]
+
+
+def _phrase(given: str) -> _Phrase:
+    spellings = frozenset({given.casefold(), json.dumps(given, ensure_ascii=False)[1:-1].casefold()})
+    # Letters that only fold to ASCII ones, such as the long s, are no other case of these here.
+    core = max(_PLAIN.findall(given), key=len)
+    return _Phrase(given, spellings, core.lower().encode(), core == given)
+
+
+def _opened(texts: Iterable[str]) -> Iterator[str]:
+    """Texts, and what those hold that are JSON, as arguments are: JSON may spell any character as an escape."""
+    for text in texts:
+        yield text
+        if text.startswith(("{", "[")):
+            yield from chat.strings(_value(text))
+
+
+def _value(text: str) -> Json:
+    try:
+        return codec.loads(text)
+    except (ValueError, RecursionError):
+        return None
