@@ -23,6 +23,11 @@ _EXIT = re.compile(
 )
 """A line in which a harness says how a program ended."""
 
+_ERRNO = (
+    "(?i:no such file|permission denied|operation not permitted|not a directory|is a directory|file exists"
+    "|no space left|read-only file system|connection (?:refused|reset|timed out)|cannot allocate memory)"
+).replace(" ", "[ ]")
+"""What operating systems say."""
 _NO_ERROR = r"(?!\s*+(?:(?:none|null|false)\b|-?[\d.]++%?\s*+$))"
 _BEGINS = re.compile(
     rf"""[\s│╷]*+(?:\#++[ ][^\n]*+\n\s*+)?+(?:
@@ -31,7 +36,7 @@ _BEGINS = re.compile(
             (?:\[\w++\]|[ ]-?\d++)?(?:[ ](?:from[ ]server[ ])?\(\w++\))?:{_NO_ERROR}
         |-32\d\d\d:
         |npm[ ](?:error|ERR!)
-        |\(?[A-Za-z_][\w.]{{0,80}}(?:Error|Exception)(?:\)|:)[ ]
+        |\(?(?:[A-Za-z_][\w.]{{0,80}})?(?:Error|Exception)(?:\)|:)[ ]
         |(?:An[ ]error[ ]occurred|I[ ]encountered[ ]an[ ]error
             |Error[ ](?:executing|invoking|processing|reading|writing|calling|running|fetching|loading|parsing))\b
         |(?i:failed[ ]to|could[ ]not|couldn't|cannot|can't|unable[ ]to)[ ]\w
@@ -41,9 +46,9 @@ _BEGINS = re.compile(
         |\d++[ ]validation[ ]errors?\b
         |\[?(?:[\w-]++:?[ ]){{0,4}}(?:interrupted|cancell?ed|aborted|rejected|denied|declined)[ ]by[ ](?:the[ ])?user\b
         |(?:The[ ])?[Uu]ser[ ](?:rejected|denied|declined|refused)\b
-        |[\w./-]++:[ ](?:[^\n]{{0,200}}[ ])?(?:command[ ]not[ ]found|[Nn]o[ ]such[ ]file|[Pp]ermission[ ]denied|No[ ]module[ ]named|syntax[ ]error)\b
+        |[\w./-]++:[ ](?:[^\n]{{0,200}}[ ])?(?:command[ ]not[ ]found|No[ ]module[ ]named|syntax[ ]error|{_ERRNO})\b
         |curl:[ ]\(\d
-        |\S{{1,200}}:\d++:[ ](?:fatal[ ])?error:
+        |\S{{1,200}}[:)]\d*+(?::|[ ]-)[ ](?:fatal[ ])?error\b
         |(?![Nn]o[ ])[^\n]{{1,200}}[ ](?:not[ ]found|does[ ]not[ ]exist)\b[^\n]{{0,200}}\Z
     )""",
     re.VERBOSE,

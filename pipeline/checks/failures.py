@@ -21,7 +21,7 @@ _FLAGS = frozenset({"timeout", "missing", "incomplete"})
 _SUCCESS = frozenset({"success", "ok"})
 _NO_ERROR = frozenset({"", "none", "null"})
 
-_STATUS = re.compile(r"[45]\d\d|error", re.IGNORECASE)
+_STATUS = re.compile(r"[45]\d\d|error|failure", re.IGNORECASE)
 """A status, of HTTP or in a word, that is one of a failure."""
 
 _OBJECT = re.compile(r"\s*+\{")
@@ -30,7 +30,7 @@ _TELLING = re.compile(
     rb'|"(?:success|ok)"\s*+:\s*+f'
     rb'|"(?:exit_?code|returncode)"\s*+:\s*+(?!null|0\s*+[,}])'
     rb'|"(?:timeout|missing|incomplete|is_?error)"\s*+:\s*+t'
-    rb'|"status(?:_?code)?"\s*+:\s*+(?:"?[45]\d\d\b|"error")'
+    rb'|"status(?:_?code)?"\s*+:\s*+(?:"?[45]\d\d\b|"(?:error|failure)")'
 )
 """A key with a value that may tell of a failure, in lower case."""
 
