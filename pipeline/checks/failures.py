@@ -24,12 +24,13 @@ _NO_ERROR = frozenset({"", "none", "null"})
 _STATUS = re.compile(r"[45]\d\d|error|failure", re.IGNORECASE)
 """A status, of HTTP or in a word, that is one of a failure."""
 
-_OBJECT = re.compile(r"\s*+\{")
+_OBJECT = re.compile(r"\A\s*+\{")
 _TELLING = re.compile(
     rb'"error"\s*+:\s*+(?!null|false|""|\d)'
     rb'|"(?:success|ok)"\s*+:\s*+f'
     rb'|"(?:exit_?code|returncode)"\s*+:\s*+(?!null|0\s*+[,}])'
     rb'|"(?:timeout|missing|incomplete|is_?error)"\s*+:\s*+t'
+    rb'|"data"\s*+:\s*+null'
     rb'|"status(?:_?code)?"\s*+:\s*+(?:"?[45]\d\d\b|"(?:error|failure)")'
 )
 """A key with a value that may tell of a failure, in lower case."""
@@ -37,7 +38,7 @@ _TELLING = re.compile(
 
 def failure(message: Message, text: str) -> str | None:
     """What says that a result with this text failed, as the end of a sentence; ``None`` where nothing does."""
-    if PRIVATE in message and (mark := _mark(chat.private(message))):
+    if mark := _mark(message):
         return mark
     if not _OBJECT.match(text):
         return failure_texts.told(text)
@@ -45,7 +46,13 @@ def failure(message: Message, text: str) -> str | None:
     return _told(value) if isinstance(value, dict) else None
 
 
-def _mark(held: dict[str, Any]) -> str | None:
+def _mark(message: Message) -> str | None:
+    """The mark of a log's format, or one that stands in the message itself."""
+    if message.get("is_error") is True:
+        return "is marked as an error"
+    if PRIVATE not in message:
+        return None
+    held = chat.private(message)
     if held.get("is_error"):
         return "is marked as an error"
     outcome = held.get("outcome")
@@ -57,6 +64,8 @@ def _told(value: dict[str, Any]) -> str | None:
     for key, held in value.items():
         if _is_top_failure(key.lower(), held):
             return f"has {quoted(key)}"
+    if value.get("errors") and value.get("data", 0) is None:  # as GraphQL answers
+        return "has 'errors' and no data"
     todo = [value]
     while todo:
         item = todo.pop()
@@ -91,7 +100,7 @@ def _is_failure(name: str, held: Json) -> bool:
 def _is_code(held: Json) -> bool:
     """Whether an exit code is known and not 0."""
     if isinstance(held, str):
-        return re.fullmatch(r"-?0*+[1-9]\d*+", held) is not None
+        return held.lstrip("-0").isdecimal()
     return isinstance(held, int | float) and not isinstance(held, bool) and held != 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from pipeline.checks.exchanges import MARKED, Call, Result, State, exchanges
+from pipeline.checks.exchanges import Call, Result, State, exchanges
 from pipeline.checks.registry import View, check, error, quoted, warning
 
 if TYPE_CHECKING:
@@ -43,8 +43,7 @@ def tool_result_failed(view: View) -> Iterator[Found]:
     """
     for result, call in view.once(_bad_results):
         if result.failure is not None:
-            seen = "is marked as an error" if result.failure == MARKED else f"has a truthy {quoted(result.failure)}"
-            yield _graded(f"the result{_of(call)} {seen}", view, call, result.at)
+            yield _graded(f"the result{_of(call)} {result.failure}", view, call, result.at)
 
 
 @check("error", "warning", given=_bad_results)
