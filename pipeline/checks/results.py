@@ -36,10 +36,9 @@ def _strays(view: View) -> list[Result]:
 
 @check("error", "warning", given=_bad_results)
 def tool_result_failed(view: View) -> Iterator[Found]:
-    """Reported when a tool result is JSON with a truthy `error`, `timeout`, `missing` or `incomplete`.
+    """Reported when a tool result says that its call failed, see "failed" below.
 
-    The key counts at any depth and in any case; in formats that mark failed results (`is_error`), so does the mark. The
-    model is then trained on a call that did not work, which is only a warning when it was retried with success.
+    The model is then trained on a call that did not work, which is only a warning when it was retried with success.
     """
     for result, call in view.once(_bad_results):
         if result.failure is not None:
