@@ -47,6 +47,10 @@ class Ledger(Struct):
         """A fact, and the line it was met at."""
         self.facts.append((line, found))
 
+    def refuse(self, found: Found, line: int) -> None:
+        """A fact for which there is no record: the last one, once, also where a check has noted it."""
+        self.facts = [*(fact for fact in self.facts if fact != (line, found)), (line, found)]
+
     def reject(self, rejected: Rejected, size: int) -> None:
         """A line that could not be read, and its bytes with the line feed."""
         self.rejected.append(rejected)

@@ -5,15 +5,13 @@ A block is an assistant message with calls and what follows up to the next assis
 
 from __future__ import annotations
 
-import json
-import re
 from collections import deque
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from msgspec import Struct
 
-from pipeline import chat, codec
-from pipeline.chat import PRIVATE
+from pipeline import chat
+from pipeline.checks.failures import failure
 from pipeline.checks.registry import id_key
 
 if TYPE_CHECKING:
@@ -21,12 +19,6 @@ if TYPE_CHECKING:
     from pipeline.model import Json, Message
 
 State = Literal["ok", "failed", "empty", "unanswered"]
-FAILURES = frozenset({"error", "timeout", "missing", "incomplete"})
-MARKED = "is_error"
-"""What stands for the key where a format has a mark for failed results."""
-_JSON = re.compile(r"\s*[{\[]")
-_SAID = re.compile(b'"(?:%b)"(?!: ?null)' % "|".join(sorted(FAILURES)).encode())
-"""One of the keys, unless it has null, as in rows of a table it mostly has."""
 
 
 class Result(Struct, frozen=True, gc=False):  # a named tuple takes twice as long to make
@@ -38,7 +30,7 @@ class Result(Struct, frozen=True, gc=False):  # a named tuple takes twice as lon
     key: str | bytes | None
     """Its id as something to look up; ``None`` if it has none."""
     failure: str | None
-    """The key that says that it failed."""
+    """What says that it failed, if it did, as the end of a sentence."""
     empty: bool
 
     @property
@@ -120,46 +112,5 @@ def exchanges(view: View) -> Exchanges:
 def _judged(at: int, message: Message) -> Result:
     text = chat.text(message) or ""
     empty = (not text or text.isspace()) and not chat.other_parts(message)
-    failure = MARKED if PRIVATE in message and chat.private(message).get("is_error") else _failure(text)
     call_id = message.get("tool_call_id")
-    return Result(at, call_id, id_key(call_id), failure, empty)
-
-
-def _failure(text: str) -> str | None:
-    """The first key in a JSON result that says that the call failed."""
-    if not _JSON.match(text) or not _may_fail(text):
-        return None
-    todo = [_parsed(text)]
-    while todo:
-        item = todo.pop()
-        if isinstance(item, dict):
-            if not FAILURES.isdisjoint(map(str.lower, item)):
-                for key, value in item.items():
-                    if value and key.lower() in FAILURES:
-                        return str(key)
-            item = item.values()
-        todo += [member for member in reversed(item or ()) if isinstance(member, (dict, list))]
-    return None
-
-
-def _may_fail(text: str) -> bool:
-    """Whether a text may hold one of the keys with something true, which is found sooner than by parsing it."""
-    lower = text.encode("utf-8", "surrogatepass").lower()  # of the keys' letters only ASCII has other cases
-    return b"\\u" in lower or _SAID.search(lower) is not None
-
-
-def _parsed(text: str) -> Any:
-    """The value of a JSON text, ``None`` for what is none; NaN counts, since tools written in Python print it."""
-    try:
-        return codec.loads(text)
-    except codec.NotFiniteError:
-        return _lenient(text)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _lenient(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+    return Result(at, call_id, id_key(call_id), failure(message, text), empty)

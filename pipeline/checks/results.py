@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from pipeline.checks.exchanges import MARKED, Call, Result, State, exchanges
+from pipeline.checks.exchanges import Call, Result, State, exchanges
 from pipeline.checks.registry import Fact, View, check, quoted
 
 if TYPE_CHECKING:
@@ -60,18 +60,16 @@ def _troubles(view: View) -> list[_Trouble]:
 def _reasons(result: Result, call: Call | None) -> Iterator[tuple[Literal["failed", "empty"], str]]:
     """What is wrong with a result."""
     if result.failure is not None:
-        seen = "is marked as an error" if result.failure == MARKED else f"has a truthy {quoted(result.failure)}"
-        yield "failed", f"the result{_of(call)} {seen}"
+        yield "failed", f"the result{_of(call)} {result.failure}"
     if result.empty and call is not None:
         yield "empty", f"the result{_of(call)} is empty"
 
 
 @check("warning", given=_troubles)
 def tool_result_failed(view: View) -> Iterator[Fact]:
-    """Reported when a tool result is JSON with a truthy `error`, `timeout`, `missing` or `incomplete`.
+    """Reported when a tool result says that its call failed, see "failed" below.
 
-    The key counts at any depth and in any case; in formats that mark failed results (`is_error`), so does the mark. The
-    model is then trained on a call that did not work.
+    The model is then trained on a call that did not work.
     """
     yield from _not_retried(view, "failed")
 

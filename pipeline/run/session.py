@@ -17,6 +17,7 @@ from xxhash import xxh3_128
 from pipeline import chat, codec
 from pipeline.chat import REASONING_KEYS
 from pipeline.checks import examine, log
+from pipeline.checks.contents import unfit
 from pipeline.checks.phrases import Phrases
 from pipeline.checks.registry import View
 from pipeline.errors import UsageError
@@ -177,6 +178,9 @@ class Converter:
             if forms:
                 ledger.note(log.vendor_form(Counter(forms)), line)
         usage = measure(view)
+        if self._shape and (why := unfit(view)):  # before the stages, since what is logged counts
+            ledger.refuse(why, line)
+            return None, usage
         if ledger.loaded:
             conversation = public(conversation)
         for stage in self._plan.conversation:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from pipeline import chat, codec
+from pipeline import chat
 from pipeline.formats import openai_chat
 from pipeline.formats.openai_chat.members import is_empty
 from pipeline.model import Message
@@ -32,9 +32,6 @@ def text(message: Message, role: str, notes: Notes) -> str:
         return content
     if content is None:
         return ""
-    if role == "tool" and not isinstance(content, str | list):
-        notes.changed["results as JSON text"] += 1
-        return codec.dumps(content).decode("utf-8", "surrogatepass")
     notes.drop(f"parts of type {kind}" for kind in _kinds(message))
     return chat.text(message) or ""
 

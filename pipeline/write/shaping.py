@@ -10,6 +10,8 @@ import orjson
 
 from pipeline import codec
 from pipeline.checks import shapes
+from pipeline.checks.contents import unfit
+from pipeline.checks.registry import View
 from pipeline.memo import Last
 from pipeline.model import Conversation, Found, Json
 from pipeline.write import definitions, rounding, turns
@@ -42,6 +44,8 @@ def shaped(
     as_text: bool = False,
 ) -> Shaped:
     """What ``record`` makes of a conversation, with what was noted on the way; ``as_text`` as for ``Notes``."""
+    if why := unfit(View(conversation)):
+        return Shaped(None, [why])
     notes = Notes()
     try:
         defined = definitions.define(conversation.tools)

@@ -20,7 +20,7 @@ CALLS = st.one_of(
     st.builds(call, IDS, st.sampled_from(["grep", "grep", "read", "", None, 1]), ARGUMENTS),
     st.sampled_from(["grep", None, {}, {"id": "c1"}, {"id": "c2", "type": "custom", "custom": {"name": "x"}}]),
 )
-CONTENTS = st.sampled_from(["done", "", " ", None, '{"error": 1}', '{"error": null}', [{"type": "image_url"}]])
+CONTENTS = st.sampled_from(["done", "", " ", None, '{"error": true}', '{"error": null}', [{"type": "image_url"}]])
 MESSAGES = st.one_of(
     st.lists(CALLS, max_size=3).map(lambda calls: assistant("", *calls)),
     st.builds(result, CONTENTS, IDS),

@@ -29,15 +29,13 @@ LATER = turn("done", "c2")
 OTHER = turn("done", "c3", "read")
 
 ROWS = [
-    Row("tool-result-failed", "a result that is no JSON did not fail", one("error: no such file"), []),
+    Row("tool-result-failed", "a result that tells of no failure did none", one("3 errors were found"), []),
     Row(
         "tool-result-failed",
-        "falsy values are no failure",
-        one('{"error": null, "timeout": 0, "missing": [], "incomplete": ""}'),
-        [],
+        "a text that begins like an error message is found",
+        one("error: no such file"),
+        [("tool-result-failed", "warning", 2)],
     ),
-    Row("tool-result-failed", "the word as a value is no failure", one('{"status": "error", "errors": 1}'), []),
-    Row("tool-result-failed", "a JSON string is not looked into", one('"{\\"error\\": 1}"'), []),
     Row("tool-result-failed", "half an object is no JSON", one('{"error": 1'), []),
     Row("tool-result-failed", "an error is found", one(FAILED), [("tool-result-failed", "warning", 2)]),
     Row(
@@ -48,26 +46,8 @@ ROWS = [
     ),
     Row(
         "tool-result-failed",
-        "it is found at any depth",
-        one('[1, {"a": [[{"Missing": "x"}]]}]'),
-        [("tool-result-failed", "warning", 2)],
-    ),
-    Row(
-        "tool-result-failed",
-        "incomplete is found, also beside NaN",
-        one('{"p": NaN, "incomplete": 1}'),
-        [("tool-result-failed", "warning", 2)],
-    ),
-    Row(
-        "tool-result-failed",
-        "an escaped key is that key",
-        one('{"\\u0065rror": 1}'),
-        [("tool-result-failed", "warning", 2)],
-    ),
-    Row(
-        "tool-result-failed",
         "text parts are joined",
-        one([{"type": "text", "text": '{"error"'}, ":1}"]),
+        one([{"type": "text", "text": '{"error"'}, ":true}"]),
         [("tool-result-failed", "warning", 2)],
     ),
     Row(

@@ -1,0 +1,126 @@
+"""Whether a tool result in words says that its call failed: by its first line, its last lines, or a Python traceback.
+
+What stands between is not looked at, since it is mostly what was asked for: files, logs and tables tell of the errors
+of others.
+"""
+
+from __future__ import annotations
+
+import re
+
+_LONG = 400  # characters of a line that are looked at
+_TOP, _END = 200, 300  # characters in which the program that ran another says how that ended
+
+_TRACEBACK = "Traceback (most recent call last)"
+_BEGINNINGS = ("Traceback ", "File ", "---", "+ Exception Group ")
+_BEGINS_WITH_TRACEBACK = re.compile(
+    rf"\A(?:(?:-{{3,}}+\n[\w.]++ ++|\+ Exception Group )?{re.escape(_TRACEBACK)}|File \"[^\"\n]++\", line \d)"
+)
+"""As Python, notebooks and groups of exceptions write it; a syntax error has its place alone."""
+_EXCEPTION = re.compile(r"\A[^\W\d][\w.]*+(?:: |$)")
+
+_EXIT = re.compile(
+    r"""^[\[<(]?
+    (?:(?:the|command|process|execution|was|not|successful|completed|finished|failed|with)[ .]{1,2}){0,6}+
+    (?:(?:exit[ ]?code|exited[ ]with[ ]code|returncode)[:>]?[ ]?(?!0+\b)-?\d++|timed[ ]out[ ]after)""",
+    re.IGNORECASE | re.MULTILINE | re.VERBOSE,
+)
+"""A line in which an agent's program says how the program that it ran ended."""
+_ENDED = ("exit", "returncode", "timed out")
+
+_NO_ERROR = r"(?!\s*+(?:(?:none|null|false)\b|-?[\d.]++%?\s*+$))"
+"""What behind ``error:`` makes it a member of settings, or a number."""
+_PLAIN = re.compile(
+    rf"""\A(?:
+    <(?:\w{{1,40}}_)?error>
+    |(?i:error|fatal|failure)(?:\[\w++\]|[ ]-?\d++)?(?:[ ](?:from[ ]server[ ])?\(\w++\))?:{_NO_ERROR}
+    |-32\d\d\d:
+    |npm[ ](?:error|ERR!)
+    |(?:An[ ]error[ ]occurred|I[ ]encountered[ ]an[ ]error)\b
+    |Error[ ](?:executing|invoking|processing|reading|writing|calling|running|fetching|loading|parsing)\b
+    |(?:\w++:[ ])?(?i:failed[ ]to|could[ ]not|couldn't|cannot|can't|unable[ ]to)[ ]\w
+    |(?i:access|permission)[ ](?:is[ ])?denied\b
+    |(?:Invalid|Unknown|Unsupported)[ ](?:[`'"\w]++[ ])?(?:tool|function|arguments?|parameters?)\b
+    |\d++[ ]validation[ ]errors?\b
+    |curl:[ ]\(\d
+    )""",
+    re.VERBOSE,
+)
+"""How lines begin that tell why a call failed: each row is one way in which many tools do."""
+
+_ERRNO = (
+    "(?i:no such file|permission denied|operation not permitted|not a directory|is a directory|file exists"
+    "|no space left|read-only file system|connection (?:refused|reset|timed out)|cannot allocate memory)"
+).replace(" ", "[ ]")
+"""What operating systems say."""
+_SHELL = rf"(?:command[ ]not[ ]found|No[ ]module[ ]named|syntax[ ]error|{_ERRNO})"
+_NAMED = re.compile(
+    rf"""\A(?:
+    [A-Za-z]++[ ](?i:error)(?:[ ]-?\d++)?:{_NO_ERROR}
+    |\(?(?:[A-Za-z_][\w.]{{0,80}})?(?:Error|Exception|SystemExit|KeyboardInterrupt)(?:\)|:)[ ]
+    |(?:[\w-]++[ ]){{1,3}}(?:failed(?:[:.]|[ ](?:with|at|due)\b)|timed[ ]out)
+    |\[?(?:[\w-]++:?[ ]){{0,4}}(?:interrupted|cancell?ed|aborted|rejected|denied|declined)[ ]by[ ](?:the[ ])?user\b
+    |(?:The[ ])?[Uu]ser[ ](?:rejected|denied|declined|refused)\b
+    |[\w./-]++:[ ](?:[^\n]{{0,200}}[ ])?{_SHELL}\b
+    |\S{{1,200}}[:)]\d*+(?::|[ ]-)[ ](?:fatal[ ])?error\b
+    )""",
+    re.VERBOSE,
+)
+"""The same where a name, or what was to be done, stands before it."""
+_NAMES = ("error", "exception", "failed", "timed out", "user", ": ")
+"""What all of these have in lower case."""
+_GONE = re.compile(r"\A(?!No )[^\n]{1,200} (?:not found|does not exist)\b[^\n]{0,200}\Z", re.IGNORECASE)
+
+_ENDS = re.compile(
+    rf"\A(?:(?:[\w./-]++:[ ])?(?i:error|fatal)(?:\[\w++\])?:[ ]{_NO_ERROR}|make(?:\[\d++\])?:[ ]\*\*\*[ ])"
+)
+"""How the last line begins as compilers, git and make write it."""
+
+
+def told(text: str) -> str | None:
+    """What of a text says that a call failed, as the end of a sentence; ``None`` where nothing does."""
+    whole = text.strip()
+    if whole.startswith(_BEGINNINGS) and _BEGINS_WITH_TRACEBACK.match(whole):
+        return "begins with a Python traceback"
+    first = _first_line(whole)
+    if _is_error(first) or (len(first) == len(whole) and " not " in first and _GONE.match(first)):
+        return "begins like an error message"
+    if _tells_of_its_end(whole):
+        return "says that a program ended with another exit code than 0, or for want of time"
+    begin = whole.rfind("\n") + 1
+    last = whole[begin : begin + _LONG]
+    if _EXCEPTION.match(last) and _ends_with_traceback(whole):
+        return "ends with a Python traceback"
+    return "ends like an error message" if _ENDS.match(last) else None
+
+
+def _first_line(whole: str) -> str:
+    """The first line, but for a heading before it and the rules of a box around it."""
+    if whole[:1] in ("#", "╷"):
+        whole = whole.partition("\n")[2].lstrip(" \n│")
+    end = whole.find("\n", 0, _LONG)
+    return whole[: end if end >= 0 else _LONG]
+
+
+def _is_error(line: str) -> bool:
+    if _PLAIN.match(line):
+        return True
+    lower = line.lower()
+    return any(map(lower.__contains__, _NAMES)) and _NAMED.match(line) is not None
+
+
+def _tells_of_its_end(whole: str) -> bool:
+    edges = (whole if len(whole) <= _TOP + _END else whole[:_TOP] + whole[-_END:]).lower()
+    if not any(map(edges.__contains__, _ENDED)):
+        return False
+    end = max(0, len(whole) - _END)
+    return _EXIT.search(whole, 0, _TOP) is not None or _EXIT.search(whole, end) is not None
+
+
+def _ends_with_traceback(whole: str) -> bool:
+    """Whether all lines between the head of the last traceback and the last line are indented."""
+    head = whole.rfind(_TRACEBACK)
+    if head < 0:
+        return False
+    frames = whole[head:].split("\n")[1:-1]
+    return bool(frames) and all(line[:1].isspace() for line in frames)
