@@ -35,6 +35,8 @@ from pipeline.run.options import refuse_wrong
 from pipeline.stages import definitions, plan
 from pipeline.stages.anonymize import Anonymizer
 from pipeline.stages.compose import compose
+from pipeline.stages.inline import is_inlined
+from pipeline.stages.join_texts import Wanted, join_texts
 from pipeline.stages.public import leave_out, public
 from pipeline.stages.select import Snapshot, select
 from pipeline.write import presets
@@ -85,6 +87,7 @@ class Converter:
         self._reader = Reader(options)
         self._tells_facts = options.folder or bool(options.only_model)
         self._shape = None if options.preset == presets.DEFAULT else _shape(options.preset)
+        self._joins = _joins(options)
         self._lost = _lost() if options.folder and not self._shape else None
 
     def convert(self, job: Job) -> Outcome:
@@ -160,7 +163,7 @@ class Converter:
         line = snapshot.entry.line
         conversation = compose(snapshot, ledger)
         if ledger.loaded:
-            conversation = leave_out(conversation, ledger, line)
+            conversation = leave_out(conversation, ledger, line, self._joins)
         view = View(conversation)
         if self._options.integrity_analysis:
             for found in (*definitions.check(view.tools), *examine(view, "record", "native")):
@@ -171,6 +174,8 @@ class Converter:
             if forms:
                 ledger.note(log.vendor_form(Counter(forms)), line)
         usage = measure(view)
+        if self._joins and (ledger.loaded or self._options.reasoning != "keep"):
+            conversation = join_texts(conversation, ledger, line, self._joins)
         if ledger.loaded:
             conversation = public(conversation)
         for stage in self._plan.conversation:
@@ -199,6 +204,13 @@ def _shape(preset: str) -> Callable[[Conversation], Line]:
     from pipeline.write.shaping import line  # which the specified record does not need
 
     return partial(line, presets.named(preset))
+
+
+def _joins(options: Options) -> Wanted | None:
+    """Of which messages the texts are to be one; of none in the specified record, unless calls are inlined."""
+    if options.preset != presets.DEFAULT:
+        return lambda message: True  # noqa: ARG005
+    return is_inlined if options.json_tool_calls else None
 
 
 def _lost() -> Callable[[Conversation, bytes], list[Found]]:

@@ -36,7 +36,7 @@ def text(message: Message, role: str, notes: Notes) -> str:
         notes.changed["results as JSON text"] += 1
         return codec.dumps(content).decode("utf-8", "surrogatepass")
     notes.drop(f"parts of type {kind}" for kind in _kinds(message))
-    return chat.text(message) or ""
+    return chat.joined(message) or ""
 
 
 def reasoning(message: Message) -> str:

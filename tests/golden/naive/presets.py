@@ -78,10 +78,21 @@ def apart(messages: list[Object]) -> list[Object]:
     return done
 
 
-def words(content: Any) -> str:
-    if isinstance(content, list):
-        return "".join(part["text"] for part in content if part["type"] == "text")
-    return content or ""
+def words(message: Object) -> str:
+    """The texts as one: those of the assistant side by side, others as lines, and all around an image as paragraphs."""
+    content = message.get("content")
+    if not isinstance(content, list):
+        return content or ""
+    said = ""
+    for at, part in enumerate(content):
+        if part["type"] != "text" or not part["text"]:
+            continue
+        if said and content[at - 1]["type"] != "text":
+            said = said.rstrip("\n") + "\n\n"
+        elif said and message["role"] != "assistant" and not said[-1].isspace() and not part["text"][0].isspace():
+            said += "\n"
+        said += part["text"]
+    return said
 
 
 def plain(messages: list[Object]) -> list[Object]:
@@ -89,12 +100,12 @@ def plain(messages: list[Object]) -> list[Object]:
     names = {str(call["id"]): call["function"]["name"] for each in messages for call in each.get("tool_calls", [])}
     done: list[Object] = []
     for at, message in enumerate(messages):
-        said = words(message.get("content"))
+        said = words(message)
         role = message["role"]
         if role == "system" and done and done[-1]["role"] == "system":
             done[-1]["content"] += "\n\n" + said
         elif role == "system" and done:
-            messages[at + 1] = {**messages[at + 1], "content": said + "\n\n" + words(messages[at + 1]["content"])}
+            messages[at + 1] = {**messages[at + 1], "content": said + "\n\n" + words(messages[at + 1])}
         elif role == "tool":
             ident = str(message["tool_call_id"])
             done.append({"role": role, "tool_call_id": ident, "name": names[ident], "content": said})

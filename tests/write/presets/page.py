@@ -72,7 +72,11 @@ One conversation in all of them:
 
 What all presets but `chat` have in common:
 
-- Content is a text: parts are joined, and parts that are no text go. It is never null; no member of a message is.
+- Content is a text, and parts that are no text go. It is never null; no member of a message is.
+- Text parts of a system, user or tool message are lines, unless white space stands at the seam already. Those of the
+  assistant that follow each other are one text, since citations split sentences. Where a call, one of a hosted tool,
+  reasoning or another part stood between, an empty line does. Text that the assistant said behind its calls comes before
+  them so.
 - Calls have an id and a name, and stand in `tool_calls`, or in the text in `sharegpt` and `text`.
 - Results stand right behind their calls. One that was logged later, with other messages between, moves up. Where a call
   has none and the assistant goes on, or a result has no call, the record is left out.
