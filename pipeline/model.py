@@ -25,7 +25,10 @@ Packing = Literal["jsonl", "jsonl.gz", "jsonl.zst", "parquet"]
 SplitBy = Literal["prompt", "session", "scenario", "day"]
 ToolIds = Literal["keep", "short9"]
 System = Literal["keep", "drop"]
+Unpaired = Literal["refuse", "cut", "close"]
 
+NO_RESULT = "[no result]"
+"""What a call without a result is closed with."""
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 """Suffixes of compressed files, which stand behind those of what is in them."""
 OURS = ".chatsquash"
@@ -355,6 +358,10 @@ class Options:
     split_parallel: bool = False
     split_text_and_calls: bool = False
     tool_ids: ToolIds = "keep"
+    unpaired: Unpaired = "refuse"
+    """What presets do with a call that has no result: leave the record out, end it before, or give it a result."""
+    unpaired_text: str | None = None
+    """The text of such a result; ``None``: ``NO_RESULT``."""
     from_format: str | None = None
     """The format of all logs; ``None``: each log's own, as its first lines tell."""
     sessions_by: SessionsBy | None = None

@@ -82,6 +82,14 @@ _SHAPES = (
         show_default=True,
         help="Ids of calls: as logged, or nine letters and digits.",
     ),
+    option(
+        "--unpaired",
+        type=click.Choice(["refuse", "cut", "close"]),
+        default="refuse",
+        show_default=True,
+        help="A call without a result: no record, one that ends before it, or a result.",
+    ),
+    option("--unpaired-text", metavar="TEXT", help="What such a result says.  [default: [no result]]"),
 )
 _FOLDERS = (
     option(

@@ -46,12 +46,13 @@ def lone_surrogate(text: str) -> Found:
 
 
 @rule("error")
-def unpaired_call(what: str, at: int) -> Found:
+def unpaired_call(what: str, at: int, hint: str = "") -> Found:
     """Reported when a call has no result before the assistant goes on, or a result has no such call before it.
 
-    Presets for training want each result right behind its call, so the record is left out.
+    Presets for training want each result right behind its call, so the record is left out; for a call without a result
+    `--unpaired` says otherwise.
     """
-    return error(f"{escaped(what)}: --preset chat keeps it", at)
+    return error(f"{escaped(what)}: {hint}--preset chat keeps it", at)
 
 
 @rule("error")

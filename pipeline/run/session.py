@@ -86,7 +86,7 @@ class Converter:
         self._plan = plan(options, self._anonymizer)
         self._reader = Reader(options)
         self._tells_facts = options.folder or bool(options.only_model)
-        self._shape = None if options.preset == presets.DEFAULT else _shape(options.preset)
+        self._shape = None if options.preset == presets.DEFAULT else _shape(options)
         self._joins = _joins(options)
         self._lost = _lost() if options.folder and not self._shape else None
 
@@ -200,10 +200,10 @@ class Converter:
         return None if any(found.severity == "error" for found in lost) else record
 
 
-def _shape(preset: str) -> Callable[[Conversation], Line]:
+def _shape(options: Options) -> Callable[[Conversation], Line]:
     from pipeline.write.shaping import line  # which the specified record does not need
 
-    return partial(line, presets.named(preset))
+    return partial(line, presets.named(options.preset), choices=presets.choices(options))
 
 
 def _joins(options: Options) -> Wanted | None:

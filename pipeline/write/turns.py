@@ -16,11 +16,13 @@ from pipeline.checks import shapes
 from pipeline.checks.registry import quoted
 from pipeline.formats.openai_chat.members import identifier, is_empty
 from pipeline.model import Json, Message
-from pipeline.write import content
+from pipeline.write import content, unpaired
 from pipeline.write.arguments import Arguments
 from pipeline.write.holding import CannotHoldError, Notes
+from pipeline.write.presets import REFUSED, Choices
 
 Turn = dict[str, Any]
+_HINT = "--unpaired cut ends the record before the call, --unpaired close gives it a result, "
 
 
 class _Open(NamedTuple):
@@ -31,12 +33,14 @@ class _Open(NamedTuple):
     name: str
 
 
-def read(messages: list[Message], arguments: Arguments, notes: Notes) -> list[Turn]:
+def read(messages: list[Message], arguments: Arguments, notes: Notes, choices: Choices = REFUSED) -> list[Turn]:
     """The turns up to the last one of the assistant; raises ``CannotHoldError``.
 
     A turn is a new object, or a logged message that is a role and a text, which is not to be changed.
     """
-    reading = _Reading(messages, arguments, notes)
+    if choices.unpaired == "cut":
+        messages = unpaired.cut(messages, notes)
+    reading = _Reading(messages, arguments, notes, choices)
     for at, message in enumerate(messages):
         reading.take(message, at)
     return reading.finish()
@@ -47,6 +51,7 @@ class _Reading:
     messages: list[Message]
     arguments: Arguments
     notes: Notes
+    choices: Choices
     turns: list[Turn] = field(default_factory=list)
     waiting: list[_Open] = field(default_factory=list)
     held: list[tuple[Message, int]] = field(default_factory=list)
@@ -109,8 +114,7 @@ class _Reading:
 
     def _assistant(self, message: Message, at: int) -> None:
         if self.waiting:
-            what = f"there is no result of {quoted(self.waiting[0].name)} before the assistant goes on"
-            raise CannotHoldError(shapes.unpaired_call(what, at))
+            self._close(at)
         if self.folded is not None and self.turns[-1] is self.folded and self.turns[-2]["role"] == "user":
             self.turns[-2:] = [_joined(self.turns[-2], self.folded)]
         turn = self._plain(message, "assistant")
@@ -169,13 +173,32 @@ class _Reading:
         text: Json = message.get("content")
         if len(message) > 3 or logged is None or type(text) is not str:
             text = content.text(message, "tool", self.notes)
-        self.turns.append({"role": "tool", "tool_call_id": call.ident, "name": call.name, "content": text})
+        self.turns.append(_answer(call, text))
         if self.held:
             self.notes.changed["results moved up to their calls"] += 1
         if not self.waiting:
-            held, self.held = self.held, []
-            for each, place in held:
-                self.take(each, place)
+            self._go_on()
+
+    def _close(self, at: int) -> None:
+        """Give the calls that wait a result, if that is wanted."""
+        if self.choices.unpaired != "close":
+            what = f"there is no result of {quoted(self.waiting[0].name)} before the assistant goes on"
+            raise CannotHoldError(shapes.unpaired_call(what, at, _HINT))
+        self.notes.changed["calls without a result closed"] += len(self.waiting)
+        text = self.choices.unpaired_text
+        self.turns += [_answer(call, text) for call in self.waiting]
+        self.waiting = []
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Take what came before the last result."""
+        held, self.held = self.held, []
+        for each, place in held:
+            self.take(each, place)
+
+
+def _answer(call: _Open, text: Json) -> Turn:
+    return {"role": "tool", "tool_call_id": call.ident, "name": call.name, "content": text}
 
 
 def _joined(first: Turn, second: Turn) -> Turn:

@@ -7,7 +7,7 @@ from typing import Any
 from pipeline.model import Conversation
 from pipeline.write import schema
 from pipeline.write.arguments import objects
-from pipeline.write.presets import Column, Shaped
+from pipeline.write.presets import REFUSED, Choices, Column, Shaped
 from pipeline.write.schema import TEXT, WORD
 from pipeline.write.shaping import Plain, shaped
 
@@ -33,9 +33,9 @@ SCHEMA: dict[str, Any] = schema.record(
 COLUMNS = (Column("messages", "messages"), Column("tools", "messages"))
 
 
-def shape(conversation: Conversation) -> Shaped:
+def shape(conversation: Conversation, choices: Choices = REFUSED) -> Shaped:
     """Turns as they are read; tools if there are any."""
-    return shaped(conversation, objects, _record)
+    return shaped(conversation, objects, _record, choices)
 
 
 def _record(plain: Plain) -> dict[str, Any]:

@@ -34,6 +34,10 @@ def shaped(record: Object, options: Options) -> Object:
     messages = modified(record["messages"], options)
     if options.preset == "chat":
         return {"messages": messages, "tools": record["tools"]}
+    if options.unpaired == "cut":
+        messages = ended(messages)
+    elif options.unpaired == "close":
+        messages = closed(messages, "[no result]" if options.unpaired_text is None else options.unpaired_text)
     made: Object = SHAPES[options.preset](plain(messages), wrapped(record["tools"]))
     return made
 
@@ -74,6 +78,33 @@ def apart(messages: list[Object]) -> list[Object]:
         if message.get("content") and "tool_calls" in message:
             done.append({key: value for key, value in message.items() if key != "tool_calls"})
             message = {"role": "assistant", "content": "", "tool_calls": message["tool_calls"]}
+        done.append(message)
+    return done
+
+
+def open_calls(messages: list[Object], at: int) -> list[Object]:
+    """The calls of a message that no message before the assistant's next one answers; none where there is no next."""
+    behind = [place for place in range(at + 1, len(messages)) if messages[place]["role"] == "assistant"]
+    if not behind:
+        return []
+    answered = {each.get("tool_call_id") for each in messages[at : behind[0]]}
+    return [call for call in messages[at].get("tool_calls", []) if call["id"] not in answered]
+
+
+def ended(messages: list[Object]) -> list[Object]:
+    for at in range(len(messages)):
+        if open_calls(messages, at):
+            return messages[:at]
+    return messages
+
+
+def closed(messages: list[Object], text: str) -> list[Object]:
+    done: list[Object] = []
+    waiting: list[Object] = []
+    for at, message in enumerate(messages):
+        if message["role"] != "tool":
+            done += [{"role": "tool", "tool_call_id": call["id"], "content": text} for call in waiting]
+            waiting = open_calls(messages, at)
         done.append(message)
     return done
 

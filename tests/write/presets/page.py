@@ -78,8 +78,11 @@ What all presets but `chat` have in common:
   reasoning or another part stood between, an empty line does. Text that the assistant said behind its calls comes before
   them so.
 - Calls have an id and a name, and stand in `tool_calls`, or in the text in `sharegpt` and `text`.
-- Results stand right behind their calls. One that was logged later, with other messages between, moves up. Where a call
-  has none and the assistant goes on, or a result has no call, the record is left out.
+- Results stand right behind their calls. One that was logged later, with other messages between, moves up. Where a
+  result has no call, the record is left out, and where a call has no result and the assistant goes on, `--unpaired` says
+  what becomes of it: `refuse` leaves the record out, `cut` ends it before the message with that call, `close` gives the
+  call a result, `[no result]` or the text of `--unpaired-text`, behind the others of its message. Calls of the last
+  message need none. What was cut or closed is counted.
 - Only the first message is of the system; more at the start are joined to it. A later one joins the user's message
   behind it, else the one before it, else becomes one of the user's.
 - The last message is of the assistant; what follows it goes.
