@@ -26,6 +26,7 @@ SplitBy = Literal["prompt", "session", "scenario", "day"]
 ToolIds = Literal["keep", "short9"]
 System = Literal["keep", "drop"]
 Unpaired = Literal["refuse", "cut", "close"]
+Media = Literal["refuse", "drop", "keep"]
 
 NO_RESULT = "[no result]"
 """What a call without a result is closed with."""
@@ -341,6 +342,8 @@ class Outcome:
     """Bytes seen: of all lines, with their line feeds; those of a compressed log expanded."""
     sizes: Account = Account()
     """The bytes of the lines that ``account`` counts."""
+    images: dict[str, bytes] = field(default_factory=dict)
+    """What a dataset folder holds beside the record, by the names that the record has for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,6 +361,8 @@ class Options:
     split_parallel: bool = False
     split_text_and_calls: bool = False
     tool_ids: ToolIds = "keep"
+    media: Media = "refuse"
+    """What presets do with images, sounds and files: leave the record out, leave them out, or keep the images."""
     unpaired: Unpaired = "refuse"
     """What presets do with a call that has no result: leave the record out, end it before, or give it a result."""
     unpaired_text: str | None = None

@@ -83,6 +83,13 @@ _SHAPES = (
         help="Ids of calls: as logged, or nine letters and digits.",
     ),
     option(
+        "--media",
+        type=click.Choice(["refuse", "drop", "keep"]),
+        default="refuse",
+        show_default=True,
+        help="Images, sounds and files: no record, one without them, or images beside it (--preset hf).",
+    ),
+    option(
         "--unpaired",
         type=click.Choice(["refuse", "cut", "close"]),
         default="refuse",

@@ -56,6 +56,16 @@ def unpaired_call(what: str, at: int, hint: str = "") -> Found:
 
 
 @rule("error")
+def media_dropped(what: str, at: int) -> Found:
+    """Reported when a preset has no place for an image, a sound, a film or a file. The record is left out.
+
+    Without what the assistant was shown, its answer would be made up. `--media` says otherwise.
+    """
+    hint = "--media drop leaves it out of the record, --media keep with --preset hf keeps images that the log holds"
+    return error(f"{escaped(what)}: {hint}, --preset chat keeps all", at)
+
+
+@rule("error")
 def shape_not_held(what: str, at: int | None) -> Found:
     """Reported when a message or a definition is of a form that the preset has no place for, such as another role.
 
@@ -66,7 +76,7 @@ def shape_not_held(what: str, at: int | None) -> Found:
 
 @rule("warning")
 def shape_dropped(kinds: Mapping[str, int]) -> Found:
-    """Reported when a preset has no place for something in a record, such as an image. The rest is written."""
+    """Reported when a preset has no place for something in a record, such as a refusal. The rest is written."""
     return warning(f"the preset has no place for: {_listed(kinds)} (--preset chat keeps them)")
 
 

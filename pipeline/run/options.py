@@ -11,6 +11,7 @@ from pipeline.errors import UsageError
 from pipeline.formats import documents
 from pipeline.model import (
     GroupBy,
+    Media,
     OnInvalid,
     Options,
     Packing,
@@ -40,6 +41,7 @@ _CHOICES = (
     ("system", get_args(System)),
     ("tool_ids", get_args(ToolIds)),
     ("unpaired", get_args(Unpaired)),
+    ("media", get_args(Media)),
     ("sessions_by", (None, *get_args(SessionsBy))),
     ("from_format", (None, *formats.names(), *documents.names())),
     ("format", (None, *get_args(Packing))),
@@ -82,6 +84,10 @@ def _of_the_preset(options: Options) -> Iterator[str]:
     """What options for presets say that has no effect."""
     if options.unpaired != "refuse" and options.preset == presets.DEFAULT:
         yield f"--unpaired {options.unpaired} has no effect with --preset chat, which keeps calls as they are"
+    if options.media != "refuse" and options.preset == presets.DEFAULT:
+        yield f"--media {options.media} has no effect with --preset chat, which keeps media as they are"
+    elif options.media == "keep" and options.preset != "hf":
+        yield f"--media keep is for --preset hf, not for --preset {options.preset}, which has texts only"
     text = options.unpaired_text
     if text is not None and not _is_text(text):
         yield f"unpaired_text {text!r}: not a text"

@@ -136,6 +136,7 @@ class Converter:
             facts=self._facts(snapshot, ledger, file, job) if record and snapshot and self._tells_facts else None,
             size=ledger.size,
             sizes=sizes,
+            images=ledger.images if record else {},
         )
 
     def _facts(self, snapshot: Snapshot, ledger: Ledger, file: BinaryIO, job: Job) -> Facts:
@@ -181,7 +182,7 @@ class Converter:
         for stage in self._plan.conversation:
             conversation = stage(conversation, ledger, line)
         if self._shape:
-            record, findings = self._shape(conversation)
+            (record, findings), ledger.images = self._shape(conversation)
             for found in findings:
                 ledger.note(found, line)
             return record, usage
@@ -200,10 +201,10 @@ class Converter:
         return None if any(found.severity == "error" for found in lost) else record
 
 
-def _shape(options: Options) -> Callable[[Conversation], Line]:
-    from pipeline.write.shaping import line  # which the specified record does not need
+def _shape(options: Options) -> Callable[[Conversation], tuple[Line, dict[str, bytes]]]:
+    from pipeline.write.shaping import written  # which the specified record does not need
 
-    return partial(line, presets.named(options.preset), choices=presets.choices(options))
+    return partial(written, presets.named(options.preset), choices=presets.choices(options))
 
 
 def _joins(options: Options) -> Wanted | None:

@@ -66,7 +66,17 @@ class Line(NamedTuple):
 
 def line(preset: Preset, conversation: Conversation, choices: Choices = REFUSED) -> Line:
     """The JSON line of a conversation in the shape of a preset."""
+    return written(preset, conversation, choices)[0]
+
+
+def written(preset: Preset, conversation: Conversation, choices: Choices) -> tuple[Line, dict[str, bytes]]:
+    """The JSON line of a conversation in the shape of a preset, and the images that it names."""
     record, findings = preset.shape(conversation, choices)
+    images = {str(name): name.data for name in record["images"]} if record and "images" in record else {}
+    return _line(record, findings), images
+
+
+def _line(record: dict[str, Any] | None, findings: list[Found]) -> Line:
     if record is None:
         return Line(None, findings)
     try:

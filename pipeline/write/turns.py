@@ -16,7 +16,7 @@ from pipeline.checks import shapes
 from pipeline.checks.registry import quoted
 from pipeline.formats.openai_chat.members import identifier, is_empty
 from pipeline.model import Json, Message
-from pipeline.write import content, unpaired
+from pipeline.write import content, media, unpaired
 from pipeline.write.arguments import Arguments
 from pipeline.write.holding import CannotHoldError, Notes
 from pipeline.write.presets import REFUSED, Choices
@@ -41,9 +41,16 @@ def read(messages: list[Message], arguments: Arguments, notes: Notes, choices: C
     if choices.unpaired == "cut":
         messages = unpaired.cut(messages, notes)
     reading = _Reading(messages, arguments, notes, choices)
+    behind: list[Message] = []
     for at, message in enumerate(messages):
-        reading.take(message, at)
-    return reading.finish()
+        try:
+            reading.take(message, at)
+        except content.RefusedMediaError as problem:
+            behind = messages[at:]
+            if any(each["role"] == "assistant" for each in behind):
+                raise CannotHoldError(shapes.media_dropped(str(problem), at)) from None
+            break  # what is behind the last message of the assistant is no part of the record
+    return reading.finish(behind)
 
 
 @dataclass(slots=True)
@@ -77,14 +84,15 @@ class _Reading:
         else:
             raise CannotHoldError(shapes.shape_not_held(f"a message has the role {quoted(role)}", at))
 
-    def finish(self) -> list[Turn]:
-        """All turns but those behind the last one of the assistant."""
+    def finish(self, behind: list[Message]) -> list[Turn]:
+        """All turns but those behind the last one of the assistant; ``behind`` are messages that were not taken."""
         stop = len(self.turns)
         while stop and self.turns[stop - 1]["role"] != "assistant":
             stop -= 1
         if not stop:
             raise CannotHoldError(shapes.no_assistant_turn())
         roles = [*(turn["role"] for turn in self.turns[stop:]), *(message["role"] for message, _ in self.held)]
+        roles += [message["role"] for message in behind]
         self.notes.drop(f"messages of role {role} behind the last of the assistant" for role in roles)
         return self.turns[:stop]
 
@@ -110,7 +118,7 @@ class _Reading:
     def _plain(self, message: Message, role: str) -> Turn:
         if len(message) == 2 and type(message.get("content")) is str:
             return message  # type: ignore[return-value]
-        return {"role": role, "content": content.text(message, role, self.notes)}
+        return {"role": role, "content": content.text(message, role, self.notes, self.choices.media)}
 
     def _assistant(self, message: Message, at: int) -> None:
         if self.waiting:
@@ -133,7 +141,7 @@ class _Reading:
             return
         if not isinstance(calls, list):
             raise CannotHoldError(shapes.shape_not_held("tool_calls is no list", at))
-        if chat.CALL_OPEN in turn["content"]:
+        if chat.CALL_OPEN in media.text_of(turn["content"]):
             raise CannotHoldError(shapes.shape_not_held(f"{chat.CALL_OPEN} stands in the text beside tool_calls", at))
         turn["tool_calls"] = [self._call(call, at) for call in calls]
 
@@ -172,7 +180,7 @@ class _Reading:
         call = self.waiting.pop(place)
         text: Json = message.get("content")
         if len(message) > 3 or logged is None or type(text) is not str:
-            text = content.text(message, "tool", self.notes)
+            text = content.text(message, "tool", self.notes, self.choices.media)
         self.turns.append(_answer(call, text))
         if self.held:
             self.notes.changed["results moved up to their calls"] += 1
@@ -202,4 +210,4 @@ def _answer(call: _Open, text: Json) -> Turn:
 
 
 def _joined(first: Turn, second: Turn) -> Turn:
-    return {"role": first["role"], "content": "\n\n".join(filter(None, (first["content"], second["content"])))}
+    return {"role": first["role"], "content": media.together(first["content"], second["content"])}

@@ -30,6 +30,13 @@ WRONG = [
         "json_tool_calls: is for the preset chat, not for hf; the preset text writes calls as text",
     ),
     ({"unpaired": "drop"}, "unpaired 'drop': not known; known are refuse, cut, close"),
+    ({"media": "fetch"}, "media 'fetch': not known; known are refuse, drop, keep"),
+    ({"media": "drop"}, "--media drop has no effect with --preset chat, which keeps media as they are"),
+    ({"media": "keep"}, "--media keep has no effect with --preset chat, which keeps media as they are"),
+    (
+        {"preset": "openai", "media": "keep"},
+        "--media keep is for --preset hf, not for --preset openai, which has texts only",
+    ),
     (
         {"unpaired": "close"},
         "--unpaired close has no effect with --preset chat, which keeps calls as they are",

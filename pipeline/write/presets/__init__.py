@@ -10,7 +10,7 @@ import importlib
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, cast
 
-from pipeline.model import NO_RESULT, Unpaired
+from pipeline.model import NO_RESULT, Media, Unpaired
 from pipeline.modules import modules
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ class Choices(NamedTuple):
 
     unpaired: Unpaired = "refuse"
     unpaired_text: str = NO_RESULT
+    media: Media = "refuse"
 
 
 REFUSED = Choices()
@@ -76,7 +77,7 @@ class WithFiles(Preset, Protocol):
 def choices(options: Options) -> Choices:
     """What the options say of such records."""
     text = NO_RESULT if options.unpaired_text is None else options.unpaired_text
-    return Choices(options.unpaired, text)
+    return Choices(options.unpaired, text, options.media)
 
 
 @cache
