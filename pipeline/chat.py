@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import groupby
 from typing import Any
 
@@ -12,6 +12,8 @@ REASONING_KEYS = ("reasoning_content", "reasoning", "reasoning_details", "thinki
 CALL_OPEN, CALL_CLOSE = "<tool_call>", "</tool_call>"
 RESULT_OPEN, RESULT_CLOSE = "<tool_result", "</tool_result>"
 PRIVATE = "_x"
+BREAKS = "breaks"
+"""The private member with the places of parts before which stood what is no part of the content, such as a call."""
 
 
 class Private(dict[str, Any]):
@@ -45,6 +47,45 @@ def text(message: Message) -> str | None:
     if isinstance(content, list):
         return "".join(t for part in content if (t := part_text(part)) is not None)
     return None
+
+
+def joined(message: Message) -> str | None:
+    """The text of a message where it is written as one, with what divides its parts; ``None`` if it has none.
+
+    Texts of the assistant that follow each other are one, since citations split sentences; those of others are lines.
+    Where anything else stood between two, an empty line does.
+    """
+    content = message.get("content")
+    if not isinstance(content, list):
+        return content if isinstance(content, str) else None
+    return join(content, message["role"] == "assistant")
+
+
+def join(parts: list[Json], are_glued: bool, breaks: Collection[int] = ()) -> str:
+    """The texts among parts as one; before those at ``breaks`` stood something that is no part."""
+    return "".join(_with_seams(parts, are_glued, breaks))
+
+
+def _with_seams(parts: list[Json], are_glued: bool, breaks: Collection[int]) -> Iterator[str]:
+    feeds, spaced, apart = 0, True, False  # what the text so far ends with, and whether something else came behind
+    is_first = True
+    for at, part in enumerate(parts):
+        text = part_text(part)
+        apart = apart or text is None or at in breaks
+        if not text:
+            continue
+        rest = text.lstrip()
+        ahead = text[: len(text) - len(rest)].count("\n")
+        if is_first:
+            seam = ""
+        elif apart:
+            seam = "\n" * (2 - feeds - ahead)
+        else:
+            seam = "" if are_glued or spaced or len(rest) < len(text) else "\n"
+        yield from (seam, text)
+        said = rest.rstrip()
+        feeds = rest[len(said) :].count("\n") if said else feeds + len(seam) + ahead
+        spaced, apart, is_first = text[-1].isspace(), False, False
 
 
 def other_parts(message: Message) -> list[Json]:

@@ -34,6 +34,8 @@ class Ledger(Struct):
     """Why the rest of the log was not read."""
     invalid: bool = False
     """Validation failed and the session is to be left out."""
+    images: dict[str, bytes] = field(default_factory=dict)
+    """The images that the record names."""
     facts: list[tuple[int | None, Found]] = field(default_factory=list)
     _once: dict[tuple[str, ...], tuple[int, int]] = field(default_factory=dict)
 

@@ -25,7 +25,11 @@ Packing = Literal["jsonl", "jsonl.gz", "jsonl.zst", "parquet"]
 SplitBy = Literal["prompt", "session", "scenario", "day"]
 ToolIds = Literal["keep", "short9"]
 System = Literal["keep", "drop"]
+Unpaired = Literal["refuse", "cut", "close"]
+Media = Literal["refuse", "drop", "keep"]
 
+NO_RESULT = "[no result]"
+"""What a call without a result is closed with."""
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 """Suffixes of compressed files, which stand behind those of what is in them."""
 ERRORS = "errors"
@@ -344,6 +348,8 @@ class Outcome:
     """Bytes seen: of all lines, with their line feeds; those of a compressed log expanded."""
     sizes: Account = Account()
     """The bytes of the lines that ``account`` counts."""
+    images: dict[str, bytes] = field(default_factory=dict)
+    """What a dataset folder holds beside the record, by the names that the record has for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,6 +367,12 @@ class Options:
     split_parallel: bool = False
     split_text_and_calls: bool = False
     tool_ids: ToolIds = "keep"
+    media: Media = "refuse"
+    """What presets do with images, sounds and files: leave the record out, leave them out, or keep the images."""
+    unpaired: Unpaired = "refuse"
+    """What presets do with a call that has no result: leave the record out, end it before, or give it a result."""
+    unpaired_text: str | None = None
+    """The text of such a result; ``None``: ``NO_RESULT``."""
     from_format: str | None = None
     """The format of all logs; ``None``: each log's own, as its first lines tell."""
     sessions_by: SessionsBy | None = None

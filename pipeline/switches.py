@@ -105,6 +105,21 @@ _SHAPES = (
         show_default=True,
         help="Ids of calls: as logged, or nine letters and digits.",
     ),
+    option(
+        "--media",
+        type=click.Choice(["refuse", "drop", "keep"]),
+        default="refuse",
+        show_default=True,
+        help="Images, sounds and files: no record, one without them, or images beside it (--preset hf).",
+    ),
+    option(
+        "--unpaired",
+        type=click.Choice(["refuse", "cut", "close"]),
+        default="refuse",
+        show_default=True,
+        help="A call without a result: no record, one that ends before it, or a result.",
+    ),
+    option("--unpaired-text", metavar="TEXT", help="What such a result says.  [default: [no result]]"),
 )
 _FOLDERS = (
     option(

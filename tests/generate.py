@@ -497,7 +497,8 @@ Both `inline` and `drop` take every spelling: `reasoning_content`, `reasoning`, 
 | blocks that chat messages have no place for: calls of hosted tools and what they gave, citations of Gemini | `not-held`, \
 with their kinds |
 | tools that the provider runs itself | `hosted-tools` |
-| text of the assistant behind its calls in one turn, which is rare | `not-held`, as text behind calls |
+| text of the assistant behind its calls in one turn, which is rare; presets and `--json-tool-calls` have it before them | \
+`not-held`, as text behind calls, or `shape-changed` |
 | what a stream did not bring | `stream-cut` |
 | candidates and choices after the first | `extra-choices` |
 | what came before a response that the log does not have | `missing-history` |

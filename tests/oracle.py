@@ -313,6 +313,28 @@ def text_of(message: dict[str, Any]) -> str | None:
     return None
 
 
+def as_one(message: dict[str, Any]) -> str | None:
+    """The text where it is written as one text, and not only looked at."""
+    # Reading: white space at a seam counts as far as lines go, so that an empty line is completed, not doubled.
+    content = message.get("content")
+    if not isinstance(content, list):
+        return text_of(message)
+    text, between = "", False
+    for part in content:
+        if not is_text_part(part):
+            between = True
+            continue
+        said = part if isinstance(part, str) else part["text"]
+        if text and said:
+            seam = text[len(text.rstrip()) :] + said[: len(said) - len(said.lstrip())]
+            if between:
+                text += "\n" * (2 - seam.count("\n"))
+            elif message["role"] != "assistant" and seam == "":
+                text += "\n"
+        text, between = text + said, between and not said
+    return text
+
+
 def has_other_parts(message: dict[str, Any]) -> bool:
     content = message.get("content")
     return isinstance(content, list) and not all(is_text_part(part) for part in content)
@@ -446,7 +468,7 @@ def inlined(message: dict[str, Any]) -> dict[str, Any]:
     # Reading: only a list of calls can be inlined, else the message stays; an id that is no string is its JSON.
     # Reading: content that is neither text, list, null nor missing cannot become text and is dropped like an image.
     # Reading: a message that had no content (null ones are gone by now) gets it as its last key.
-    text = text_of(message) or ""
+    text = as_one(message) or ""
     calls = message.get("tool_calls")
     if message["role"] == "assistant" and isinstance(calls, list) and calls:
         if not all(call_name(call) for call in calls):

@@ -441,7 +441,7 @@ def test_tools(lists, expected, rule):
                 "tool_calls": [{"id": "c", "function": {"arguments": {"é": 1.0}, "name": "f"}}],
                 "content": ["a", {"type": "image_url"}, {"type": "text", "text": "b"}],
             },
-            rb'{"role":"assistant","content":"ab\n<tool_call>{\"name\": \"f\", \"arguments\": {\"'
+            rb'{"role":"assistant","content":"a\n\nb\n<tool_call>{\"name\": \"f\", \"arguments\": {\"'
             + "é".encode()
             + rb'\": 1.0}}</tool_call>"}',
         ),
@@ -470,7 +470,7 @@ def test_tools(lists, expected, rule):
         ),
         (
             {"content": ["a", {"type": "image_url"}, "b"], "role": "tool", "tool_call_id": "c"},
-            rb'{"content":"<tool_result tool_call_id=\"c\">ab</tool_result>","role":"tool"}',
+            rb'{"content":"<tool_result tool_call_id=\"c\">a\n\nb</tool_result>","role":"tool"}',
         ),
         (
             {"role": "tool", "tool_call_id": "", "content": None, "name": "f"},

@@ -44,12 +44,23 @@ def lone_surrogate(text: str) -> Fact:
 
 
 @rule("error")
-def unpaired_call(what: str, at: int) -> Fact:
+def unpaired_call(what: str, at: int, hint: str = "") -> Fact:
     """Reported when a call has no result before the assistant goes on, or a result has no such call before it.
 
-    Presets for training want each result right behind its call, so the record is left out.
+    Presets for training want each result right behind its call, so the record is left out; for a call without a result
+    `--unpaired` says otherwise.
     """
-    return Fact(f"{escaped(what)}: --preset chat keeps it", at)
+    return Fact(f"{escaped(what)}: {hint}--preset chat keeps it", at)
+
+
+@rule("error")
+def media_dropped(what: str, at: int) -> Fact:
+    """Reported when a preset has no place for an image, a sound, a film or a file. The record is left out.
+
+    Without what the assistant was shown, its answer would be made up. `--media` says otherwise.
+    """
+    hint = "--media drop leaves it out of the record, --media keep with --preset hf keeps images that the log holds"
+    return Fact(f"{escaped(what)}: {hint}, --preset chat keeps all", at)
 
 
 @rule("error")
@@ -63,7 +74,7 @@ def shape_not_held(what: str, at: int | None) -> Fact:
 
 @rule("warning")
 def shape_dropped(kinds: Mapping[str, int]) -> Fact:
-    """Reported when a preset has no place for something in a record, such as an image. The rest is written."""
+    """Reported when a preset has no place for something in a record, such as a refusal. The rest is written."""
     return Fact(f"the preset has no place for: {_listed(kinds)} (--preset chat keeps them)")
 
 

@@ -12,7 +12,7 @@ from pipeline.chat import PRIVATE, Private
 from pipeline.model import Conversation, Json, Message
 
 _INDEX = re.compile(r"\[(\+?)\d+\]")
-_SPELLED = ("from", "content_list", "reasoning_key", "synthetic_id")
+_SPELLED = (chat.BREAKS, "from", "content_list", "reasoning_key", "synthetic_id")
 _ABSENT = object()
 
 _Pair = tuple[int | None, int | None]

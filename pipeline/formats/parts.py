@@ -21,6 +21,24 @@ _MAGIC = (
 )
 
 
+class Seams:
+    """Notes where between the parts of a content stood something that is no part of it."""
+
+    def __init__(self) -> None:
+        self.breaks: list[int] = []
+        self._is_apart = False
+
+    def other(self) -> None:
+        """Something that is no part."""
+        self._is_apart = True
+
+    def part(self, place: int) -> None:
+        """A part that stands at a place of the content."""
+        if self._is_apart and place:
+            self.breaks.append(place)
+        self._is_apart = False
+
+
 def text(value: str) -> Object:
     """A text."""
     return {"type": "text", "text": value}

@@ -12,6 +12,7 @@ from pipeline.formats import documents
 from pipeline.model import (
     ERRORS,
     GroupBy,
+    Media,
     OnInvalid,
     Options,
     Packing,
@@ -20,6 +21,7 @@ from pipeline.model import (
     SplitBy,
     System,
     ToolIds,
+    Unpaired,
 )
 from pipeline.read.bounds import DEEPEST
 from pipeline.run.keys import SHORTEST
@@ -39,6 +41,8 @@ _CHOICES = (
     ("preset", presets.names()),
     ("system", get_args(System)),
     ("tool_ids", get_args(ToolIds)),
+    ("unpaired", get_args(Unpaired)),
+    ("media", get_args(Media)),
     ("sessions_by", (None, *get_args(SessionsBy))),
     ("from_format", (None, *formats.names(), *documents.names())),
     ("format", (None, *get_args(Packing))),
@@ -61,6 +65,7 @@ def _problems(options: Options) -> Iterator[str]:
             yield f"{name} {value!r}: not known; known are {', '.join(map(str, choices))}"
     if options.json_tool_calls and options.preset != presets.DEFAULT:
         yield f"json_tool_calls: is for the preset chat, not for {options.preset}; the preset text writes calls as text"
+    yield from _of_the_preset(options)
     for name, least in _LEAST.items():
         value = getattr(options, name)
         if not (value is None and name in _OPTIONAL) and (not isinstance(value, int) or value < least):
@@ -74,6 +79,26 @@ def _problems(options: Options) -> Iterator[str]:
         yield f"anonymize_key: is a {type(key).__name__}; a key is bytes"
     elif key is not None and len(key) < SHORTEST:
         yield f"anonymize_key: has {len(key)} bytes; a key has at least {SHORTEST}"
+
+
+def _of_the_preset(options: Options) -> Iterator[str]:
+    """What options for presets say that has no effect."""
+    if options.unpaired != "refuse" and options.preset == presets.DEFAULT:
+        yield f"--unpaired {options.unpaired} has no effect with --preset chat, which keeps calls as they are"
+    if options.media != "refuse" and options.preset == presets.DEFAULT:
+        yield f"--media {options.media} has no effect with --preset chat, which keeps media as they are"
+    elif options.media == "keep" and options.preset != "hf":
+        yield f"--media keep is for --preset hf, not for --preset {options.preset}, which has texts only"
+    text = options.unpaired_text
+    if text is not None and not _is_text(text):
+        yield f"unpaired_text {text!r}: not a text"
+    elif text is not None and options.unpaired != "close":
+        yield f"--unpaired-text has no effect with --unpaired {options.unpaired}: it is what --unpaired close writes"
+
+
+def _is_text(value: object) -> bool:
+    """Whether a value can be written as text."""
+    return isinstance(value, str) and not any("\ud800" <= each <= "\udfff" for each in value)
 
 
 def _of_globs(options: Options) -> Iterator[str]:

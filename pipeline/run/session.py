@@ -37,6 +37,8 @@ from pipeline.run.options import refuse_wrong
 from pipeline.stages import definitions, plan
 from pipeline.stages.anonymize import Anonymizer
 from pipeline.stages.compose import compose
+from pipeline.stages.inline import is_inlined
+from pipeline.stages.join_texts import Wanted, join_texts
 from pipeline.stages.public import leave_out, public
 from pipeline.stages.select import Snapshot, select
 from pipeline.write import presets
@@ -88,7 +90,8 @@ class Converter:
         self._reader = Reader(replace(options, sessions_by="file") if whole else options)
         self._tells_facts = options.folder or bool(options.only_model)
         self._phrases = Phrases(options.flag_phrase) if options.integrity_analysis else None
-        self._shape = None if options.preset == presets.DEFAULT else _shape(options.preset)
+        self._shape = None if options.preset == presets.DEFAULT else _shape(options)
+        self._joins = _joins(options)
         self._lost = _lost() if options.folder and not self._shape else None
 
     def convert(self, job: Job) -> Outcome:
@@ -140,6 +143,7 @@ class Converter:
             facts=self._facts(snapshot, ledger, file, job) if record and snapshot and self._tells_facts else None,
             size=ledger.size,
             sizes=sizes,
+            images=ledger.images if record else {},
         )
 
     def _facts(self, snapshot: Snapshot, ledger: Ledger, file: BinaryIO, job: Job) -> Facts:
@@ -167,7 +171,7 @@ class Converter:
         line = snapshot.entry.line
         conversation = compose(snapshot, ledger)
         if ledger.loaded:
-            conversation = leave_out(conversation, ledger, line)
+            conversation = leave_out(conversation, ledger, line, self._joins)
         view = View(conversation)
         if self._options.integrity_analysis:
             for found in (*definitions.check(view.tools), *examine(view, "record", "native")):
@@ -181,12 +185,14 @@ class Converter:
         if self._shape and (why := unfit(view)):  # before the stages, since what is logged counts
             ledger.refuse(why, line)
             return None, usage
+        if self._joins and (ledger.loaded or self._options.reasoning != "keep"):
+            conversation = join_texts(conversation, ledger, line, self._joins)
         if ledger.loaded:
             conversation = public(conversation)
         for stage in self._plan.conversation:
             conversation = stage(conversation, ledger, line)
         if self._shape:
-            record, findings = self._shape(conversation)
+            (record, findings), ledger.images = self._shape(conversation)
             for found in findings:
                 ledger.note(found, line)
             return record, usage
@@ -208,10 +214,17 @@ class Converter:
         return None if any(found.severity == "error" for found in lost) else record
 
 
-def _shape(preset: str) -> Callable[[Conversation], Line]:
-    from pipeline.write.shaping import line  # which the specified record does not need
+def _shape(options: Options) -> Callable[[Conversation], tuple[Line, dict[str, bytes]]]:
+    from pipeline.write.shaping import written  # which the specified record does not need
 
-    return partial(line, presets.named(preset))
+    return partial(written, presets.named(options.preset), choices=presets.choices(options))
+
+
+def _joins(options: Options) -> Wanted | None:
+    """Of which messages the texts are to be one; of none in the specified record, unless calls are inlined."""
+    if options.preset != presets.DEFAULT:
+        return lambda message: True  # noqa: ARG005
+    return is_inlined if options.json_tool_calls else None
 
 
 def _lost() -> Callable[[Conversation, bytes], list[Found]]:

@@ -26,7 +26,7 @@ from pipeline.write.output import inside
 
 _PIECE = 1 << 20
 _ESCAPED = re.compile(r"\\udc([89a-f][0-9a-f])")
-_PACKED = (".gz", ".zst", ".parquet")
+_PACKED = (".gz", ".zst", ".parquet", ".png", ".jpg", ".gif", ".webp")
 """Files whose lines, or rows, cannot be counted by their line feeds."""
 _RECORDS = re.compile(r"data/.*|[^/]*\.jsonl")
 _FINDINGS, _REJECTED = "reports/findings.jsonl", "reports/rejected.jsonl"

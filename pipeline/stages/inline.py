@@ -31,18 +31,24 @@ def inline(conversation: Conversation, ledger: Ledger, line: int) -> Conversatio
 
 
 def _inlined(message: Message, rounded: list[str]) -> Message:
-    if message["role"] == "assistant" and message.get("tool_calls"):
-        return _with_calls(message, rounded)
-    if message["role"] == "tool" and message.get("tool_call_id") is not None:
-        return _with_result(message)
-    return message
+    if not is_inlined(message):
+        return message
+    return _with_result(message) if message["role"] == "tool" else _with_calls(message, rounded)
+
+
+def is_inlined(message: Message) -> bool:
+    """Whether a message is written with markup; where calls are no calls, the checks of native ones say so."""
+    if message["role"] == "tool":
+        return message.get("tool_call_id") is not None
+    calls: Json = message.get("tool_calls")
+    if message["role"] != "assistant" or not calls or not isinstance(calls, list):
+        return False
+    return all(isinstance(call, dict) and chat.call_name(call) for call in calls)
 
 
 def _with_calls(message: Message, rounded: list[str]) -> Message:
     calls = message["tool_calls"]
-    if not isinstance(calls, list) or not all(isinstance(call, dict) and chat.call_name(call) for call in calls):
-        return message  # the checks of native calls name what is wrong
-    text = chat.text(message)
+    text = chat.joined(message)
     blocks = [_block(call["function"], rounded) for call in calls]
     written: dict[str, Any] = {**message, "content": "\n".join([text, *blocks] if text else blocks).strip()}
     del written["tool_calls"]
@@ -75,7 +81,7 @@ def _with_result(message: Message) -> Message:
     call_id: Json = message["tool_call_id"]
     written_id = call_id if isinstance(call_id, str) else codec.dumps(call_id).decode()
     quoted = written_id.replace('"', "&quot;").replace("<", "&lt;")
-    text = chat.text(message) or ""
+    text = chat.joined(message) or ""
     content = f'{chat.RESULT_OPEN} tool_call_id="{quoted}">{text}{chat.RESULT_CLOSE}'
     written: dict[str, Any] = {**message, "content": content}
     del written["tool_call_id"]

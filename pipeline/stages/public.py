@@ -11,13 +11,17 @@ from pipeline.chat import PRIVATE
 from pipeline.checks import log
 from pipeline.ledger import Ledger
 from pipeline.model import Conversation, Json, Message
+from pipeline.stages.join_texts import Wanted
 
 
-def leave_out(conversation: Conversation, ledger: Ledger, line: int) -> Conversation:
-    """The conversation without messages that hold nothing a record has a place for; what is lost so is noted."""
+def leave_out(conversation: Conversation, ledger: Ledger, line: int, joins: Wanted | None = None) -> Conversation:
+    """The conversation without messages that hold nothing a record has a place for; what is lost so is noted.
+
+    Text behind calls has a place in messages that ``joins`` names.
+    """
     messages: list[Message] = []
     for message in conversation.messages:
-        kinds = Counter(_lost(message)) if PRIVATE in message else None
+        kinds = Counter(_lost(message, joins)) if PRIVATE in message else None
         left = not kinds or _says_something(message)
         if kinds:
             ledger.note(log.not_held(kinds, len(messages) if left else None), line)
@@ -48,11 +52,12 @@ def _bare(holder: Any) -> Any:
     return {key: value for key, value in holder.items() if key != PRIVATE}
 
 
-def _lost(message: Message) -> Iterator[str]:
+def _lost(message: Message, joins: Wanted | None) -> Iterator[str]:
     """What a message holds beside its text, its parts and its calls, in words."""
     held = chat.private(message)
     yield from map(_kind, held.get("native", ()))
-    yield from ("text behind calls" for _ in held.get("after", ()))
+    if not (joins and joins(message)):
+        yield from ("text behind calls" for _ in held.get("after", ()))
 
 
 def _says_something(message: Message) -> bool:

@@ -17,7 +17,7 @@ from pipeline.model import Conversation, Found, Json
 from pipeline.write import definitions, rounding, turns
 from pipeline.write.arguments import Arguments, floats
 from pipeline.write.holding import CannotHoldError, Notes
-from pipeline.write.presets import Preset, Shaped
+from pipeline.write.presets import REFUSED, Choices, Preset, Shaped
 
 _MOST, _LEAST = 2**64 - 1, -(2**63)
 _HALF = re.compile("[\ud800-\udfff]")
@@ -40,6 +40,7 @@ def shaped(
     conversation: Conversation,
     arguments: Arguments,
     record: Callable[[Plain], dict[str, Any]],
+    choices: Choices = REFUSED,
     *,
     as_text: bool = False,
 ) -> Shaped:
@@ -50,7 +51,7 @@ def shaped(
     try:
         defined = definitions.define(conversation.tools)
         notes.add(defined.notes)
-        read = turns.read(conversation.messages, arguments, notes)
+        read = turns.read(conversation.messages, arguments, notes, choices)
         made = record(Plain(read, defined.wrapped, notes))
     except CannotHoldError as problem:
         return Shaped(None, [*notes.findings(as_text=as_text), problem.found])
@@ -67,9 +68,19 @@ class Line(NamedTuple):
     findings: list[Found]
 
 
-def line(preset: Preset, conversation: Conversation) -> Line:
+def line(preset: Preset, conversation: Conversation, choices: Choices = REFUSED) -> Line:
     """The JSON line of a conversation in the shape of a preset."""
-    record, findings = preset.shape(conversation)
+    return written(preset, conversation, choices)[0]
+
+
+def written(preset: Preset, conversation: Conversation, choices: Choices) -> tuple[Line, dict[str, bytes]]:
+    """The JSON line of a conversation in the shape of a preset, and the images that it names."""
+    record, findings = preset.shape(conversation, choices)
+    images = {str(name): name.data for name in record["images"]} if record and "images" in record else {}
+    return _line(record, findings), images
+
+
+def _line(record: dict[str, Any] | None, findings: list[Found]) -> Line:
     if record is None:
         return Line(None, findings)
     try:

@@ -16,11 +16,13 @@ from pipeline.checks import shapes
 from pipeline.checks.registry import quoted
 from pipeline.formats.openai_chat.members import identifier, is_empty
 from pipeline.model import Json, Message
-from pipeline.write import content
+from pipeline.write import content, media, unpaired
 from pipeline.write.arguments import Arguments
 from pipeline.write.holding import CannotHoldError, Notes
+from pipeline.write.presets import REFUSED, Choices
 
 Turn = dict[str, Any]
+_HINT = "--unpaired cut ends the record before the call, --unpaired close gives it a result, "
 
 
 class _Open(NamedTuple):
@@ -31,15 +33,24 @@ class _Open(NamedTuple):
     name: str
 
 
-def read(messages: list[Message], arguments: Arguments, notes: Notes) -> list[Turn]:
+def read(messages: list[Message], arguments: Arguments, notes: Notes, choices: Choices = REFUSED) -> list[Turn]:
     """The turns up to the last one of the assistant; raises ``CannotHoldError``.
 
     A turn is a new object, or a logged message that is a role and a text, which is not to be changed.
     """
-    reading = _Reading(messages, arguments, notes)
+    if choices.unpaired == "cut":
+        messages = unpaired.cut(messages, notes)
+    reading = _Reading(messages, arguments, notes, choices)
+    behind: list[Message] = []
     for at, message in enumerate(messages):
-        reading.take(message, at)
-    return reading.finish()
+        try:
+            reading.take(message, at)
+        except content.RefusedMediaError as problem:
+            behind = messages[at:]
+            if any(each["role"] == "assistant" for each in behind):
+                raise CannotHoldError(shapes.media_dropped(str(problem), at)) from None
+            break  # what is behind the last message of the assistant is no part of the record
+    return reading.finish(behind)
 
 
 @dataclass(slots=True)
@@ -47,6 +58,7 @@ class _Reading:
     messages: list[Message]
     arguments: Arguments
     notes: Notes
+    choices: Choices
     turns: list[Turn] = field(default_factory=list)
     waiting: list[_Open] = field(default_factory=list)
     held: list[tuple[Message, int]] = field(default_factory=list)
@@ -72,14 +84,15 @@ class _Reading:
         else:
             raise CannotHoldError(shapes.shape_not_held(f"a message has the role {quoted(role)}", at))
 
-    def finish(self) -> list[Turn]:
-        """All turns but those behind the last one of the assistant."""
+    def finish(self, behind: list[Message]) -> list[Turn]:
+        """All turns but those behind the last one of the assistant; ``behind`` are messages that were not taken."""
         stop = len(self.turns)
         while stop and self.turns[stop - 1]["role"] != "assistant":
             stop -= 1
         if not stop:
             raise CannotHoldError(shapes.no_assistant_turn())
         roles = [*(turn["role"] for turn in self.turns[stop:]), *(message["role"] for message, _ in self.held)]
+        roles += [message["role"] for message in behind]
         self.notes.drop(f"messages of role {role} behind the last of the assistant" for role in roles)
         return self.turns[:stop]
 
@@ -105,12 +118,11 @@ class _Reading:
     def _plain(self, message: Message, role: str) -> Turn:
         if len(message) == 2 and type(message.get("content")) is str:
             return message  # type: ignore[return-value]
-        return {"role": role, "content": content.text(message, role, self.notes)}
+        return {"role": role, "content": content.text(message, role, self.notes, self.choices.media)}
 
     def _assistant(self, message: Message, at: int) -> None:
         if self.waiting:
-            what = f"there is no result of {quoted(self.waiting[0].name)} before the assistant goes on"
-            raise CannotHoldError(shapes.unpaired_call(what, at))
+            self._close(at)
         if self.folded is not None and self.turns[-1] is self.folded and self.turns[-2]["role"] == "user":
             self.turns[-2:] = [_joined(self.turns[-2], self.folded)]
         turn = self._plain(message, "assistant")
@@ -129,7 +141,7 @@ class _Reading:
             return
         if not isinstance(calls, list):
             raise CannotHoldError(shapes.shape_not_held("tool_calls is no list", at))
-        if chat.CALL_OPEN in turn["content"]:
+        if chat.CALL_OPEN in media.text_of(turn["content"]):
             raise CannotHoldError(shapes.shape_not_held(f"{chat.CALL_OPEN} stands in the text beside tool_calls", at))
         turn["tool_calls"] = [self._call(call, at) for call in calls]
 
@@ -168,15 +180,34 @@ class _Reading:
         call = self.waiting.pop(place)
         text: Json = message.get("content")
         if len(message) > 3 or logged is None or type(text) is not str:
-            text = content.text(message, "tool", self.notes)
-        self.turns.append({"role": "tool", "tool_call_id": call.ident, "name": call.name, "content": text})
+            text = content.text(message, "tool", self.notes, self.choices.media)
+        self.turns.append(_answer(call, text))
         if self.held:
             self.notes.changed["results moved up to their calls"] += 1
         if not self.waiting:
-            held, self.held = self.held, []
-            for each, place in held:
-                self.take(each, place)
+            self._go_on()
+
+    def _close(self, at: int) -> None:
+        """Give the calls that wait a result, if that is wanted."""
+        if self.choices.unpaired != "close":
+            what = f"there is no result of {quoted(self.waiting[0].name)} before the assistant goes on"
+            raise CannotHoldError(shapes.unpaired_call(what, at, _HINT))
+        self.notes.changed["calls without a result closed"] += len(self.waiting)
+        text = self.choices.unpaired_text
+        self.turns += [_answer(call, text) for call in self.waiting]
+        self.waiting = []
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Take what came before the last result."""
+        held, self.held = self.held, []
+        for each, place in held:
+            self.take(each, place)
+
+
+def _answer(call: _Open, text: Json) -> Turn:
+    return {"role": "tool", "tool_call_id": call.ident, "name": call.name, "content": text}
 
 
 def _joined(first: Turn, second: Turn) -> Turn:
-    return {"role": first["role"], "content": "\n\n".join(filter(None, (first["content"], second["content"])))}
+    return {"role": first["role"], "content": media.together(first["content"], second["content"])}

@@ -342,9 +342,10 @@ ASSISTANT = [
                 "native": [SERVER, FOUND],
                 "members": [{"at": 3, "rest": {"citations": [{"url": "u"}]}}],
                 "order": ["content", "native", "native", "content"],
+                "breaks": [1],
             },
         ),
-        "what the server did is kept as it is, and is no call",
+        "what the server did is kept as it is, and is no call; what it stood between is known",
     ),
     (
         [use(), source(type="url", url="u")],

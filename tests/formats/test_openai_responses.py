@@ -157,7 +157,7 @@ ASSISTANT = [
     ([said("")], assistant(""), "an empty text stays empty, which is not missing"),
     (
         [said("a"), said("b")],
-        assistant([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]),
+        assistant([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}], _x=x(breaks=[1])),
         "there is no turn between two items of the assistant",
     ),
     ([call()], assistant(tool_calls=[made()]), "a call alone has no content"),
@@ -231,7 +231,9 @@ ASSISTANT = [
     ),
     (
         [said("<think>\nno\n</think>"), said("yes")],
-        assistant([{"type": "text", "text": "<think>\nno\n</think>"}, {"type": "text", "text": "yes"}]),
+        assistant(
+            [{"type": "text", "text": "<think>\nno\n</think>"}, {"type": "text", "text": "yes"}], _x=x(breaks=[1])
+        ),
         "thinking that was logged as text stays text",
     ),
     (
@@ -264,7 +266,8 @@ ASSISTANT = [
     (
         [output_text("a", phase="commentary"), output_text("b", phase="final_answer")],
         assistant(
-            [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}], _x=x(phase=["commentary", "final_answer"])
+            [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}],
+            _x=x(phase=["commentary", "final_answer"], breaks=[1]),
         ),
         "phases are kept",
     ),
@@ -644,7 +647,7 @@ def body(*output: Any, **more: Any) -> dict[str, Any]:
             (body(said("let me"), call()), assistant("let me", tool_calls=[made()]), "tool_calls", "a call"),
             (
                 body(said("a"), SEARCH, said("b")),
-                assistant([{"type": "text", "text": t} for t in "ab"], _x=x(native=[SEARCH], order="mnm")),
+                assistant([{"type": "text", "text": t} for t in "ab"], _x=x(native=[SEARCH], order="mnm", breaks=[1])),
                 "stop",
                 "several messages with the service's own calls between them are one message",
             ),

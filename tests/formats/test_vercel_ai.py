@@ -206,7 +206,7 @@ SAID = [
     ),
     (
         [ui("assistant", STEP, txt("A"), done(providerExecuted=True), txt("B"))],
-        [private(said([text("A"), text("B")]), native=[done(providerExecuted=True)])],
+        [private(said([text("A"), text("B")]), native=[done(providerExecuted=True)], breaks=[1])],
         "a tool that the provider ran keeps texts apart",
     ),
     (

@@ -17,6 +17,7 @@ RIGHT = [
     ("no phrases, and blank ones", {"flag_phrase": ["", " "]}),
     ("any error", {"drop": ("errors", "short-tail")}),
     ("a preset with modifiers", {"preset": "mistral", "system": "drop", "tool_ids": "short9", "split_parallel": True}),
+    ("a text for calls without a result", {"preset": "hf", "unpaired": "close", "unpaired_text": "-"}),
     ("the shortest key", {"anonymize_key": b"k" * 16}),
 ]
 
@@ -30,6 +31,28 @@ WRONG = [
         {"preset": "hf", "json_tool_calls": True},
         "json_tool_calls: is for the preset chat, not for hf; the preset text writes calls as text",
     ),
+    ({"unpaired": "drop"}, "unpaired 'drop': not known; known are refuse, cut, close"),
+    ({"media": "fetch"}, "media 'fetch': not known; known are refuse, drop, keep"),
+    ({"media": "drop"}, "--media drop has no effect with --preset chat, which keeps media as they are"),
+    ({"media": "keep"}, "--media keep has no effect with --preset chat, which keeps media as they are"),
+    (
+        {"preset": "openai", "media": "keep"},
+        "--media keep is for --preset hf, not for --preset openai, which has texts only",
+    ),
+    (
+        {"unpaired": "close"},
+        "--unpaired close has no effect with --preset chat, which keeps calls as they are",
+    ),
+    (
+        {"preset": "hf", "unpaired": "cut", "unpaired_text": "gone"},
+        "--unpaired-text has no effect with --unpaired cut: it is what --unpaired close writes",
+    ),
+    (
+        {"preset": "hf", "unpaired_text": ""},
+        "--unpaired-text has no effect with --unpaired refuse: it is what --unpaired close writes",
+    ),
+    ({"preset": "hf", "unpaired": "close", "unpaired_text": 5}, "unpaired_text 5: not a text"),
+    ({"preset": "hf", "unpaired": "close", "unpaired_text": "\ud800"}, "unpaired_text '\\ud800': not a text"),
     ({"workers": 0}, "workers 0: not a whole number from 1 on"),
     ({"workers": None}, "workers None: not a whole number from 1 on"),
     ({"workers": 1.5}, "workers 1.5: not a whole number from 1 on"),

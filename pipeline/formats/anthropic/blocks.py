@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from pipeline import codec
+from pipeline.chat import BREAKS
 from pipeline.formats import parts
 from pipeline.formats.calls import arguments, made_up, tool_call
 from pipeline.formats.values import Object, string, without
@@ -39,6 +40,7 @@ class Content:
     native: list[Json] = field(default_factory=list)
     members: list[Object] = field(default_factory=list)
     kinds: list[str] = field(default_factory=list)
+    breaks: list[int] = field(default_factory=list)
 
     def private(self) -> Object:
         """What only the private slot holds."""
@@ -48,6 +50,7 @@ class Content:
             "thinking": self.thinking,
             "native": self.native,
             "members": self.members,
+            BREAKS: self.breaks,
             "order": self.kinds if self.kinds != sorted(self.kinds, key=_ORDER.index) else None,
         }
 
@@ -83,6 +86,8 @@ def _say(found: Content, place: int, block: Json) -> str:
     if said.rest:
         found.members.append({"at": place, "rest": said.rest})
     if not found.calls:
+        if found.parts and found.kinds[-1] != "content":
+            found.breaks.append(len(found.parts))
         found.parts += said.parts
         return "content"
     found.after += [part["text"] for part in said.parts]

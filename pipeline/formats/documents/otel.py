@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from pipeline import codec
-from pipeline.chat import PRIVATE, Private, part_text
+from pipeline.chat import BREAKS, PRIVATE, Private, part_text
 from pipeline.formats import openai_chat
 from pipeline.formats.base import TurnError
 from pipeline.formats.bodies import replayed
-from pipeline.formats.parts import data_url, file, image, text
+from pipeline.formats.parts import Seams, data_url, file, image, text
 from pipeline.formats.values import Object, at, kind, listed, objects, string, without
 from pipeline.model import Conversation, Json, Tool
 
@@ -184,8 +184,21 @@ def _answer(told: list[Json]) -> Object:
     turn: Object = {"role": "assistant", "content": _content(before) if before or not calls else None}
     turn |= {"reasoning_content": thoughts if len(thoughts) > 1 else thoughts[0]} if thoughts else {}
     turn |= {"tool_calls": calls} if calls else {}
-    held = {**({"after": after} if after else {}), **({"native": native} if native else {})}
+    held = {"after": after, "native": native, BREAKS: _breaks(told[:first])}
+    held = {key: value for key, value in held.items() if value}
     return {**turn, PRIVATE: Private(held)} if held else turn
+
+
+def _breaks(told: list[Json]) -> list[int]:
+    """The places of parts before which the assistant thought."""
+    seams, place = Seams(), 0
+    for part in told:
+        if _is_thought(part):
+            seams.other()
+        else:
+            seams.part(place)
+            place += 1
+    return seams.breaks
 
 
 def _is_thought(part: Json) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipeline.chat import private
+from pipeline.chat import BREAKS, private
 from pipeline.formats.base import with_private
 from pipeline.formats.calls import State, arguments, assistant, made_up, tool_call
 from pipeline.formats.gemini.pieces import Piece, camel, joined, pieces, rest_of, visible
@@ -34,6 +34,8 @@ class _Turn:
         self.after: list[str] = []
         self.thinking: list[Object] = []
         self.calls: list[Object] = []
+        self.breaks: list[int] = []
+        self.filled, self.beside = 0, (0, 0)
 
     def add(self, piece: Piece) -> None:
         """Take one piece of a part."""
@@ -56,13 +58,25 @@ class _Turn:
         elif self.calls:
             self.native.append(piece.part)
         elif part := visible(piece, self.native):
+            self._place(part)
+
+    def _place(self, part: Json) -> None:
+        """Add a part of the content, and note where thoughts, or what has no place, stood before it."""
+        if part.get("text") == "":  # which is no part in the end
             self.content.append(part)
+            return
+        beside = (len(self.native), sum("text" in block for block in self.thinking))
+        if self.filled and beside != self.beside:
+            self.breaks.append(self.filled)
+        self.content.append(part)
+        self.filled, self.beside = self.filled + 1, beside
 
     def message(self) -> Message:
         """All that was read."""
         content = joined(self.content)
         message = assistant(None if self.calls and content == "" else content, reasoning(self.thinking), self.calls)
-        return with_private(message, {"after": self.after, "thinking": self.thinking, "native": self.native})
+        extra = {"after": self.after, "thinking": self.thinking, "native": self.native, BREAKS: self.breaks}
+        return with_private(message, extra)
 
 
 def _call(piece: Piece, number: int) -> Object:

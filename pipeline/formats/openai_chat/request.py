@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pipeline.chat import PRIVATE, Private, private
+from pipeline.chat import BREAKS, PRIVATE, Private, private
 from pipeline.formats import parts
 from pipeline.formats.base import Loaded, Tools, TurnError, with_private
 from pipeline.formats.calls import State, arguments, names
 from pipeline.formats.openai_chat.members import identifier, is_empty, keep
-from pipeline.formats.openai_chat.thinking import taken_reasoning
+from pipeline.formats.openai_chat.thinking import is_thinking, taken_reasoning
 from pipeline.formats.values import Object, at, compact, kind, listed, objects
 from pipeline.model import Json, Message
 
@@ -57,12 +57,27 @@ def _assistant(message: Object, extra: Object, state: State) -> State:
     for name in ("function_call", "audio", "refusal"):
         if name in message and is_empty(message[name]):
             del message[name]
+    seams = _seams(message.get("content"))
     thought = taken_reasoning(message, extra)
     message.setdefault("content", None)
     _content(message, extra)
+    if seams.breaks and isinstance(message["content"], list):
+        extra[BREAKS] = seams.breaks
     if thought:
         message["reasoning_content"] = thought
     return _calls(message, extra, state)
+
+
+def _seams(content: Json) -> parts.Seams:
+    """Where reasoning stood between parts, or what is none."""
+    seams, place = parts.Seams(), 0
+    for part in content if isinstance(content, list) else ():
+        if is_thinking(part) or _part(part) is None:
+            seams.other()
+        else:
+            seams.part(place)
+            place += 1
+    return seams
 
 
 def _content(message: Object, extra: Object) -> None:

@@ -19,8 +19,8 @@ def taken_reasoning(message: Object, extra: Object) -> str:
     found = [(key, message.pop(key)) for key in REASONING_KEYS if key in message]
     content = message.get("content")
     if isinstance(content, list):
-        found.append(("content", [part for part in content if _is_thinking(part)]))
-        message["content"] = [part for part in content if not _is_thinking(part)]
+        found.append(("content", [part for part in content if is_thinking(part)]))
+        message["content"] = [part for part in content if not is_thinking(part)]
     read = [(key, _blocks(value, extra)) for key, value in found]
     sources = [(key, parts.reasoning(blocks), blocks) for key, blocks in read if blocks]
     key, said, _ = next((source for source in sources if source[1]), sources[0] if sources else ("", "", []))
@@ -34,7 +34,8 @@ def _blocks(value: Json, extra: Object) -> list[Object]:
     return [block for item in listed(value) if (block := _thinking(item, extra))]
 
 
-def _is_thinking(part: Json) -> bool:
+def is_thinking(part: Json) -> bool:
+    """Whether a part of a content is reasoning."""
     return isinstance(part, dict) and part.get("type") in ("thinking", "redacted_thinking")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pipeline.chat import BREAKS
 from pipeline.formats.base import with_private
 from pipeline.formats.calls import arguments, assistant, made_up, tool_call
 from pipeline.formats.openai_responses.items import (
@@ -32,8 +33,22 @@ def assistant_message(items: list[Object], number: int) -> Message:
         calls.append(_call(item, number))
         number += made_up(calls[-1:])
     message = assistant(content, reasoning(thoughts), calls, "\n\n".join(refusals) if refusals else None)
-    extra = {"after": [part["text"] for part in _of_type("text", said[early:])], "thinking": some(thoughts)}
+    extra: Object = {"after": [part["text"] for part in _of_type("text", said[early:])], "thinking": some(thoughts)}
+    extra[BREAKS] = _breaks(said[:early])
     return with_private(message, {**extra, **_beside(items, order, said, content)})
+
+
+def _breaks(said: list[Content]) -> list[int]:
+    """The places of texts that begin a message of their own, or follow what is none."""
+    found: list[int] = []
+    place = 0
+    for held in said:
+        is_apart = True
+        for part in held.parts:
+            found += [place] if is_apart and place and part["type"] == "text" else []
+            place += part["type"] == "text"
+            is_apart = part["type"] != "text"
+    return found
 
 
 def _of_slot(wanted: str, items: list[Object]) -> list[Object]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,12 +13,13 @@ from pipeline.write.dataset.columns import fields, metadata
 from pipeline.write.dataset.shards import FOLDER, Shards
 from pipeline.write.dataset.splits import Splits
 from pipeline.write.dataset.statistics import Statistics
+from pipeline.write.media import FOLDER as IMAGES
 from pipeline.write.output import RUN, Output
 from pipeline.write.presets import named
 
 IGNORE = ".gitignore"
 INFO = "dataset_info.json"
-_PUBLIC = (f"/{CARD}", f"/{FOLDER}/", f"/{INFO}")
+_PUBLIC = (f"/{CARD}", f"/{FOLDER}/", f"/{IMAGES}/", f"/{INFO}")
 _PRIVATE = (".chatsquash/", IGNORE, "reports/", RUN)
 """What we write beside; named one by one, too, for what does not know that ``!`` makes an exception."""
 
@@ -30,6 +32,7 @@ class Dataset:
         self._splits = Splits(options)
         self._shards = {split.name: Shards(out, options, split.name) for split in self._splits.splits}
         self._statistics = Statistics()
+        self._images: set[str] = set()
         self.findings: list[Found] = []
         """What is wrong with the dataset as a whole; complete when it is finished."""
         out.refuse_foreign(CARD, IGNORE, INFO)  # at once, not after the work is done
@@ -38,12 +41,21 @@ class Dataset:
         """Write a record; the outcome has one finding more if it should stand elsewhere."""
         assert outcome.record is not None, job.shown
         split, found = self._splits.of(job, outcome)
-        self._shards[split].add(outcome.record, metadata(outcome) if self._options.metadata else {})
+        beside = metadata(outcome) if self._options.metadata else {}
+        self._shards[split].add(outcome.record, beside, outcome.images)
+        if outcome.images and self._options.format != "parquet":
+            self._write(outcome.images)
         self._statistics.add(outcome)
         if found is None:
             return outcome
         leak = Finding(found.code, found.severity, outcome.session, job.shown, None, None, found.text)
         return replace(outcome, findings=[*outcome.findings, leak])
+
+    def _write(self, images: Mapping[str, bytes]) -> None:
+        """Write the images that no record before had."""
+        for name in images.keys() - self._images:
+            self._out.write(name, images[name], lines=0)
+            self._images.add(name)
 
     def finish(self) -> list[str]:
         """Write what is left, and the files beside; the names of the files that hold records."""
@@ -80,5 +92,5 @@ class Dataset:
 
 def _ignored() -> bytes:
     """The text of ``.gitignore``, which hub uploads honour."""
-    said = f"# Only {CARD}, {FOLDER}/ and {INFO} are meant for upload."
+    said = f"# Only {CARD}, {FOLDER}/, {IMAGES}/ and {INFO} are meant for upload."
     return "\n".join([said, "/*", *(f"!{name}" for name in _PUBLIC), *_PRIVATE, ""]).encode()

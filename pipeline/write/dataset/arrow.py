@@ -13,7 +13,7 @@ from typing import NamedTuple
 KEY = "ARROW:schema"
 _VERSION = 4  # Arrow's V5
 _SCHEMA = 1  # kind of message
-_INT, _UTF8, _LIST, _STRUCT = 2, 5, 12, 13  # members of the union of types
+_INT, _BINARY, _UTF8, _LIST, _STRUCT = 2, 4, 5, 12, 13  # members of the union of types
 _EXTENSION = {"ARROW:extension:name": "arrow.json", "ARROW:extension:metadata": ""}
 
 
@@ -22,8 +22,12 @@ class Field(NamedTuple):
 
     name: str
     kind: str
-    """``text``, ``json``, ``int``, ``list`` or ``struct``."""
+    """``text``, ``json``, ``int``, ``list``, ``struct``, ``binary``, or ``image``, which is its bytes and a name."""
     children: tuple[Field, ...] = ()
+
+
+IMAGE = (Field("bytes", "binary"), Field("path", "text"))
+"""What an image is, as ``datasets`` has it."""
 
 
 class _Scalar(NamedTuple):
@@ -48,9 +52,12 @@ def schema(fields: list[Field]) -> str:
 
 
 def _field(field: Field) -> _Table:
+    if field.kind == "image":
+        field = Field(field.name, "struct", IMAGE)
     number, members = {
         "int": (_INT, (_Scalar("<i", 64), _Scalar("<B", 1))),
         "list": (_LIST, ()),
+        "binary": (_BINARY, ()),
         "struct": (_STRUCT, ()),
     }.get(field.kind, (_UTF8, ()))
     children = [_field(child) for child in field.children]

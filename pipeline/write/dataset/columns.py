@@ -19,12 +19,15 @@ METADATA = (
     Field("completion_tokens", "int"),
 )
 _ITEM = "item"  # what Arrow calls what is in a list
+IMAGES = Field("images", "list", (Field(_ITEM, "image"),))
+"""The images of a record, in their order."""
 _DTYPES = {"text": "string", "json": "json", "int": "int64"}
 
 
 def fields(options: Options) -> list[Field]:
     """The columns that the options ask for, in the order of a record."""
-    return [*map(_field, named(options.preset).COLUMNS), *(METADATA if options.metadata else ())]
+    images = [IMAGES] if options.media == "keep" else []
+    return [*map(_field, named(options.preset).COLUMNS), *images, *(METADATA if options.metadata else ())]
 
 
 def _field(column: Column) -> Field:
@@ -63,6 +66,8 @@ def features(columns: list[Field], *, typed: bool) -> list[str]:
             lines.append(f"  dtype: {_DTYPES[column.kind]}")
         elif column.children[0].kind == "json":
             lines.append("  list: json")
+        elif column == IMAGES:
+            lines.append("  list: image")
         else:
             lines.append("  list:")
             for member in column.children[0].children:

@@ -6,8 +6,11 @@ held in memory, since its row groups can be of one size only when all of them ar
 
 from __future__ import annotations
 
+import json
 from array import array
+from collections.abc import Mapping
 from io import BytesIO
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -16,6 +19,7 @@ from msgspec import Raw
 from pipeline import codec
 from pipeline.write.dataset import arrow
 from pipeline.write.dataset.arrow import Field
+from pipeline.write.dataset.columns import IMAGES
 from pipeline.write.output import Output
 
 if TYPE_CHECKING:
@@ -38,13 +42,16 @@ class ParquetFile:
         self._waiting = 0
         self._frames: list[Any] = []
 
-    def add(self, record: bytes, beside: dict[str, Any]) -> None:
-        """One record more."""
+    def add(self, record: bytes, beside: dict[str, Any], images: Mapping[str, bytes]) -> None:
+        """One record more, and the images that it names."""
         row = self._cut_up(record) | beside
+        if images:
+            row[IMAGES.name] = [_image(name, images[name]) for name in row[IMAGES.name]]
         for field in self._fields:
             self._columns[field.name].append(row[field.name])
-        self._sizes.append(len(record))
-        self._waiting += len(record)
+        size = len(record) + sum(map(len, images.values()))
+        self._sizes.append(size)
+        self._waiting += size
         if self._waiting >= _BATCH:
             self._settle()
 
@@ -66,7 +73,7 @@ class ParquetFile:
             compression="zstd",
             statistics=False,
             row_group_size=rows_per_group(self._sizes),
-            metadata={arrow.KEY: arrow.schema(self._fields)},
+            metadata={arrow.KEY: arrow.schema(self._fields), **_features(self._fields)},
         )
         self._out.write(self._name, made.getvalue(), lines=len(self._sizes))
 
@@ -86,6 +93,18 @@ def rows_per_group(sizes: array[int]) -> int:
     return rows
 
 
+def _image(name: str, data: bytes) -> dict[str, Any]:
+    return {"bytes": data, "path": PurePosixPath(name).name}
+
+
+def _features(fields: list[Field]) -> dict[str, str]:
+    """What tells ``datasets`` that a column is one of images, which have no type of their own in Arrow."""
+    if IMAGES not in fields:
+        return {}
+    known = {IMAGES.name: {"feature": {"_type": "Image"}, "_type": "List"}}
+    return {"huggingface": json.dumps({"info": {"features": known}})}
+
+
 def _polars() -> ModuleType:
     """Polars, whose threads a worker process must not be forked beside, and which takes long to import."""
     import polars as pl
@@ -96,10 +115,14 @@ def _polars() -> ModuleType:
 def _row_type(fields: list[Field]) -> type[msgspec.Struct]:
     """What is cut out of a record: messages as raw JSON, unless their members are columns of their own."""
     kinds: dict[str, Any] = {"text": str | None, "int": int | None}
-    members = [
-        (f.name, kinds.get(f.kind) or (list[Raw] if _is_json(f) else list[dict[str, str]]) | None, None) for f in fields
-    ]
+    members = [(field.name, kinds.get(field.kind) or _items(field) | None, None) for field in fields]
     return msgspec.defstruct("Row", members, gc=False)
+
+
+def _items(field: Field) -> Any:
+    if field == IMAGES:
+        return list[str]
+    return list[Raw] if _is_json(field) else list[dict[str, str]]
 
 
 def _is_json(field: Field) -> bool:
@@ -107,10 +130,10 @@ def _is_json(field: Field) -> bool:
 
 
 def _parsed(record: dict[str, Any], fields: list[Field]) -> dict[str, Any]:
-    json = {f.name for f in fields if _is_json(f)}
+    of_json = {f.name for f in fields if _is_json(f)}
     members = {field.name: record.get(field.name) for field in fields}
     return {
-        name: [codec.dumps(each).decode() for each in value] if name in json and value is not None else value
+        name: [codec.dumps(each).decode() for each in value] if name in of_json and value is not None else value
         for name, value in members.items()
     }
 
@@ -123,6 +146,8 @@ def _dtype(field: Field) -> Any:
     polars = _polars()
     if field.kind == "list":
         return polars.List(_dtype(field.children[0]))
+    if field.kind == "image":
+        return _dtype(Field(field.name, "struct", arrow.IMAGE))
     if field.kind == "struct":
         return polars.Struct({each.name: _dtype(each) for each in field.children})
-    return polars.Int64 if field.kind == "int" else polars.String
+    return {"int": polars.Int64, "binary": polars.Binary}.get(field.kind, polars.String)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from pipeline import codec
@@ -19,8 +19,8 @@ FOLDER = "data"
 class Shard(Protocol):
     """A file that is being written."""
 
-    def add(self, record: bytes, beside: dict[str, Any]) -> None:
-        """One record more."""
+    def add(self, record: bytes, beside: dict[str, Any], images: Mapping[str, bytes]) -> None:
+        """One record more, and the images that it names."""
 
     def finish(self) -> None:
         """Write what is left."""
@@ -51,16 +51,18 @@ class Shards:
         self._count = 0
         self.records = 0
         self.text = 0
-        """Bytes of all records."""
+        """Bytes of all records, with the images that stand in their files."""
 
-    def add(self, record: bytes, beside: dict[str, Any]) -> None:
+    def add(self, record: bytes, beside: dict[str, Any], images: Mapping[str, bytes]) -> None:
         """Write a record to the last file, or to a new one where that is full."""
         size = len(record) + (len(codec.dumps(beside)) - 1 if beside else 0) + 1  # as lines are written
+        if images and self._suffix == "parquet":
+            size += sum(map(len, images.values()))
         if self._shard is None or self._size + size > self._room:
             self._finish()
             self._shard, self._size = self._open(self._staged(self._count)), 0
             self._count += 1
-        self._shard.add(record, beside)
+        self._shard.add(record, beside, images)
         self._size += size
         self.records += 1
         self.text += size

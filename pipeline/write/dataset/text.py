@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from pipeline import codec
@@ -62,8 +62,9 @@ class TextFile:
     def __init__(self, out: Output, name: str, packer: Packer) -> None:
         self._out, self._name, self._packer = out, name, packer
 
-    def add(self, record: bytes, beside: dict[str, Any]) -> None:
-        """Write a record's line, with the members that it does not have at its end."""
+    def add(self, record: bytes, beside: dict[str, Any], images: Mapping[str, bytes]) -> None:
+        """Write a record's line, with the members that it does not have at its end; images are files of their own."""
+        del images
         line = record[:-1] + b"," + codec.dumps(beside)[1:] if beside else record
         self._out.write(self._name, self._packer.compress(line + b"\n"), lines=1)
 

@@ -10,12 +10,13 @@ import importlib
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, cast
 
+from pipeline.model import NO_RESULT, Media, Unpaired
 from pipeline.modules import modules
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pipeline.model import Conversation, Found
+    from pipeline.model import Conversation, Found, Options
 
 DEFAULT = "chat"
 """The specified record."""
@@ -29,6 +30,18 @@ class Column(NamedTuple):
     """``messages``: a list of JSON objects; ``text``: a string."""
     members: tuple[str, ...] = ()
     """The members of these objects, where each has exactly these and all are strings."""
+
+
+class Choices(NamedTuple):
+    """What the user wants of records that a preset cannot hold as they are; see ``Options``."""
+
+    unpaired: Unpaired = "refuse"
+    unpaired_text: str = NO_RESULT
+    media: Media = "refuse"
+
+
+REFUSED = Choices()
+"""Such records are left out."""
 
 
 class Shaped(NamedTuple):
@@ -49,7 +62,7 @@ class Preset(Protocol):
     """In the order of the record; a record may lack one."""
 
     @staticmethod
-    def shape(conversation: Conversation) -> Shaped:
+    def shape(conversation: Conversation, choices: Choices = REFUSED) -> Shaped:
         """The record of a conversation; nothing in the conversation is changed."""
 
 
@@ -59,6 +72,12 @@ class WithFiles(Preset, Protocol):
     @staticmethod
     def extra_files(files: list[str], splits: Mapping[str, Sequence[str]]) -> dict[str, bytes]:
         """Files by name, for the dataset's files and those of each split, as paths below its folder."""
+
+
+def choices(options: Options) -> Choices:
+    """What the options say of such records."""
+    text = NO_RESULT if options.unpaired_text is None else options.unpaired_text
+    return Choices(options.unpaired, text, options.media)
 
 
 @cache

@@ -11,7 +11,7 @@ from pipeline.shortids import PATTERN, short_ids
 from pipeline.write import schema, wire
 from pipeline.write.arguments import texts
 from pipeline.write.holding import CannotHoldError, Notes
-from pipeline.write.presets import Column, Shaped
+from pipeline.write.presets import REFUSED, Choices, Column, Shaped
 from pipeline.write.schema import TEXT, WORD
 from pipeline.write.shaping import Plain, shaped
 from pipeline.write.turns import Turn
@@ -36,9 +36,9 @@ SCHEMA: dict[str, Any] = schema.record(
 COLUMNS = (Column("messages", "messages"), Column("tools", "messages"))
 
 
-def shape(conversation: Conversation) -> Shaped:
+def shape(conversation: Conversation, choices: Choices = REFUSED) -> Shaped:
     """Turns with short ids; those of the assistant in a row are one, in which calls leave no place for text."""
-    return shaped(conversation, texts, _record)
+    return shaped(conversation, texts, _record, choices)
 
 
 def _record(plain: Plain) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 from pipeline.model import Conversation
 from pipeline.write import schema, wire
 from pipeline.write.arguments import texts
-from pipeline.write.presets import Column, Shaped
+from pipeline.write.presets import REFUSED, Choices, Column, Shaped
 from pipeline.write.schema import TEXT, WORD
 from pipeline.write.shaping import Plain, shaped
 from pipeline.write.turns import Turn
@@ -29,9 +29,9 @@ SCHEMA: dict[str, Any] = schema.record(
 COLUMNS = (Column("messages", "messages"), Column("tools", "messages"))
 
 
-def shape(conversation: Conversation) -> Shaped:
+def shape(conversation: Conversation, choices: Choices = REFUSED) -> Shaped:
     """Turns without reasoning and without names beside results; no content where there is only a call."""
-    return shaped(conversation, texts, _record)
+    return shaped(conversation, texts, _record, choices)
 
 
 def _record(plain: Plain) -> dict[str, Any]:

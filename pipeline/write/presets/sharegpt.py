@@ -16,7 +16,7 @@ from pipeline.model import Conversation
 from pipeline.write import markup, schema
 from pipeline.write.arguments import objects
 from pipeline.write.holding import CannotHoldError, Notes
-from pipeline.write.presets import Column, Shaped
+from pipeline.write.presets import REFUSED, Choices, Column, Shaped
 from pipeline.write.schema import TEXT
 from pipeline.write.shaping import Plain, shaped
 from pipeline.write.turns import Turn
@@ -41,9 +41,9 @@ _INFO = {
 }
 
 
-def shape(conversation: Conversation) -> Shaped:
+def shape(conversation: Conversation, choices: Choices = REFUSED) -> Shaped:
     """Turns of one side joined, so that both alternate; tools as JSON text."""
-    return shaped(conversation, objects, _record, as_text=True)
+    return shaped(conversation, objects, _record, choices, as_text=True)
 
 
 def extra_files(files: list[str], splits: Mapping[str, Sequence[str]]) -> dict[str, bytes]:

@@ -15,7 +15,7 @@ from pipeline.model import Conversation
 from pipeline.write import markup, schema
 from pipeline.write.arguments import objects
 from pipeline.write.holding import Notes
-from pipeline.write.presets import Column, Shaped
+from pipeline.write.presets import REFUSED, Choices, Column, Shaped
 from pipeline.write.shaping import Plain, shaped
 from pipeline.write.turns import Turn
 
@@ -40,9 +40,9 @@ For each function call, return a json object with function name and arguments wi
 </tool_call>"""
 
 
-def shape(conversation: Conversation) -> Shaped:
+def shape(conversation: Conversation, choices: Choices = REFUSED) -> Shaped:
     """Turns with their calls in the text, results as the user's, and the tools in the system's text."""
-    return shaped(conversation, objects, _record, as_text=True)
+    return shaped(conversation, objects, _record, choices, as_text=True)
 
 
 def _record(plain: Plain) -> dict[str, Any]:

@@ -34,6 +34,10 @@ def shaped(record: Object, options: Options) -> Object:
     messages = modified(record["messages"], options)
     if options.preset == "chat":
         return {"messages": messages, "tools": record["tools"]}
+    if options.unpaired == "cut":
+        messages = ended(messages)
+    elif options.unpaired == "close":
+        messages = closed(messages, "[no result]" if options.unpaired_text is None else options.unpaired_text)
     made: Object = SHAPES[options.preset](plain(messages), wrapped(record["tools"]))
     return made
 
@@ -78,10 +82,48 @@ def apart(messages: list[Object]) -> list[Object]:
     return done
 
 
-def words(content: Any) -> str:
-    if isinstance(content, list):
-        return "".join(part["text"] for part in content if part["type"] == "text")
-    return content or ""
+def open_calls(messages: list[Object], at: int) -> list[Object]:
+    """The calls of a message that no message before the assistant's next one answers; none where there is no next."""
+    behind = [place for place in range(at + 1, len(messages)) if messages[place]["role"] == "assistant"]
+    if not behind:
+        return []
+    answered = {each.get("tool_call_id") for each in messages[at : behind[0]]}
+    return [call for call in messages[at].get("tool_calls", []) if call["id"] not in answered]
+
+
+def ended(messages: list[Object]) -> list[Object]:
+    for at in range(len(messages)):
+        if open_calls(messages, at):
+            return messages[:at]
+    return messages
+
+
+def closed(messages: list[Object], text: str) -> list[Object]:
+    done: list[Object] = []
+    waiting: list[Object] = []
+    for at, message in enumerate(messages):
+        if message["role"] != "tool":
+            done += [{"role": "tool", "tool_call_id": call["id"], "content": text} for call in waiting]
+            waiting = open_calls(messages, at)
+        done.append(message)
+    return done
+
+
+def words(message: Object) -> str:
+    """The texts as one: those of the assistant side by side, others as lines, and all around an image as paragraphs."""
+    content = message.get("content")
+    if not isinstance(content, list):
+        return content or ""
+    said = ""
+    for at, part in enumerate(content):
+        if part["type"] != "text" or not part["text"]:
+            continue
+        if said and content[at - 1]["type"] != "text":
+            said = said.rstrip("\n") + "\n\n"
+        elif said and message["role"] != "assistant" and not said[-1].isspace() and not part["text"][0].isspace():
+            said += "\n"
+        said += part["text"]
+    return said
 
 
 def plain(messages: list[Object]) -> list[Object]:
@@ -89,12 +131,12 @@ def plain(messages: list[Object]) -> list[Object]:
     names = {str(call["id"]): call["function"]["name"] for each in messages for call in each.get("tool_calls", [])}
     done: list[Object] = []
     for at, message in enumerate(messages):
-        said = words(message.get("content"))
+        said = words(message)
         role = message["role"]
         if role == "system" and done and done[-1]["role"] == "system":
             done[-1]["content"] += "\n\n" + said
         elif role == "system" and done:
-            messages[at + 1] = {**messages[at + 1], "content": said + "\n\n" + words(messages[at + 1]["content"])}
+            messages[at + 1] = {**messages[at + 1], "content": said + "\n\n" + words(messages[at + 1])}
         elif role == "tool":
             ident = str(message["tool_call_id"])
             done.append({"role": role, "tool_call_id": ident, "name": names[ident], "content": said})

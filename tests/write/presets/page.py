@@ -18,7 +18,8 @@ _MARKS = {"shape-dropped": "-", "shape-changed": "~"}
 
 KINDS: list[tuple[str, Conversation]] = [
     ("content as a list of texts", talk(user([TEXT, TEXT]), B)),
-    ("images and other parts that are no text", talk(user([TEXT, IMAGE]), B)),
+    ("images, sounds and files", talk(user([TEXT, IMAGE]), B)),
+    ("other parts that are no text, such as refusals", talk(user([TEXT, {"type": "refusal", "refusal": "no"}]), B)),
     ("reasoning", talk(A, assistant("b", reasoning_content="hm"))),
     ("several calls in a message", talk(A, assistant("", call("c1"), call("c2")), result(), result("2", "c2"), B)),
     ("text beside calls", talk(A, assistant("t", call()), result(), B)),
@@ -72,10 +73,18 @@ One conversation in all of them:
 
 What all presets but `chat` have in common:
 
-- Content is a text: parts are joined, and parts that are no text go. It is never null; no member of a message is.
+- Content is a text, and parts that are no text go. It is never null; no member of a message is. A record with images,
+  sounds or files is left out, unless [`--media`](#images) says otherwise.
+- Text parts of a system, user or tool message are lines, unless white space stands at the seam already. Those of the
+  assistant that follow each other are one text, since citations split sentences. Where a call, one of a hosted tool,
+  reasoning or another part stood between, an empty line does. Text that the assistant said behind its calls comes before
+  them so.
 - Calls have an id and a name, and stand in `tool_calls`, or in the text in `sharegpt` and `text`.
-- Results stand right behind their calls. One that was logged later, with other messages between, moves up. Where a call
-  has none and the assistant goes on, or a result has no call, the record is left out.
+- Results stand right behind their calls. One that was logged later, with other messages between, moves up. Where a
+  result has no call, the record is left out, and where a call has no result and the assistant goes on, `--unpaired` says
+  what becomes of it: `refuse` leaves the record out, `cut` ends it before the message with that call, `close` gives the
+  call a result, `[no result]` or the text of `--unpaired-text`, behind the others of its message. Calls of the last
+  message need none. What was cut or closed is counted.
 - Only the first message is of the system; more at the start are joined to it. A later one joins the user's message
   behind it, else the one before it, else becomes one of the user's.
 - The last message is of the assistant; what follows it goes.
@@ -125,6 +134,24 @@ such as Llama 3 and Hermes |
 | `--tool-ids short9` | ids of nine letters and digits; those that are so already stay | Mistral Nemo and Small |
 
 `--json-tool-calls` is for `chat` only; `text` writes calls as text for all others.
+
+## Images
+
+An answer that describes an image is made up where the image is missing. `--media` says what becomes of sessions with
+images, sounds, films and files:
+
+- `refuse`, the default, leaves them out, as `media-dropped`.
+- `drop` writes the rest; `shape-dropped` counts what is missing.
+- `keep`, with `hf` only, writes images that the log holds itself, as TRL and templates of vision models read them: a
+  content with images is a list of `{{"type": "text", "text": ...}}` and `{{"type": "image"}}`, and the column `images` has
+  the images in their order. PNG, JPEG, GIF and WebP are known by their bytes, up to 64 MiB each. Images at an address,
+  sounds, films, files, and images in results, which TRL does not count, are refused; nothing is ever fetched.
+
+In Parquet the column has the images themselves, and `datasets` gives them back as such. In lines it has names of files
+below `images/`, each named by a hash of what is in it. `datasets` looks for them from the current folder, so load such a
+dataset from inside its folder, or write Parquet. In a record with images all that the user says is lists, since TRL would
+put all images before the first text that is none; other contents stay texts, which it takes as well. A record without
+images has an empty list.
 
 ## Numbers
 

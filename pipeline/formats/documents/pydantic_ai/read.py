@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from pipeline import chat
+from pipeline.chat import BREAKS
 from pipeline.formats import parts
 from pipeline.formats.base import TurnError, with_private
 from pipeline.formats.calls import State, arguments, assistant, made_up, result, tool_call
@@ -209,23 +210,29 @@ def _said(turn: Object, where: str, state: State) -> tuple[Message, State]:
     after: list[str] = []
     thoughts: list[Object] = []
     native: list[Json] = []
+    seams = parts.Seams()
     for _, place, part in _parts(turn, where):
         match part["part_kind"]:
             case "text" | "speech":
                 text = _text(part, "content" if part["part_kind"] == "text" else "transcript", place)
                 after += [text] if calls else []
+                seams.part(len(content))
                 content += [] if calls else [parts.text(text)]
             case "thinking":
                 thoughts.append(part)
+                seams.other()
             case "tool-call":
                 calls.append(_call(part, place, state.call + made_up(calls)))
             case "file" if not calls and (shown := media.part(part.get("content"))):
+                seams.part(len(content))
                 content.append(shown)
             case _:
                 native.append(part)
+                seams.other()
     blocks = [block for part in thoughts if (block := thinking.block(part))]
     message = assistant(spoken(content, calls), parts.reasoning(blocks), calls)
-    extra = {"after": after, "thinking": thinking.worth_keeping(blocks), "native": native}
+    breaks = [place for place in seams.breaks if place < len(content)]  # not of texts behind calls
+    extra = {"after": after, "thinking": thinking.worth_keeping(blocks), "native": native, BREAKS: breaks}
     provider = next(filter(None, map(thinking.signer, thoughts)), None)
     return with_private(message, {**extra, "provider": provider}), state.called(calls)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from pipeline import chat
+from pipeline.chat import BREAKS
 from pipeline.formats import parts
 from pipeline.formats.base import TurnError, with_private
 from pipeline.formats.calls import State, arguments, assistant, made_up, result, tool_call
@@ -166,6 +167,7 @@ class _Step:
         self.native: list[Json] = []
         self.answers: list[tuple[Object, str, str]] = []
         self.speaks = False
+        self.seams = parts.Seams()
         for where, part in held:
             self.add(part, where)
 
@@ -180,18 +182,26 @@ class _Step:
         elif of == "reasoning":
             text(part, where)
             self.thoughts.append(thinking.as_part(part))
+            self.seams.other()
         elif is_tool(part):
             self.call(part, where)
         elif not self.calls and (shown := media.part(part)):
-            self.content.append(shown)
+            self.show(shown)
         else:
             self.native.append(part)
+            self.seams.other()
 
     def say(self, said: str, signature: str) -> None:
         """Text stands before or behind the calls."""
         self.after += [said] if self.calls else []
-        self.content += [] if self.calls else [parts.text(said)]
+        if not self.calls:
+            self.show(parts.text(said))
         self.thoughts += [{"content": "", "signature": signature}] if signature else []
+
+    def show(self, part: Object) -> None:
+        """Add a part of the content."""
+        self.seams.part(len(self.content))
+        self.content.append(part)
 
     def call(self, part: Object, where: str) -> None:
         """A call, unless the part is only a result, and its result."""
@@ -226,9 +236,8 @@ class _Step:
         blocks = thinking.merged([block for part in self.thoughts if (block := signed.block(part))])
         message = assistant(spoken(self.content, self.calls), parts.reasoning(blocks), self.calls)
         provider = next(filter(None, map(signed.signer, self.thoughts)), None)
-        return with_private(
-            message, {"after": self.after, "thinking": signed.worth_keeping(blocks), "provider": provider}
-        )
+        extra = {"after": self.after, "thinking": signed.worth_keeping(blocks), "provider": provider}
+        return with_private(message, {**extra, BREAKS: self.seams.breaks})
 
 
 def _call(part: Object, name: str, number: int) -> Object:
