@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
-from functools import cache, partial
+from functools import partial
 from itertools import islice
 from os import PathLike, fspath
 from pathlib import Path
@@ -34,6 +34,7 @@ from pipeline.report.progress import Observer
 from pipeline.report.summary import Summary, listed
 from pipeline.report.usage import Totals
 from pipeline.run.again import Again
+from pipeline.run.credentials import without_credentials
 from pipeline.run.session import with_key
 from pipeline.run.workers import outcomes
 from pipeline.stages import plan
@@ -51,18 +52,8 @@ _REPORT, _FINDINGS, _REJECTED = (
 )
 _USAGE, _TOOLS, _KEPT = (f"reports/{name}" for name in ("tool-usage.csv", "tools.csv", "rejected-lines.jsonl"))
 _PIECE = 1 << 20
-_HEADER = 1 << 16
-"""Bytes that a header has at most."""
-_SECRET = rb"[\w-]*(?:authorization|cookie|api[-_]?key|token|secret)"
-_CREDENTIALS = (
-    # A member, a pair, or a name and a value; within JSON that is text its quotes have backslashes.
-    rb'(?P<name>\\*"' + _SECRET + rb'\\*"\s*[:,]\s*(?:\\*"value\\*"\s*:\s*)?)'
-    rb'(?:(?P<quote>\\+")[^"\\]*(?:\\+"|\Z)|"(?:[^"\\]|\\.)*"?|\[[^\]]*\]?)'
-    # A header as it was sent, and a key in a URL.
-    rb"|(?P<sent>\b" + _SECRET + rb':[ \t]*)[^"\\\r\n]+|(?P<query>[?&](?:api_?)?key=)[^&"\\\s]+'
-)
-_QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'" + r'|"(?:[^"\\]|\\.)*"')
-"""What a finding quotes of a log, which belongs in a report and not on a terminal."""
+_QUOTED = re.compile(r"""\\.|'[^'\\]*+(?:\\.[^'\\]*+)*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+\"""", re.DOTALL)
+"""What a finding quotes of a log, which belongs in a report and not on a terminal; and an escape outside of quotes."""
 _NAMED = 5  # arguments in an error
 _GLOBS = ("include", "exclude", "only_model")
 
@@ -260,7 +251,8 @@ class _Run:
             with opened(job.path, self._options) as file:
                 for rejected in outcome.rejected:
                     file.seek(rejected.offset)
-                    self._out.append_private(_KEPT, _pieces(file, rejected.length))
+                    pieces = without_credentials(_pieces(file, rejected.length))
+                    self._out.append_private(_KEPT, pieces)
         except FileNotFoundError:  # it was there when the session was converted
             fact = log.changed_log("vanished")
             self._add(Finding(fact.code, fact.severity, outcome.session, job.shown, None, None, fact.text))
@@ -285,31 +277,15 @@ def _why(outcome: Outcome, file: str) -> str:
     named = (finding for finding in outcome.findings if finding.code == outcome.left_out)
     found = next(named, None) or _cut_short(outcome)
     assert found
-    text = _QUOTED.sub("'…'", found.text)
+    text = _QUOTED.sub(lambda quoted: quoted[0] if quoted[0][0] == "\\" else "'…'", found.text)
     return f"{report.place(file, found.line)}: {text} [{found.code}]"
 
 
-@cache
-def _credentials() -> re.Pattern[bytes]:
-    return re.compile(_CREDENTIALS, re.IGNORECASE)  # when first needed: it takes longer than converting a small log
-
-
-def _without_value(found: re.Match[bytes]) -> bytes:
-    if name := found["name"]:
-        quote = found["quote"] or b'"'
-        return name + quote + b"[removed]" + quote
-    return (found["sent"] or found["query"]) + b"[removed]"
-
-
 def _pieces(file: BinaryIO, length: int) -> Iterator[bytes]:
-    """So many bytes of a file, a moderate number at a time, without the values of headers that hold credentials."""
-    rest = b""
+    """So many bytes of a file, a moderate number at a time."""
     while length and (piece := file.read(min(length, _PIECE))):
         length -= len(piece)
-        rest = _credentials().sub(_without_value, rest + piece)
-        yield rest[:-_HEADER]
-        rest = rest[-_HEADER:]  # where a header may have been cut in two
-    yield rest
+        yield piece
 
 
 def described(options: Options) -> dict[str, object]:

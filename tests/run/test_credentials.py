@@ -5,7 +5,7 @@ import json
 import pytest
 
 from pipeline import Options, convert
-from pipeline.run import convert as module
+from pipeline.run import convert as module, credentials
 from pipeline.run.inspect import inspect
 from tests.conftest import log_line, tree, write_log
 
@@ -49,7 +49,7 @@ def test_credentials_are_in_no_output(tmp_path, headers):
 
 def test_credentials_that_stand_where_a_line_is_read_in_two_are_found(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "_PIECE", 64)
-    monkeypatch.setattr(module, "_HEADER", 200)
+    monkeypatch.setattr(credentials, "START_MAX", 200)
     broken = pair({"authorization": SECRET}, text="x" * 500, messages=7)
     write_log(tmp_path / "logs/a.jsonl", pair({}), broken)
     convert(tmp_path / "logs", tmp_path / "out", Options(keep_rejected=True))
