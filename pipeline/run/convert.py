@@ -35,6 +35,7 @@ from pipeline.report.summary import Summary, listed
 from pipeline.report.usage import Totals
 from pipeline.run.again import Again
 from pipeline.run.credentials import without_credentials
+from pipeline.run.replacing import old_result
 from pipeline.run.session import with_key
 from pipeline.run.workers import outcomes
 from pipeline.stages import plan
@@ -76,7 +77,8 @@ def convert(
         The counts that the command's summary shows.
 
     Raises:
-        UsageError: A wrong option, nothing to read, or an output folder or key file that cannot be used.
+        UsageError: A wrong option, nothing to read, an output folder or key file that cannot be used, or an old result
+            that would be replaced by nothing or by that of other logs.
         StoppedError: ``strict`` or ``on_invalid="abort"`` ended the run; nothing new was written.
         OSError: Writing failed, for example on a full disk.
 
@@ -100,9 +102,14 @@ def convert(
         if same := again.unchanged(found):
             folder.discard()
             return replace(same, output=report.printable(str(out)), seconds=time.monotonic() - started)
+        old = None if options.replace else old_result(out)
+        if old:
+            old.refuse_other_logs(found.jobs)
         run = _Run(options, folder, observer, summary)
         with _expanded(out) as expanded:
             run.all(found.jobs, again, expanded)
+        if old:
+            old.refuse_nothing(summary)
         run.close(found, started)
         folder.commit(again.memory(summary, found))
     except BaseException as problem:
@@ -290,7 +297,7 @@ def _pieces(file: BinaryIO, length: int) -> Iterator[bytes]:
 
 def described(options: Options) -> dict[str, object]:
     """The options that decide the output's bytes, as ``run.json`` holds them; the key as its fingerprint."""
-    aside = ("workers", "force", "full", "resume", "anonymize_key", *_GLOBS)
+    aside = ("workers", "force", "full", "resume", "replace", "anonymize_key", *_GLOBS)
     chosen = {field.name: getattr(options, field.name) for field in fields(options) if field.name not in aside}
     globs = {name: [report.printable(each) for each in getattr(options, name)] for name in _GLOBS}
     key = options.anonymize_key if options.anonymize else None
