@@ -137,7 +137,7 @@ def _is_title_request(messages: list[Message], reply: Reply) -> bool:
     """Rule d: the side request in which Goose asks for a session's title."""
     if len(messages) < 2 or messages[0]["role"] != "system" or messages[1]["role"] != "user" or reply.message is None:
         return False
-    if not _TITLE_SYSTEM.match(chat.text(messages[0]) or ""):
+    if not _TITLE_SYSTEM.match(chat.text(messages[0]) or "") or reply.message.get("role", "assistant") != "assistant":
         return False
     answer = chat.text(reply.message) or ""
     return bool(_TITLE_USER.match(chat.text(messages[1]) or "")) and len(answer.split()) in _TITLE_WORDS

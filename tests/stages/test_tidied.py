@@ -56,7 +56,7 @@ def requests(draw):
                 "again": [dict(message) for message in now],
             }[way]
         )
-    return [(messages, draw(st.sampled_from([None, ANSWER]))) for messages in made]
+    return [(messages, draw(st.sampled_from([None, ANSWER, {**ANSWER, "role": "tool"}]))) for messages in made]
 
 
 @settings(max_examples=400)
