@@ -1,7 +1,6 @@
 # Needs Python 3.11 or newer (with venv), make (3.81 will do) and a package index.
 PYTHON ?= python3
-LOGS ?= sample_logs
-OUT ?= out
+SAMPLE := sample_logs
 VENV := .venv
 BIN := $(VENV)/bin
 TRAIN := .venv-train
@@ -23,8 +22,15 @@ $(VENV)/installed: pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
-convert: $(VENV)/installed ## Convert LOGS (sample_logs) to OUT (out)
-	@$(BIN)/chatsquash convert $(LOGS) --output "$(OUT)"
+# LOGS are words of the shell, of which the first names the output folder. Of a file, or of a glob that is quoted, the
+# folder counts that it lies in.
+NAMED = set -- $(LOGS); folder=$${1%%[*?[]*}; [ "$$folder" = "$$1" ] || folder=$${folder%/*}; \
+  [ -d "$$folder" ] || folder=`dirname -- "$$folder"`; \
+  out="out-`cd -- "$$folder" 2>/dev/null && pwd | sed 's,.*/,,'`";
+
+convert: $(VENV)/installed ## Convert LOGS (sample_logs) to OUT (out, or out- and the name of LOGS); REPLACE=1 replaces
+	@$(if $(OUT),out="$(OUT)";,$(if $(LOGS),$(NAMED),out=out;)) \
+	$(BIN)/chatsquash convert $(or $(LOGS),$(SAMPLE)) --output "$$out" $(if $(REPLACE),--replace)
 
 test: $(VENV)/installed ## Run all tests
 	@$(BIN)/python -m pytest -n auto
@@ -79,4 +85,4 @@ bench: $(VENV)/installed ## Time it beside a naive converter; writes docs/perfor
 	@$(BIN)/python -m bench.run $(BENCH)
 
 clean: ## Remove the environment and the output
-	rm -rf $(VENV) $(TRAIN) "$(OUT)"
+	rm -rf $(VENV) $(TRAIN) "$(or $(OUT),out)"

@@ -137,6 +137,7 @@ def cli() -> None:
 @option("--resume", is_flag=True, help="Go on with what an interrupted run finished.")
 @option("--strict", is_flag=True, help="Stop at the first session or line that would be left out.")
 @option("--force", is_flag=True, help="Write to a folder that holds other files; none of them is touched.")
+@option("--replace", is_flag=True, help="Replace a result by that of other logs, or by one without records.")
 @option("--json", "as_json", is_flag=True, help="Print the summary as JSON on standard output.")
 @option("--quiet", "-q", is_flag=True, help="No progress and no summary.")
 @option("--verbose", "-v", is_flag=True, help="Show the role trace of sessions with errors.")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 from pipeline.model import Added, Edits, Kept, Message
@@ -33,3 +36,53 @@ def replay(before: list[Message], edits: Edits) -> list[Message]:
     for run in edits:
         messages += before[run.start : run.stop] if isinstance(run, Kept) else run.messages
     return messages
+
+
+class Builder:
+    """Edits as they are found, one after the other; runs that touch become one, and empty ones none."""
+
+    def __init__(self) -> None:
+        self._runs: list[tuple[int, int] | list[Message]] = []
+
+    def keep(self, start: int, stop: int) -> None:
+        """Go on with these messages of the previous entry."""
+        if start >= stop:
+            return
+        last = self._runs[-1] if self._runs else None
+        if isinstance(last, tuple) and last[1] == start:
+            self._runs[-1] = (last[0], stop)
+        else:
+            self._runs.append((start, stop))
+
+    def add(self, messages: Sequence[Message]) -> None:
+        """Go on with new messages."""
+        last = self._runs[-1] if self._runs else None
+        if isinstance(last, list):
+            last += messages
+        elif messages:
+            self._runs.append([*messages])
+
+    @property
+    def edits(self) -> Edits:
+        """All that was found."""
+        return tuple(Kept(*run) if isinstance(run, tuple) else Added(tuple(run)) for run in self._runs)
+
+
+def compose(first: Edits, second: Edits) -> Edits:
+    """The edits that do at once what two do one after the other."""
+    both = Builder()
+    ends = list(accumulate(run.stop - run.start if isinstance(run, Kept) else len(run.messages) for run in first))
+    for run in second:
+        if isinstance(run, Added):
+            both.add(run.messages)
+            continue
+        start, number = run.start, bisect_right(ends, run.start)
+        while start < run.stop:
+            piece, began = first[number], ends[number - 1] if number else 0
+            stop = min(run.stop, ends[number])
+            if isinstance(piece, Kept):
+                both.keep(piece.start + start - began, piece.start + stop - began)
+            else:
+                both.add(piece.messages[start - began : stop - began])
+            start, number = stop, number + 1
+    return both.edits

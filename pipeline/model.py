@@ -425,6 +425,8 @@ class Options:
     """Convert all again, whatever the last run gave."""
     resume: bool = False
     """Take what an interrupted run finished."""
+    replace: bool = False
+    """Put the result in the place of one of other logs, and nothing in the place of any."""
 
     @property
     def folder(self) -> bool:

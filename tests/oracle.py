@@ -375,6 +375,7 @@ def is_title_request(messages: list[Any], reply: dict[str, Any] | None) -> bool:
         and (text_of(first) or "").lstrip().startswith(TITLE_SYSTEM)
         and second["role"] == "user"
         and (text_of(second) or "").lstrip().startswith(TITLE_USER)
+        and (not isinstance(reply.get("role"), str) or reply["role"] == "assistant")
         and 1 <= len((text_of(reply) or "").split()) <= 6
     )
 

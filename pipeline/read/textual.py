@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from typing import Any
 
@@ -14,7 +13,7 @@ from pipeline.read.records import NotARecordError, Record
 
 _RESPONSE_OPEN, _RESPONSE_CLOSE = "<tool_response>\n", "\n</tool_response>"
 _BETWEEN = f"{_RESPONSE_CLOSE}\n{_RESPONSE_OPEN}"
-_TOOLS = re.compile(r"<tools>\n(.*?)\n</tools>", re.DOTALL)
+_TOOLS_OPEN, _TOOLS_CLOSE = "<tools>\n", "\n</tools>"
 _ROLES = {"human": "user", "gpt": "assistant", "function_call": "assistant", "observation": "tool", "system": "system"}
 
 
@@ -71,8 +70,8 @@ def _said(message: dict[str, Any]) -> dict[str, Any]:
 
 
 def _defined(text: str) -> list[Any] | None:
-    found = _TOOLS.search(text)
-    tools = [_loaded(line) for line in found[1].split("\n")] if found else None
+    listed, closed, _ = text.partition(_TOOLS_OPEN)[2].partition(_TOOLS_CLOSE)
+    tools = [_loaded(line) for line in listed.split("\n")] if closed else None
     return tools if tools and all(isinstance(tool, dict) for tool in tools) else None
 
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
-from functools import cache, partial
+from functools import partial
 from itertools import islice
 from os import PathLike, fspath
 from pathlib import Path
@@ -34,6 +34,8 @@ from pipeline.report.progress import Observer
 from pipeline.report.summary import Summary, listed
 from pipeline.report.usage import Totals
 from pipeline.run.again import Again
+from pipeline.run.credentials import without_credentials
+from pipeline.run.replacing import old_result
 from pipeline.run.session import with_key
 from pipeline.run.workers import outcomes
 from pipeline.stages import plan
@@ -51,18 +53,8 @@ _REPORT, _FINDINGS, _REJECTED = (
 )
 _USAGE, _TOOLS, _KEPT = (f"reports/{name}" for name in ("tool-usage.csv", "tools.csv", "rejected-lines.jsonl"))
 _PIECE = 1 << 20
-_HEADER = 1 << 16
-"""Bytes that a header has at most."""
-_SECRET = rb"[\w-]*(?:authorization|cookie|api[-_]?key|token|secret)"
-_CREDENTIALS = (
-    # A member, a pair, or a name and a value; within JSON that is text its quotes have backslashes.
-    rb'(?P<name>\\*"' + _SECRET + rb'\\*"\s*[:,]\s*(?:\\*"value\\*"\s*:\s*)?)'
-    rb'(?:(?P<quote>\\+")[^"\\]*(?:\\+"|\Z)|"(?:[^"\\]|\\.)*"?|\[[^\]]*\]?)'
-    # A header as it was sent, and a key in a URL.
-    rb"|(?P<sent>\b" + _SECRET + rb':[ \t]*)[^"\\\r\n]+|(?P<query>[?&](?:api_?)?key=)[^&"\\\s]+'
-)
-_QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'" + r'|"(?:[^"\\]|\\.)*"')
-"""What a finding quotes of a log, which belongs in a report and not on a terminal."""
+_QUOTED = re.compile(r"""\\.|'[^'\\]*+(?:\\.[^'\\]*+)*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+\"""", re.DOTALL)
+"""What a finding quotes of a log, which belongs in a report and not on a terminal; and an escape outside of quotes."""
 _NAMED = 5  # arguments in an error
 _TEXTS = ("include", "exclude", "only_model", "flag_phrase")
 
@@ -85,7 +77,8 @@ def convert(
         The counts that the command's summary shows.
 
     Raises:
-        UsageError: A wrong option, nothing to read, or an output folder or key file that cannot be used.
+        UsageError: A wrong option, nothing to read, an output folder or key file that cannot be used, or an old result
+            that would be replaced by nothing or by that of other logs.
         StoppedError: ``strict`` or ``on_invalid="abort"`` ended the run; nothing new was written.
         OSError: Writing failed, for example on a full disk.
 
@@ -109,9 +102,14 @@ def convert(
         if same := again.unchanged(found):
             folder.discard()
             return replace(same, output=report.printable(str(out)), seconds=time.monotonic() - started)
+        old = None if options.replace else old_result(out)
+        if old:
+            old.refuse_other_logs(found.jobs)
         run = _Run(options, folder, observer, summary)
         with _expanded(out) as expanded:
             run.all(found.jobs, again, expanded)
+        if old:
+            old.refuse_nothing(summary)
         run.close(found, started)
         folder.commit(again.memory(summary, found))
     except BaseException as problem:
@@ -260,7 +258,8 @@ class _Run:
             with opened(job.path, self._options) as file:
                 for rejected in outcome.rejected:
                     file.seek(rejected.offset)
-                    self._out.append_private(_KEPT, _pieces(file, rejected.length))
+                    pieces = without_credentials(_pieces(file, rejected.length))
+                    self._out.append_private(_KEPT, pieces)
         except FileNotFoundError:  # it was there when the session was converted
             fact = log.changed_log("vanished")
             self._add(Finding(fact.code, fact.severity, outcome.session, job.shown, None, None, fact.text))
@@ -285,36 +284,20 @@ def _why(outcome: Outcome, file: str) -> str:
     named = (finding for finding in outcome.findings if finding.code == outcome.left_out)
     found = next(named, None) or _cut_short(outcome)
     assert found
-    text = _QUOTED.sub("'…'", found.text)
+    text = _QUOTED.sub(lambda quoted: quoted[0] if quoted[0][0] == "\\" else "'…'", found.text)
     return f"{report.place(file, found.line)}: {text} [{found.code}]"
 
 
-@cache
-def _credentials() -> re.Pattern[bytes]:
-    return re.compile(_CREDENTIALS, re.IGNORECASE)  # when first needed: it takes longer than converting a small log
-
-
-def _without_value(found: re.Match[bytes]) -> bytes:
-    if name := found["name"]:
-        quote = found["quote"] or b'"'
-        return name + quote + b"[removed]" + quote
-    return (found["sent"] or found["query"]) + b"[removed]"
-
-
 def _pieces(file: BinaryIO, length: int) -> Iterator[bytes]:
-    """So many bytes of a file, a moderate number at a time, without the values of headers that hold credentials."""
-    rest = b""
+    """So many bytes of a file, a moderate number at a time."""
     while length and (piece := file.read(min(length, _PIECE))):
         length -= len(piece)
-        rest = _credentials().sub(_without_value, rest + piece)
-        yield rest[:-_HEADER]
-        rest = rest[-_HEADER:]  # where a header may have been cut in two
-    yield rest
+        yield piece
 
 
 def described(options: Options) -> dict[str, object]:
     """The options that decide the output's bytes, as ``run.json`` holds them; the key as its fingerprint."""
-    aside = ("workers", "force", "full", "resume", "anonymize_key", *_TEXTS)
+    aside = ("workers", "force", "full", "resume", "replace", "anonymize_key", *_TEXTS)
     chosen = {field.name: getattr(options, field.name) for field in fields(options) if field.name not in aside}
     texts = {name: [report.printable(each) for each in getattr(options, name)] for name in _TEXTS}
     key = options.anonymize_key if options.anonymize else None

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from pipeline import chat
-from pipeline.edits import difference
+from pipeline.edits import compose
 from pipeline.ledger import Ledger
 from pipeline.memo import Again
-from pipeline.model import Added, Cleaned, Entry, Message, Reply
+from pipeline.model import Added, Cleaned, Edits, Entry, Message, Reply
+from pipeline.stages.tidied import Followed, Tidied
 
 SYSTEM_PROMPT = "You are a general-purpose AI agent"
 _GOOSE = re.compile(r"general-purpose\s+AI\s+agent\s+called\s+goose", re.IGNORECASE)
@@ -29,36 +30,56 @@ _SUBSTANCE = ("tool_calls", "tool_call_id", "function_call", "refusal", "audio",
 def clean(entries: Iterator[Entry], ledger: Ledger) -> Iterator[Entry]:
     """Apply the four cleaning rules to every entry.
 
-    An entry that no rule touches goes on as it is.  The edits of the others are worked out anew, since cleaning moves
-    messages and drops entries that the next one's edits speak of.
+    An entry that no rule touches goes on as it is.  The edits of the others follow from those of the requests, since
+    cleaning moves messages and drops entries that the next one's edits speak of.
     """
-    logged: list[Message] = []  # the previous request
-    tidied: list[Message | None] | None = None  # the same, each message tidied; None where that changes nothing
-    passed = logged  # the messages of the last entry that went on
+    request = _Request()
+    since: Edits | None = None  # what leads from the last entry that went on to one that did not
     for entry in entries:
-        previous, logged = logged, entry.messages
-        tidied = _follow(entry, previous, tidied)
-        messages, cleaned = (logged, Cleaned()) if tidied is None else _assemble(logged, tidied)
-        if _is_title_request(messages, entry.reply):
+        edits = request.follow(entry)
+        edits = edits if since is None else compose(since, edits)
+        if _is_title_request(request.messages, entry.reply):
             ledger.clean(entry.size)
-        elif tidied is None and passed is previous:
-            passed = messages
+            since = edits
+            continue
+        if request.is_plain and since is None:
             yield entry
         else:
-            edits = difference(passed, messages)
-            passed = messages
-            yield replace(entry, messages=messages, edits=edits, cleaned=cleaned)
+            yield replace(entry, messages=request.messages, edits=edits, cleaned=request.cleaned())
+        since = None
 
 
-def _follow(entry: Entry, previous: list[Message], tidied: list[Message | None] | None) -> list[Message | None] | None:
-    """Tidy what an entry adds, and take over the rest."""
-    if tidied is None and all(all(map(_is_plain, run.messages)) for run in entry.edits if type(run) is Added):
-        return None
-    known: list[Message | None] = list(previous) if tidied is None else tidied
-    out: list[Message | None] = []
-    for run in entry.edits:
-        out += map(_tidy, run.messages) if isinstance(run, Added) else known[run.start : run.stop]
-    return out
+class _Request:
+    """The messages of the last request, cleaned."""
+
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+        self._tidied: Tidied | None = None
+        self._followed: Followed | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether no rule could touch a message so far."""
+        return self._tidied is None
+
+    def follow(self, entry: Entry) -> Edits:
+        """Clean what an entry adds, and give the edits of what is left."""
+        if self._tidied is None or self._followed is None:
+            if all(all(map(_is_plain, run.messages)) for run in entry.edits if type(run) is Added):
+                self.messages = entry.messages
+                return entry.edits
+            self._tidied = Tidied(self.messages, _tidy)
+            self._followed = Followed(self.messages, _is_blank)
+        before = self._tidied.messages
+        edits = self._followed.follow(before, self._tidied.follow(entry.edits))
+        self.messages = self._followed.messages
+        return edits
+
+    def cleaned(self) -> Cleaned:
+        """The counts of rules a to c."""
+        if self._tidied is None or self._followed is None:
+            return Cleaned()
+        return Cleaned(len(self._tidied.gone), len(self._tidied.changed), len(self._followed.gone))
 
 
 def _is_plain(message: Message) -> bool:
@@ -91,19 +112,6 @@ def _is_goose(text: str) -> bool:
     return b"goose" in text.encode("utf-8", "surrogatepass").lower() and _GOOSE.search(text) is not None
 
 
-def _assemble(logged: list[Message], tidied: list[Message | None]) -> tuple[list[Message], Cleaned]:
-    """Rule c: leave out empty assistants before assistants; and the counts of rules a to c."""
-    left = [message for message in tidied if message is not None]
-    followers = [message["role"] for message in left[1:]]
-    kept = [
-        message
-        for message, follower in zip(left, [*followers, None], strict=False)
-        if follower != "assistant" or not _is_blank(message)
-    ]
-    changed = sum(new is not None and new is not old for new, old in zip(tidied, logged, strict=True))
-    return kept, Cleaned(len(logged) - len(left), changed, len(left) - len(kept))
-
-
 def _is_info(text: str) -> bool:
     """Whether a text is one or more info elements with only white space around and between."""
     at = 0
@@ -129,7 +137,7 @@ def _is_title_request(messages: list[Message], reply: Reply) -> bool:
     """Rule d: the side request in which Goose asks for a session's title."""
     if len(messages) < 2 or messages[0]["role"] != "system" or messages[1]["role"] != "user" or reply.message is None:
         return False
-    if not _TITLE_SYSTEM.match(chat.text(messages[0]) or ""):
+    if not _TITLE_SYSTEM.match(chat.text(messages[0]) or "") or reply.message.get("role", "assistant") != "assistant":
         return False
     answer = chat.text(reply.message) or ""
     return bool(_TITLE_USER.match(chat.text(messages[1]) or "")) and len(answer.split()) in _TITLE_WORDS

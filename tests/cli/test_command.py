@@ -253,7 +253,7 @@ OPTIONS = """
     --output -o --cleanup-goose --no-cleanup-goose --on-invalid --json-tool-calls -j -J --no-json-tool-calls --anonymize
     --no-anonymize --anonymize-key-file --integrity-analysis --no-integrity-analysis --group-by --single-file
     --tool-report --no-tool-report --keep-rejected --include --exclude --since --until --limit --follow-links --workers
-    --strict --force --json --quiet --verbose -v --help -h
+    --strict --force --replace --json --quiet --verbose -v --help -h
 """
 
 

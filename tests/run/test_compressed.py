@@ -84,10 +84,10 @@ def test_logs_are_chosen_by_the_model_that_their_compressed_lines_name(here):
 def test_the_bytes_of_what_is_not_wanted_count_as_left_out(here, options):
     write_log(here / "plain/2026-01-12/e.jsonl", *LOGS["2026-01-12/b.jsonl"])
     for folder in ("plain", "logs"):
-        summary = convert(folder, "out", options)
+        summary = convert(folder, folder + "-out", options)
         assert summary.bytes == sum(summary.sizes)
         assert summary.sizes.left_out > 0
-    plain = convert("plain", "out", Options(min_turns=99))
+    plain = convert("plain", "plain-out", Options(min_turns=99, replace=True))
     seen = sum(path.stat().st_size for path in Path("plain").rglob("*.jsonl"))
     assert plain.sizes == Account(left_out=seen - len(b"\n{broken\n"), unreadable=len(b"{broken\n"), blank=1)
 
@@ -189,7 +189,7 @@ def test_an_exchange_on_several_lines_keeps_to_the_bounds_and_its_bytes_count(he
     Path("spread/a.json").write_bytes(b"\xef\xbb\xbf" + text.encode())
     summary = convert("spread", "out", Options())
     assert (summary.written, summary.sizes) == (1, Account(selected=len(text) + 3))
-    summary = convert("spread", "out", Options(max_line=100))
+    summary = convert("spread", "out", Options(max_line=100, replace=True))
     assert (summary.written, summary.sizes) == (0, Account(unreadable=len(text) + 3))
     (rejected,) = Path("out/reports/rejected.jsonl").read_text().splitlines()
     assert "longer than the 100 bytes that are read (--max-line)" in rejected

@@ -213,6 +213,9 @@ D_STAYS = [
     ("a reply with null content", [TITLE, FIRST], assistant(None)),
     ("a reply of seven words", [TITLE, FIRST], assistant("one two three four five six seven")),
     ("a reply that only calls a tool", [TITLE, FIRST], assistant(None, call())),
+    ("a reply of another role", [TITLE, FIRST], {**ANSWER, "role": "tool"}),
+    ("a reply of the user's", [TITLE, FIRST], {**ANSWER, "role": "user"}),
+    ("a reply of a role that differs in case", [TITLE, FIRST], {**ANSWER, "role": "Assistant"}),
     ("an info message between the two that says more", [TITLE, user(INFO + "."), FIRST], ANSWER),
     ("null content", [system(None), user(None)], ANSWER),
 ]  # fmt: skip
@@ -220,6 +223,7 @@ D_STAYS = [
 D_GOES = [
     ("two messages and a short reply", [TITLE, FIRST], ANSWER),
     ("a reply of one word", [TITLE, FIRST], assistant("Greeting")),
+    ("a reply without a role", [TITLE, FIRST], {"content": "Greeting"}),
     ("a reply of six words, however far apart", [TITLE, FIRST], assistant(" one two\nthree\tfour  five\u00a0six ")),
     ("a reply that is a content list", [TITLE, FIRST], assistant([part("Greeting the "), part("agent")])),
     ("more messages behind them", [TITLE, FIRST, user("and more"), assistant("x")], ANSWER),

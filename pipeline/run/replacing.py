@@ -1,0 +1,105 @@
+"""What a run may put in the place of the result that an earlier one left in its output folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+from msgspec import Struct
+from xxhash import xxh3_128
+
+from pipeline.checks.registry import counted
+from pipeline.errors import UsageError
+from pipeline.model import Job
+from pipeline.report.findings import printable
+from pipeline.report.summary import Summary
+from pipeline.write.commit import RUN
+
+_PIECE = 1 << 20
+_NAMED = 3  # folders of an old result in an error
+
+
+class _Input(Struct):
+    """A session of the old run: the log it is of, its bytes, and their hash."""
+
+    path: str
+    size: int
+    xxh3_128: str
+
+
+class _Sessions(Struct):
+    written: int
+
+
+class _Counts(Struct):
+    sessions: _Sessions
+
+
+class _Run(Struct):
+    """What counts of an old ``run.json``."""
+
+    counts: _Counts
+    inputs: list[_Input]
+
+
+class Result(NamedTuple):
+    """What an earlier run left in an output folder; one without records is none."""
+
+    folder: Path
+    records: int
+    logs: list[_Input]
+    written: datetime
+
+    def refuse_other_logs(self, found: Iterable[Job]) -> None:
+        """Raise ``UsageError`` where none of its logs is among these, by path or by what they hold."""
+        paths = {os.path.abspath(each.path) for each in self.logs}  # noqa: PTH100 - a Path takes ten times as long
+        hashes = {(each.size, each.xxh3_128) for each in self.logs}
+        sizes = {size for size, _ in hashes}
+        if any(os.path.abspath(printable(job.shown)) in paths for job in found):  # noqa: PTH100
+            return
+        same_size = (job for job in found if job.size in sizes)
+        if not any((job.size, _hash(job)) in hashes for job in same_size):
+            raise UsageError(f"{self._said()}, and none of those logs is among the ones found now; {_HINT}")
+
+    def refuse_nothing(self, summary: Summary) -> None:
+        """Raise ``UsageError`` where a run has no records."""
+        if not summary.written:
+            now = counted(summary.sessions, "session")
+            raise UsageError(f"{self._said()}, and {now} found now gave no record; {_HINT}")
+
+    def _said(self) -> str:
+        folders = list(dict.fromkeys(os.path.dirname(each.path) or "." for each in self.logs))  # noqa: PTH120
+        logs = ", ".join(folders[:_NAMED]) + (f" and {len(folders) - _NAMED} more" if len(folders) > _NAMED else "")
+        when = f"{self.written:%Y-%m-%d %H:%M} UTC"
+        return f"{self.folder}: holds {counted(self.records, 'record')} of {logs}, written at {when}"
+
+
+_HINT = "nothing was replaced: choose another folder with --output, or replace it with --replace"
+
+
+def old_result(folder: Path) -> Result | None:
+    """The result in an output folder; ``None`` where no run was finished, or where it has no records."""
+    try:
+        run = msgspec.json.decode((folder / RUN).read_bytes(), type=_Run)
+        changed = (folder / RUN).stat().st_mtime
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+    if not run.counts.sessions.written:
+        return None
+    return Result(folder, run.counts.sessions.written, run.inputs, datetime.fromtimestamp(changed, UTC))
+
+
+def _hash(job: Job) -> str:
+    """The hash of a log's bytes; empty where it cannot be read, which converting it will say."""
+    digest = xxh3_128()
+    try:
+        with open(job.path, "rb") as file:
+            while piece := file.read(_PIECE):
+                digest.update(piece)
+    except OSError:
+        return ""
+    return digest.hexdigest()

@@ -1,0 +1,127 @@
+"""Every regular expression of the package takes time linear in the text, whatever the text."""
+
+import ast
+import re
+from collections import deque
+from functools import cache
+
+import pytest
+
+from pipeline.formats.links import Names
+from pipeline.read import compressed, replies, textual
+from pipeline.run import credentials
+from pipeline.stages import addresses
+from pipeline.stages.clean import _INFO_OPEN, _is_info
+from tests.patterns import held, modules, nodes, shapes, sites, worse_than_linear
+
+# Patterns that only the running code knows, by what stands there: what they may be.
+KINDS = [re.compile(kind.begins) for kind in compressed.KINDS]
+ADDRESSES = [addresses._ADDRESS, addresses._ADDRESS_IN_SOURCE, addresses._OURS, addresses._DOMAIN]
+CREDENTIALS = [credentials._START, credentials._QUOTE, credentials._SENT_END, credentials._QUERY_END, rb"(?<=\])"]
+RUNNING = {
+    ("pipeline.read.compressed", "kind.begins"): [("match", kind) for kind in KINDS],
+    ("pipeline.read.compressed", "self._kind.begins"): [("match", kind) for kind in KINDS],
+    ("pipeline.stages.addresses", "re.compile"): [
+        *(("search", re.compile(pattern)) for pattern in ADDRESSES[:2]),
+        *(("match", re.compile(pattern)) for pattern in ADDRESSES[2:]),
+    ],
+    ("pipeline.run.credentials", "pattern"): [
+        ("search", re.compile(pattern, re.IGNORECASE)) for pattern in CREDENTIALS
+    ],
+}
+# What goes through a whole text with several patterns, or with one time after time.
+WALKS = [
+    ("addresses", lambda text: deque(addresses.addresses(text), maxlen=0), ADDRESSES, 0),
+    (
+        "without_credentials",
+        lambda data: deque(credentials.without_credentials([data]), maxlen=0),
+        CREDENTIALS,
+        re.IGNORECASE,
+    ),
+    ("_is_info", _is_info, [_INFO_OPEN.pattern, "(?:<info-msg>x</info-msg>)*"], 0),
+    ("events, lines", replies.events, [r"(?:data: {}\r\n|\n|event: \s|: )*"], 0),
+    ("events, an array", lambda text: replies.events("[" + text), [r"(?:(?:1|\[|{}|\"[^\"]*\"), ?)*"], 0),
+    ("_defined", textual._defined, [r"(?:<tools>\n{}\n)*(?:\n</tools>)*"], 0),
+]
+
+
+@cache
+def works():
+    """Every pattern of the package, once for each way it is used, with where that is."""
+    found = {}
+    for module in modules():
+        for site in sites(module):
+            ways = [(site.way, site.pattern)] if site.pattern else RUNNING[site.module, site.source]
+            for way, pattern in ways:
+                found.setdefault((way, pattern), f"{site.module}: {site.source}")
+        for name, value in vars(module).items():
+            if isinstance(value, Names):
+                found.setdefault(("sub", value.unfit), f"{module.__name__}: {name}.unfit")
+                found.setdefault(("match", value.starts), f"{module.__name__}: {name}.starts")
+    return found
+
+
+def work(way, pattern):
+    """What uses a pattern in one way, on the whole of a text."""
+    if way in ("search", "findall", "finditer"):
+        return lambda text: deque(pattern.finditer(text), maxlen=0)
+    if way in ("sub", "subn"):
+        return lambda text: pattern.sub(lambda found: found[0], text)
+    return getattr(pattern, way)
+
+
+@pytest.mark.parametrize("way, pattern", works(), ids=works().values())
+def test_a_text_twice_as_long_takes_a_pattern_at_most_three_times_as_long(way, pattern):
+    assert worse_than_linear(work(way, pattern), shapes(pattern)) is None
+
+
+@pytest.mark.parametrize("name, walk, patterns, flags", WALKS, ids=[name for name, *_ in WALKS])
+def test_a_text_twice_as_long_takes_what_walks_through_it_at_most_three_times_as_long(name, walk, patterns, flags):
+    assert worse_than_linear(walk, [shape for each in patterns for shape in shapes(re.compile(each, flags))]) is None
+
+
+def test_every_pattern_of_the_package_is_held_to_it():
+    """What a module holds compiled is used at a site, and what is compiled while running stands in the table."""
+    known = {pattern for _, pattern in works()}
+    beside = [
+        f"{module.__name__}.{name}: {pattern.pattern!r}"
+        for module in modules()
+        for name, value in vars(module).items()
+        for pattern in held(value)
+        if pattern not in known
+    ]
+    assert beside == []
+    assert {(site.module, site.source) for module in modules() for site in sites(module) if not site.pattern} == {
+        *RUNNING
+    }
+    assert not any(isinstance(node, ast.ImportFrom) and node.module == "re" for node in nodes()), "sites are re.…"
+
+
+SECRET = rb"[\w-]*(?:authorization|cookie|api[-_]?key|token|secret)"
+OLD = (
+    rb'(?P<name>\\*"' + SECRET + rb'\\*"\s*[:,]\s*(?:\\*"value\\*"\s*:\s*)?)'
+    rb'(?:(?P<quote>\\+")[^"\\]*(?:\\+"|\Z)|"(?:[^"\\]|\\.)*"?|\[[^\]]*\]?)'
+    rb"|(?P<sent>\b" + SECRET + rb':[ \t]*)[^"\\\r\n]+|(?P<query>[?&](?:api_?)?key=)[^&"\\\s]+'
+)
+QUADRATIC = [
+    ("search", re.compile(OLD, re.IGNORECASE), "what took credentials out of lines before"),
+    ("search", re.compile(r"<tools>\n(.*?)\n</tools>", re.DOTALL), "an opening tag looks for the end each time"),
+    ("sub", re.compile(r"'(?:[^'\\]|\\.)*'"), "an escaped quote is tried as the first"),
+    ("search", re.compile(r"\s*<think>"), "white space is tried from each of its characters"),
+    ("search", re.compile(r"[a-z0-9.]+@"), "an address is tried from each of its characters"),
+    ("search", re.compile(rb'\\*+"'), "a run of backslashes is tried from each of them, possessive or not"),
+    ("match", re.compile(r"\d*\d*x"), "two repeats share what they take"),
+    ("match", re.compile(r"\s*,?\s*,?\s*x"), "three repeats share what they take, behind something"),
+    ("fullmatch", re.compile(r"(?:a|b|ab)*c"), "alternatives that overlap: exponential"),
+]
+
+
+@pytest.mark.parametrize("way, pattern, why", QUADRATIC, ids=[why for *_, why in QUADRATIC])
+def test_a_pattern_that_is_not_linear_is_found_out(way, pattern, why):
+    assert worse_than_linear(work(way, pattern), shapes(pattern))
+
+
+@pytest.mark.parametrize("way", ["match", "search"])
+def test_what_decides_is_how_a_pattern_is_used(way):
+    pattern = re.compile(r"\s*<think>")
+    assert (worse_than_linear(work(way, pattern), shapes(pattern)) is None) is (way == "match")
