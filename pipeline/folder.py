@@ -108,10 +108,12 @@ class Folder:
             if problem.errno == ELOOP:
                 raise OSError(ELOOP, "it is a link, which is not followed") from None
             raise
-        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        mode = os.fstat(descriptor).st_mode
+        if stat.S_ISREG(mode):
             return descriptor
         os.close(descriptor)
-        raise OSError(EINVAL, "it is no regular file")
+        is_folder = stat.S_ISDIR(mode)
+        raise OSError(EINVAL, "it is a folder" if is_folder else "it is no regular file")
 
     def read(self, name: str) -> bytes:
         """What is in a file."""
@@ -125,7 +127,7 @@ class Folder:
         if not name and self._above:
             self._above.make(self._name, mode)
         elif not name:
-            self.path.mkdir(parents=True, exist_ok=True)
+            self.path.mkdir(mode, parents=True, exist_ok=True)
         parts = _parts(name) if name else []
         for count in range(1, len(parts) + 1):
             with self.holding("/".join(parts[:count])) as (folder, last):
@@ -202,11 +204,13 @@ class Folder:
 
     def remove_folder(self, name: str = "") -> None:
         """Remove a folder in this one, or this one; it has to be empty."""
-        if not name and self._above:
+        if name:
+            with self.holding(name) as (folder, last):
+                os.rmdir(last, dir_fd=folder)
+        elif self._above:
             self._above.remove_folder(self._name)
-            return
-        with self.holding(name) as (folder, last):
-            os.rmdir(last, dir_fd=folder)
+        else:
+            self.path.rmdir()
 
     def clear(self, name: str) -> None:
         """Remove a folder with all that is in it, as far as that can be; there may be none."""

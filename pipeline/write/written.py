@@ -39,6 +39,6 @@ def damaged(path: Path) -> UsageError:
 def inside(name: Any) -> str:
     """A name that leads nowhere else, whoever wrote it."""
     parts = PurePosixPath(name).parts
-    if "/".join(parts) != name or ".." in parts or parts[0] == OURS or b"\0" in os.fsencode(name):
+    if not parts or "/".join(parts) != name or ".." in parts or parts[0].casefold() == OURS or b"\0" in os.fsencode(name):
         raise ValueError(name)
     return str(name)

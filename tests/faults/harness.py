@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from random import Random
+from threading import Lock
 
 from pipeline import Options, convert
 from pipeline.errors import UsageError
@@ -29,7 +30,7 @@ LOGS, OLD, NEW, OUT = (Path(name) for name in ("logs", "old", "new", "out"))
 OPTIONS = Options(anonymize_key=KEY, keep_rejected=True)
 SESSIONS = 15
 WRITES = {"write", "writev", "pwrite", "staged"}
-AUDITED = {"os.rename": "rename", "os.remove": "remove", "os.mkdir": "mkdir", "os.rmdir": "rmdir"}
+AUDITED = {"os.rename": "rename", "os.link": "link", "os.remove": "remove", "os.mkdir": "mkdir", "os.rmdir": "rmdir"}
 
 
 class Calls:
@@ -38,6 +39,7 @@ class Calls:
     def __init__(self, strike: Callable[[int, str], None]) -> None:
         self.seen: list[str] = []
         self._strike = strike
+        self._one = Lock()
         for name in ("write", "writev", "pwrite", "fsync", "ftruncate"):
             setattr(os, name, self._counted(name, getattr(os, name)))
         output.Output._handle = self._staged(output.Output._handle)
@@ -45,8 +47,9 @@ class Calls:
         sys.addaudithook(self._audit)
 
     def _count(self, name: str) -> None:
-        self.seen.append(name)
-        self._strike(len(self.seen), name)
+        with self._one:  # flushes go side by side
+            self.seen.append(name)
+            self._strike(len(self.seen), name)
 
     def _counted(self, name: str, call):
         def counted(*given):
@@ -175,12 +178,14 @@ def counted(old: bool, options: Options) -> list[str]:
 
 
 def points(calls: list[str], count: int, random: Random) -> list[int]:
-    """Which calls to strike at: a third before the first rename, a third among renames, a third anywhere."""
+    """Which calls to strike at: a third before the first rename, a third among renames, a third of any kind."""
     first_write = next(at for at, name in enumerate(calls, 1) if name in WRITES)
     renames = [at for at, name in enumerate(calls, 1) if name == "rename"]
     third = count // 3
     chosen = {*random.sample(range(first_write + 1, renames[0]), third)}
     chosen |= {*random.sample(range(renames[0] + 1, renames[-1] + 1), third)}
+    kinds = [[at for at, name in enumerate(calls, 1) if name == kind] for kind in sorted({*calls})]
+    chosen |= {random.choice(kind) for kind in kinds[: count - len(chosen)]}
     rest = sorted({*range(1, len(calls) + 1)} - chosen)
     return sorted(chosen | {*random.sample(rest, count - len(chosen))})
 

@@ -29,7 +29,7 @@ def test_a_run_may_be_killed_at_any_call(tmp_path):
         assert places["before"] >= 10
         assert places["among"] >= 10
     assert len({row["kept"] for row in killed}) > 5
-    assert {row["call"] for row in killed} >= {"open", "staged", "fsync", "rename", "remove", "mkdir", "writev"}
+    assert {row["call"] for row in killed} >= {"open", "staged", "fsync", "link", "rename", "remove", "mkdir", "writev"}
 
 
 def test_the_parent_of_worker_processes_may_be_killed_at_any_call(tmp_path):
