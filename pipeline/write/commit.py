@@ -168,6 +168,9 @@ class Commit:
                         self._out.move(name, self._staging, name)
             for name in (name for name in names if name != RUN):
                 self._put_back(kept, name)
+            for folder in _above(names):
+                with suppress(OSError):
+                    self._out.remove_folder(folder)  # does nothing to one that is not empty
             platform.side_by_side(_folders(self._out, names))
             self._put_back(kept, RUN)
             self._ours.remove(PLAN)
@@ -231,12 +234,13 @@ def _seen(out: Folder, names: Iterable[str]) -> dict[str, tuple[int, int]]:
 
 def _folders(root: Folder, names: Iterable[str]) -> list[Callable[[], None]]:
     """What flushes the folders that hold these names."""
-    inside = {str(folder) for name in names for folder in PurePosixPath(name).parents}
-    return [partial(root.sync, "" if name == "." else name) for name in sorted(inside) if _is_there(root, name)]
+    return [root.sync, *(partial(root.sync, name) for name in _above(names) if root.status(name))]
 
 
-def _is_there(root: Folder, name: str) -> bool:
-    return name == "." or root.status(name) is not None
+def _above(names: Iterable[str]) -> list[str]:
+    """The folders that these names stand in, the innermost first; not the outermost."""
+    inside = {str(folder) for name in names for folder in PurePosixPath(name).parents if folder.parts}
+    return sorted(inside, key=lambda name: (-name.count("/"), name))
 
 
 def _size(folder: Folder, name: str) -> int | None:

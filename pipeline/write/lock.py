@@ -45,10 +45,15 @@ def lock(folder: Folder, name: str) -> int:
 
 def unlock(descriptor: int) -> None:
     """Give up a lock, and no longer name this process as its owner; in a fork of that process does nothing."""
-    if descriptor in _held.values():
+    if is_held(descriptor):
         with suppress(OSError):
             os.ftruncate(descriptor, 0)
         _drop(descriptor)
+
+
+def is_held(descriptor: int) -> bool:
+    """Whether this process has a lock, and is no fork of the one that has it."""
+    return descriptor in _held.values()
 
 
 def _take(descriptor: int) -> None:

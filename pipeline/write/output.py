@@ -21,7 +21,7 @@ from pipeline.model import OURS
 from pipeline.write import commit
 from pipeline.write.claim import Claim, refuse_links, refuse_others
 from pipeline.write.commit import RUN, Plan
-from pipeline.write.lock import lock, unlock
+from pipeline.write.lock import is_held, lock, unlock
 from pipeline.write.written import RECORD, damaged, recorded
 
 if TYPE_CHECKING:
@@ -186,14 +186,13 @@ class Output:
             with suppress(OSError):
                 handle.close()
         self._handles.clear()
-        if self._lock is not None:
+        if self._lock is not None and is_held(self._lock):
             self._ours.clear("expanded")
             if not self.is_decided():
                 commit.sweep(self._out)
             if self._ours.path in self._made and self._ours.status(RECORD) is None:
                 self._ours.remove("lock")
             unlock(self._lock)
-            self._lock = None
         for folder in self._made:
             with suppress(OSError):
                 if folder == self._ours.path:

@@ -39,6 +39,7 @@ def damaged(path: Path) -> UsageError:
 def inside(name: Any) -> str:
     """A name that leads nowhere else, whoever wrote it."""
     parts = PurePosixPath(name).parts
-    if not parts or "/".join(parts) != name or ".." in parts or parts[0].casefold() == OURS or b"\0" in os.fsencode(name):
+    is_plain = "/".join(parts) == name and ".." not in parts and b"\0" not in os.fsencode(name)
+    if not parts or not is_plain or parts[0].casefold() == OURS:
         raise ValueError(name)
     return str(name)

@@ -6,6 +6,7 @@ is counted: opening to write, writing, renaming, removing, flushing.  A row per 
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import resource
@@ -131,10 +132,12 @@ def is_result(out: Path) -> bool:
         return False
 
 
-def judge(before: dict[str, bytes | None], after: dict[str, bytes | None], kept: int = 0) -> list[str]:
+def judge(
+    before: dict[str, bytes | None], after: dict[str, bytes | None], kept: int = 0, may_lack: tuple[str, ...] = ()
+) -> list[str]:
     """What is wrong with the folder that a fault left, and with what the next run makes of it.
 
-    ``kept`` is how many sessions were in the journal by then.
+    ``kept`` is how many sessions were in the journal by then; ``may_lack`` names what need not be there in the end.
     """
     wrong = []
     there = comparable(OUT) if OUT.exists() else {}
@@ -148,7 +151,7 @@ def judge(before: dict[str, bytes | None], after: dict[str, bytes | None], kept:
     if not is_result(OUT):
         wrong.append("the resumed run gave no result")
     left = {path.name for path in (OUT / ".chatsquash").iterdir()}
-    if left != {"journal", "lock", "state.json", "written.json"}:
+    if left.difference(may_lack) != {"journal", "lock", "state.json", "written.json"}.difference(may_lack):
         wrong.append(f"left behind: {sorted(left)}")
     if not summary.unchanged and summary.reused < kept:
         wrong.append(f"of {kept} sessions {summary.reused} were taken over")
@@ -240,13 +243,40 @@ def full(after, random: Random) -> None:
             )
 
 
+def failing(after, random: Random, count: int = 24) -> None:
+    """The system refuses a call, or every call from one on."""
+    for old in (False, True):
+        calls = counted(old, OPTIONS)
+        for point in points(calls, count, random):
+            for forever in (False, True):
+                before = start(old)
+
+                def act() -> None:
+                    def strike(number: int, name: str) -> None:
+                        if number == point or (forever and number > point):
+                            raise OSError(errno.EIO, "Input/output error")
+
+                    Calls(strike)
+                    try:
+                        convert(LOGS, OUT, OPTIONS)
+                    except (OSError, UsageError):
+                        os._exit(9)
+
+                code = forked(act)
+                there = comparable(OUT) if OUT.exists() else {}
+                is_told = code == 9 or there == after
+                wrong = [] if is_told and (forever or there in (before, after)) else ["the old result is not whole"]
+                row = {"old": old, "point": point, "call": calls[point - 1], "forever": forever, "code": code}
+                print(json.dumps({**row, "wrong": wrong + judge(before, after, may_lack=("journal",))}), flush=True)
+
+
 def main() -> None:
     make_logs()
     write_log(LOGS / "2026-01-09" / "gone.jsonl")
     convert(LOGS, OLD, Options(anonymize_key=KEY, group_by="scenario"))
     (LOGS / "2026-01-09" / "gone.jsonl").unlink()
     convert(LOGS, NEW, OPTIONS)
-    {"killed": killed, "spread": spread, "full": full}[sys.argv[1]](comparable(NEW), Random(7))
+    {"killed": killed, "spread": spread, "full": full, "failing": failing}[sys.argv[1]](comparable(NEW), Random(7))
 
 
 if __name__ == "__main__":

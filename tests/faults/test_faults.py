@@ -45,6 +45,14 @@ def test_a_disk_may_be_full_at_any_size(tmp_path):
     assert len(full) == 20
 
 
+def test_any_call_may_fail_once_or_from_then_on(tmp_path):
+    failed = rows("failing", tmp_path)
+    assert [row for row in failed if row["wrong"]] == []
+    assert {row["code"] for row in failed} == {0, 9}
+    assert len(failed) == 96
+    assert {row["call"] for row in failed} >= {"open", "staged", "fsync", "link", "rename", "remove", "mkdir", "writev"}
+
+
 WRONG = [
     ("a file that is cut", lambda out: (out / "a.jsonl").write_text("1"), "a.jsonl is not whole"),
     ("a file of neither run", lambda out: (out / "x").write_text("1"), "x is not whole"),
