@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import fcntl
 import gc
 import os
-import re
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 
-_OWNER = 400
-"""Bytes that say who has a lock, at most."""
+_AT_ONCE = 8
+"""Calls that wait for the disk at one time."""
 
 
 def cores() -> int:
@@ -36,71 +34,57 @@ def start_method() -> str:
     return "fork" if sys.platform.startswith("linux") and not threaded else "spawn"
 
 
-def private(path: Path) -> int:
-    """A descriptor of a new file that only its owner can read."""
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+def identity(descriptor: int) -> tuple[int, int]:
+    """What tells an open file from all others, whatever it is called."""
+    status = os.fstat(descriptor)
+    return status.st_dev, status.st_ino
 
 
-def lock(path: Path) -> int:
-    """A descriptor that locks a file until ``unlock``, or until this process ends, however it does.
+def mount(descriptor: int) -> tuple[int, str]:
+    """What tells the file system of an open folder, and where that is mounted: no rename leads from one to another."""
+    try:
+        with open(f"/proc/self/fdinfo/{descriptor}", "rb") as told:
+            mounted = next((line for line in told if line.startswith(b"mnt_id:")), b"")
+    except OSError:
+        mounted = b""  # a system that does not tell
+    return os.fstat(descriptor).st_dev, mounted.decode()
 
-    Where another process has the lock, raises ``BlockingIOError`` that says which, as far as is known.
+
+def sync(descriptor: int) -> None:
+    """Make sure that the bytes of an open file, or the names in an open folder, reach the disk."""
+    os.fsync(descriptor)
+
+
+def side_by_side(calls: Iterable[Callable[[], object]]) -> None:
+    """Make calls that wait for the disk, several at a time; no thread is left when they are over.
+
+    Raises what the first raised that failed.
     """
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    todo = deque(calls)
+    problems: list[Exception] = []
+
+    def work() -> None:
+        with suppress(IndexError):  # when nothing is left
+            while not problems:
+                call = todo.popleft()
+                try:
+                    call()
+                except Exception as problem:  # noqa: BLE001
+                    problems.append(problem)
+
+    threads = [threading.Thread(target=work) for _ in range(min(_AT_ONCE, len(todo)) - 1)]
     try:
-        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError) as problem:  # POSIX leaves open which
-        raise _locked(descriptor, problem) from None
-    except OSError as problem:  # a file system without locks
-        if _is_alive(os.pread(descriptor, _OWNER, 0)):
-            raise _locked(descriptor, problem) from None
-    os.ftruncate(descriptor, 0)
-    os.pwrite(descriptor, f"process {os.getpid()} on {os.uname().nodename}".encode(), 0)
-    return descriptor
-
-
-def unlock(descriptor: int) -> None:
-    """Give up a lock, and no longer name this process as its owner."""
-    with suppress(OSError):
-        os.ftruncate(descriptor, 0)
-    os.close(descriptor)
-
-
-def _locked(descriptor: int, problem: OSError) -> BlockingIOError:
-    owner = os.pread(descriptor, _OWNER, 0)
-    os.close(descriptor)
-    return BlockingIOError(problem.errno, owner.decode("utf-8", "replace"))
-
-
-def _is_alive(owner: bytes) -> bool:
-    """Whether a lock's owner is another process of this host that still runs."""
-    found = re.fullmatch(r"process (\d+) on (.*)", owner.decode("utf-8", "replace"))
-    if not found or found[2] != os.uname().nodename or int(found[1]) == os.getpid():
-        return False
-    try:
-        os.kill(int(found[1]), 0)
-    except PermissionError:
-        return True
-    except (OSError, OverflowError):
-        return False
-    return True
-
-
-def clear(folder: Path) -> None:
-    """Remove a folder with all that is in it, as far as that can be; there may be none."""
-    if os.path.lexists(folder):
-        from shutil import rmtree  # which loads every way to compress
-
-        rmtree(folder, ignore_errors=True)
-
-
-def sync(path: Path) -> None:
-    """Make sure that a file's bytes, or the names in a folder, reach the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
+        with suppress(RuntimeError):  # there may be no more of them
+            for thread in threads:
+                thread.start()
+        work()
     finally:
-        os.close(descriptor)
+        todo.clear()
+        for thread in threads:
+            if thread.ident:
+                thread.join()
+    if problems:
+        raise problems[0]
 
 
 def leave_interrupts_to_parent() -> None:

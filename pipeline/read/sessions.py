@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from array import array
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 from msgspec.structs import replace
 
+from pipeline.folder import Folder
 from pipeline.model import Job, Options
 from pipeline.read import documents, envelopes
 from pipeline.read.changes import as_found
@@ -25,7 +26,7 @@ class MixedSessionsError(Exception):
     """A log is wrapped as loggers wrap that are known to write several sessions into a file."""
 
 
-def split(job: Job, options: Options | None = None, expanded: Path | None = None) -> list[Job]:
+def split(job: Job, options: Options | None = None, expanded: Folder | None = None) -> list[Job]:
     """The sessions in a file, in the order of their first lines; lines that name none are one session together.
 
     Of a document each conversation is a session.
@@ -46,32 +47,32 @@ def split(job: Job, options: Options | None = None, expanded: Path | None = None
             if expanded is None:
                 parts = parts_of(job, file)
             else:
-                with _copy(file, expanded) as copy:
-                    parts = [replace(part, path=copy.name) for part in parts_of(job, copy)]
+                name = _copy(file, expanded)
+                with open(expanded.open(name), "rb", buffering=0) as copy:
+                    parts = [replace(part, path=f"{expanded.path}/{name}") for part in parts_of(job, copy)]
             return [*parts[:-1], replace(parts[-1], cut=file.problem)]
     except OSError:
         return [job]
 
 
-def cleared(done: Iterable[tuple[Job, T]], expanded: Path) -> Iterator[tuple[Job, T]]:
+def cleared(done: Iterable[tuple[Job, T]], expanded: Folder) -> Iterator[tuple[Job, T]]:
     """The same, in the order of the jobs; each file in the folder goes once the sessions in it are done."""
-    before, inside = "", f"{expanded}/"
+    before, inside = "", f"{expanded.path}/"
     for job, outcome in done:
         if job.path != before and before.startswith(inside):
-            Path(before).unlink(missing_ok=True)
+            expanded.remove(before.removeprefix(inside))
         before = job.path
         yield job, outcome
 
 
-def _copy(file: Expanded, folder: Path) -> BinaryIO:
-    """A file with what is in a compressed one, for its owner alone."""
-    import tempfile
-    from shutil import copyfileobj
-
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=folder, suffix=".jsonl", delete=False) as copy:
-        copyfileobj(file, copy, CHUNK)
-    return open(f"{folder}/{Path(copy.name).name}", "rb", buffering=0)
+def _copy(file: Expanded, folder: Folder) -> str:
+    """The name of a new file with what is in a compressed one, for its owner alone."""
+    name = f"{os.urandom(8).hex()}.jsonl"
+    folder.make()
+    with open(folder.create(name, 0o600), "wb") as copy:
+        while piece := file.read(CHUNK):
+            copy.write(piece)
+    return name
 
 
 def parts_of(job: Job, file: BinaryIO) -> list[Job]:

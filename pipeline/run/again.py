@@ -14,7 +14,7 @@ from xxhash import xxh3_128
 
 from pipeline.checks.registry import counted
 from pipeline.errors import ChatsquashError
-from pipeline.model import OURS, Job, Options
+from pipeline.model import Job, Options
 from pipeline.read.discover import Found
 from pipeline.report.summary import Summary
 from pipeline.run.journal import Journals, Writer, code_version, identify, identity, is_passing
@@ -44,8 +44,7 @@ class Again:
         self._out = out
         self._options = options
         self._start = msgspec.json.encode([code_version(), described], order="sorted")
-        folder = out.path / OURS / "journal"
-        self.journals = Journals(Writer(folder, f"{time.time_ns():020}", identity(described)))
+        self.journals = Journals(Writer(out.journal, f"{time.time_ns():020}", identity(described)))
         self._seen = xxh3_128(self._start)
         self._last = ""
         self._memory = b""

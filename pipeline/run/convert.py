@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import fields, replace
 from functools import partial
 from itertools import islice
@@ -19,10 +18,10 @@ import pipeline
 from pipeline.checks import log
 from pipeline.checks.registry import escaped
 from pipeline.errors import StoppedError, UsageError
+from pipeline.folder import Folder
 from pipeline.ledger import Ledger
-from pipeline.model import OURS, Finding, Job, Options, Outcome
+from pipeline.model import Finding, Job, Options, Outcome
 from pipeline.model import Found as Fact
-from pipeline.platform import clear
 from pipeline.read.compressed import opened
 from pipeline.read.discover import Found, discover
 from pipeline.read.jobs import Jobs
@@ -100,34 +99,23 @@ def convert(
     summary = Summary()
     try:
         if same := again.unchanged(found):
-            folder.discard()
             return replace(same, output=report.printable(str(out)), seconds=time.monotonic() - started)
         old = None if options.replace else old_result(out)
         if old:
             old.refuse_other_logs(found.jobs)
         run = _Run(options, folder, observer, summary)
-        with _expanded(out) as expanded:
-            run.all(found.jobs, again, expanded)
+        run.all(found.jobs, again, folder.expanded)
         if old:
             old.refuse_nothing(summary)
         run.close(found, started)
         folder.commit(again.memory(summary, found))
+        again.finished()
     except BaseException as problem:
         again.stopped(problem, summary.sessions)
-        folder.discard()
         raise
-    again.finished()
-    return summary
-
-
-@contextmanager
-def _expanded(out: Path) -> Iterator[Path]:
-    """A folder for compressed logs that are taken apart; it goes while the output folder is still locked."""
-    folder = out / OURS / "expanded"
-    try:
-        yield folder
     finally:
-        clear(folder)
+        folder.discard()
+    return summary
 
 
 def _day_logged(options: Options, job: Job) -> str | None:
@@ -166,7 +154,7 @@ class _Run:
         for name in (_REPORT, _FINDINGS, _REJECTED):
             out.write(name, b"")
 
-    def all(self, jobs: Jobs, again: Again, expanded: Path) -> None:
+    def all(self, jobs: Jobs, again: Again, expanded: Folder) -> None:
         """Convert every session, or take what is known; compressed logs to take apart are expanded into a folder."""
         total = jobs.size
         done = cleared(outcomes(jobs, self._options, again.journals, expanded), expanded)

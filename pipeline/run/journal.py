@@ -13,7 +13,6 @@ import struct
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -22,6 +21,7 @@ from msgspec import Struct, field
 from xxhash import xxh3_64, xxh3_128, xxh3_128_digest
 
 import pipeline
+from pipeline.folder import Folder
 from pipeline.model import Job, Outcome
 
 _FRAME = struct.Struct("<Q16s8s")
@@ -119,7 +119,7 @@ def is_passing(codes: Iterable[str]) -> bool:
 class Writer(Struct):
     """Appends to the journal of this process; it crosses to another one before it does."""
 
-    folder: Path
+    folder: Folder
     run: str
     identity: bytes
     descriptor: int | None = None
@@ -149,10 +149,8 @@ class Writer(Struct):
 
     def _append(self, key: bytes, payload: bytes) -> None:
         if self.descriptor is None:
-            self.folder.mkdir(exist_ok=True, mode=0o700)
-            name = self.folder / f"{self.run}-{os.getpid()}"
-            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
-            self.descriptor = os.open(name, flags, 0o600)
+            self.folder.make(mode=0o700)
+            self.descriptor = self.folder.create(f"{self.run}-{os.getpid()}", 0o600)
         written = os.writev(self.descriptor, (_FRAME.pack(len(payload), key, _digest(key, payload)), payload))
         self.failed = written < _FRAME.size + len(payload)
 
@@ -174,7 +172,7 @@ class Journals(Struct):
     """Of each journal where the frames are that were taken, and their sizes."""
 
     @property
-    def folder(self) -> Path:
+    def folder(self) -> Folder:
         """Where they are."""
         return self.writer.folder
 
@@ -185,7 +183,7 @@ class Journals(Struct):
     def names(self) -> list[str]:
         """All that are there, in the order in which they were begun."""
         with suppress(OSError):
-            return sorted(path.name for path in self.folder.iterdir())
+            return sorted(self.folder.names())
         return []
 
     def load(self, names: Iterable[str]) -> None:
@@ -204,7 +202,7 @@ class Journals(Struct):
     def get(self, place: Place) -> Outcome | None:
         """An outcome; ``None`` where it is damaged."""
         try:
-            frame = _read(self.folder / place.journal, place)
+            frame = _read(self.folder, place)
             _, key, digest = _FRAME.unpack_from(frame)
             payload = memoryview(frame)[_FRAME.size :]
             if digest != _digest(key, payload):
@@ -223,7 +221,7 @@ class Journals(Struct):
         """
         self.writer.close()
         own = self.own()
-        held = sum(path.stat().st_size for name in self._used if (path := self.folder / name).exists())
+        held = sum(status.st_size for name in self._used if (status := self.folder.status(name)))
         useful = sum(sum(frames.values()) for frames in self._used.values())
         if len(self._used) <= _MANY and 2 * useful >= held:
             return [*self._used, *own]
@@ -235,19 +233,18 @@ class Journals(Struct):
         return [joined, *own]
 
     def _join(self, joined: str) -> None:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-        with open(os.open(self.folder / joined, flags, 0o600), "wb") as file:
+        with open(self.folder.create(joined, 0o600), "wb") as file:
             for name, frames in self._used.items():
-                file.writelines(_read(self.folder / name, Place(name, offset, size)) for offset, size in frames.items())
+                file.writelines(_read(self.folder, Place(name, offset, size)) for offset, size in frames.items())
 
     def forget(self, names: Iterable[str]) -> None:
         """Delete these; the folder, too, where nothing is left."""
         self.writer.close()
         for name in names:
             with suppress(OSError):
-                (self.folder / name).unlink()
+                self.folder.remove(name)
         with suppress(OSError):
-            self.folder.rmdir()  # does nothing to one that is not empty
+            self.folder.remove_folder()  # does nothing to one that is not empty
 
     def own(self) -> list[str]:
         """Those that this run wrote."""
@@ -260,17 +257,17 @@ def _digest(key: bytes, payload: bytes | memoryview) -> bytes:
     return digest.digest()
 
 
-def _read(path: Path, place: Place) -> bytes:
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+def _read(folder: Folder, place: Place) -> bytes:
+    descriptor = folder.open(place.journal)
     try:
         return os.pread(descriptor, place.size, place.offset)
     finally:
         os.close(descriptor)
 
 
-def _places(folder: Path, name: str) -> Iterator[tuple[bytes, Place]]:
+def _places(folder: Folder, name: str) -> Iterator[tuple[bytes, Place]]:
     """The frames of a journal, up to one that is not whole."""
-    descriptor = os.open(folder / name, os.O_RDONLY | os.O_NOFOLLOW)
+    descriptor = folder.open(name)
     try:
         end = os.fstat(descriptor).st_size
         offset = 0

@@ -6,6 +6,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import groupby
@@ -17,12 +18,13 @@ import orjson
 from xxhash import xxh3_128
 
 from pipeline.errors import UsageError
+from pipeline.folder import Folder
 from pipeline.model import OURS, Job, Json, Options
 from pipeline.read.compressed import opened
 from pipeline.read.lines import lines
 from pipeline.read.sessions import SPAN, parts_of
-from pipeline.write.commit import PLAN, RUN
-from pipeline.write.output import inside
+from pipeline.write.commit import RUN, is_pending
+from pipeline.write.written import inside
 
 _PIECE = 1 << 20
 _ESCAPED = re.compile(r"\\udc([89a-f][0-9a-f])")
@@ -47,15 +49,23 @@ def verify(out: Path, *, logs: bool = False) -> Verified:
 
     Raises ``UsageError`` for a folder without a ``run.json`` that can be read.
     """
-    done = Verified()
-    run = _run(out)
+    folder = Folder(out)
     try:
-        if (out / PLAN).exists():
+        return _verified(out, folder, logs=logs)
+    finally:
+        folder.close()
+
+
+def _verified(out: Path, folder: Folder, *, logs: bool) -> Verified:
+    done = Verified()
+    run = _run(out, folder)
+    try:
+        if is_pending(folder):
             done.problems.append(f"{out}: a run was killed while its files took their places: convert again")
         for told in run["outputs"]:
             done.files += 1
-            done.problems += _file(out, told)
-        done.problems += _counts(out, run)
+            done.problems += _file(out, folder, told)
+        done.problems += _counts(out, folder, run)
         for path, inputs in groupby(run["inputs"], itemgetter("path")) if logs else ():
             done.logs += 1
             done.problems += _log(path, list(inputs), _bounds(run["options"]))
@@ -64,11 +74,15 @@ def verify(out: Path, *, logs: bool = False) -> Verified:
     return done
 
 
-def _run(out: Path) -> dict[str, Json]:
+def _run(out: Path, folder: Folder) -> dict[str, Json]:
     try:
-        run = orjson.loads((out / RUN).read_bytes())
+        run = orjson.loads(folder.read(RUN))
     except OSError as problem:
-        why = "no run was finished there" if (out / OURS).is_dir() else f"{problem.strerror}"
+        why = (
+            "no run was finished there"
+            if isinstance(problem, FileNotFoundError) and (out / OURS).is_dir()
+            else f"{problem.strerror}"
+        )
         raise UsageError(f"{out / RUN}: cannot be read, {why}: convert again, or name another folder") from None
     except ValueError:
         raise UsageError(f"{out / RUN}: is no JSON: convert again") from None
@@ -77,12 +91,13 @@ def _run(out: Path) -> dict[str, Json]:
     return run
 
 
-def _file(out: Path, told: dict[str, Json]) -> Iterator[str]:
+def _file(out: Path, folder: Folder, told: dict[str, Json]) -> Iterator[str]:
     """How a file differs from what is told of it."""
-    path = out / inside(told["path"])
+    name = inside(told["path"])
+    path = out / name
     digest, size, lines = sha256(), 0, 0
     try:
-        with path.open("rb") as file:
+        with open(folder.open(name), "rb") as file:
             while piece := file.read(_PIECE):
                 digest.update(piece)
                 size += len(piece)
@@ -96,7 +111,7 @@ def _file(out: Path, told: dict[str, Json]) -> Iterator[str]:
         yield f"{path}: has {lines:,} lines, not {told['lines']:,}"
 
 
-def _counts(out: Path, run: dict[str, Json]) -> Iterator[str]:
+def _counts(out: Path, folder: Folder, run: dict[str, Json]) -> Iterator[str]:
     """Which counts do not agree with each other, or with the files."""
     counts = run["counts"]
     for name in ("sessions", "lines", "bytes"):
@@ -111,7 +126,7 @@ def _counts(out: Path, run: dict[str, Json]) -> Iterator[str]:
         yield f"{out / RUN}: tells of {written:,} records, the files have {sum(records):,}"
     if (inputs := len(run["inputs"])) != sessions:
         yield f"{out / RUN}: tells of {sessions:,} sessions, {inputs:,} inputs are named"
-    findings = Counter(_severities(out / _FINDINGS))
+    findings = Counter(_severities(folder))
     severities = sorted({*findings, *counts["findings"]})
     compared = [
         ("rejected lines", lines[_REJECTED], counts["lines"]["unreadable"]),
@@ -126,10 +141,9 @@ def _total(value: Json) -> int:
     return sum(map(_total, value.values())) if isinstance(value, dict) else int(value)
 
 
-def _severities(path: Path) -> Iterator[str]:
-    if path.is_file():  # else it was said already
-        with path.open("rb") as file:
-            yield from (orjson.loads(line)["severity"] for line in file)
+def _severities(folder: Folder) -> Iterator[str]:
+    with suppress(OSError), open(folder.open(_FINDINGS), "rb") as file:  # where it cannot be read, that was said
+        yield from (orjson.loads(line)["severity"] for line in file)
 
 
 def _bounds(told: dict[str, Json]) -> Options:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from errno import EIO
 from functools import partial
 from itertools import starmap
-from pathlib import Path
 
 from pipeline.checks import log
+from pipeline.folder import Folder
 from pipeline.model import Job, Options, Outcome
 from pipeline.read.jobs import Jobs
 from pipeline.read.sessions import split
@@ -24,7 +24,7 @@ _WORTH_A_PROCESS = 8 << 20
 
 
 def outcomes(
-    jobs: Sequence[Job], options: Options, journals: Journals | None = None, expanded: Path | None = None
+    jobs: Sequence[Job], options: Options, journals: Journals | None = None, expanded: Folder | None = None
 ) -> Iterator[tuple[Job, Outcome]]:
     """The outcome of every session, in the order of the jobs, at most a few batches ahead of the one asked for.
 

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections import OrderedDict
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import partial
 from hashlib import sha256
 from itertools import chain
-from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, BinaryIO
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
 
 from msgspec import Struct, field
 
 from pipeline import platform
 from pipeline.errors import UsageError
+from pipeline.folder import Folder
 from pipeline.model import OURS
 from pipeline.write import commit
-from pipeline.write.commit import RUN, STAGING, Plan
+from pipeline.write.claim import Claim, refuse_links, refuse_others
+from pipeline.write.commit import RUN, Plan
+from pipeline.write.lock import is_held, lock, unlock
+from pipeline.write.written import RECORD, damaged, recorded
 
 if TYPE_CHECKING:
     from hashlib import _Hash
@@ -50,21 +54,29 @@ class Output:
 
     Files are written below ``OUT/.chatsquash/staging`` and take their places in ``commit``, each by one rename and
     ``run.json`` last; a commit that an earlier run did not get to finish is finished first.  What an earlier run wrote
-    there is replaced or removed; nothing else is ever touched.
+    there is replaced or removed; nothing else is ever touched, and no link below OUT is followed.  It is ours until it
+    is discarded.
 
-    Raises ``UsageError`` for a folder that is not empty and not ours, unless ``force``; for one that another process
-    is writing to; and, whatever ``force`` says, before a file would take the place of one that is not in the record of
-    what we wrote.
+    Raises ``UsageError`` for a folder that is not empty and not ours, unless ``force``; for one that another run is
+    writing to; for links and file systems that stand for folders of ours; and, whatever ``force`` says, before a file
+    would take the place of one that is not in the record of what we wrote.
     """
 
     def __init__(self, path: Path, *, force: bool = False) -> None:
         self.path = path
-        self._ours = path / OURS
-        self._staging = path / STAGING
+        self._out = Folder(path)
+        self._ours = self._out.folder(OURS)
+        self._staging = self._ours.folder(commit.STAGING)
+        self.journal = self._ours.folder("journal")
+        """The folder for what sessions gave."""
+        self.expanded = self._ours.folder("expanded")
+        """The folder for compressed logs that are taken apart; it goes with the run."""
+        self._claimed = Claim(self._out, path)
         self._made: list[Path] = []
         self._lock: int | None = None
-        self._written: list[str] = []
         self._staged: dict[str, Staged] = {}
+        self._files: dict[str, tuple[int, int]] = {}
+        """The staged files that were begun: what tells each from another that took its place."""
         self._handles: OrderedDict[str, BinaryIO] = OrderedDict()
         self._waiting: dict[str, list[bytes]] = {}
         self._held = 0
@@ -73,40 +85,43 @@ class Output:
         except OSError as problem:
             self.discard()
             raise UsageError(f"{path}: cannot be written to ({problem.strerror})") from None
-        except UsageError:
+        except BaseException:
             self.discard()
             raise
 
     def _claim(self, *, force: bool) -> None:
-        if self.path.exists() and not self.path.is_dir():
-            raise UsageError(f"{self.path}: is a file; choose another folder with --output")
-        if not self._ours.is_dir() and self.path.is_dir() and any(self.path.iterdir()) and not force:
-            hint = "choose another with --output, or add to it with --force"
-            raise UsageError(f"{self.path}: is not empty and was not written by chatsquash; {hint}")
-        self._made = [folder for folder in (self._ours, self.path, *self.path.parents) if not folder.exists()]
-        self._ours.mkdir(parents=True, exist_ok=True)
+        refuse_others(self._out.path, self.path, force=force)
+        if self._out.path.is_dir():
+            refuse_links(self._out, self.path)
+        outer = self._out.path
+        self._made = [folder for folder in (outer, *outer.parents) if not folder.exists()]
+        self._out.make()
+        is_new = self._out.status(OURS) is None
+        self._ours.make()
+        self._made = [self._ours.path, *self._made] if is_new else self._made
         try:
-            self._lock = platform.lock(self._ours / "lock")
+            self._lock = lock(self._ours, "lock")
         except BlockingIOError as owner:
             who = f" ({owner.strerror})" if owner.strerror else ""
             hint = "wait for it, or choose another folder with --output"
             raise UsageError(f"{self.path}: another run is writing there{who}; {hint}") from None
-        self._written = _read_record(self._ours / "written.json")
-        self.refuse_foreign(*self._written)  # what took the place of one of our files since
+        refuse_links(self._out, self.path)  # what was planted meanwhile
+        self._claimed.ours = recorded(self._ours)
+        self._claimed.refuse_foreign(*self._claimed.ours)  # what took the place of one of our files since
         self._finish_earlier()
-        platform.clear(self._staging)
-        self._staging.mkdir()
+        commit.sweep(self._out)
+        self._ours.clear("expanded")
+        self._staging.make()
+        self.refuse_foreign(*self._claimed.ours, "reports/any")
+        self._claimed.refuse_unusable(f"{OURS}/{commit.STAGING}/any")
 
     def refuse_foreign(self, *names: str) -> None:
-        """Raise ``UsageError`` where one of these files would take the place of something that is not ours."""
-        for name in names:
-            target = self.path / name
-            if target.parent != self.path and os.path.lexists(target.parent) and not target.parent.is_dir():
-                target = target.parent
-            elif not os.path.lexists(target) or (name in self._written and _is_file(target)):
-                continue
-            hint = "move it away, or choose another folder with --output"
-            raise UsageError(f"{target}: was not written by chatsquash and would be overwritten; {hint}")
+        """Raise ``UsageError`` where one of these files would take the place of something that is not ours.
+
+        Also where it could not take its place: in a folder on another file system, or one that cannot be written to.
+        """
+        self._claimed.refuse_foreign(*names)
+        self._claimed.refuse_unusable(*names)
 
     def append(self, name: str, data: bytes) -> None:
         """Add a line to a staged file."""
@@ -120,8 +135,8 @@ class Output:
     def append_private(self, name: str, pieces: Iterable[bytes]) -> None:
         """Add a line, piece by piece, to a staged file that only its owner can read."""
         if name not in self._staged:
-            self.refuse_foreign(name)
-            os.close(platform.private(self._place(name)))
+            self._stage(name)
+            self._begin(name, 0o600)
         self._add(name, chain(pieces, (b"\n",)))
 
     def write(self, name: str, data: bytes | bytearray, lines: int | None = None) -> None:
@@ -134,7 +149,8 @@ class Output:
         self._flush()
         if handle := self._handles.pop(name, None):
             handle.close()
-        self._place(name).rename(self._place(to))
+        self._staging.move(name, self._staging, to)
+        self._files[to] = self._files.pop(name)
         staged = self._staged[to] = self._staged.pop(name)
         staged.name = to
 
@@ -145,64 +161,56 @@ class Output:
 
     def remembered(self) -> tuple[bytes, bool]:
         """What the last run gave to ``commit`` to remember, and whether all its files stand as it left them."""
-        return commit.remembered(self.path)
+        return commit.remembered(self._out)
 
     def is_decided(self) -> bool:
         """Whether a commit has begun that is to be finished, if need be by the next run."""
-        return (self.path / commit.PLAN).exists()
+        return commit.is_pending(self._out)
 
     def commit(self, memory: bytes = b"") -> None:
-        """Put all staged files in their places, ``run.json`` last; what only earlier runs wrote is removed."""
+        """Put all staged files in their places, ``run.json`` last; what only earlier runs wrote is removed.
+
+        Where that fails, the folder is as it was.
+        """
         self._flush()
         for handle in self._handles.values():
             handle.close()
         names = sorted(self._staged, key=lambda name: (name == RUN, name))
-        gone = [name for name in self._written if name not in self._staged]
+        gone = [name for name in self._claimed.ours if name not in self._staged]
         plan = Plan({name: self._staged[name].size for name in names}, gone, memory)
-        for folder in self._made:
-            with suppress(PermissionError):  # one may be allowed to make folders somewhere, and not to list them
-                platform.sync(folder.parent)
-        commit.prepare(self.path, plan, self._record)
-        with platform.uninterrupted():
-            commit.finish(self.path, plan, self._record)
-        self.discard()
+        commit.Commit(self._out, plan).carry_out(partial(_sync, folder.parent) for folder in self._made)
 
     def discard(self) -> None:
-        """Forget what is staged; what stood in the folder stays, and a folder that we made goes."""
+        """Give the folder up: what is staged is forgotten, what stood there stays, and a folder that we made goes."""
         for handle in self._handles.values():
             with suppress(OSError):
                 handle.close()
-        if self._lock is not None:
+        self._handles.clear()
+        if self._lock is not None and is_held(self._lock):
+            self._ours.clear("expanded")
             if not self.is_decided():
-                platform.clear(self._staging)
-            if self._ours in self._made and not (self._ours / "written.json").exists():
-                (self._ours / "lock").unlink(missing_ok=True)
-            platform.unlock(self._lock)
-            self._lock = None
+                commit.sweep(self._out)
+            if self._ours.path in self._made and self._ours.status(RECORD) is None:
+                self._ours.remove("lock")
+            unlock(self._lock)
         for folder in self._made:
             with suppress(OSError):
-                folder.rmdir()  # does nothing to one that is not empty
+                if folder == self._ours.path:
+                    self._out.remove_folder(OURS)
+                else:
+                    folder.rmdir()  # does nothing to one that is not empty
+        self._out.close()
 
     def _finish_earlier(self) -> None:
         """Finish the commit of a run that was killed; what cannot be finished is no result, and is written anew."""
-        path = self.path / commit.PLAN
         try:
-            plan = commit.pending(self.path)
-            names = [inside(name) for name in (*plan.files, *plan.gone)] if plan else []
+            plan = commit.pending(self._out)
         except ValueError:
-            raise _damaged(path) from None
-        if plan is None:
-            return
-        self.refuse_foreign(*names)
-        if commit.can_be_finished(self.path, plan):
-            commit.finish(self.path, plan, self._record)
-            self._written = list(plan.files)
-        else:
-            path.unlink()
-
-    def _record(self, names: Iterable[str]) -> None:
-        """Say which files are ours; before they appear and after others went, so that it never says too little."""
-        commit.replace(self._ours / "written.json", json.dumps({"files": sorted(names)}, indent=1).encode())
+            raise damaged(self.path / OURS / commit.PLAN) from None
+        if plan is not None:
+            self._claimed.refuse_foreign(*plan.files, *plan.gone)
+            commit.Commit(self._out, plan).finish()
+            self._claimed.ours = recorded(self._ours)
 
     def _add(self, name: str, pieces: Iterable[bytes | bytearray], lines: int | None = None) -> None:
         if name not in self._staged:
@@ -232,40 +240,24 @@ class Output:
         if handle is None:
             if len(self._handles) >= _OPEN_FILES:
                 self._handles.popitem(last=False)[1].close()
-            handle = self._handles[name] = self._place(name).open("ab")
+            if name not in self._files:
+                self._begin(name)
+            handle = self._handles[name] = os.fdopen(self._staging.append(name, self._files[name]), "ab")
         self._handles.move_to_end(name)
         return handle
 
-    def _place(self, name: str) -> Path:
-        place = self._staging / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        return place
+    def _begin(self, name: str, mode: int = 0o666) -> None:
+        """Make a staged file."""
+        descriptor = self._staging.create(name, mode)
+        self._files[name] = platform.identity(descriptor)
+        os.close(descriptor)
 
 
-def _read_record(path: Path) -> list[str]:
-    """The files that earlier runs wrote, as paths below OUT."""
-    try:
-        record = json.loads(path.read_bytes())
-        return [inside(name) for name in record["files"]]
-    except FileNotFoundError:
-        return []
-    except (ValueError, KeyError, TypeError):
-        raise _damaged(path) from None
-
-
-def _damaged(path: Path) -> UsageError:
-    hint = f"delete {path.parent}, after which all that stands beside it counts as foreign"
-    return UsageError(f"{path}: is damaged; choose another folder with --output, or {hint}")
-
-
-def _is_file(path: Path) -> bool:
-    """Whether a path is a regular file or a link, to whatever: what a rename replaces and nothing is lost."""
-    return path.is_symlink() or path.is_file()
-
-
-def inside(name: Any) -> str:
-    """A name that leads nowhere else, whoever wrote it."""
-    parts = PurePosixPath(name).parts
-    if not parts or ".." in parts or parts[0] in ("/", OURS):
-        raise ValueError(name)
-    return str(name)
+def _sync(folder: Path) -> None:
+    """Make sure that a folder which we made is on the disk."""
+    with suppress(PermissionError):  # one may be allowed to make folders somewhere, and not to list them
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            platform.sync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -6,6 +6,7 @@ is counted: opening to write, writing, renaming, removing, flushing.  A row per 
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import resource
@@ -16,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from random import Random
+from threading import Lock
 
 from pipeline import Options, convert
 from pipeline.errors import UsageError
@@ -29,7 +31,7 @@ LOGS, OLD, NEW, OUT = (Path(name) for name in ("logs", "old", "new", "out"))
 OPTIONS = Options(anonymize_key=KEY, keep_rejected=True)
 SESSIONS = 15
 WRITES = {"write", "writev", "pwrite", "staged"}
-AUDITED = {"os.rename": "rename", "os.remove": "remove", "os.mkdir": "mkdir", "os.rmdir": "rmdir"}
+AUDITED = {"os.rename": "rename", "os.link": "link", "os.remove": "remove", "os.mkdir": "mkdir", "os.rmdir": "rmdir"}
 
 
 class Calls:
@@ -38,6 +40,7 @@ class Calls:
     def __init__(self, strike: Callable[[int, str], None]) -> None:
         self.seen: list[str] = []
         self._strike = strike
+        self._one = Lock()
         for name in ("write", "writev", "pwrite", "fsync", "ftruncate"):
             setattr(os, name, self._counted(name, getattr(os, name)))
         output.Output._handle = self._staged(output.Output._handle)
@@ -45,8 +48,9 @@ class Calls:
         sys.addaudithook(self._audit)
 
     def _count(self, name: str) -> None:
-        self.seen.append(name)
-        self._strike(len(self.seen), name)
+        with self._one:  # flushes go side by side
+            self.seen.append(name)
+            self._strike(len(self.seen), name)
 
     def _counted(self, name: str, call):
         def counted(*given):
@@ -128,10 +132,12 @@ def is_result(out: Path) -> bool:
         return False
 
 
-def judge(before: dict[str, bytes | None], after: dict[str, bytes | None], kept: int = 0) -> list[str]:
+def judge(
+    before: dict[str, bytes | None], after: dict[str, bytes | None], kept: int = 0, may_lack: tuple[str, ...] = ()
+) -> list[str]:
     """What is wrong with the folder that a fault left, and with what the next run makes of it.
 
-    ``kept`` is how many sessions were in the journal by then.
+    ``kept`` is how many sessions were in the journal by then; ``may_lack`` names what need not be there in the end.
     """
     wrong = []
     there = comparable(OUT) if OUT.exists() else {}
@@ -145,7 +151,7 @@ def judge(before: dict[str, bytes | None], after: dict[str, bytes | None], kept:
     if not is_result(OUT):
         wrong.append("the resumed run gave no result")
     left = {path.name for path in (OUT / ".chatsquash").iterdir()}
-    if left != {"journal", "lock", "state.json", "written.json"}:
+    if left.difference(may_lack) != {"journal", "lock", "state.json", "written.json"}.difference(may_lack):
         wrong.append(f"left behind: {sorted(left)}")
     if not summary.unchanged and summary.reused < kept:
         wrong.append(f"of {kept} sessions {summary.reused} were taken over")
@@ -175,12 +181,14 @@ def counted(old: bool, options: Options) -> list[str]:
 
 
 def points(calls: list[str], count: int, random: Random) -> list[int]:
-    """Which calls to strike at: a third before the first rename, a third among renames, a third anywhere."""
+    """Which calls to strike at: a third before the first rename, a third among renames, a third of any kind."""
     first_write = next(at for at, name in enumerate(calls, 1) if name in WRITES)
     renames = [at for at, name in enumerate(calls, 1) if name == "rename"]
     third = count // 3
     chosen = {*random.sample(range(first_write + 1, renames[0]), third)}
     chosen |= {*random.sample(range(renames[0] + 1, renames[-1] + 1), third)}
+    kinds = [[at for at, name in enumerate(calls, 1) if name == kind] for kind in sorted({*calls})]
+    chosen |= {random.choice(kind) for kind in kinds[: count - len(chosen)]}
     rest = sorted({*range(1, len(calls) + 1)} - chosen)
     return sorted(chosen | {*random.sample(rest, count - len(chosen))})
 
@@ -235,13 +243,40 @@ def full(after, random: Random) -> None:
             )
 
 
+def failing(after, random: Random, count: int = 24) -> None:
+    """The system refuses a call, or every call from one on."""
+    for old in (False, True):
+        calls = counted(old, OPTIONS)
+        for point in points(calls, count, random):
+            for forever in (False, True):
+                before = start(old)
+
+                def act() -> None:
+                    def strike(number: int, name: str) -> None:
+                        if number == point or (forever and number > point):
+                            raise OSError(errno.EIO, "Input/output error")
+
+                    Calls(strike)
+                    try:
+                        convert(LOGS, OUT, OPTIONS)
+                    except (OSError, UsageError):
+                        os._exit(9)
+
+                code = forked(act)
+                there = comparable(OUT) if OUT.exists() else {}
+                is_told = code == 9 or there == after
+                wrong = [] if is_told and (forever or there in (before, after)) else ["the old result is not whole"]
+                row = {"old": old, "point": point, "call": calls[point - 1], "forever": forever, "code": code}
+                print(json.dumps({**row, "wrong": wrong + judge(before, after, may_lack=("journal",))}), flush=True)
+
+
 def main() -> None:
     make_logs()
     write_log(LOGS / "2026-01-09" / "gone.jsonl")
     convert(LOGS, OLD, Options(anonymize_key=KEY, group_by="scenario"))
     (LOGS / "2026-01-09" / "gone.jsonl").unlink()
     convert(LOGS, NEW, OPTIONS)
-    {"killed": killed, "spread": spread, "full": full}[sys.argv[1]](comparable(NEW), Random(7))
+    {"killed": killed, "spread": spread, "full": full, "failing": failing}[sys.argv[1]](comparable(NEW), Random(7))
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ def test_a_run_may_be_killed_at_any_call(tmp_path):
         assert places["before"] >= 10
         assert places["among"] >= 10
     assert len({row["kept"] for row in killed}) > 5
-    assert {row["call"] for row in killed} >= {"open", "staged", "fsync", "rename", "remove", "mkdir", "writev"}
+    assert {row["call"] for row in killed} >= {"open", "staged", "fsync", "link", "rename", "remove", "mkdir", "writev"}
 
 
 def test_the_parent_of_worker_processes_may_be_killed_at_any_call(tmp_path):
@@ -43,6 +43,14 @@ def test_a_disk_may_be_full_at_any_size(tmp_path):
     assert [row for row in full if row["wrong"]] == []
     assert {row["code"] for row in full} == {9}
     assert len(full) == 20
+
+
+def test_any_call_may_fail_once_or_from_then_on(tmp_path):
+    failed = rows("failing", tmp_path)
+    assert [row for row in failed if row["wrong"]] == []
+    assert {row["code"] for row in failed} == {0, 9}
+    assert len(failed) == 96
+    assert {row["call"] for row in failed} >= {"open", "staged", "fsync", "link", "rename", "remove", "mkdir", "writev"}
 
 
 WRONG = [

@@ -8,6 +8,7 @@ import pytest
 
 from pipeline import Options, convert
 from pipeline.errors import StoppedError
+from pipeline.folder import Folder
 from pipeline.run import session
 from tests.conftest import log_line, tree, write_log
 
@@ -219,27 +220,34 @@ def test_an_interrupt_after_the_commit_says_that_all_was_written(here, monkeypat
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pipeline.write.output.Output.discard", interrupt)
+    monkeypatch.setattr("pipeline.run.again.Again.finished", interrupt)
     with pytest.raises(KeyboardInterrupt) as caught:
         convert("logs", "out", KEEP)
-    assert caught.value.__context__.__notes__ == ["all was written before"]
+    assert caught.value.__notes__ == ["all was written before"]
     assert Path("out/run.json").exists()
 
 
-def test_a_failure_among_the_renames_is_mended_by_the_same_command(here, monkeypatch):
-    def fail(path, target):
-        if Path(target).name == "run.json":
-            raise OSError(5, "Input/output error")
-        return rename(path, target)
+def test_a_failure_among_the_renames_leaves_the_result_before_it_and_what_was_converted(here, monkeypatch, read):
+    convert("logs", "out", KEEP)
+    before = {
+        path: path.read_bytes() for path in Path("out").rglob("*") if path.is_file() and "journal" not in str(path)
+    }
+    edit("2026-01-12/x.jsonl", log_line("new"))()
+    move = Folder._move
 
-    rename = Path.replace
+    def fail(folder, name, other, to):
+        if other.path == Path("out").absolute() and to == "run.json":
+            raise OSError(5, "Input/output error")
+        return move(folder, name, other, to)
+
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "replace", fail)
+        patch.setattr(Folder, "_move", fail)
         with pytest.raises(OSError) as caught:
             convert("logs", "out", KEEP)
-    assert caught.value.__notes__ == ["all is converted, the same command puts the files in their places"]
-    assert not Path("out/run.json").exists()
-    assert convert("logs", "out", KEEP).unchanged
+    go_on = "7 sessions done, nothing new written; the same command with --resume goes on from there"
+    assert caught.value.__notes__ == [go_on]
+    assert {path: path.read_bytes() for path in before} == before
+    assert convert("logs", "out", resumed()).reused == 7
     assert as_in_full()
 
 

@@ -11,6 +11,7 @@ import pytest
 import zstandard
 
 from pipeline import Options, convert
+from pipeline.folder import Folder
 from pipeline.model import Account
 from pipeline.read.datasets import rows
 from pipeline.read.discover import discover
@@ -140,7 +141,7 @@ def test_a_compressed_log_that_grows_is_said_to_and_none_of_its_sessions_is_cut(
     path = here / "logs/2026-01-13/d.jsonl.zst"
     options = Options(anonymize=False)
     (job,) = discover([str(path)], options).jobs
-    parts = split(job, options, here / "expanded")
+    parts = split(job, options, Folder(here / "expanded"))
     expected = [Converter(options).convert(part).record for part in parts]
     with path.open("ab") as file:
         file.write(zstandard.compress(b"{}\n"))

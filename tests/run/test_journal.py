@@ -8,6 +8,7 @@ import pytest
 from msgspec import structs
 
 from pipeline import Options
+from pipeline.folder import Folder
 from pipeline.model import Finding, Job, Outcome
 from pipeline.run import journal
 from pipeline.run.convert import described
@@ -30,7 +31,7 @@ def found(path: Path, **fields) -> Job:
 
 
 def journals(tmp_path: Path, run: str = "1", options: Options = OPTIONS) -> Journals:
-    return Journals(Writer(tmp_path / "journal", run, identity(described(options))))
+    return Journals(Writer(Folder(tmp_path / "journal"), run, identity(described(options))))
 
 
 def kept(tmp_path: Path, *jobs: Job, run: str = "1") -> list[Outcome]:
@@ -65,7 +66,7 @@ def test_every_field_of_an_outcome_comes_back(tmp_path, log):
             "left_out": "x",
         }
     )
-    writer = Writer(tmp_path / "journal", "3", identity(described(OPTIONS)))
+    writer = Writer(Folder(tmp_path / "journal"), "3", identity(described(OPTIONS)))
     writer.add(log, made)
     assert taken(tmp_path, log) == made
 
@@ -181,7 +182,7 @@ PASSING = ["unreadable-log", "changed-log", "lost-worker"]
 @pytest.mark.parametrize("code", PASSING)
 def test_what_may_be_otherwise_the_next_time_is_not_kept(tmp_path, log, code):
     (outcome,) = kept(tmp_path, log)
-    writer = Writer(tmp_path / "journal", "3", identity(described(replace(OPTIONS, reasoning="drop"))))
+    writer = Writer(Folder(tmp_path / "journal"), "3", identity(described(replace(OPTIONS, reasoning="drop"))))
     writer.add(log, replace(outcome, findings=[Finding(code, "error", "s", "f", None, None, "")]))
     assert writer.descriptor is None
 
@@ -189,7 +190,7 @@ def test_what_may_be_otherwise_the_next_time_is_not_kept(tmp_path, log, code):
 def test_a_name_that_is_no_text_is_converted_each_time(tmp_path, log):
     (outcome,) = kept(tmp_path, log)
     job = structs.replace(log, shown="\udcff")
-    writer = Writer(tmp_path / "journal", "3", identity(described(OPTIONS)))
+    writer = Writer(Folder(tmp_path / "journal"), "3", identity(described(OPTIONS)))
     writer.add(job, replace(outcome, session="\udcff"))
     writer.add(log, outcome)
     assert not writer.failed
@@ -202,7 +203,7 @@ def test_a_full_disk_ends_the_journal_and_nothing_else(tmp_path, log, monkeypatc
         raise OSError(28, "No space left on device")
 
     (outcome,) = kept(tmp_path, log)
-    writer = Writer(tmp_path / "journal", "3", identity(described(OPTIONS)))
+    writer = Writer(Folder(tmp_path / "journal"), "3", identity(described(OPTIONS)))
     with monkeypatch.context() as patch:
         patch.setattr(os, "writev", full)
         writer.add(log, outcome)

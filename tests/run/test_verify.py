@@ -44,7 +44,7 @@ WRONG = [
     ("a file with more in it", added("out/2026-01-13.jsonl", "x"), "out/2026-01-13.jsonl: has "),
     ("a file with other bytes", lambda: Path("out/2026-01-14.jsonl").write_bytes(b"\n" * 109), "out/2026-01-14.jsonl: has "),
     ("a file that is gone", lambda: Path("out/reports/tools.csv").unlink(), "out/reports/tools.csv: cannot be read (No such file"),
-    ("a folder in its place", lambda: (Path("out/reports/tools.csv").unlink(), Path("out/reports/tools.csv").mkdir()), "out/reports/tools.csv: cannot be read (Is a directory)"),
+    ("a folder in its place", lambda: (Path("out/reports/tools.csv").unlink(), Path("out/reports/tools.csv").mkdir()), "out/reports/tools.csv: cannot be read (it is a folder)"),
     ("another number of lines", lambda: edit(lambda run: run["outputs"][0].update(lines=7)), "out/2026-01-13.jsonl: has 1 lines, not 7"),
     ("sessions that are not accounted for", lambda: edit(lambda run: run["counts"]["sessions"].update(seen=3)), "out/run.json: of 3 sessions 2 are accounted for"),
     ("lines that are not accounted for", lambda: edit(lambda run: run["counts"]["lines"].update(blank=1)), "out/run.json: of 3 lines 4 are accounted for"),

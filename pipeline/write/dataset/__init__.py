@@ -35,7 +35,7 @@ class Dataset:
         self._images: set[str] = set()
         self.findings: list[Found] = []
         """What is wrong with the dataset as a whole; complete when it is finished."""
-        out.refuse_foreign(CARD, IGNORE, INFO)  # at once, not after the work is done
+        out.refuse_foreign(CARD, IGNORE, INFO, f"{FOLDER}/any")  # at once, not after the work is done
 
     def add(self, job: Job, outcome: Outcome) -> Outcome:
         """Write a record; the outcome has one finding more if it should stand elsewhere."""

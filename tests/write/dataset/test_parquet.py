@@ -26,6 +26,7 @@ def written(folder, columns, rows) -> Path:
     (staged,) = out.staged()
     assert staged.lines == len(rows)
     out.commit()
+    out.discard()
     assert sorted(path.name for path in folder.rglob("*") if path.is_file()) == [
         "a.parquet",
         "lock",
