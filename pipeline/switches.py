@@ -62,6 +62,10 @@ _BOUNDS = (
     _bound("--max-memory", _SIZE, "2GB", "Memory that a line, a file or a database may take once it is read."),
     _bound("--max-database-time", click.IntRange(min=1), 60, "Time that reading a database may take."),
 )
+_RENDERING = (
+    _bound("--render-time", click.IntRange(min=1), 10, "Time that rendering a record may take."),
+    _bound("--render-memory", _SIZE, "1GB", "Memory that rendering a record may take."),
+)
 
 
 _SHAPES = (
@@ -123,6 +127,11 @@ _FOLDERS = (
 def bounds(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options that bound what is read."""
     return _with(command, _BOUNDS)
+
+
+def rendering(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that bound what a chat template may take."""
+    return _with(command, _RENDERING)
 
 
 def shapes(command: Callable[..., Any]) -> Callable[..., Any]:

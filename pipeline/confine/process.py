@@ -8,14 +8,15 @@ import signal
 import subprocess
 import sys
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from errno import EFBIG
 from time import monotonic
 from typing import NoReturn
 
 from pipeline.confine.inside import HEAD, NO_MEMORY
 
-_PIECE = 1 << 20
+_PIECE = 1 << 16
+"""Bytes that a pipe holds, of most systems."""
 _LONG = 3600
 """Seconds to wait at a time."""
 _GRACE = 1
@@ -79,75 +80,81 @@ class Confined:
         assert process.stdout
         self._to, self._from = process.stdin.fileno(), process.stdout.fileno()
         os.set_blocking(self._to, False)
+        self._pending: list[memoryview] = []
+        self._readable, self._both = select.poll(), select.poll()
+        for poller in (self._readable, self._both):
+            poller.register(self._from, select.POLLIN)
+        self._both.register(self._to, select.POLLOUT)
         self.close = weakref.finalize(self, _end, process, ours)
 
-    def answers(self, *parts: bytes, most: int) -> Iterator[bytes]:
-        """The frames of an answer to a request, in whose place several parts may stand; ``most``: bytes of all of them.
+    def begin(self, *parts: bytes) -> None:
+        """Send a request, which may be given in parts, as far as it is taken at once; its answers have to be asked for."""
+        first = sum(map(len, parts)).to_bytes(8) + parts[0]
+        self._pending = [memoryview(part) for part in (first, *parts[1:]) if part]
+        self._write()
 
-        Raises ``EndedError``.
+    def answers(self, most: int, seconds: float | None = None) -> Iterator[bytes]:
+        """The frames of the answer to the request; ``most``: bytes of all of them.
+
+        ``seconds`` may allow less time than there is for each answer, which begins now.  Raises ``EndedError``.
         """
+        allowed = self._seconds if seconds is None else min(seconds, self._seconds)
         try:
-            yield from self._answers(parts, most)
+            yield from self._answers(most, monotonic() + allowed)
         except BaseException:  # also Ctrl-C, and whoever asks for no more
             self.close()
             raise
 
-    def answer(self, *parts: bytes, most: int) -> bytes:
+    def answer(self, most: int, seconds: float | None = None) -> bytes:
         """The only frame of an answer."""
-        return b"".join(self.answers(*parts, most=most))
+        return b"".join(self.answers(most, seconds))
 
-    def _answers(self, parts: Sequence[bytes], most: int) -> Iterator[bytes]:
-        deadline = monotonic() + self._seconds
-        pending = [memoryview(part) for part in (sum(map(len, parts)).to_bytes(8), *parts) if part]
+    def _answers(self, most: int, deadline: float) -> Iterator[bytes]:
         read = bytearray()
         last = False
         while not last:
             while len(read) < HEAD:
-                read += self._more(pending, deadline)
+                read += self._more(deadline)
             size, last = int.from_bytes(read[:8]), bool(read[8])
             most -= size
             if most < 0:
                 raise OutOfMemoryError("it sends more than is taken")
             while len(read) < HEAD + size:
-                read += self._more(pending, deadline)
+                read += self._more(deadline)
             frame = bytes(memoryview(read)[HEAD : HEAD + size])
             del read[: HEAD + size]
             yield frame
 
-    def _more(self, pending: list[memoryview], deadline: float) -> bytes:
+    def _more(self, deadline: float) -> bytes:
         """What can be read next, until when is written what is pending, as far as the other side takes it."""
         while True:
-            poller = select.poll()
-            poller.register(self._from, select.POLLIN)
-            if pending:
-                poller.register(self._to, select.POLLOUT)
             left = deadline - monotonic()
+            poller = self._both if self._pending else self._readable
             ready = {descriptor for descriptor, _ in poller.poll(min(max(left, 0), _LONG) * 1000)}
             if left < -_GRACE or (left <= 0 and not ready):
-                raise OutOfTimeError(f"it takes longer than {self._seconds:g} s")
+                raise OutOfTimeError("time ran out")
             if self._to in ready:
-                self._write(pending)
+                self._write()
             if self._from in ready:
                 return os.read(self._from, _PIECE) or self._ended()
 
-    def _write(self, pending: list[memoryview]) -> None:
+    def _write(self) -> None:
+        """Write as much of what is pending as is taken."""
         try:
-            written = os.write(self._to, pending[0][:_PIECE])
+            while self._pending:
+                left = self._pending[0][os.write(self._to, self._pending[0]) :]
+                self._pending[:1] = [left] if left else []
         except BlockingIOError:
             return
         except BrokenPipeError:  # reading will tell why
-            pending.clear()
-            return
-        pending[0] = pending[0][written:]
-        if not pending[0]:
-            del pending[0]
+            self._pending.clear()
 
     def _ended(self) -> NoReturn:
         code = self._process.wait()
         if code == NO_MEMORY:
             raise OutOfMemoryError("memory ran out")
         if code == -signal.SIGALRM:
-            raise OutOfTimeError(f"it takes longer than {self._seconds:g} s")
+            raise OutOfTimeError("time ran out")
         raise EndedError(f"its process ended by {signal.Signals(-code).name if code < 0 else f'exit code {code}'}")
 
 

@@ -17,7 +17,7 @@ from pipeline.read.textual import of_text
 from pipeline.stages.select import flatten
 
 Also = Callable[[Record], Iterator[Found]]
-"""What else to look for in a record."""
+"""What else to look for in a record, which may go on elsewhere until it is asked for."""
 
 
 def check(path: str, also: Also | None = None) -> Iterator[Finding]:
@@ -38,10 +38,11 @@ def _row(data: bytes, also: Also | None) -> Iterator[Found]:
     except NotARecordError as problem:
         yield log.bad_record(str(problem))
         return
+    beside = also(held) if also else ()
     native = of_text(held.messages) or held
     for found in _record(native):
         yield found._replace(at=native.place(found.at))
-    for found in also(held) if also else ():
+    for found in beside:
         yield found._replace(at=held.place(found.at))
     _, rounded = codec.encode(value)
     if rounded:

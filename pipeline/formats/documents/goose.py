@@ -203,7 +203,8 @@ def _read(data: bytes, rows: int | None, options: Options) -> Iterator[list[Any]
     try:
         with closing(Confined("pipeline.confine.tables", memory, seconds)) as process:
             left = memory
-            for frame in process.answers(codec.dumps(asked) + b"\n", data, most=memory):
+            process.begin(codec.dumps(asked) + b"\n", data)
+            for frame in process.answers(memory):
                 left -= len(frame) + _PARSED * sum(map(frame.count, _STRUCTURE))
                 if left < 0:
                     raise OutOfMemoryError  # noqa: TRY301 - as if that process had told it
