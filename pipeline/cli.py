@@ -162,9 +162,7 @@ def convert(logs: tuple[str, ...], **given: Any) -> int:
 @option("--show", type=click.IntRange(min=1), metavar="N", help="Only print the rendering of the N-th record.")
 @rendering
 @option("--json", "as_json", is_flag=True, help="Print findings as JSON lines.")
-def check(
-    datasets: tuple[str, ...], *, template: str | None, show: int | None, as_json: bool, **render: int
-) -> int:
+def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, as_json: bool, **render: int) -> int:
     """Check the records of datasets, JSONL or Parquet, files or folders of them; calls may be native or inlined.
 
     Prints the findings. Exits with 3 when one of them is an error. FILE is a .jinja file, a tokenizer_config.json, a
@@ -212,7 +210,8 @@ def stats(
 
     if template and not tokenizer:
         raise click.UsageError("--template says what tokens are counted of, so it needs --tokenizer.")
-    tokens = counting.counter(tokenizer, template and trying.template(template, **render)) if tokenizer else None
+    rendered = trying.template(template, **render) if template else None
+    tokens = counting.counter(tokenizer, rendered) if tokenizer else None
     counted = counting.stats(datasets, tokens)
     if as_json:
         import orjson

@@ -85,7 +85,7 @@ def _watch(memory: int) -> None:
 
 
 def _requests() -> Iterator[memoryview]:
-    source = sys.stdin.buffer
+    source = open(0, "rb", closefd=False)  # noqa: SIM115 - as long as this process
     while len(head := source.read(8)) == 8:
         request = bytearray(int.from_bytes(head))
         with memoryview(request) as view:

@@ -88,7 +88,7 @@ class Confined:
         self.close = weakref.finalize(self, _end, process, ours)
 
     def begin(self, *parts: bytes) -> None:
-        """Send a request, which may be given in parts, as far as it is taken at once; its answers have to be asked for."""
+        """Send a request, which may be given in parts, as far as it is taken now; its answer has to be asked for."""
         first = sum(map(len, parts)).to_bytes(8) + parts[0]
         self._pending = [memoryview(part) for part in (first, *parts[1:]) if part]
         self._write()

@@ -114,9 +114,7 @@ def _columns(database: sqlite3.Connection, name: str) -> list[str]:
     return [row[1] for row in database.execute(f"PRAGMA table_xinfo({_quoted(name)})") if row[6] == 0]
 
 
-def _rows(
-    database: sqlite3.Connection, name: str, columns: list[str], order: str, most: int | None
-) -> Iterator[bytes]:
+def _rows(database: sqlite3.Connection, name: str, columns: list[str], order: str, most: int | None) -> Iterator[bytes]:
     # Without its indexes, since these may be made of what has to be computed, and may be wrong.
     query = f"SELECT {_listed(columns)} FROM {_quoted(name)} NOT INDEXED{order} LIMIT ?"  # noqa: S608 - quoted
     batch: list[list[Any]] = []

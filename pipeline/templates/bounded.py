@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pipeline import codec
@@ -98,7 +97,7 @@ class Template:
         """The answer of ``pipeline.templates.worker``; no text and the problem where it went beyond the bounds."""
         process = self._opened()
         try:
-            took, *answer = codec.loads(process.answer(_MOST, seconds))
+            took, *answer = list[Any](codec.loads(process.answer(_MOST, seconds)))
         except EndedError as problem:
             self._process = None
             took, answer = seconds, [None, f"{type(problem).__name__}: {self._why(problem, 'the record')}"]
@@ -132,7 +131,7 @@ class Template:
 
 def _trial(messages: list[Message], answer: list[Any]) -> Trial:
     if len(answer) == len(Rendering._fields):
-        return Trial(messages, *answer, beyond=True)
+        return Trial(messages, None, answer[1], beyond=True)
     text, problem, sought, *places, nulls, flat, empty, beyond = answer
     lost, twice, spelled = (tuple(Place(*each) for each in kind) for kind in places)
     return Trial(messages, text, problem, frozenset(sought), lost, twice, spelled, tuple(nulls), flat, empty, beyond)

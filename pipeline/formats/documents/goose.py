@@ -25,8 +25,7 @@ _SHOWN = ("systemNotification", "actionRequired", "toolConfirmationRequest", "co
 DEFAULTS = Options()
 _STRUCTURE = b"[{,:"
 _PARSED = 64
-"""Bytes of memory that a list, an object or a value takes at most once it is parsed, beside the bytes that it is spelled
-with."""
+"""Bytes of memory that a list, an object or a value takes once it is parsed, beside those that it is spelled with."""
 
 
 def fits(found: list[Json]) -> str | None:
