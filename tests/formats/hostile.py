@@ -66,3 +66,7 @@ def _interior(size, child):
         page[12 + 2 * number : 14 + 2 * number] = start.to_bytes(2)
         page[start : start + 5] = child.to_bytes(4) + b"\1"
     return bytes(page)
+
+
+VIRTUAL_FOREVER = {"messages": MESSAGES.format(", x GENERATED ALWAYS AS (1) VIRTUAL")}, [computed(FOREVER)]
+"""The tables and statements of a database with a column of messages that takes days to compute."""
