@@ -13,7 +13,7 @@ from click.core import ParameterSource
 
 from pipeline import __version__
 from pipeline.errors import ChatsquashError
-from pipeline.switches import bounds, flag_phrase, folders, option, shapes
+from pipeline.switches import bounds, flag_phrase, folders, option, rendering, shapes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -163,6 +163,7 @@ def convert(logs: tuple[str, ...], **given: Any) -> int:
 @click.argument("datasets", nargs=-1, required=True)
 @option("--template", metavar="FILE", help="Also render every record with this chat template.")
 @option("--show", type=click.IntRange(min=1), metavar="N", help="Only print the rendering of the N-th record.")
+@rendering
 @flag_phrase
 @option("--anonymize/--no-anonymize", default=False, help="Report e-mail addresses that convert would replace.")
 @option("--json", "as_json", is_flag=True, help="Print findings as JSON lines.")
@@ -172,24 +173,27 @@ def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, 
     Prints the findings. Exits with 3 when one of them is an error. FILE is a .jinja file, a tokenizer_config.json, a
     chat_template.json or the folder of a model.
     """
+    from itertools import chain
+
     from pipeline.checks.phrases import Phrases
     from pipeline.report import findings as report
     from pipeline.run import template as trying
     from pipeline.run.check import Looks
     from pipeline.run.check import check as run
 
+    render = {name: given[name] for name in ("render_time", "render_memory")}
     if show:
         if not template:
             raise click.UsageError("--show prints a rendering, so it needs --template.")
-        click.echo(trying.show(datasets, template, show))
+        click.echo(trying.show(datasets, template, show, **render))
         return 0
-    trials = trying.Trials(template) if template else None
+    trials = trying.Trials(template, **render) if template else None
     looks = Looks(Phrases(given["flag_phrase"]), given["anonymize"], trials.look if trials else None)
     errors = 0
-    for dataset in datasets:
-        for finding in run(dataset, looks):
-            errors += finding.severity == "error"
-            click.echo(report.as_json(finding) if as_json else report.as_text(finding))
+    looked = (finding for dataset in datasets for finding in run(dataset, looks))
+    for finding in chain(looked, trials.finish() if trials else ()):
+        errors += finding.severity == "error"
+        click.echo(report.as_json(finding) if as_json else report.as_text(finding))
     if trials:
         with _whoever_listens():
             click.echo("\n".join(trials.summary()), err=True)
@@ -200,19 +204,23 @@ def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, 
 @click.argument("datasets", nargs=-1, required=True)
 @option("--tokenizer", metavar="FILE", help="Also count tokens, with this tokenizer.json.")
 @option("--template", metavar="FILE", help="Count the tokens of what this chat template makes of a record.")
+@rendering
 @option("--json", "as_json", is_flag=True, help="Print the statistics as JSON.")
-def stats(datasets: tuple[str, ...], *, tokenizer: str | None, template: str | None, as_json: bool) -> int:
+def stats(
+    datasets: tuple[str, ...], *, tokenizer: str | None, template: str | None, as_json: bool, **render: int
+) -> int:
     """Count what is in datasets, JSONL or Parquet, files or folders of them: turns, lengths, tools, duplicates.
 
     Exits with 3 when a line is no record.
     """
     from pipeline.report import stats as report
     from pipeline.run import stats as counting
-    from pipeline.run.template import renderer
+    from pipeline.run import template as trying
 
     if template and not tokenizer:
         raise click.UsageError("--template says what tokens are counted of, so it needs --tokenizer.")
-    tokens = counting.counter(tokenizer, renderer(template) if template else None) if tokenizer else None
+    rendered = trying.template(template, **render) if template else None
+    tokens = counting.counter(tokenizer, rendered) if tokenizer else None
     counted = counting.stats(datasets, tokens)
     if as_json:
         import orjson

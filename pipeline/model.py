@@ -457,3 +457,5 @@ class Options:
     """Bytes that a compressed log may expand to; the rest is not read."""
     max_memory: int = 2_000_000_000
     """Bytes of memory that the parsed form of a line or of a file may take, and the process that reads a database."""
+    max_database_time: int = 60
+    """Seconds that reading a database may take."""

@@ -71,7 +71,7 @@ _SIZE = _Size()
 
 
 def _bound(name: str, kind: click.ParamType, default: Any, text: str) -> Callable[..., Any]:  # type: ignore[type-arg]
-    metavar = "SIZE" if kind is _SIZE else "N"
+    metavar = "SIZE" if kind is _SIZE else "SECONDS" if name.endswith("-time") else "N"
     return option(name, type=kind, default=default, show_default=True, metavar=metavar, help=text)
 
 
@@ -83,6 +83,11 @@ _BOUNDS = (
     _bound("--max-expansion", click.IntRange(min=1), 200, "Times its size that a compressed log may expand to."),
     _bound("--max-expanded", _SIZE, "16GiB", "Bytes that a compressed log may expand to."),
     _bound("--max-memory", _SIZE, "2GB", "Memory that a line, a file or a database may take once it is read."),
+    _bound("--max-database-time", click.IntRange(min=1), 60, "Time that reading a database may take."),
+)
+_RENDERING = (
+    _bound("--render-time", click.IntRange(min=1), 10, "Time that rendering a record may take."),
+    _bound("--render-memory", _SIZE, "1GB", "Memory that rendering a record may take."),
 )
 
 
@@ -160,6 +165,11 @@ _FOLDERS = (
 def bounds(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options that bound what is read."""
     return _with(command, _BOUNDS)
+
+
+def rendering(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that bound what a chat template may take."""
+    return _with(command, _RENDERING)
 
 
 def shapes(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -35,13 +35,13 @@ class Trial(NamedTuple):
 
     messages: list[Message]
     text: str | None
-    """The rendering; ``None`` where the template raised."""
+    """The rendering, or nothing in place of one that nobody reads; ``None`` where the template raised."""
     problem: str = ""
     """What it raised."""
-    sought: tuple[Place, ...] = ()
-    """What should appear."""
+    sought: frozenset[Kind] = frozenset()
+    """Of what kinds the things are that should appear."""
     lost: tuple[Place, ...] = ()
-    """What of it does not."""
+    """What of them does not."""
     twice: tuple[Place, ...] = ()
     """Calls whose arguments are a JSON string of JSON."""
     spelled: tuple[Place, ...] = ()
@@ -52,6 +52,8 @@ class Trial(NamedTuple):
     """Whether tools that are not wrapped give another text than wrapped ones."""
     empty: bool = False
     """Whether an empty list of tools gives another text than none."""
+    beyond: bool = False
+    """Whether it was ended, since it took more time or memory than it may."""
 
     def lost_of(self, *kinds: Kind) -> list[Place]:
         """What of these kinds does not appear."""
@@ -70,7 +72,11 @@ def _on_trial(
 
 @_on_trial("error")
 def template_error(trial: Trial) -> Iterator[Fact]:
-    """Reported when the template raises an exception: training stops, or the trainer leaves the record out."""
+    """Reported when the template raises an exception: training stops, or the trainer leaves the record out.
+
+    So it is where rendering the record takes more than `--render-time` or `--render-memory`, and once for a template
+    that is given up, since 20 records took over a tenth of that time: those behind them are not rendered.
+    """
     if trial.text is None:
         yield Fact(f"the template raises {escaped(trial.problem)}")
 

@@ -178,7 +178,7 @@ class _Search(Struct):
         suffix = _suffix(name)
         inner = _suffix(uncompressed(name)) if suffix in COMPRESSED else suffix
         asked = suffix in suffixes or inner in suffixes
-        if not asked and not (inner in documents.SUFFIXES and documents.is_document(path)):
+        if not asked and not (inner in documents.SUFFIXES and documents.is_document(path, self.options)):
             self.found.others[escaped(suffix) or NO_SUFFIX] += 1
         elif not self._wanted(name):
             self.found.passed_over += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from io import BytesIO
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from pipeline import codec, formats
 from pipeline.formats import bodies, documents
@@ -26,6 +26,7 @@ _MARK = b"\xef\xbb\xbf"
 SUFFIXES = (".json", ".db")
 """Files with these are read where they are recognised, and only there."""
 _DATABASE = b"SQLite format 3\0"
+_DEFAULTS = Options()
 _ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
 
 
@@ -57,16 +58,14 @@ class Held(NamedTuple):
         return bodies.aside(formats.named(self.format), self.objects[0])
 
 
-def look(file: BinaryIO, forced: str | None = None) -> Held | None:
+def look(file: BinaryIO, forced: str | None = None, options: Options = _DEFAULTS) -> Held | None:
     """The document in a file, which stands after where it stood before; ``None`` where it holds none that is known.
 
     Raises ``TurnError`` for a file that may be of two formats, and for one that is said to be a document and is too
-    large for that.
+    large for that, and ``OSError`` for a database that takes more than the options allow.
     """
     place = file.tell()
-    size = file.seek(0, os.SEEK_END)
-    file.seek(place)
-    if size > LONGEST:
+    if not _is_small(file):
         if forced in documents.names():
             raise TurnError(f"is larger than {LONGEST:,} bytes")
         return None
@@ -80,13 +79,21 @@ def look(file: BinaryIO, forced: str | None = None) -> Held | None:
     name = getattr(file, "name", "")
     if isinstance(name, str):
         refuse_unsaved(data, name)
-    return _told(data, forced, is_json=uncompressed(str(name)).lower().endswith(".json"))
+    return _told(data, forced, options, is_json=uncompressed(str(name)).lower().endswith(".json"))
 
 
-def _told(data: bytes, forced: str | None, *, is_json: bool) -> Held | None:
-    """The document in the bytes of a file, whose name may say that it is JSON; raises ``TurnError``."""
+def _is_small(file: BinaryIO) -> bool:
+    """Whether a file is not too large to be held in memory whole; it stands as before."""
+    place = file.tell()
+    size = file.seek(0, os.SEEK_END)
+    file.seek(place)
+    return size <= LONGEST
+
+
+def _told(data: bytes, forced: str | None, options: Options, *, is_json: bool) -> Held | None:
+    """The document in the bytes of a file, whose name may say that it is JSON; raises ``TurnError`` and ``OSError``."""
     try:
-        objects, broken = parsed(data)
+        objects, broken = parsed(data, options)
     except _NoDocumentError:
         if forced in documents.names():
             raise
@@ -120,10 +127,17 @@ def as_line(data: bytes) -> bytes | None:
     return line if envelopes.recognise(line) is not None else None
 
 
-def is_document(path: str) -> bool:
-    """Whether a file is recognised: as a document, as one that is broken and is to be said why, or as a log."""
+def is_document(path: str, options: Options = _DEFAULTS) -> bool:
+    """Whether a file is recognised: as a document, as one that is broken and is to be said why, or as a log.
+
+    Of a database, only what its first rows tell is read.
+    """
     try:
         with opened(path) as file:
+            start = file.read(len(_DATABASE))
+            file.seek(0)
+            if start == _DATABASE:
+                return _holds_sessions(file, path, options)
             return look(file) is not None or recognise.look(file)[1].format is not None
     except TurnError:
         return True
@@ -131,11 +145,21 @@ def is_document(path: str) -> bool:
         return False
 
 
+def _holds_sessions(file: BinaryIO, path: str, options: Options) -> bool:
+    """Whether a database is a document, or one of which is to be said why it is none."""
+    if not _is_small(file):
+        return False
+    data = _rest(file)
+    refuse_unsaved(data, path)
+    goose: Any = documents.named("goose")
+    return bool(goose.holds_sessions(data, options))
+
+
 def count(path: str, options: Options | None = None) -> int:
     """How many conversations a file's document holds; 0 for what is no document, or a broken one."""
     try:
         with opened(path, options) as file:
-            held = look(file, options.from_format if options else None)
+            held = look(file, options.from_format if options else None, options or _DEFAULTS)
             return len(held.conversations()) if held else 0
     except (OSError, TurnError):
         return 0
@@ -148,18 +172,30 @@ def _rest(file: BinaryIO) -> bytes:
 
 def refuse_unsaved(data: bytes, path: str) -> None:
     """Raise ``TurnError`` for a database that has changes which are not in its file yet."""
-    beside = Path(f"{path}-wal")
-    if data.startswith(_DATABASE) and beside.is_file() and beside.stat().st_size:
-        raise TurnError(f"is a database with changes that are only in {beside.name}: end the program that writes it")
+    if not data.startswith(_DATABASE):
+        return
+    log, journal = Path(f"{path}-wal"), Path(f"{path}-journal")
+    if log.is_file() and log.stat().st_size:
+        raise TurnError(f"is a database with changes that are only in {log.name}: end the program that writes it")
+    if journal.is_file() and _begins(journal):
+        what = f"is a database in the middle of a change, which {journal.name} tells how to undo"
+        raise TurnError(f"{what}: end the program that writes it, or start it once")
 
 
-def parsed(data: bytes) -> tuple[list[Json], list[Rejected]]:
+def _begins(journal: Path) -> bool:
+    """Whether a journal holds anything: some programs leave it behind empty, or with zeros in place of its header."""
+    with journal.open("rb") as file:
+        return file.read(1) not in (b"", b"\0")
+
+
+def parsed(data: bytes, options: Options = _DEFAULTS) -> tuple[list[Json], list[Rejected]]:
     """The JSON value that a file holds, or those of its lines, and its lines that are no JSON; or a database's rows.
 
-    Raises ``TurnError`` where these are very many.
+    Raises ``TurnError`` where these are very many, and ``OSError`` for a database beyond the bounds.
     """
     if data.startswith(_DATABASE):
-        return documents.named("goose").from_database(data) or [], []  # type: ignore[attr-defined]
+        goose: Any = documents.named("goose")
+        return goose.from_database(data, options) or [], []
     try:
         return [codec.loads(data.removeprefix(_MARK))], []
     except (ValueError, RecursionError):

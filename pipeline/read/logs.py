@@ -31,6 +31,7 @@ class Reader:
     """Reads session logs as the options say; tools met in one need not be parsed again in the next."""
 
     def __init__(self, options: Options) -> None:
+        self._options = options
         self._from = options.from_format
         self._split = options.sessions_by is None
         self._bounds = Bounds.of(options)
@@ -103,7 +104,7 @@ class Reader:
     def _document(self, file: BinaryIO, ledger: Ledger) -> documents.Held | None:
         """The document in a file that is no log; what is wrong with it takes the place of what was seen."""
         try:
-            return documents.look(file, self._from)
+            return documents.look(file, self._from, self._options)
         except TurnError as problem:
             ledger.seen = Seen(None, "document", str(problem), conflict=True)
             return None

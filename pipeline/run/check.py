@@ -26,7 +26,7 @@ class Looks(NamedTuple):
     addresses: bool = False
     """Whether e-mail addresses are left."""
     also: Callable[[Record], Iterator[Found]] | None = None
-    """Anything else."""
+    """Anything else, which may go on elsewhere until it is asked for."""
 
 
 _USUAL = Looks()
@@ -56,10 +56,11 @@ def _row(data: bytes, looks: Looks) -> Iterator[Found]:
     except NotARecordError as problem:
         yield existing.bad_record(str(problem))
         return
+    beside = looks.also(held) if looks.also else ()
     native = of_text(held.messages) or held
     for found in _record(native):
         yield found._replace(at=native.place(found.at))
-    for found in looks.also(held) if looks.also else ():
+    for found in beside:
         yield found._replace(at=held.place(found.at))
     yield from looks.phrases.found(value)
     yield from _addresses_left(value) if looks.addresses else ()

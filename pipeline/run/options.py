@@ -48,7 +48,16 @@ _CHOICES = (
     ("format", (None, *get_args(Packing))),
     ("split_by", get_args(SplitBy)),
 )
-_BOUNDS = ("max_line", "max_nesting", "max_messages", "max_rejected", "max_expansion", "max_expanded", "max_memory")
+_BOUNDS = (
+    "max_line",
+    "max_nesting",
+    "max_messages",
+    "max_rejected",
+    "max_expansion",
+    "max_expanded",
+    "max_memory",
+    "max_database_time",
+)
 _LEAST = {
     **dict.fromkeys(("workers", "limit", "shard_size", "max_chars", *_BOUNDS), 1),
     "min_turns": 0,

@@ -201,6 +201,8 @@ def _objects(data: bytes, forced: str | None) -> tuple[list[Json], list[Rejected
             raise UsageError(f"line {broken[0].line} is {broken[0].reason}")
     except TurnError as problem:
         raise UsageError(str(problem)) from None
+    except OSError as problem:  # a database beyond the bounds
+        raise UsageError(f"cannot be read ({problem.strerror})") from None
     return found, broken
 
 

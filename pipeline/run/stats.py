@@ -22,7 +22,7 @@ from pipeline.report.stats import Long, Spread, Stats, ToolCount
 from pipeline.stages.select import flatten
 
 if TYPE_CHECKING:
-    from pipeline.templates.render import Renderer
+    from pipeline.templates.bounded import Template
 
 MEASURES = ("messages", "assistant turns", "tool calls", "characters", "characters of tools", "tokens")
 """What is measured of every record; tokens where there is a tokenizer."""
@@ -43,7 +43,7 @@ def stats(datasets: Iterable[str], tokens: Tokens | None = None) -> Stats:
     return counting.finish()
 
 
-def counter(tokenizer: str, render: Renderer | None = None) -> Tokens:
+def counter(tokenizer: str, template: Template | None = None) -> Tokens:
     """Counts the tokens of a record with a ``tokenizer.json``: of its rendering, or of all its texts one by one."""
     try:
         from tokenizers import Tokenizer
@@ -57,11 +57,18 @@ def counter(tokenizer: str, render: Renderer | None = None) -> Tokens:
     loaded.no_padding()
 
     def count(held: Record) -> int:
-        texts = [render(held.messages, held.tools).text or ""] if render else [*_texts(held), _definitions(held)]
+        texts = [_rendered(template, held)] if template else [*_texts(held), _definitions(held)]
         encoded = loaded.encode_batch([_printable(text) for text in texts if text], add_special_tokens=False)
         return sum(map(len, encoded))
 
     return count
+
+
+def _rendered(template: Template, held: Record) -> str:
+    """The rendering of a record; nothing where the template raises."""
+    if template.given_up:
+        raise UsageError(f"the template is {template.given_up} (--render-time allows more)")
+    return template.render(held.messages, held.tools).text or ""
 
 
 class _Counting:

@@ -4,28 +4,30 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from importlib.util import find_spec
 from itertools import chain, islice
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from pipeline.checks import rules
 from pipeline.checks.registry import counted, escaped
 from pipeline.checks.template import Trial
 from pipeline.errors import UsageError
-from pipeline.model import Conversation, Found, Options
+from pipeline.model import Conversation, Finding, Found, Options
 from pipeline.read.datasets import rows
 from pipeline.read.records import NotARecordError, Record, parsed, record
 from pipeline.run.check import defined
 from pipeline.run.cures import Cures, Look, spelled
 
 if TYPE_CHECKING:
-    from pipeline.templates.render import Renderer
+    from pipeline.templates.bounded import Template
 
 
 class Trials:
     """A template and what trying it gave so far."""
 
-    def __init__(self, path: str) -> None:
-        self._render = renderer(path)
+    def __init__(self, path: str, render_time: float | None = None, render_memory: int | None = None) -> None:
+        self._template = template(path, render_time, render_memory)
         self._cures = Cures(self._look)
         self._name = path
         self.records = 0
@@ -33,41 +35,71 @@ class Trials:
         """Records with all that they hold in their rendering."""
         self.counts: Counter[tuple[str, str]] = Counter()
         """Of each code and cure, how many records."""
+        self.passed_over = 0
+        """Records that were not rendered, since the template is given up."""
+        self._deadline = 0.0
+        """When the search for cures of a record ends."""
 
     def look(self, held: Record) -> Iterator[Found]:
-        """What a record loses, and what would cure that."""
-        tried = self.trial(held.messages, held.tools)
+        """What a record loses, and what would cure that; looking begins now, whenever it is asked for."""
+        if self._template.given_up:
+            self.passed_over += 1
+            return iter(())
+        self._template.begin(held.messages, held.tools)
+        return self._found(held)
+
+    def _found(self, held: Record) -> Iterator[Found]:
+        tried = self._template.trial(held.messages)
         found = list(judged(tried))
         self.records += 1
         self.whole += not found
         wrong = frozenset(each.code for each in found)
-        conversation = Conversation(held.messages, defined(held.tools))
-        cures = self._cures.find(conversation, wrong, (wrong, tried.problem)) if wrong else {}
+        cures, otherwise = self._search(held, tried, wrong) if wrong else ({}, "")
         for code in wrong:
-            self.counts[code, _cure(cures.get(code))] += 1
+            self.counts[code, _cure(cures.get(code), otherwise)] += 1
         for each in found:
-            yield each._replace(text=f"{each.text}: {_cure(cures.get(each.code))}")
+            yield each._replace(text=f"{each.text}: {_cure(cures.get(each.code), otherwise)}")
+
+    def finish(self) -> Iterator[Finding]:
+        """What is wrong with the template as a whole."""
+        if self.passed_over:
+            text = f"the template is {self._why()}: {counted(self.passed_over, 'record')} not rendered"
+            yield Finding("template-error", "error", "", self._name, None, None, text)
+
+    def _why(self) -> str:
+        return f"{self._template.given_up} (--render-time allows more)"
 
     def summary(self) -> Iterator[str]:
         """What was tried and found, for people."""
         yield f"{counted(self.records, 'record')} rendered with {escaped(self._name)}: {self.whole:,} whole"
         for (code, cure), count in sorted(self.counts.items()):
             yield f"  {count:>7,}  {code}: {cure}"
+        if self.passed_over:
+            yield f"  {self.passed_over:>7,}  not rendered: the template is {self._why()}"
 
-    def trial(self, messages: list[Any], tools: Any) -> Trial:
-        """What the template makes of a record."""
-        from pipeline.templates.trial import trial
-
-        return trial(self._render, messages, tools)
+    def _search(self, held: Record, tried: Trial, wrong: frozenset[str]) -> tuple[dict[str, Options], str]:
+        """What cures a record, and what is said where nothing does."""
+        if tried.beyond:
+            return {}, "no cure was looked for"
+        began = monotonic()
+        self._deadline = began + self._template.bounds.seconds
+        conversation = Conversation(held.messages, defined(held.tools))
+        cures = self._cures.find(conversation, wrong, (wrong, tried.problem))
+        if monotonic() < self._deadline:
+            return cures, "no preset or modifier cures it"
+        self._template.took(monotonic() - began)
+        return cures, f"no cure was found within {self._template.bounds.seconds:g} s"
 
     def _look(self, made: dict[str, Any]) -> Look:
+        left = self._deadline - monotonic()
+        if left <= 0:
+            return Look(frozenset(["template-error"]), frozenset())
         held = record(made)
-        tried = self.trial(held.messages, held.tools)
-        kinds = frozenset(place.kind for place in tried.sought)
-        return Look(frozenset(found.code for found in judged(tried)), kinds)
+        tried = self._template.attempt(held.messages, held.tools, left)
+        return Look(frozenset(found.code for found in judged(tried)), tried.sought)
 
 
-def show(datasets: tuple[str, ...], path: str, number: int) -> str:
+def show(datasets: tuple[str, ...], path: str, number: int, **bounds: int) -> str:
     """The rendering of a record, counted over all datasets; raises ``UsageError`` where there is none."""
     row = next(islice(chain.from_iterable(map(rows, datasets)), number - 1, None), None)
     if row is None:
@@ -76,19 +108,22 @@ def show(datasets: tuple[str, ...], path: str, number: int) -> str:
         held = record(parsed(row.data))
     except NotARecordError as problem:
         raise UsageError(f"{row.file}:{row.number}: {problem}") from None
-    text, problem_ = renderer(path)(held.messages, held.tools)
+    text, problem_ = template(path, **bounds).render(held.messages, held.tools)
     if text is None:
         raise UsageError(f"{row.file}:{row.number}: the template raises {problem_}")
     return "\n".join(map(escaped, text.split("\n")))
 
 
-def renderer(path: str) -> Renderer:
-    """The template of a file; raises ``UsageError`` where it cannot be used."""
-    try:
-        from pipeline.templates.render import Renderer
-    except ImportError:
-        raise UsageError("--template needs the package jinja2: pip install 'chatsquash[template]'") from None
-    return Renderer(path)
+def template(path: str, render_time: float | None = None, render_memory: int | None = None) -> Template:
+    """The template of a file, with other bounds than by default if given; raises ``UsageError`` for one of no use.
+
+    ``render_time`` is in seconds and ``render_memory`` in bytes, both for each record.
+    """
+    if find_spec("jinja2") is None:
+        raise UsageError("--template needs the package jinja2: pip install 'chatsquash[template]'")
+    from pipeline.templates.bounded import BOUNDS, Bounds, Template
+
+    return Template(path, Bounds(render_time or BOUNDS.seconds, render_memory or BOUNDS.memory))
 
 
 def judged(tried: Trial) -> Iterator[Found]:
@@ -99,5 +134,5 @@ def judged(tried: Trial) -> Iterator[Found]:
                 yield rule.found(fact)
 
 
-def _cure(options: Options | None) -> str:
-    return f"{spelled(options)} cures it" if options else "no preset or modifier cures it"
+def _cure(options: Options | None, otherwise: str) -> str:
+    return f"{spelled(options)} cures it" if options else otherwise

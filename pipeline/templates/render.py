@@ -1,14 +1,11 @@
-"""A record as a chat template renders it."""
+"""A record as a chat template renders it, in this process: ``pipeline.templates.bounded`` does so in another one."""
 
 from __future__ import annotations
 
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jinja2.exceptions import TemplateError
-
 from pipeline.errors import UsageError
-from pipeline.templates.environment import compiled
 from pipeline.templates.source import Source, read
 
 if TYPE_CHECKING:
@@ -16,6 +13,8 @@ if TYPE_CHECKING:
 
     from pipeline.model import Json, Message
 
+LONGEST = 1 << 26
+"""Characters of a rendering, of which no trainer takes more."""
 _REASONING = ("reasoning_content", "thinking", "reasoning")
 """Where reasoning may stand; the first that is there is what templates get."""
 _SHOWN = 200
@@ -33,12 +32,13 @@ class Rendering(NamedTuple):
 class Renderer:
     """The template of a file, applied as ``tokenizer.apply_chat_template(..., tokenize=False)`` does."""
 
-    def __init__(self, path: str) -> None:
-        self._source: Source = read(path)
+    def __init__(self, path: str, source: Source | None = None) -> None:
+        """``source``: what the file holds, if it was read already.  Raises ``UsageError`` where it is no template."""
+        self._source: Source = source or read(path)
         self._compiled = cache(self._compile)
         self._path = path
-        for source in self._source.templates.values():
-            self._compiled(source)
+        for text in self._source.templates.values():
+            self._compiled(text)
 
     def __call__(self, messages: list[Message], tools: Json, *, nulls: bool = False) -> Rendering:
         """The text of a conversation; ``nulls`` passes null members of messages on, as transformers 5.22 did."""
@@ -50,15 +50,42 @@ class Renderer:
         template = self._compiled(self._source.chosen(with_tools=tools is not None))
         given = {"messages": chat, "tools": tools, "documents": None, "add_generation_prompt": False}
         try:
-            return Rendering(template.render({**self._source.tokens, **given}))
+            text = template.render({**self._source.tokens, **given})
+        except MemoryError:
+            raise
         except Exception as problem:  # noqa: BLE001 - a template may do anything that the sandbox allows
-            return Rendering(None, f"{type(problem).__name__}: {_shortened(str(problem))}")
+            return Rendering(None, _said(problem))
+        if len(text) > LONGEST:
+            return Rendering(None, f"OverflowError: the rendering has more than {LONGEST:,} characters")
+        return Rendering(text)
 
     def _compile(self, source: str) -> Template:
+        from pipeline.templates.environment import compiled
+
         try:
             return compiled(source)
-        except TemplateError as problem:
-            raise UsageError(f"{self._path}: is no template ({problem})") from None
+        except MemoryError:
+            raise
+        except Exception as problem:  # noqa: BLE001 - jinja2 lets through what Python's compiler makes of its code
+            raise UsageError(f"{self._path}: is no template ({_placed(problem)})") from None
+
+
+def _placed(problem: Exception) -> str:
+    """Why a template does not compile, with its line where that is known."""
+    from jinja2 import TemplateSyntaxError
+
+    if isinstance(problem, TemplateSyntaxError):
+        return f"line {problem.lineno}: {_shortened(problem.message or '')}"
+    return _said(problem)
+
+
+def _said(problem: Exception) -> str:
+    """The kind of an exception and its text, which may be nested too deeply to be spelled."""
+    try:
+        text = str(problem)
+    except RecursionError:
+        text = "what it says is nested too deeply to be shown"
+    return f"{type(problem).__name__}: {_shortened(text)}"
 
 
 def _shortened(text: str) -> str:

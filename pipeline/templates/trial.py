@@ -30,7 +30,7 @@ def _trial(render: Renderer, messages: list[Message], tools: Json) -> Trial:
     return Trial(
         messages,
         plain.text,
-        sought=tuple(mark.place for mark in copy.marks),
+        sought=frozenset(mark.place.kind for mark in copy.marks),
         lost=tuple(mark.place for mark in copy.marks if _is_lost(mark, plain.text, marked)),
         twice=tuple(mark.place for mark in copy.marks if _shows(marked, *mark.twice)),
         spelled=tuple(mark.place for mark in copy.marks if mark.spelled and _shows(marked, mark.spelled)),

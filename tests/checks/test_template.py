@@ -15,7 +15,7 @@ MESSAGES = [
     assistant("Done.", reasoning_content="Well."),
 ]
 GREP, LS = Place("call", 2, 0, "grep"), Place("call", 2, 1, "ls")
-SOUGHT = (Place("system", 0), Place("text", 1), Place("text", 2), GREP, LS, Place("result", 3), Place("reasoning", 4))
+SOUGHT = frozenset(["system", "text", "call", "result", "reasoning"])
 WHOLE = Trial(MESSAGES, "all of it", sought=SOUGHT)
 
 

@@ -9,7 +9,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from pipeline.errors import UsageError
 from pipeline.run import stats as counting
 from pipeline.run.stats import counter, stats
-from pipeline.run.template import renderer
+from pipeline.run.template import template
 from tests.checks.rows import assistant, call, result, tool, user
 
 CALLED = {
@@ -111,7 +111,7 @@ def test_tokens_are_those_of_all_texts_neither_cut_nor_filled(tmp_path, tokenize
 def test_tokens_of_a_template_are_those_of_the_rendering(tmp_path, tokenizer):
     (tmp_path / "a.jinja").write_text("{% for m in messages %}{{ m.role }} : {{ m.content }} {% endfor %}")
     path = write(tmp_path / "a.jsonl", {"messages": [user("one two three"), assistant("four")], "tools": []})
-    assert stats([path], counter(tokenizer, renderer(str(tmp_path / "a.jinja")))).spreads["tokens"].total == 8
+    assert stats([path], counter(tokenizer, template(str(tmp_path / "a.jinja")))).spreads["tokens"].total == 8
 
 
 TABLE = """\

@@ -2,7 +2,9 @@
 
 import pytest
 
-from pipeline.run.template import Trials, judged
+from pipeline.run.template import judged
+from pipeline.templates.render import Renderer
+from pipeline.templates.trial import trial
 from tests.checks.rows import assistant, result, user
 
 from .records import FAMILIES, ONE_CALL, PLAIN, SYSTEM, TEXT_BESIDE, TOOLS, TWO_CALLS, family, grep, objects, wrapped
@@ -59,8 +61,7 @@ ROWS = [
 
 
 def found(name, messages, tools):
-    trials = Trials(family(name))
-    return [(each.code, each.at) for each in judged(trials.trial(messages, tools))]
+    return [(each.code, each.at) for each in judged(trial(Renderer(family(name)), messages, tools))]
 
 
 @pytest.mark.parametrize("name, sentence, messages, tools, expected", ROWS, ids=[f"{row[0]}: {row[1]}" for row in ROWS])

@@ -58,7 +58,11 @@ WRONG = [
     ({"a__json": "[]"}, "a.json", "is no JSON object"),
     ({"a__json": "{}"}, "a.json", "has no chat_template; newer models keep it beside, in chat_template.jinja"),
     ({"a__json": {"chat_template": {"rag": "x"}}}, "a.json", "has no template named default; it has rag"),
-    ({"a__jinja": "{% for %}"}, "a.jinja", "is no template (Expected an expression, got 'end of statement block')"),
+    (
+        {"a__jinja": "{% for %}"},
+        "a.jinja",
+        "is no template (line 1: Expected an expression, got 'end of statement block')",
+    ),
 ]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
+from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
@@ -10,7 +12,7 @@ from pipeline.formats import anthropic
 from pipeline.formats.base import TurnError, with_private, without_private
 from pipeline.formats.bodies import replayed
 from pipeline.formats.values import Object, at, compact, kind, listed, objects, string, without
-from pipeline.model import Conversation, Json, Message
+from pipeline.model import Conversation, Json, Message, Options
 
 NAME = "goose"
 
@@ -20,6 +22,10 @@ _CALLS = ("toolRequest", "frontendToolRequest")
 _TAGS = (*_CALLS, "toolResponse", "redactedThinking", "toolConfirmationRequest", "systemNotification")
 _SHOWN = ("systemNotification", "actionRequired", "toolConfirmationRequest", "conversationCompacted")
 """What goose shows the user, and no model."""
+DEFAULTS = Options()
+_STRUCTURE = b"[{,:"
+_PARSED = 64
+"""Bytes of memory that a list, an object or a value takes once it is parsed, beside those that it is spelled with."""
 
 
 def fits(found: list[Json]) -> str | None:
@@ -157,41 +163,91 @@ def _signed_call(call: Object) -> Object:
 # The database
 
 
-def from_database(data: bytes) -> list[Json] | None:
+def from_database(data: bytes, options: Options = DEFAULTS) -> list[Json] | None:
     """The sessions in the bytes of a ``sessions.db``, each as its export; ``None`` for a database of anybody else's.
 
-    It is read from memory, since SQLite would write beside a file that it opens.  Raises ``TurnError``.
+    Raises ``TurnError`` for one that is broken, and ``BeyondBoundsError`` for one that takes more memory or time to
+    read than the options allow.
     """
-    import sqlite3
+    sessions: list[Object] = []
+    by_id: dict[object, list[Json]] = {}
+    name, columns = "", list[str]()
+    for what, *held in _read(data, None, options):
+        if what == "table":
+            name, columns = held
+            continue
+        for cells in held[0]:
+            row = {column: _cell(cell) for column, cell in zip(columns, cells, strict=True)}
+            if name == "sessions":
+                header = {name: value for name, value in row.items() if isinstance(value, str | int | float)}
+                sessions.append({"working_dir": "", **header, "conversation": []})
+                by_id.setdefault(_id(row["id"]), sessions[-1]["conversation"])
+            elif (told := by_id.get(_id(row["session_id"]))) is not None:
+                told.append(_message(row))
+    return sessions if name else None
 
-    # A database that is written to by several says so in its header, and is opened only from a file then.
-    plain = data[:18] + b"\1\1" + data[20:]
+
+def holds_sessions(data: bytes, options: Options = DEFAULTS) -> bool:
+    """Whether a database has sessions of goose, told by its first rows; raises as ``from_database``."""
+    tables = [what for what, *_ in _read(data, 1, options)]
+    return tables[:2] == ["table", "rows"]
+
+
+def _read(data: bytes, rows: int | None, options: Options) -> Iterator[list[Any]]:
+    """The tables that hold sessions, as ``pipeline.confine.tables`` tells them; nothing where they are not there."""
+    from pipeline.confine.process import BeyondBoundsError, Confined, EndedError, OutOfMemoryError, OutOfTimeError
+
+    asked = {"tables": {"sessions": ["created_at", "id"], "messages": ["id", "session_id"]}, "rows": rows}
+    memory, seconds = options.max_memory, options.max_database_time
     try:
-        with closing(sqlite3.connect(":memory:")) as database:
-            database.row_factory = sqlite3.Row
-            database.deserialize(plain)
-            tables = {row["name"] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-            if not tables >= {"sessions", "messages"}:
-                return None
-            sessions = database.execute("SELECT * FROM sessions ORDER BY created_at, id").fetchall()
-            return [_exported(database, dict(session)) for session in sessions]
-    except sqlite3.Error as problem:
-        raise TurnError(f"is no database of goose ({problem})") from None
+        with closing(Confined("pipeline.confine.tables", memory, seconds)) as process:
+            left = memory
+            process.begin(codec.dumps(asked) + b"\n", data)
+            for frame in process.answers(memory):
+                left -= len(frame) + _PARSED * sum(map(frame.count, _STRUCTURE))
+                if left < 0:
+                    raise OutOfMemoryError  # noqa: TRY301 - as if that process had told it
+                told = codec.loads(frame)
+                if told[0] == "none":
+                    return
+                if told[0] == "broken":
+                    raise TurnError(f"is no database of goose ({told[1]})")
+                yield told
+    except OutOfTimeError:
+        text = f"its tables take more than {seconds} s to read (--max-database-time allows more)"
+        raise BeyondBoundsError(text) from None
+    except OutOfMemoryError:
+        text = f"its tables take more than {memory:,} bytes of memory to read (--max-memory allows more)"
+        raise BeyondBoundsError(text) from None
+    except EndedError as problem:
+        raise BeyondBoundsError(f"reading its tables failed: {problem}") from None
 
 
-def _exported(database: Any, session: Object) -> Json:
-    rows = database.execute("SELECT * FROM messages WHERE session_id = ? ORDER BY id", (session["id"],)).fetchall()
-    header = {name: value for name, value in session.items() if isinstance(value, str | int | float)}
-    return {"working_dir": "", **header, "conversation": [_message(dict(row)) for row in rows]}
+def _id(value: Json) -> object:
+    """What tells sessions apart: numbers are as their digits, and what is missing is like nothing else."""
+    return object() if value is None else str(value)
+
+
+def _cell(value: Json) -> Json:
+    """What stood in a column: what came as an object is bytes."""
+    return b64decode(value["base64"]) if isinstance(value, dict) else value
 
 
 def _message(row: Object) -> Object:
     place = f"message {row.get('id')} of session {row.get('session_id')}"
-    message = {"role": row.get("role"), "created": row.get("created_timestamp")}
+    role = row.get("role")
+    if isinstance(role, str) and _bytes(role) != role.encode("utf-8", "replace"):
+        raise TurnError(f"{place} has a role that is no UTF-8")
+    message = {"role": role, "created": row.get("created_timestamp")}
     for member, column in (("content", "content_json"), ("metadata", "metadata_json")):
         if (written := row.get(column)) is not None:
             try:
-                message[member] = codec.loads(written)
+                message[member] = codec.loads(_bytes(written))
             except (ValueError, TypeError, RecursionError):
                 raise TurnError(f"{place} has a {column} that is no JSON") from None
     return {"id": string(row, "message_id") or None, **message}
+
+
+def _bytes(written: Json) -> Json:
+    """A text as it stands in the database, where it may be no UTF-8."""
+    return written.encode("utf-8", "surrogateescape") if isinstance(written, str) else written
