@@ -60,7 +60,7 @@ suffix. A record is checked as it stands. With `--anonymize`, addresses that `co
 an error (`empty-dataset`). `.zst` needs the extra `chatsquash[zstd]`.
 
 ```console
-$ printf '%s\\n' '{"messages": [{"role": "user", "content": "Hi"}], "tools": [{"name": "ls"}]}' '[1]' > data.jsonl
+$ printf '%s\\n' '{"messages": [{"role": "user", "content": "Hi"}], "tools": [{"name": "ls", "description": "List files."}]}' '[1]' > data.jsonl
 $ chatsquash check data.jsonl || echo "exit code $?"
 WARNING	session=data	input=data.jsonl:1	[tool-parameters-missing] tool 'ls' has no parameters: add a JSON schema, an empty one if it takes none
 ERROR	session=data	input=data.jsonl:2	[bad-record] not a record, the line is a list: a record is {"messages": [...], "tools": [...]}

@@ -19,8 +19,8 @@ _PLAIN = re.compile(r"""[^"\\<\x00-\x1f\x7f-\U0010ffff]*""")
 def flagged_phrase(phrase: str, count: int, at: int) -> Fact:
     """Reported once for every phrase of `--flag-phrase` that messages hold, in any case, at the first of them.
 
-    By default that is one which Goose writes into conversations that it cuts. Content, reasoning and calls are looked
-    at. Phrases that are named replace it, and a blank one is none.
+    By default that is `context limit was reached`, which tells of a conversation that was cut. Content, reasoning and
+    calls are looked at. Phrases that are named replace it, and a blank one is none.
     """
     messages = counted(count, "message")
     return Fact(f"{quoted(phrase)} stands in {messages}: see whether the record should be trained on", at)
@@ -48,20 +48,22 @@ class Phrases:
         self._phrases = [_phrase(given) for given in dict.fromkeys(phrases) if given.strip()]
 
     def written(self, record: bytes) -> Iterator[Found]:
-        """What is found in a record as we write it, whose bytes tell for nearly all that there is nothing."""
+        """What is found in a record, or in messages, as we write them; bytes tell for nearly all that it is nothing."""
         lower = record.lower() if self._phrases else b""
         if any(phrase.core in lower for phrase in self._phrases):
             yield from self.found(codec.loads(record))
 
-    def found(self, record: dict[str, Json]) -> Iterator[Found]:
-        """What is found in a record of any preset."""
+    def found(self, record: Json) -> Iterator[Found]:
+        """What is found in a record of any preset, or in messages."""
         for phrase in self._phrases:
             if places := [at for at, turn in turns(record) if phrase.is_in(turn)]:
                 yield flagged_phrase(phrase.given, len(places), places[0])
 
 
-def turns(record: dict[str, Json]) -> list[tuple[int, Json]]:
-    """The messages of a record of any preset with their indices; a system prompt beside them is one of the first."""
+def turns(record: Json) -> list[tuple[int, Json]]:
+    """The messages of a record of any preset with their indices; a system prompt beside them stands at the first."""
+    if isinstance(record, list):
+        return list(enumerate(record))
     said = record.get("messages", record.get("conversations"))
     aside = record.get("system") if "messages" not in record else None
     return [*([(0, aside)] if aside else []), *enumerate(said if isinstance(said, list) else [])]

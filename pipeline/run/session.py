@@ -118,9 +118,6 @@ class Converter:
         left_out = _left_out(snapshot, ledger)
         replaced = self._anonymizer.count if self._anonymizer else 0
         record, usage = (None, None) if snapshot is None or left_out else self._finish(snapshot, ledger)
-        if snapshot and record and self._phrases:
-            for found in self._phrases.written(record):
-                ledger.note(found, snapshot.entry.line)
         if snapshot and not left_out and record is None:
             left_out, usage = ledger.facts[-1][1].code, None
         failed = snapshot is not None and any(found.severity == "error" for _, found in ledger.facts)
@@ -193,7 +190,7 @@ class Converter:
             conversation = stage(conversation, ledger, line)
         if self._shape:
             (record, findings), ledger.images = self._shape(conversation)
-            for found in findings:
+            for found in (*findings, *self._flagged(record)):
                 ledger.note(found, line)
             return record, usage
         return self._specified(conversation, ledger, line), usage
@@ -211,7 +208,15 @@ class Converter:
         lost = self._lost(conversation, record) if self._lost else []
         for found in lost:
             ledger.note(found, line)
-        return None if any(found.severity == "error" for found in lost) else record
+        if any(found.severity == "error" for found in lost):
+            return None
+        for found in self._flagged(messages):
+            ledger.note(found, line)
+        return record
+
+    def _flagged(self, written: bytes | None) -> Iterable[Found]:
+        """The phrases in a record, or in the messages of one."""
+        return self._phrases.written(written) if self._phrases and written else ()
 
 
 def _shape(options: Options) -> Callable[[Conversation], tuple[Line, dict[str, bytes]]]:

@@ -56,9 +56,11 @@ def record(*messages, **members):
 
 
 def found(phrase, value):
-    """What is found, which is the same for the value and for its bytes."""
+    """What is found, which is the same for the value, for its bytes and for those of its messages."""
     read = list(Phrases([phrase]).found(value))
     assert list(Phrases([phrase]).written(codec.dumps(value))) == read
+    if "messages" in value:
+        assert list(Phrases([phrase]).written(codec.dumps(value["messages"]))) == read
     return [(fact.code, fact.severity, fact.at) for fact in read]
 
 

@@ -215,6 +215,7 @@ def test_run_json_holds_the_options_that_decide_the_bytes(here):
         "max_rejected": 10_000, "max_expansion": 200, "max_expanded": 17179869184, "max_memory": 2000000000,
         "max_database_time": 60,
         "include": ["*a*", "\\udcff"], "exclude": [], "only_model": [], "drop": [], "drop_duplicates": None,
+        "flag_phrase": ["context limit was reached"],
         "format": None, "shard_size": None, "split": None, "split_by": "prompt", "seed": 0, "metadata": False,
         "min_turns": None, "max_turns": None, "max_chars": None,
         "anonymize_key_fingerprint": manifest()["options"]["anonymize_key_fingerprint"],

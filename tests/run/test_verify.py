@@ -49,7 +49,7 @@ WRONG = [
     ("sessions that are not accounted for", lambda: edit(lambda run: run["counts"]["sessions"].update(seen=3)), "out/run.json: of 3 sessions 2 are accounted for"),
     ("lines that are not accounted for", lambda: edit(lambda run: run["counts"]["lines"].update(blank=1)), "out/run.json: of 3 lines 4 are accounted for"),
     ("findings that are not there", lambda: edit(lambda run: run["counts"]["findings"]["error"].update(x=1)), "out/run.json: tells of 2 findings error, the reports have 1"),
-    ("findings of a severity that is not there", lambda: edit(lambda run: run["counts"]["findings"].update(info={"x": 1})), "out/run.json: tells of 1 findings info, the reports have 0"),
+    ("findings of a severity that is not there", lambda: edit(lambda run: run["counts"]["findings"].update(warning={"x": 1})), "out/run.json: tells of 1 findings warning, the reports have 0"),
     ("records that are not there", lambda: edit(lambda run: run["counts"]["sessions"].update(seen=3, written=3)), "out/run.json: tells of 3 records, the files have 2"),
     ("logs that are not named", lambda: edit(lambda run: run["inputs"].pop()), "out/run.json: tells of 2 sessions, 1 inputs are named"),
     ("rejected lines that are not there", lambda: edit(lambda run: run["counts"]["lines"].update(unreadable=2, blank=-1)), "out/run.json: tells of 2 rejected lines, the reports have 1"),
