@@ -5,17 +5,27 @@ import pytest
 from pipeline.checks import rules, table
 from pipeline.checks.registry import SHOWN, json_type, quoted
 
-from . import test_calls, test_dataset, test_definitions, test_log, test_results, test_shapes, test_tags, test_template
+from . import (
+    test_calls,
+    test_contents,
+    test_dataset,
+    test_definitions,
+    test_log,
+    test_results,
+    test_shapes,
+    test_tags,
+    test_template,
+)
 from .rows import found
 
-ROWS = test_calls.ROWS + test_definitions.ROWS + test_results.ROWS + test_tags.ROWS
+ROWS = test_calls.ROWS + test_contents.ROWS + test_definitions.ROWS + test_results.ROWS + test_tags.ROWS
 LOG_ROWS = test_log.ROWS + test_shapes.ROWS + test_dataset.ROWS
 RECORD_CODES = sorted(code for code, rule in rules().items() if rule.kind not in ("log", "template"))
 LOG_CODES = sorted(code for code, rule in rules().items() if rule.kind == "log")
 # Every code, with every severity that it can have.
 SEVERITIES = {
     "error": """
-        bad-line bad-entry empty-session role-sequence no-messages tool-not-object tool-parameters-type tool-properties
+        wrong-content empty-reply bad-line bad-entry empty-session role-sequence no-messages tool-not-object tool-parameters-type tool-properties
         tool-required tool-calls-not-list tool-call-not-object tool-call-function tool-call-name undeclared-tool
         legacy-function-call tool-result-without-call tool-result-without-id tool-call-tags tool-calls-beside-markup
         tool-result-tags unreadable-log bad-record unknown-format no-assistant-turn arguments-unparsable

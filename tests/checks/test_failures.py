@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pipeline.chat import PRIVATE, Private
 from pipeline.checks import failures
@@ -222,3 +225,25 @@ def test_json_without_a_value_that_tells_of_a_failure_is_not_parsed(text, monkey
 def test_what_stands_in_the_middle_of_a_text_is_not_looked_at():
     lines = ["src/cart.py"] * 100
     assert judged("\n".join([*lines, TRACEBACK, "Error: x", "exit code: 1", *lines])) is None
+
+
+NAMES = """
+    error Error success exit_code exitCode returncode timeout missing INCOMPLETE ok isError is_error status status_code
+    statusCode data errors a
+"""
+KEYS = st.sampled_from(NAMES.split())
+LEAVES = st.one_of(
+    st.sampled_from([None, True, False, 0, 1, 0.0, -1, 404, 204, "", " ", "none", "Error", "failure", "404", "0", "2"]),
+    st.text(max_size=3),
+)
+OBJECTS = st.recursive(
+    st.dictionaries(KEYS, LEAVES, max_size=3),
+    lambda inner: st.dictionaries(KEYS, inner | st.lists(inner, max_size=2) | LEAVES, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(OBJECTS, st.booleans(), st.sampled_from([(", ", ": "), (",", ":"), (" , ", " :\n ")]))
+def test_what_is_told_without_parsing_is_what_parsing_tells(value, escaped, separators):
+    text = json.dumps(value, ensure_ascii=escaped, separators=separators)
+    assert judged(text) == failures._told(json.loads(text))

@@ -8,10 +8,10 @@ from pipeline.checks import examine, rules
 from pipeline.checks.registry import View
 from pipeline.model import Conversation
 
-from . import test_calls, test_definitions, test_results
+from . import test_calls, test_contents, test_definitions, test_results
 from .rows import assistant, call, names, result, tool, user
 
-ROWS = test_calls.ROWS + test_definitions.ROWS + test_results.ROWS
+ROWS = test_calls.ROWS + test_contents.ROWS + test_definitions.ROWS + test_results.ROWS
 KINDS = ("tools", "record", "native")
 
 IDS = st.sampled_from(["c1", "c2", "c3", "", None, 1])
@@ -20,10 +20,13 @@ CALLS = st.one_of(
     st.builds(call, IDS, st.sampled_from(["grep", "grep", "read", "", None, 1]), ARGUMENTS),
     st.sampled_from(["grep", None, {}, {"id": "c1"}, {"id": "c2", "type": "custom", "custom": {"name": "x"}}]),
 )
-CONTENTS = st.sampled_from(["done", "", " ", None, '{"error": true}', '{"error": null}', [{"type": "image_url"}]])
+CONTENTS = st.sampled_from(
+    ["done", 5, {}, "", " ", None, '{"error": true}', '{"error": null}', [{"type": "image_url"}]]
+)
 MESSAGES = st.one_of(
     st.lists(CALLS, max_size=3).map(lambda calls: assistant("", *calls)),
     st.builds(result, CONTENTS, IDS),
+    st.builds(assistant, CONTENTS),
     st.sampled_from([user(), assistant(tool_calls="x"), assistant(tool_calls={}), assistant(tool_calls=None)]),
     st.sampled_from([assistant(function_call={"name": "grep"}), {**user(), "tool_calls": [1], "function_call": {}}]),
 )

@@ -135,7 +135,7 @@ ROWS = [
     Row("tool-result-retried", "what went well need not be", record(*turn("done"), *LATER, assistant()), []),
     Row("tool-result-empty", "text is not empty", one("0"), []),
     Row("tool-result-empty", "an image is not empty", one([{"type": "text", "text": ""}, IMAGE]), []),
-    Row("tool-result-empty", "an object in place of text is not empty", one({}), []),
+    Row("tool-result-empty", "an object in place of text is not empty", one({}), [("wrong-content", "error", 2)]),
     Row("tool-result-empty", "white space is empty", one(" \n\t"), [("tool-result-empty", "warning", 2)]),
     Row("tool-result-empty", "null is empty", one(None), [("tool-result-empty", "warning", 2)]),
     Row(

@@ -29,8 +29,10 @@ For each function call, return a json object with function name and arguments wi
 </tool_call>"""
 
 
-def shaped(record: Object, options: Options) -> Object:
-    """A specified record with the modifiers and in the shape asked for."""
+def shaped(record: Object, options: Options) -> Object | None:
+    """A specified record with the modifiers and in the shape asked for; ``None`` where that has no place for it."""
+    if options.preset != "chat" and is_unfit(record["messages"]):
+        return None
     messages = modified(record["messages"], options)
     if options.preset == "chat":
         return {"messages": messages, "tools": record["tools"]}
@@ -40,6 +42,16 @@ def shaped(record: Object, options: Options) -> Object:
         messages = closed(messages, "[no result]" if options.unpaired_text is None else options.unpaired_text)
     made: Object = SHAPES[options.preset](plain(messages), wrapped(record["tools"]))
     return made
+
+
+def is_unfit(messages: list[Object]) -> bool:
+    """Whether content is of a wrong type, or the last reply says nothing."""
+    if any(not isinstance(message.get("content"), str | list | None) for message in messages):
+        return True
+    replies = [message for message in messages if message["role"] == "assistant"]
+    last = replies[-1] if replies else {}
+    said = words(last.get("content")).strip() or last.get("tool_calls") or last.get("reasoning_content")
+    return bool(replies) and not said
 
 
 def modified(messages: list[Object], options: Options) -> list[Object]:

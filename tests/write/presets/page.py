@@ -42,6 +42,8 @@ KINDS: list[tuple[str, Conversation]] = [
     ("the assistant speaks first", talk(B, A, B)),
     ("the user speaks right behind a result", talk(A, assistant("", call()), result(), A, B)),
     ("an empty message of the assistant", talk(A, assistant(""), A, B)),
+    ("a last reply that says nothing", talk(A, assistant(""))),
+    ("content that is no string, list or null", talk(user({"a": 1}), B)),
     ("no message of the assistant", talk(A)),
     ("other roles", talk(A, {"role": "critic", "content": "x"}, B)),
     ("calls of other types, and `function_call`", talk(A, assistant("", {**call(), "type": "custom"}))),
@@ -87,7 +89,11 @@ What all presets but `chat` have in common:
   message need none. What was cut or closed is counted.
 - Only the first message is of the system; more at the start are joined to it. A later one joins the user's message
   behind it, else the one before it, else becomes one of the user's.
-- The last message is of the assistant; what follows it goes.
+- The last message is of the assistant; what follows it goes. Where the last one of the assistant has neither text, calls
+  nor reasoning, the record is left out (`empty-reply`), which goes by what was logged: where `--reasoning drop` leaves
+  nothing of a reply, that reply goes and the record ends with the one before.
+- A record with content that is no string, list or null, such as `5` or `{{"a": 1}}`, is left out (`wrong-content`). `chat`
+  writes both kinds of records, with the finding.
 - Without tools there is no `tools`.
 
 Where presets differ:

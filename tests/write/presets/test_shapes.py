@@ -68,7 +68,14 @@ HF = [
     Row("hf", "ids that are made are new", talk(A, assistant("", call("call_1")), result("1", "call_1"), assistant("", call(None)), result("2", None), B), [A, assistant("", called({}, "call_1")), answered("1", "call_1"), assistant("", called({}, "call_2")), answered("2", "call_2"), B]),
     Row("hf", "ids are texts", talk(A, assistant("", call(7)), result("1", 7), B), [A, assistant("", called({}, "7")), answered("1", "7"), B]),
     Row("hf", "results move up to their calls", talk(A, assistant("", call()), user("wait"), result(), B), [A, assistant("", called({})), answered(), user("wait"), B], "results moved up to their calls 1"),
-    Row("hf", "results that are objects become JSON", talk(A, assistant("", call()), result({"ok": True}), B), [A, assistant("", called({})), answered('{"ok":true}'), B], "results as JSON text 1"),
+    Row("hf", "results that are objects", talk(A, assistant("", call()), result({"ok": True}), B), "wrong-content", "content is an object"),
+    Row("hf", "content that is a number", talk(user(5), B), "wrong-content", "content is a number"),
+    Row("hf", "a last reply that says nothing", talk(A, B, A, assistant(" \n")), "empty-reply"),
+    Row("hf", "one with a message of the user behind it", talk(A, assistant(""), A), "empty-reply"),
+    Row("hf", "an earlier one stays", talk(A, assistant(""), A, B), [A, assistant(""), A, B]),
+    Row("hf", "a reply that is reasoning alone", talk(A, assistant("", reasoning_content="hm")), [A, assistant("", reasoning_content="hm")]),
+    *(Row(name, "content of a wrong type", talk(user(True), B), "wrong-content") for name in presets.names() if name != "chat"),
+    *(Row(name, "an empty last reply", talk(A, assistant(None)), "empty-reply") for name in presets.names() if name != "chat"),
     Row("hf", "what is behind the last turn of the assistant goes", talk(A, B, user("more")), [A, B], "messages of role user behind the last of the assistant 1"),
     Row("hf", "the last turn may be a call", talk(A, assistant("", call())), [A, assistant("", called({}))]),
     Row("hf", "results of a last call go", talk(A, assistant("", call("x1"), call("x2")), result("one", "x1"), user("go on")), [A, assistant("", called({}, "x1"), called({}, "x2"))], "of role tool behind the last of the assistant 1, messages of role user"),
@@ -135,7 +142,7 @@ MISTRAL = [
     Row("mistral", "texts of the assistant in a row become one", talk(A, B, B), [A, assistant("b\n\nb")], "in a row become one 1"),
     Row("mistral", "reasoning goes", talk(A, assistant("b", reasoning_content="hm")), [A, B], "reasoning 1"),
     Row("mistral", "the user is first", talk(SYSTEM, B, A, B), "shape-not-held", "no message of the user is first"),
-    Row("mistral", "an empty turn of the assistant", talk(A, assistant("")), "shape-not-held", "an assistant message is empty"),
+    Row("mistral", "an empty turn of the assistant", talk(A, assistant(""), A, B), "shape-not-held", "an assistant message is empty"),
 ]  # fmt: skip
 
 TOOLS_TEXT = json.dumps([tool()], ensure_ascii=False)
