@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
+from types import MappingProxyType
 from typing import Any
 
 from pipeline import chat
@@ -15,6 +16,7 @@ from pipeline.model import Json, Message
 
 FOLDER = "images"
 """Where the images of a dataset folder are, whose records are lines."""
+NO_IMAGES: Mapping[str, bytes] = MappingProxyType({})
 _IMAGES = ("image_url", "input_image", "image")
 _KINDS = frozenset(
     (
