@@ -251,6 +251,7 @@ def test_lines_name_files_that_are_written_once(logs):
     named = {each["path"]: each["sha256"] for each in json.loads(Path("out/run.json").read_bytes())["outputs"]}
     assert named[file(PNG)] == hashlib.sha256(PNG).hexdigest()
     assert "  - name: images\n    list: image\n" in Path("out/README.md").read_text()
+    assert "Run it in this folder" in Path("out/README.md").read_text()
     assert "!/images/" in Path("out/.gitignore").read_text()
 
 
