@@ -37,7 +37,7 @@ from pipeline.stages.anonymize import Anonymizer
 from pipeline.stages.compose import compose
 from pipeline.stages.inline import is_inlined
 from pipeline.stages.join_texts import Wanted, join_texts
-from pipeline.stages.public import leave_out, public
+from pipeline.stages.public import leave_out, public, with_media
 from pipeline.stages.select import Snapshot, select
 from pipeline.write import presets
 
@@ -175,10 +175,7 @@ class Converter:
             if forms:
                 ledger.note(log.vendor_form(Counter(forms)), line)
         usage = measure(view)
-        if self._joins and (ledger.loaded or self._options.reasoning != "keep"):
-            conversation = join_texts(conversation, ledger, line, self._joins)
-        if ledger.loaded:
-            conversation = public(conversation)
+        conversation = self._public(conversation, ledger, line)
         for stage in self._plan.conversation:
             conversation = stage(conversation, ledger, line)
         if self._shape:
@@ -187,6 +184,14 @@ class Converter:
                 ledger.note(found, line)
             return record, usage
         return self._specified(conversation, ledger, line), usage
+
+    def _public(self, conversation: Conversation, ledger: Ledger, line: int) -> Conversation:
+        """The conversation as canonical messages have it, texts as one where they are to be."""
+        if self._shape and ledger.loaded:
+            conversation = with_media(conversation)
+        if self._joins and (ledger.loaded or self._options.reasoning != "keep"):
+            conversation = join_texts(conversation, ledger, line, self._joins)
+        return public(conversation) if ledger.loaded else conversation
 
     def _specified(self, conversation: Conversation, ledger: Ledger, line: int) -> bytes | None:
         """The specified record, unless a dataset folder is written and no loader would give it back."""

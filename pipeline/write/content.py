@@ -43,7 +43,7 @@ def text(message: Message, role: str, notes: Notes, wanted: Media = "refuse") ->
     if role == "tool" and not isinstance(content, str | list):
         notes.changed["results as JSON text"] += 1
         return codec.dumps(content).decode("utf-8", "surrogatepass")
-    if type(content) is list and any(map(media.kind_of, content)):
+    if type(content) is list and any(map(chat.medium, content)):
         if wanted == "keep":
             return _with_pictures(content, role, notes)
         if wanted == "refuse":
@@ -67,7 +67,7 @@ def _refuse(message: Message, *, content: bool = True) -> None:
 def _with_pictures(content: list[Any], role: str, notes: Notes) -> str | list[Any]:
     """Texts and images in their order."""
     found: list[Any] = []
-    for is_medium, run in groupby(content, key=lambda part: media.kind_of(part) is not None):
+    for is_medium, run in groupby(content, key=lambda part: chat.medium(part) is not None):
         held = list(run)
         if is_medium and role == "tool":
             raise RefusedMediaError("a result has an image, and trainers count only those that are said")
