@@ -11,6 +11,16 @@ from pipeline.model import Json, Message
 REASONING_KEYS = ("reasoning_content", "reasoning", "reasoning_details", "thinking", "thinking_blocks")
 CALL_OPEN, CALL_CLOSE = "<tool_call>", "</tool_call>"
 RESULT_OPEN, RESULT_CLOSE = "<tool_result", "</tool_result>"
+_MEDIA = frozenset(
+    (
+        *("image", "image_url", "input_image"),
+        *("audio", "audio_url", "input_audio"),
+        *("video", "video_url"),
+        *("file", "input_file", "document", "document_url"),
+    )
+)
+_MEDIA_MEMBERS = ("inlineData", "inline_data", "fileData", "file_data", "images")
+"""Members of Gemini's parts, which have no type, and of what is kept of Ollama's messages."""
 PRIVATE = "_x"
 BREAKS = "breaks"
 """The private member with the places of parts before which stood what is no part of the content, such as a call."""
@@ -86,6 +96,16 @@ def _with_seams(parts: list[Json], are_glued: bool, breaks: Collection[int]) -> 
         said = rest.rstrip()
         feeds = rest[len(said) :].count("\n") if said else feeds + len(seam) + ahead
         spaced, apart, is_first = text[-1].isspace(), False, False
+
+
+def medium(part: Json) -> str | None:
+    """The type of a part that is an image, a sound, a film or a file; ``None`` for any other."""
+    if not isinstance(part, dict):
+        return None
+    kind = part.get("type")
+    if isinstance(kind, str):
+        return kind if kind in _MEDIA else None
+    return next((name for name in _MEDIA_MEMBERS if name in part), None)
 
 
 def other_parts(message: Message) -> list[Json]:

@@ -28,8 +28,6 @@ System = Literal["keep", "drop"]
 Unpaired = Literal["refuse", "cut", "close"]
 Media = Literal["refuse", "drop", "keep"]
 
-NO_RESULT = "[no result]"
-"""What a call without a result is closed with."""
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 """Suffixes of compressed files, which stand behind those of what is in them."""
 ERRORS = "errors"
@@ -372,7 +370,7 @@ class Options:
     unpaired: Unpaired = "refuse"
     """What presets do with a call that has no result: leave the record out, end it before, or give it a result."""
     unpaired_text: str | None = None
-    """The text of such a result; ``None``: ``NO_RESULT``."""
+    """The text of such a result; ``None``: ``NO_RESULT`` of ``write.presets``."""
     from_format: str | None = None
     """The format of all logs; ``None``: each log's own, as its first lines tell."""
     sessions_by: SessionsBy | None = None

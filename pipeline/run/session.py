@@ -39,7 +39,7 @@ from pipeline.stages.anonymize import Anonymizer
 from pipeline.stages.compose import compose
 from pipeline.stages.inline import is_inlined
 from pipeline.stages.join_texts import Wanted, join_texts
-from pipeline.stages.public import leave_out, public
+from pipeline.stages.public import leave_out, public, with_media
 from pipeline.stages.select import Snapshot, select
 from pipeline.write import presets
 
@@ -171,21 +171,12 @@ class Converter:
             conversation = leave_out(conversation, ledger, line, self._joins)
         view = View(conversation)
         if self._options.integrity_analysis:
-            for found in (*definitions.check(view.tools), *examine(view, "record", "native")):
-                ledger.note(found, line)
-            logged = conversation.messages if ledger.seen and ledger.seen.format == PLAIN else []
-            gone = () if self._options.reasoning == "keep" else REASONING_KEYS
-            forms = [form for form in chain.from_iterable(map(variants, logged)) if form not in gone]
-            if forms:
-                ledger.note(log.vendor_form(Counter(forms)), line)
+            self._examine(view, ledger, line)
         usage = measure(view)
         if self._shape and (why := unfit(view)):  # before the stages, since what is logged counts
             ledger.refuse(why, line)
             return None, usage
-        if self._joins and (ledger.loaded or self._options.reasoning != "keep"):
-            conversation = join_texts(conversation, ledger, line, self._joins)
-        if ledger.loaded:
-            conversation = public(conversation)
+        conversation = self._public(conversation, ledger, line)
         for stage in self._plan.conversation:
             conversation = stage(conversation, ledger, line)
         if self._shape:
@@ -194,6 +185,24 @@ class Converter:
                 ledger.note(found, line)
             return record, usage
         return self._specified(conversation, ledger, line), usage
+
+    def _examine(self, view: View, ledger: Ledger, line: int) -> None:
+        """Note what is wrong with what was logged."""
+        for found in (*definitions.check(view.tools), *examine(view, "record", "native")):
+            ledger.note(found, line)
+        logged = view.messages if ledger.seen and ledger.seen.format == PLAIN else []
+        gone = () if self._options.reasoning == "keep" else REASONING_KEYS
+        forms = [form for form in chain.from_iterable(map(variants, logged)) if form not in gone]
+        if forms:
+            ledger.note(log.vendor_form(Counter(forms)), line)
+
+    def _public(self, conversation: Conversation, ledger: Ledger, line: int) -> Conversation:
+        """The conversation as canonical messages have it, texts as one where they are to be."""
+        if self._shape and ledger.loaded:
+            conversation = with_media(conversation)
+        if self._joins and (ledger.loaded or self._options.reasoning != "keep"):
+            conversation = join_texts(conversation, ledger, line, self._joins)
+        return public(conversation) if ledger.loaded else conversation
 
     def _specified(self, conversation: Conversation, ledger: Ledger, line: int) -> bytes | None:
         """The specified record, unless a dataset folder is written and no loader would give it back."""

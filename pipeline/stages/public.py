@@ -30,6 +30,26 @@ def leave_out(conversation: Conversation, ledger: Ledger, line: int, joins: Want
     return Conversation(messages, conversation.tools)
 
 
+def with_media(conversation: Conversation) -> Conversation:
+    """The conversation with media that chat messages have no place for, behind what the message says: to be judged."""
+    return Conversation([_with_media(message) for message in conversation.messages], conversation.tools)
+
+
+def _with_media(message: Message) -> Message:
+    lost = [block for block in chat.private(message).get("native", ()) if _is_medium(block)]
+    if not lost:
+        return message
+    content = message.get("content")
+    parts = content if isinstance(content, list) else [content] if content else []
+    made: dict[str, Any] = {**message, "content": [*parts, *lost]}
+    return made  # type: ignore[return-value]
+
+
+def _is_medium(block: Json) -> bool:
+    """Whether a block is a whole medium; what has no type may be what was left of one that has a place."""
+    return isinstance(block, dict) and ("images" in block or ("type" in block and chat.medium(block) is not None))
+
+
 def public(conversation: Conversation) -> Conversation:
     """The conversation without private members."""
     return Conversation([_bare_message(message) for message in conversation.messages], _bare_tools(conversation.tools))

@@ -40,7 +40,7 @@ def text(message: Message, role: str, notes: Notes, wanted: Media = "refuse") ->
         return content
     if content is None:
         return ""
-    if type(content) is list and any(map(media.kind_of, content)):
+    if type(content) is list and any(map(chat.medium, content)):
         if wanted == "keep":
             return _with_pictures(content, role, notes)
         if wanted == "refuse":
@@ -64,7 +64,7 @@ def _refuse(message: Message, *, content: bool = True) -> None:
 def _with_pictures(content: list[Any], role: str, notes: Notes) -> str | list[Any]:
     """Texts and images in their order."""
     found: list[Any] = []
-    for is_medium, run in groupby(content, key=lambda part: media.kind_of(part) is not None):
+    for is_medium, run in groupby(content, key=lambda part: chat.medium(part) is not None):
         held = list(run)
         if is_medium and role == "tool":
             raise RefusedMediaError("a result has an image, and trainers count only those that are said")

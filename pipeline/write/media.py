@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
+from types import MappingProxyType
 from typing import Any
 
 from pipeline import chat
@@ -15,23 +16,8 @@ from pipeline.model import Json, Message
 
 FOLDER = "images"
 """Where the images of a dataset folder are, whose records are lines."""
+NO_IMAGES: Mapping[str, bytes] = MappingProxyType({})
 _IMAGES = ("image_url", "input_image", "image")
-_KINDS = frozenset(
-    (
-        *_IMAGES,
-        "input_audio",
-        "audio",
-        "audio_url",
-        "video_url",
-        "video",
-        "input_file",
-        "file",
-        "document",
-        "document_url",
-    )
-)
-_GEMINI = frozenset(("inlineData", "inline_data", "fileData", "file_data"))
-"""Members of Gemini's parts, which have no type."""
 _MEMBERS = ("audio", "images")
 """Members of a message that hold media."""
 _SUFFIXES = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
@@ -71,24 +57,14 @@ def of(message: Message) -> Iterator[str]:
     """The media of a message by their types, those in members of their own too."""
     content = message.get("content")
     for part in content if isinstance(content, list) else ():
-        if kind := kind_of(part):
+        if kind := chat.medium(part):
             yield kind
     yield from (name for name in _MEMBERS if not is_empty(message.get(name)))
 
 
-def kind_of(part: Json) -> str | None:
-    """The type of a part that is a medium; ``None`` for any other."""
-    if not isinstance(part, dict):
-        return None
-    kind = part.get("type")
-    if isinstance(kind, str):
-        return kind if kind in _KINDS else None
-    return next((name for name in _GEMINI if name in part), None)
-
-
 def picture(part: Json) -> Picture:
     """The image of a part that holds its data; raises ``NoPictureError`` for all other media."""
-    kind = kind_of(part)
+    kind = chat.medium(part)
     url = _url(part) if isinstance(part, dict) and kind in _IMAGES else None
     if url is None:
         raise NoPictureError(f"a part of type {kind} is no image with its data")

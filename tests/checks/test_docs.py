@@ -29,7 +29,7 @@ SEVERITIES = {
         tool-required tool-calls-not-list tool-call-not-object tool-call-function tool-call-name undeclared-tool
         legacy-function-call tool-result-without-call tool-result-without-id tool-call-tags tool-calls-beside-markup
         tool-result-tags unreadable-log bad-record unknown-format no-assistant-turn arguments-unparsable
-        integer-too-large lone-surrogate unpaired-call shape-not-held lost-worker cut-short
+        integer-too-large lone-surrogate unpaired-call media-dropped shape-not-held lost-worker cut-short
         template-error template-tool-lost template-call-lost template-text-lost template-system-lost
         template-result-lost template-arguments-twice template-python template-null calls-without-tools
         tool-parameters tool-name unknown-role

@@ -20,6 +20,8 @@ ROWS = [
         "error",
         "a result has no id\\x1b: --preset chat",
     ),
+    (shapes.media_dropped("an image\x1b", 3), "media-dropped", "error", "an image\\x1b: --media drop leaves"),
+    (shapes.unpaired_call("x", 3, "do this, "), "unpaired-call", "error", "x: do this, --preset chat keeps it"),
     (shapes.shape_not_held("x\x1b", None), "shape-not-held", "error", "x\\x1b, which the preset cannot hold: --preset"),
     (
         shapes.shape_dropped({"reasoning": 2, "x\x1b": 1}),
@@ -56,5 +58,6 @@ def test_what_cannot_be_held_stands_at_its_message():
         shapes.arguments_unparsable("f", "no JSON", 3),
         shapes.unpaired_call("x", 3),
         shapes.shape_not_held("x", 3),
+        shapes.media_dropped("x", 3),
     ]
-    assert [fact.at for fact in found] == [3, 3, 3]
+    assert [fact.at for fact in found] == [3, 3, 3, 3]

@@ -32,7 +32,7 @@ def written(tmp_path_factory):
     """Of a preset all records: of the sample logs, and of a conversation of every kind and every recorded one."""
 
     def of(preset, **options):
-        given = Options(preset=preset, format="jsonl", anonymize=False, **options)
+        given = Options(preset=preset, format="jsonl", anonymize=False, media="drop", **options)
         folder = tmp_path_factory.mktemp(preset)
         convert(SAMPLES, folder / "out", given)
         lines = [

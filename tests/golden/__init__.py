@@ -64,8 +64,8 @@ def _converted(case: Path, log: Path) -> Sequence[bytes | None]:
         return [oracle.convert(log.read_bytes(), log.stem, options(case))]
     if case.parent.name == "presets":
         specified = oracle.convert(log.read_bytes(), log.stem, options(case))
-        record = presets.shaped(json.loads(specified), options(case)) if specified else None
-        return [orjson.dumps(record) if record else None]
+        made = presets.shaped(json.loads(specified), options(case)) if specified else None
+        return [orjson.dumps(made) if made else None]
     form = case.parent.name if case.parent.name in naive.FORMATS else None
     return naive.convert(log.read_bytes(), options(case), form, by_id=case.name in BY_ID)
 

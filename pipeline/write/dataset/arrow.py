@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from base64 import b64encode
+from collections.abc import Mapping
 from typing import NamedTuple
 
 KEY = "ARROW:schema"
@@ -43,9 +44,10 @@ class _Table(NamedTuple):
     fields: tuple[_Scalar | _Table | list[_Table] | str | None, ...]
 
 
-def schema(fields: list[Field]) -> str:
-    """The value of ``ARROW:schema`` for these columns."""
-    table = _Table((_Scalar("<h", 0), [_field(field) for field in fields]))
+def schema(fields: list[Field], about: Mapping[str, str] | None = None) -> str:
+    """The value of ``ARROW:schema`` for these columns, and what else it says of them."""
+    pairs = [_Table((key, value)) for key, value in about.items()] if about else None
+    table = _Table((_Scalar("<h", 0), [_field(field) for field in fields], pairs))
     message = _Table((_Scalar("<h", _VERSION), _Scalar("<B", _SCHEMA), table, _Scalar("<q", 0)))
     data = _Writer().write(message)
     return b64encode(struct.pack("<Ii", 0xFFFFFFFF, len(data)) + data).decode()

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from pipeline.checks.registry import counted, escaped
 from pipeline.write.dataset.arrow import Field
-from pipeline.write.dataset.columns import features, has_json
+from pipeline.write.dataset.columns import IMAGES, features, has_json
 from pipeline.write.dataset.shards import Shards
 from pipeline.write.dataset.statistics import Statistics, quantile
 
@@ -99,6 +99,9 @@ def _loading(told: Told) -> Iterator[str]:
         'dataset = load_dataset("path/to/this/folder")',
         "```",
     )
+    if IMAGES in told.columns and not told.typed:
+        yield ""
+        yield "Run it in this folder, from which the images are looked for."
     if has_json(told.columns):
         yield ""
         yield "This needs `datasets` 4.7 or newer, and the head of this file, which names the types of the columns."

@@ -26,11 +26,13 @@ _DTYPES = {"text": "string", "json": "json", "int": "int64"}
 
 def fields(options: Options) -> list[Field]:
     """The columns that the options ask for, in the order of a record."""
-    images = [IMAGES] if options.media == "keep" else []
-    return [*map(_field, named(options.preset).COLUMNS), *images, *(METADATA if options.metadata else ())]
+    columns = [column for column in named(options.preset).COLUMNS if column.kind != "images" or options.media == "keep"]
+    return [*map(_field, columns), *(METADATA if options.metadata else ())]
 
 
 def _field(column: Column) -> Field:
+    if column.kind == "images":
+        return IMAGES
     if column.kind == "text":
         return Field(column.name, "text")
     members = tuple(Field(name, "text") for name in column.members)

@@ -20,6 +20,7 @@ from pipeline import codec
 from pipeline.write.dataset import arrow
 from pipeline.write.dataset.arrow import Field
 from pipeline.write.dataset.columns import IMAGES
+from pipeline.write.media import NO_IMAGES
 from pipeline.write.output import Output
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class ParquetFile:
         self._waiting = 0
         self._frames: list[Any] = []
 
-    def add(self, record: bytes, beside: dict[str, Any], images: Mapping[str, bytes]) -> None:
+    def add(self, record: bytes, beside: dict[str, Any], images: Mapping[str, bytes] = NO_IMAGES) -> None:
         """One record more, and the images that it names."""
         row = self._cut_up(record) | beside
         if images:
@@ -73,7 +74,7 @@ class ParquetFile:
             compression="zstd",
             statistics=False,
             row_group_size=rows_per_group(self._sizes),
-            metadata={arrow.KEY: arrow.schema(self._fields), **_features(self._fields)},
+            metadata={arrow.KEY: arrow.schema(self._fields, _features(self._fields))},
         )
         self._out.write(self._name, made.getvalue(), lines=len(self._sizes))
 

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from pipeline import codec
 from pipeline.errors import UsageError
+from pipeline.write.media import NO_IMAGES
 from pipeline.write.output import Output
 
 _GZIP = 16 + zlib.MAX_WBITS  # whose header then has no time in it
@@ -62,7 +63,7 @@ class TextFile:
     def __init__(self, out: Output, name: str, packer: Packer) -> None:
         self._out, self._name, self._packer = out, name, packer
 
-    def add(self, record: bytes, beside: dict[str, Any], images: Mapping[str, bytes]) -> None:
+    def add(self, record: bytes, beside: dict[str, Any], images: Mapping[str, bytes] = NO_IMAGES) -> None:
         """Write a record's line, with the members that it does not have at its end; images are files of their own."""
         del images
         line = record[:-1] + b"," + codec.dumps(beside)[1:] if beside else record

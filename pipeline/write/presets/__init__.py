@@ -10,24 +10,25 @@ import importlib
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, cast
 
-from pipeline.model import NO_RESULT, Media, Unpaired
 from pipeline.modules import modules
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pipeline.model import Conversation, Found, Options
+    from pipeline.model import Conversation, Found, Media, Options, Unpaired
 
 DEFAULT = "chat"
 """The specified record."""
+NO_RESULT = "[no result]"
+"""What a call without a result is closed with."""
 
 
 class Column(NamedTuple):
     """A member of a record."""
 
     name: str
-    kind: Literal["messages", "text"]
-    """``messages``: a list of JSON objects; ``text``: a string."""
+    kind: Literal["messages", "text", "images"]
+    """``messages``: a list of JSON objects; ``text``: a string; ``images``: those that were kept, by name."""
     members: tuple[str, ...] = ()
     """The members of these objects, where each has exactly these and all are strings."""
 

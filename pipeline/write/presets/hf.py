@@ -44,7 +44,7 @@ SCHEMA: dict[str, Any] = schema.record(
     },
     {"tools": schema.tools(_FUNCTION), "images": {"type": "array", "items": {"type": "string", "pattern": _FILE}}},
 )
-COLUMNS = (Column("messages", "messages"), Column("tools", "messages"))
+COLUMNS = (Column("messages", "messages"), Column("tools", "messages"), Column("images", "images"))
 
 
 def shape(conversation: Conversation, choices: Choices = REFUSED) -> Shaped:

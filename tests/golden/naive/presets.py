@@ -5,6 +5,8 @@ Only what the golden cases hold is known: no unparsable arguments, no missing re
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 from typing import Any
 
@@ -36,6 +38,11 @@ def shaped(record: Object, options: Options) -> Object | None:
     messages = modified(record["messages"], options)
     if options.preset == "chat":
         return {"messages": messages, "tools": record["tools"]}
+    images = [part for message in messages for part in parts(message) if part["type"] == "image_url"]
+    if images and options.media == "refuse":
+        return None
+    if options.media == "keep":
+        return with_images(record, images)
     if options.unpaired == "cut":
         messages = ended(messages)
     elif options.unpaired == "close":
@@ -92,6 +99,37 @@ def apart(messages: list[Object]) -> list[Object]:
             message = {"role": "assistant", "content": "", "tool_calls": message["tool_calls"]}
         done.append(message)
     return done
+
+
+def parts(message: Object) -> list[Object]:
+    content = message.get("content")
+    return content if isinstance(content, list) else []
+
+
+def with_images(record: Object, images: list[Object]) -> Object | None:
+    """The record of a conversation without tools, with its images."""
+    urls = [image["image_url"]["url"].partition(";base64,") for image in images]
+    if not all(comma for _, comma, _ in urls):
+        return None
+    names = [
+        f"images/{hashlib.sha256(base64.b64decode(data)).hexdigest()[:40]}.{kind.removeprefix('data:image/')}"
+        for kind, _, data in urls
+    ]
+    messages = []
+    for message in record["messages"]:
+        said: Any = []
+        for part in parts(message):
+            if part["type"] == "image_url":
+                said.append({"type": "image"})
+            elif said and said[-1]["type"] == "text":
+                said[-1] = {"type": "text", "text": said[-1]["text"] + "\n" + part["text"]}
+            else:
+                said.append(part)
+        if not said:
+            is_list = images and message["role"] == "user"
+            said = [{"type": "text", "text": message["content"]}] if is_list else message["content"]
+        messages.append({"role": message["role"], "content": said})
+    return {"messages": messages, "images": names}
 
 
 def open_calls(messages: list[Object], at: int) -> list[Object]:

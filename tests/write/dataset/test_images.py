@@ -169,6 +169,27 @@ def test_every_format_gives_the_same_image(made):
     assert outcome.images == {file(PNG): PNG}
 
 
+def of_file_id():
+    content = [{"type": "input_text", "text": "Look:"}, {"type": "input_image", "file_id": "file-1"}]
+    request, response = of_responses()
+    return {**request, "input": [{"role": "user", "content": content}]}, response
+
+
+def of_unknown_data():
+    request, response = of_ollama()
+    return {**request, "messages": [{**request["messages"][0], "images": ["????"]}]}, response
+
+
+@pytest.mark.parametrize("made", [of_file_id, of_unknown_data])
+def test_media_that_chat_messages_have_no_place_for_are_refused_too(made):
+    request, response = made()
+    line = json.dumps({"session_id": "s", "timestamp": 1, "request": request, "response": response}).encode()
+    for media in ("refuse", "keep"):
+        assert convert_session([line], Options(**{**KEEP, "media": media})).left_out == "media-dropped"
+    assert convert_session([line], Options(**{**KEEP, "media": "drop"})).record
+    assert "Look:" in convert_session([line], Options(anonymize=False)).record.decode()
+
+
 def test_texts_between_images_are_lines_and_what_the_user_says_is_lists():
     line = log_line("hi", {"role": "assistant", "content": "yes?"}, user([image(), text("a"), text("b"), image(GIF)]))
     record = json.loads(convert_session([json.dumps(line).encode()], Options(**KEEP)).record)
@@ -251,6 +272,7 @@ def test_lines_name_files_that_are_written_once(logs):
     named = {each["path"]: each["sha256"] for each in json.loads(Path("out/run.json").read_bytes())["outputs"]}
     assert named[file(PNG)] == hashlib.sha256(PNG).hexdigest()
     assert "  - name: images\n    list: image\n" in Path("out/README.md").read_text()
+    assert "Run it in this folder" in Path("out/README.md").read_text()
     assert "!/images/" in Path("out/.gitignore").read_text()
 
 

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from pipeline import Options, convert_session
 from pipeline.checks import rules
-from pipeline.model import Conversation, Reasoning, System, ToolIds
+from pipeline.model import Conversation, Media, Reasoning, System, ToolIds, Unpaired
 from pipeline.write import presets
+from pipeline.write.presets import Choices
 from pipeline.write.shaping import line
 from tests import strategies
 from tests.checks.rows import assistant, call, result, user
@@ -34,7 +35,9 @@ IDS = ["c1", "c2", "a longer id, with more in it", "abcdefgh9", None]
 TURNS = [
     [user("hi")],
     [user([{"type": "text", "text": "look"}, {"type": "image_url", "image_url": {"url": "data:,"}}])],
+    [user(["look", {"type": "image_url", "image_url": {"url": "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP=="}}])],
     [assistant("hello")],
+    [assistant("", call("c1"), call("c2")), result("r", "c2")],
     [assistant("hello", reasoning_content="hm")],
     [assistant("")],
     [assistant("t", call("c1", arguments='{"q": 0.7}')), result("r", "c1")],
@@ -56,9 +59,9 @@ TOOLS = [
 ]
 
 
-def judged(name: str, conversation: Conversation) -> None:
+def judged(name: str, conversation: Conversation, choices: Choices) -> None:
     """A record is valid; where there is none, the last finding is an error with a code that is known."""
-    written, findings = line(presets.named(name), conversation)
+    written, findings = line(presets.named(name), conversation, choices)
     assert {found.code for found in findings} <= set(rules())
     if written is None:
         assert findings[-1].severity == "error"
@@ -84,7 +87,7 @@ def test_a_preset_says_what_it_is(name):
     assert set(preset.SCHEMA["required"]) <= columns == set(preset.SCHEMA["properties"])
     for column in preset.COLUMNS:
         schema = preset.SCHEMA["properties"][column.name]
-        assert schema["type"] == {"messages": "array", "text": "string"}[column.kind]
+        assert schema["type"] == {"messages": "array", "images": "array", "text": "string"}[column.kind]
 
 
 @pytest.mark.parametrize("name", [name for name in presets.names() if name != "chat"])
@@ -92,7 +95,7 @@ def test_a_preset_says_what_it_is(name):
 def test_the_sample_logs_are_valid_with_every_combination_of_modifiers(name, number):
     written = 0
     for modifiers in COMBINATIONS[number::8]:
-        options = Options(anonymize=False, integrity_analysis=False, preset=name, **modifiers)
+        options = Options(anonymize=False, integrity_analysis=False, preset=name, media="drop", **modifiers)
         for path in SAMPLES:
             if (record := convert_session(path, options).record) is not None:
                 written += 1
@@ -106,10 +109,16 @@ def test_the_sample_logs_are_valid_with_every_combination_of_modifiers(name, num
     turns=st.lists(st.sampled_from(TURNS), max_size=6),
     tools=st.sampled_from(TOOLS),
     chosen=st.sampled_from(COMBINATIONS),
+    choices=st.builds(Choices, st.sampled_from(get_args(Unpaired)), st.just("-"), st.sampled_from(get_args(Media))),
 )
-def test_conversations_of_all_kinds_of_turns(name, turns, tools, chosen):
+def test_conversations_of_all_kinds_of_turns(name, turns, tools, chosen, choices):
     messages = [message for turn in turns for message in turn]
-    judged(name, Conversation(messages, tools))
+    if choices.media == "keep" and name != "hf":
+        choices = choices._replace(media="drop")
+    judged(name, Conversation(messages, tools), choices)
+    if name != "chat":
+        text = choices.unpaired_text if choices.unpaired == "close" else None
+        chosen = {**chosen, "media": choices.media, "unpaired": choices.unpaired, "unpaired_text": text}
     entry = {"session_id": "s", "timestamp": 1, "request": {"messages": messages, "tools": tools}}
     outcome = convert_session([json.dumps(entry)], Options(anonymize=False, preset=name, **chosen))
     if outcome.record is None:

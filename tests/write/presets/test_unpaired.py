@@ -5,9 +5,8 @@ import json
 import pytest
 
 from pipeline import Options, convert_session
-from pipeline.model import NO_RESULT
 from pipeline.write import presets
-from pipeline.write.presets import Choices
+from pipeline.write.presets import NO_RESULT, Choices
 from pipeline.write.shaping import line
 from tests.checks.rows import assistant, call, result, talk, user
 from tests.conftest import log_line
