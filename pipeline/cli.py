@@ -267,29 +267,19 @@ def inspect(logs: tuple[str, ...], *, verbose: bool, **given: Any) -> None:
 @option("--lossless", is_flag=True, help="Write nothing where something would be lost.")
 @option("--force", is_flag=True, help="Replace files that are there.")
 @option("--quiet", "-q", is_flag=True, help="Do not say what was lost.")
-def translate(inputs: tuple[str, ...], *, to: str, quiet: bool, **given: Any) -> None:
+def translate(inputs: tuple[str, ...], *, to: str, quiet: bool, **given: Any) -> int:
     """Translate conversations (histories, records, sessions) from one format to another.
 
     IN are files, folders or globs, or - for standard input. What is not read and what the format cannot hold is left
-    out, and said.
+    out, and said. Exits with 3 when a line or a file could not be read.
     """
     from pipeline.run.translate import Translation, write_all
 
     done = write_all(inputs, Translation(to, **given), sys.stdin.buffer, sys.stdout.buffer)
     if not quiet:
-        from pipeline.checks.registry import counted, escaped
-
         with _whoever_listens():
-            click.echo(f"{counted(done.written, 'conversation')} written as {to}", err=True)
-            said = {
-                "not held": done.lost,
-                "not read": done.passed_over,
-                "request option": done.options,
-                "not linked": done.unlinked,
-            }
-            for what, counts in said.items():
-                for kind, count in sorted(counts.items()):
-                    click.echo(f"{count:>9,}  {what}: {escaped(kind)}", err=True)
+            click.echo("\n".join(done.lines()), err=True)
+    return 0 if done.complete else LEFT_OUT
 
 
 @cli.command()
