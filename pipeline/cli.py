@@ -200,6 +200,7 @@ def stats(datasets: tuple[str, ...], *, tokenizer: str | None, template: str | N
     Exits with 3 when a line is no record.
     """
     from pipeline.report import stats as report
+    from pipeline.report.shown import shown
     from pipeline.run import stats as counting
     from pipeline.run.template import renderer
 
@@ -208,9 +209,7 @@ def stats(datasets: tuple[str, ...], *, tokenizer: str | None, template: str | N
     tokens = counting.counter(tokenizer, renderer(template) if template else None) if tokenizer else None
     counted = counting.stats(datasets, tokens)
     if as_json:
-        import orjson
-
-        click.echo(orjson.dumps(report.as_json(counted), option=orjson.OPT_INDENT_2))
+        click.echo(shown(report.as_json(counted), indent=True))
     else:
         click.echo(report.as_text(counted))
     return LEFT_OUT if counted.unreadable else 0
@@ -319,9 +318,9 @@ def _is_typed(name: str) -> bool:
 
 def _show(summary: Summary, *, as_json: bool, quiet: bool) -> None:
     if as_json:
-        import orjson
+        from pipeline.report.shown import shown
 
-        click.echo(orjson.dumps(summary.as_json(), option=orjson.OPT_INDENT_2))
+        click.echo(shown(summary.as_json(), indent=True))
     elif not quiet:
         click.echo(summary.as_text(), err=True)
 

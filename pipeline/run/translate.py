@@ -16,6 +16,7 @@ from pipeline.checks.registry import counted, escaped
 from pipeline.errors import ChatsquashError, UsageError
 from pipeline.formats import links, losses
 from pipeline.model import Json
+from pipeline.report.shown import shown
 from pipeline.run import conversations
 from pipeline.run.sources import STREAM, Source, Sources
 from pipeline.write.groups import sanitised
@@ -127,7 +128,8 @@ def write_all(inputs: Iterable[str], wanted: Translation, stdin: BinaryIO, stdou
     for each in translate(chain.from_iterable(sources.read(path, stdin) for path in inputs), wanted.to):
         if wanted.lossless:
             _refuse_loss(each, wanted.to)
-        written.append((each.name, codec.dumps(each.document) + b"\n"))
+        spelled = shown(each.document) if out is None else codec.dumps(each.document)
+        written.append((each.name, spelled + b"\n"))
         _count(each, done)
     if sources.failed and wanted.lossless:
         raise LossError(f"{sources.failed[0]}; without --lossless the rest is written")
