@@ -241,7 +241,7 @@ _REST = """\
 written |
 | 1 | stopped by `--strict` or `--on-invalid abort`, or by a failure; no new output | output was closed early | \
 output was closed early | output was closed early | `--lossless` refused; or output was closed early |
-| 2 | wrong options, nothing to read, or the output folder is refused | wrong options, or a file that cannot be read | \
+| 2 | wrong options, nothing to read, the output folder is refused, or its result would be taken away (`--replace`) | wrong options, or a file that cannot be read | \
 no run was finished there | wrong options, or a file that cannot be read | wrong options, nothing to read, a file that cannot be read, or one that \
 is there already |
 | 3 | finished, but a session or a line was left out | a finding is an error | something differs | | finished, but a line \

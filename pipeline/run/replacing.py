@@ -20,7 +20,7 @@ from pipeline.report.summary import Summary
 from pipeline.write.commit import RUN
 
 _PIECE = 1 << 20
-_NAMED = 3  # folders of an old result in an error
+_NAMED = 3  # folders of an old result, in an error
 
 
 class _Input(Struct):
@@ -75,9 +75,19 @@ class Result(NamedTuple):
 
     def _said(self) -> str:
         folders = list(dict.fromkeys(os.path.dirname(each.path) or "." for each in self.logs))  # noqa: PTH120
-        logs = ", ".join(folders[:_NAMED]) + (f" and {len(folders) - _NAMED} more" if len(folders) > _NAMED else "")
+        roots = _roots(folders)
+        logs = ", ".join(roots[:_NAMED]) + (f" and {len(roots) - _NAMED} more" if len(roots) > _NAMED else "")
         when = f"{self.written:%Y-%m-%d %H:%M} UTC"
         return f"{self.folder}: holds {counted(self.records, 'record')} of {logs}, written at {when}"
+
+
+def _roots(folders: list[str]) -> list[str]:
+    """The folder in which all of these are, or the first ones that they are in."""
+    try:
+        common = os.path.commonpath(folders)
+    except ValueError:  # some are named from the root, others from where one is
+        return folders
+    return [common] if common else list(dict.fromkeys(folder.split("/")[0] for folder in folders))
 
 
 _HINT = "nothing was replaced: choose another folder with --output, or replace it with --replace"
