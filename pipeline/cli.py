@@ -214,6 +214,7 @@ def stats(
     Exits with 3 when a line is no record.
     """
     from pipeline.report import stats as report
+    from pipeline.report.shown import shown
     from pipeline.run import stats as counting
     from pipeline.run import template as trying
 
@@ -223,9 +224,7 @@ def stats(
     tokens = counting.counter(tokenizer, rendered) if tokenizer else None
     counted = counting.stats(datasets, tokens)
     if as_json:
-        import orjson
-
-        click.echo(orjson.dumps(report.as_json(counted), option=orjson.OPT_INDENT_2))
+        click.echo(shown(report.as_json(counted), indent=True))
     else:
         click.echo(report.as_text(counted))
     return LEFT_OUT if counted.unreadable else 0
@@ -282,29 +281,19 @@ def inspect(logs: tuple[str, ...], *, verbose: bool, **given: Any) -> None:
 @option("--lossless", is_flag=True, help="Write nothing where something would be lost.")
 @option("--force", is_flag=True, help="Replace files that are there.")
 @option("--quiet", "-q", is_flag=True, help="Do not say what was lost.")
-def translate(inputs: tuple[str, ...], *, to: str, quiet: bool, **given: Any) -> None:
+def translate(inputs: tuple[str, ...], *, to: str, quiet: bool, **given: Any) -> int:
     """Translate conversations (histories, records, sessions) from one format to another.
 
     IN are files, folders or globs, or - for standard input. What is not read and what the format cannot hold is left
-    out, and said.
+    out, and said. Exits with 3 when a line or a file could not be read.
     """
     from pipeline.run.translate import Translation, write_all
 
     done = write_all(inputs, Translation(to, **given), sys.stdin.buffer, sys.stdout.buffer)
     if not quiet:
-        from pipeline.checks.registry import counted, escaped
-
         with _whoever_listens():
-            click.echo(f"{counted(done.written, 'conversation')} written as {to}", err=True)
-            said = {
-                "not held": done.lost,
-                "not read": done.passed_over,
-                "request option": done.options,
-                "not linked": done.unlinked,
-            }
-            for what, counts in said.items():
-                for kind, count in sorted(counts.items()):
-                    click.echo(f"{count:>9,}  {what}: {escaped(kind)}", err=True)
+            click.echo("\n".join(done.lines()), err=True)
+    return 0 if done.complete else LEFT_OUT
 
 
 @cli.command()
@@ -344,9 +333,9 @@ def _is_typed(name: str) -> bool:
 
 def _show(summary: Summary, *, as_json: bool, quiet: bool) -> None:
     if as_json:
-        import orjson
+        from pipeline.report.shown import shown
 
-        click.echo(orjson.dumps(summary.as_json(), option=orjson.OPT_INDENT_2))
+        click.echo(shown(summary.as_json(), indent=True))
     elif not quiet:
         click.echo(summary.as_text(), err=True)
 

@@ -193,9 +193,13 @@ sample_logs
 tail.jsonl
 ```
 
-The exit code is 0 when every conversation was written, whatever the format could not hold of it; 1 when `--lossless`
-refused; 2 when an input cannot be read or is of no known format, when there is nothing to read, when several
-conversations are to be printed without `--jsonl`, or when a file is there already. [Exit codes](#exit-codes) has all of them.
+A line that cannot be read costs that line, as in `convert`: it is told with its file, its number and what is wrong, the
+first 20 of many, and the rest is written. So is a file of which no line can be read, beside others.
+
+The exit code is 0 when every conversation was written, whatever the format could not hold of it; 3 when a line or a file
+could not be read; 1 when `--lossless` refused; 2 when an input that was named cannot be opened or is of no known format,
+when there is nothing to read, when several conversations are to be printed without `--jsonl`, or when a file is there
+already. [Exit codes](#exit-codes) has all of them.
 """,
     "formats": """\
 The names in the first column of the first two tables are those that `--from` takes, and `--to` where the format is
@@ -238,10 +242,11 @@ _REST = """\
 written |
 | 1 | stopped by `--strict` or `--on-invalid abort`, or by a failure; no new output | output was closed early | \
 output was closed early | output was closed early | `--lossless` refused; or output was closed early |
-| 2 | wrong options, nothing to read, or the output folder is refused | wrong options, or a file that cannot be read | \
+| 2 | wrong options, nothing to read, the output folder is refused, or its result would be taken away (`--replace`) | wrong options, or a file that cannot be read | \
 no run was finished there | wrong options, or a file that cannot be read | wrong options, nothing to read, a file that cannot be read, or one that \
 is there already |
-| 3 | finished, but a session or a line was left out | a finding is an error | something differs | | |
+| 3 | finished, but a session or a line was left out | a finding is an error | something differs | | finished, but a line \
+or a file could not be read |
 | 130 | interrupted; no new output | interrupted | interrupted | interrupted | interrupted |
 | 143 | terminated; no new output | terminated | terminated | terminated | terminated |
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
-from pipeline import codec
 from pipeline.checks.registry import escaped
-from pipeline.model import Finding, Json, Rejected
+from pipeline.model import Finding, Rejected
+from pipeline.report.shown import shown
 
 
 def as_text(finding: Finding) -> str:
@@ -23,21 +21,12 @@ def place(file: str, line: int | None) -> str:
 
 def as_json(finding: Finding) -> bytes:
     """One line of ``findings.jsonl``."""
-    return as_line({**finding._asdict(), "file": printable(finding.file), "session": printable(finding.session)})
+    return shown({**finding._asdict(), "file": printable(finding.file), "session": printable(finding.session)})
 
 
 def rejected_as_json(file: str, rejected: Rejected) -> bytes:
     """One line of ``rejected.jsonl``."""
-    return as_line({"file": printable(file), **rejected._asdict()})
-
-
-def as_line(value: Json) -> bytes:
-    """JSON in which what does not print is escaped, so that it can be shown on a terminal as it is."""
-    spelled = codec.dumps(value)
-    text = spelled.decode()
-    if text.isprintable():
-        return spelled
-    return "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in text).encode()
+    return shown({"file": printable(file), **rejected._asdict()})
 
 
 def printable(text: str) -> str:

@@ -30,6 +30,7 @@ from pipeline.read.sessions import cleared
 from pipeline.read.times import day
 from pipeline.report import findings as report
 from pipeline.report.progress import Observer
+from pipeline.report.shown import shown
 from pipeline.report.summary import Summary, listed
 from pipeline.report.usage import Totals
 from pipeline.run.again import Again
@@ -207,7 +208,7 @@ class _Run:
             outcome = self._dataset.add(job, outcome)
         self._summary.add(job, outcome, filtered, duplicate=duplicate)
         logged = {"path": report.printable(job.shown), "size": job.size, "xxh3_128": outcome.digest}
-        self._inputs += (b",\n    " if self._inputs else b"") + report.as_line(logged)
+        self._inputs += (b",\n    " if self._inputs else b"") + shown(logged)
         for finding in outcome.findings:
             self._report(finding)
         for rejected in outcome.rejected:

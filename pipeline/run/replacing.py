@@ -20,7 +20,7 @@ from pipeline.report.summary import Summary
 from pipeline.write.commit import RUN
 
 _PIECE = 1 << 20
-_NAMED = 3  # folders of an old result in an error
+_NAMED = 3  # folders of an old result, in an error
 
 
 class _Input(Struct):
@@ -56,13 +56,15 @@ class Result(NamedTuple):
 
     def refuse_other_logs(self, found: Iterable[Job]) -> None:
         """Raise ``UsageError`` where none of its logs is among these, by path or by what they hold."""
-        paths = {os.path.abspath(each.path) for each in self.logs}  # noqa: PTH100 - a Path takes ten times as long
+        spelled = {each.path for each in self.logs}
+        if any(printable(job.shown) in spelled for job in found):  # as it mostly is, and found out soonest
+            return
+        paths = set(map(os.path.abspath, spelled))
+        if any(os.path.abspath(printable(job.shown)) in paths for job in found):  # noqa: PTH100 - of any text
+            return
         hashes = {(each.size, each.xxh3_128) for each in self.logs}
         sizes = {size for size, _ in hashes}
-        if any(os.path.abspath(printable(job.shown)) in paths for job in found):  # noqa: PTH100
-            return
-        same_size = (job for job in found if job.size in sizes)
-        if not any((job.size, _hash(job)) in hashes for job in same_size):
+        if not any(job.size in sizes and (job.size, _hash(job)) in hashes for job in found):
             raise UsageError(f"{self._said()}, and none of those logs is among the ones found now; {_HINT}")
 
     def refuse_nothing(self, summary: Summary) -> None:
@@ -73,9 +75,19 @@ class Result(NamedTuple):
 
     def _said(self) -> str:
         folders = list(dict.fromkeys(os.path.dirname(each.path) or "." for each in self.logs))  # noqa: PTH120
-        logs = ", ".join(folders[:_NAMED]) + (f" and {len(folders) - _NAMED} more" if len(folders) > _NAMED else "")
+        roots = _roots(folders)
+        logs = ", ".join(roots[:_NAMED]) + (f" and {len(roots) - _NAMED} more" if len(roots) > _NAMED else "")
         when = f"{self.written:%Y-%m-%d %H:%M} UTC"
         return f"{self.folder}: holds {counted(self.records, 'record')} of {logs}, written at {when}"
+
+
+def _roots(folders: list[str]) -> list[str]:
+    """The folder in which all of these are, or the first ones that they are in."""
+    try:
+        common = os.path.commonpath(folders)
+    except ValueError:  # some are named from the root, others from where one is
+        return folders
+    return [common] if common else list(dict.fromkeys(folder.split("/")[0] for folder in folders))
 
 
 _HINT = "nothing was replaced: choose another folder with --output, or replace it with --replace"

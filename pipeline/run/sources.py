@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import io
+import json
 import os
 from collections import Counter
 from collections.abc import Iterator
@@ -44,6 +45,12 @@ class Source(NamedTuple):
     """What belongs to the conversation and was not read, in words."""
     options: tuple[str, ...] = ()
     """The members of its request that only say how the service is to answer."""
+    bad_lines: tuple[str, ...] = ()
+    """The lines of its file, or of its session, that cannot be read: where, and what is wrong."""
+
+
+class _NoLineLeftError(UsageError):
+    """Of a file no line that can be read is left."""
 
 
 @dataclass(slots=True)
@@ -57,17 +64,26 @@ class Sources:
     passed_over: Counter[str] = field(default_factory=Counter)
     """What lay in folders and was not read, in words."""
     failed: list[UsageError] = field(default_factory=list)
-    """What is wrong with files of folders that cannot be read."""
+    """What is wrong with files that cannot be read, of folders, or because no line of theirs can."""
+    cut: int = 0
+    """How many compressed files end before their end."""
     _files: int = 0
 
     def read(self, given: str, stdin: BinaryIO) -> Iterator[Source]:
         """Every conversation in a file, a folder, a glob, or standard input; raises ``UsageError`` where there is none.
 
-        Of the output of a conversion only the records are taken.  What is not read in a folder is counted.
+        Of the output of a conversion only the records are taken.  What is not read in a folder is counted, and so is a
+        file of which every line is bad.
         """
+        try:
+            yield from self._read(given, stdin)
+        except _NoLineLeftError as problem:
+            self.failed.append(problem)
+
+    def _read(self, given: str, stdin: BinaryIO) -> Iterator[Source]:
         path = Path(given)
         if given == STREAM:
-            yield from self._in("stdin", stdin.read())
+            yield from self._in("stdin", stdin.read(), "stdin")
         elif (path / OURS).is_dir():
             for record_file in sorted(path.glob("*.jsonl")):
                 yield from self._in_file(record_file)
@@ -107,9 +123,9 @@ class Sources:
         except TurnError as problem:
             raise UsageError(f"{path}: {problem}") from None
         try:
-            yield from self._in(Path(uncompressed(path.name)).stem, data)
+            yield from self._in(Path(uncompressed(path.name)).stem, data, str(path))
         except UsageError as problem:
-            raise UsageError(f"{path}: {problem}") from None
+            raise type(problem)(f"{path}: {problem}") from None
 
     def _expanded(self, path: Path) -> bytes:
         """What a file holds; why the rest of a compressed one cannot be read is counted."""
@@ -117,13 +133,14 @@ class Sources:
             data = b"".join(iter(lambda: file.read(_PIECE), b""))
             if isinstance(file, Expanded) and file.problem:
                 self.passed_over[f"the rest of {path}: {file.problem}"] += 1
+                self.cut += 1
         return data
 
-    def _in(self, name: str, data: bytes) -> Iterator[Source]:
+    def _in(self, name: str, data: bytes, shown: str) -> Iterator[Source]:
         self._files += 1
         log = None if self.from_format in documents.names() else _log(data)
         if log is not None:
-            yield from self._sessions(Job("", name, name, len(log)), log)
+            yield from self._sessions(Job("", shown, name, len(log)), log)
             return
         objects, broken = _objects(data, self.from_format)
         form = self.from_format or conversations.recognise(objects)
@@ -138,7 +155,7 @@ class Sources:
             own = name if len(pairs) == 1 else f"{name}-{number}"
             source = self._source(own, conversation, name, request and formats.named(form), request)
             if broken and number == 1:
-                source.left_out["lines that cannot be read"] = len(broken)
+                source = _with_bad_lines(source, broken, shown)
             yield source
 
     def _source(self, own: str, conversation: Conversation, file: str, form: Format | None, exchange: Json) -> Source:
@@ -169,6 +186,9 @@ class Sources:
         entries = Reader(Options(from_format=self.from_format)).entries(io.BytesIO(data), job, ledger)
         snapshot = select(entries, ledger, trace_roles=False)
         if snapshot is None or not (snapshot.entry.messages or snapshot.entry.reply.message):
+            if ledger.rejected:
+                first = ledger.rejected[0]
+                raise _NoLineLeftError(f"the log has no usable entry: line {first.line}: {first.reason}")
             raise UsageError("the log has no usable entry")
         entry = snapshot.entry
         form = formats.named(ledger.seen.format or formats.PLAIN) if ledger.seen else formats.named(formats.PLAIN)
@@ -180,8 +200,7 @@ class Sources:
             for name in chained:  # the log has them
                 del source.left_out[name]
         source.left_out["choices after the first"] = max(entry.reply.choices - 1, 0)
-        source.left_out["lines that cannot be read"] = len(ledger.rejected)
-        return source._replace(left_out=+source.left_out)
+        return _with_bad_lines(source._replace(left_out=+source.left_out), ledger.rejected, job.shown)
 
 
 def _log(data: bytes) -> bytes | None:
@@ -190,19 +209,27 @@ def _log(data: bytes) -> bytes | None:
     return data if envelopes.recognise(first) is not None else read_documents.as_line(data)
 
 
+def _with_bad_lines(source: Source, broken: list[Rejected], shown: str) -> Source:
+    """A conversation with the lines beside it that cannot be read."""
+    said = tuple(f"{shown}:{line.line}: {line.reason} [{line.code}]" for line in broken)
+    left_out = source.left_out + Counter({"lines that cannot be read": len(broken)})
+    return source._replace(left_out=left_out, bad_lines=said)
+
+
 def _objects(data: bytes, forced: str | None) -> tuple[list[Json], list[Rejected]]:
     """The JSON value that a file holds, or those of its lines, and the lines that are none.
 
-    Raises ``UsageError`` for such a line where the others are no document: an agent may be writing the last one.
+    Raises ``UsageError`` for such a line where the others are nothing that is known: it is a value on several lines.
     """
     try:
         found, broken = read_documents.parsed(data)
-        if broken and not _is_document(found, forced):
-            raise UsageError(f"line {broken[0].line} is {broken[0].reason}")
+        is_known = not broken or _is_document(found, forced) or _are_conversations(found, forced)
     except TurnError as problem:
         raise UsageError(str(problem)) from None
     except OSError as problem:  # a database beyond the bounds
         raise UsageError(f"cannot be read ({problem.strerror})") from None
+    if not is_known:
+        raise _NoLineLeftError(f"line {broken[0].line} is {broken[0].reason}")
     return found, broken
 
 
@@ -210,6 +237,15 @@ def _is_document(objects: list[Json], forced: str | None) -> bool:
     if forced in documents.names():
         return documents.named(forced).fits(objects) is not None
     return forced is None and documents.recognise(objects) is not None
+
+
+def _are_conversations(objects: list[Json], forced: str | None) -> bool:
+    """Whether each of these holds a conversation of its own, all of one format."""
+    try:
+        conversations.load_all(objects, forced)
+    except UsageError:
+        return False
+    return all(isinstance(each, dict) for each in objects)
 
 
 def _sides(exchange: Json) -> tuple[Json, Json]:
@@ -223,7 +259,11 @@ def _exchange(data: bytes, number: int) -> Json:
     """The request in a line of a log."""
     line = data.split(b"\n")[number - 1]
     envelope = envelopes.recognise(line)
-    exchange: Any = codec.loads((envelopes.unwrap(line, envelope) if envelope else line).removeprefix(b"\xef\xbb\xbf"))
+    whole = (envelopes.unwrap(line, envelope) if envelope else line).removeprefix(b"\xef\xbb\xbf")
+    try:
+        exchange: Any = codec.loads(whole)
+    except ValueError:  # beside the request, which was read, as what was selected
+        exchange = json.loads(whole.decode("utf-8", "replace"))
     return exchange.get("request")
 
 

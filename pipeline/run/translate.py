@@ -6,17 +6,22 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain, count, groupby
+from itertools import chain, groupby
+from itertools import count as counting
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from pipeline import codec
+from pipeline.checks.registry import counted, escaped
 from pipeline.errors import ChatsquashError, UsageError
 from pipeline.formats import links, losses
 from pipeline.model import Json
+from pipeline.report.shown import shown
 from pipeline.run import conversations
 from pipeline.run.sources import STREAM, Source, Sources
 from pipeline.write.groups import sanitised
+
+_SHOWN = 20  # lines that cannot be read
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +51,28 @@ class Translated(NamedTuple):
     """The options of requests, which are no part of a conversation, by their names."""
     unlinked: Counter[str]
     """Calls without results and results without calls, in words; they are written as they are."""
+    bad_lines: list[str]
+    """The lines that cannot be read: where, and what is wrong."""
+    to: str = ""
+    """The format that was written."""
+    complete: bool = True
+    """Whether every line and every file could be read."""
+
+    def lines(self) -> Iterator[str]:
+        """What is said at the end, escaped, a line each."""
+        yield from map(escaped, self.bad_lines[:_SHOWN])
+        if len(self.bad_lines) > _SHOWN:
+            yield f"... and {counted(len(self.bad_lines) - _SHOWN, 'more line')} that cannot be read"
+        yield f"{counted(self.written, 'conversation')} written as {self.to}"
+        said = {
+            "not held": self.lost,
+            "not read": self.passed_over,
+            "request option": self.options,
+            "not linked": self.unlinked,
+        }
+        for what, counts in said.items():
+            for kind, count in sorted(counts.items()):
+                yield f"{count:>9,}  {what}: {escaped(kind)}"
 
 
 class LossError(ChatsquashError):
@@ -96,18 +123,22 @@ def write_all(inputs: Iterable[str], wanted: Translation, stdin: BinaryIO, stdou
     """
     out = None if wanted.output == STREAM else Path(wanted.output)
     sources = Sources(wanted.from_format, wanted.all_branches, out)
-    done = Translated(0, Counter(), sources.passed_over, Counter(), Counter())
+    done = Translated(0, Counter(), sources.passed_over, Counter(), Counter(), [], wanted.to)
     written: list[tuple[str, bytes]] = []  # all of it, since nothing is written where one cannot be
     for each in translate(chain.from_iterable(sources.read(path, stdin) for path in inputs), wanted.to):
         if wanted.lossless:
             _refuse_loss(each, wanted.to)
-        written.append((each.name, codec.dumps(each.document) + b"\n"))
+        spelled = shown(each.document) if out is None else codec.dumps(each.document)
+        written.append((each.name, spelled + b"\n"))
         _count(each, done)
     if sources.failed and wanted.lossless:
         raise LossError(f"{sources.failed[0]}; without --lossless the rest is written")
+    if sources.failed and not written:
+        raise sources.failed[-1]
     done.passed_over.update(map(str, sources.failed))
     _write(written, wanted, stdout)
-    return done._replace(written=len(written))
+    complete = not (sources.failed or sources.cut or done.bad_lines)
+    return done._replace(written=len(written), complete=complete)
 
 
 def _count(each: _Written, done: Translated) -> None:
@@ -115,6 +146,7 @@ def _count(each: _Written, done: Translated) -> None:
     for source in each.sources:
         done.passed_over.update(source.left_out)
         done.options.update(source.options)
+        done.bad_lines.extend(source.bad_lines)
         done.unlinked.update(links.unlinked(source.conversation.messages))
 
 
@@ -147,7 +179,7 @@ def _placed(folder: Path, written: list[tuple[str, bytes]], *, force: bool) -> l
     placed = []
     for name, data in written:
         label = sanitised(name)
-        names = chain([label], (f"{label}-{number}" for number in count(2)))
+        names = chain([label], (f"{label}-{number}" for number in counting(2)))
         free = next(each for each in names if each.casefold() not in taken)
         taken.add(free.casefold())
         path = folder / f"{free}.json"

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
-from itertools import groupby
+from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
 from typing import BinaryIO
@@ -66,9 +66,13 @@ def _verified(out: Path, folder: Folder, *, logs: bool) -> Verified:
             done.files += 1
             done.problems += _file(out, folder, told)
         done.problems += _counts(out, folder, run)
+        left = len(run["inputs"])
         for path, inputs in groupby(run["inputs"], itemgetter("path")) if logs else ():
+            told = list(inputs)
+            left -= len(told)
             done.logs += 1
-            done.problems += _log(path, list(inputs), _bounds(run["options"]))
+            is_cut = not left and run["options"].get("limit") == len(run["inputs"])
+            done.problems += _log(path, told, _bounds(run["options"]), len(told) if is_cut else None)
     except (KeyError, TypeError, AttributeError, ValueError) as problem:
         raise UsageError(f"{out / RUN}: is not one of chatsquash ({type(problem).__name__}: {problem})") from None
     return done
@@ -151,14 +155,14 @@ def _bounds(told: dict[str, Json]) -> Options:
     return Options(**{name: told[name] for name in ("max_line", "max_expansion", "max_expanded")})
 
 
-def _log(path: str, told: list[dict[str, Json]], options: Options) -> Iterator[str]:
-    """How a log differs from what is told of it, as one session or several."""
+def _log(path: str, told: list[dict[str, Json]], options: Options, taken: int | None) -> Iterator[str]:
+    """How a log differs from what is told of it, as one session or several; of these maybe only the first ones."""
     job = Job(_spelled(path), path, Path(path).name, 0)
     digests = [each["xxh3_128"] for each in told if each["xxh3_128"]]  # empty: it could not be read then, either
     try:
         with open(job.path, "rb", buffering=0) as file:
             whole = {_hash(file)} if digests else set()
-            if set(digests) != whole and sorted(digests) != sorted(_parts(job, options)):
+            if set(digests) != whole and sorted(digests) != sorted(islice(_parts(job, options), taken)):
                 yield f"{path}: is not what it was when it was converted"
     except OSError as problem:
         if digests:

@@ -302,7 +302,7 @@ WRONG = [
     ("an unknown format to read", ["a.json", "--to", "gemini", "--from", "no", "-o", "out"], "no: no known format"),
     ("a format that is only read", ["a.json", "--to", "codex", "-o", "out"], "error: codex: is read only; written are"),
     ("no such file", ["b.json", "--to", "gemini", "-o", "out"], "error: b.json: cannot be read (No such file"),
-    ("a broken line", ["bad.jsonl", "--to", "gemini", "-o", "out"], "error: bad.jsonl: line 2 is no JSON"),
+    ("broken lines alone", ["bad.jsonl", "--to", "gemini", "-o", "out"], "error: bad.jsonl: line 1 is no JSON"),
     ("a folder without any", ["empty", "--to", "gemini", "-o", "out"], "error: empty: no session logs to read"),
     ("nothing known", ["x.json", "--to", "gemini", "-o", "out"], 'error: x.json: no known format: the request is an object with the keys "x"'),
     ("a broken document", ["atif.json", "--to", "gemini", "-o", "out"], "error: atif.json: not atif: entry 1 has steps that are a number"),
@@ -316,7 +316,7 @@ def test_wrong_use_is_said_and_nothing_is_written(command, sentence, arguments, 
     put("a.json", BODY)
     put("x.json", {"x": 1})
     put("atif.json", {"schema_version": "ATIF-v1.6", "steps": 3})
-    Path("bad.jsonl").write_text(json.dumps(BODY) + "\n{oops\n")
+    Path("bad.jsonl").write_text("{oops\n{oops\n")
     Path("empty").mkdir()
     code, out, err = command("translate", *arguments)
     assert code in (1, 2), sentence
@@ -329,3 +329,17 @@ def test_a_log_is_its_last_snapshot_with_the_reply(command):
     write_log(Path("a.jsonl"), log_line("hi"), log_line("hi", "more", at="2026-01-13T10:00:01Z", reply="done"))
     out = command("translate", "a.jsonl", "--to", "openai_chat", "-o", "-").out
     assert [message["content"] for message in json.loads(out)["messages"]] == ["hi", "more", "done"]
+
+
+def test_bad_lines_are_told_and_the_exit_code_says_so(command):
+    Path("a.jsonl").write_text(json.dumps(BODY) + "\n" + "{\x1b[31m\n" * 30)
+    code, out, err = command("translate", "a.jsonl", "--to", "gemini", "-o", "out")
+    assert (code, out) == (3, "")
+    told = err.splitlines()
+    assert [line.split(": ")[0] for line in told[:20]] == [f"a.jsonl:{number}" for number in range(2, 22)]
+    assert told[20:22] == ["... and 10 more lines that cannot be read", "1 conversation written as gemini"]
+    assert "       30  not read: lines that cannot be read" in told
+    assert "\x1b" not in err
+    assert Path("out/a.json").exists()
+    assert command("translate", "a.jsonl", "--to", "gemini", "-o", "quiet", "--quiet") == (3, "", "")
+    assert command("translate", "a.jsonl", "--to", "gemini", "-o", "strict", "--lossless").code == 1

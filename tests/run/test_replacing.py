@@ -155,11 +155,20 @@ def test_a_log_of_another_path_that_holds_something_else_of_that_size_is_another
     refused("others")
 
 
-def test_the_message_names_a_few_folders_of_many():
-    for number in range(5):
-        logs(f"logs/{number}", "a")
-    convert("logs", "out")
-    assert " of logs/0, logs/1, logs/2 and 2 more, written" in refused("logs", Options(min_turns=9))
+NAMED = [
+    (["logs/1/a", "logs/2/a", "logs/b"], ["logs"], "logs", "the folder that all are in"),
+    (["one/x/a", "two/a"], ["one", "two"], "one, two", "several"),
+    (["1/a", "2/a", "3/a", "4/a", "5/a"], ["."], "1, 2, 3 and 2 more", "a few of many"),
+    (["a", "b"], ["."], ".", "where one is"),
+]
+
+
+@pytest.mark.parametrize("files, given, said, why", NAMED, ids=[row[-1] for row in NAMED])
+def test_the_message_names_the_logs(files, given, said, why):
+    for file in files:
+        logs(Path(file).parent, Path(file).name)
+    convert(given, "out")
+    assert f"of {said}, written at" in refused(given, Options(min_turns=9))
 
 
 def test_what_is_no_result_is_replaced_as_ever():

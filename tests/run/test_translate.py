@@ -170,14 +170,78 @@ def test_of_what_a_conversion_wrote_the_records_are_taken(here):
 
 def test_a_file_of_a_folder_that_cannot_be_read_is_counted(here):
     put(here / "in/a.jsonl", BODY)
-    (here / "in/b.jsonl").write_text(json.dumps(BODY) + "\n{broken\n")
+    (here / "in/b.jsonl").write_text("[7]\n{broken\n")
     done = write_all(["in"], Translation("gemini", "out"), io.BytesIO(), io.BytesIO())
-    assert done.written == 1
+    assert (done.written, done.complete) == (1, False)
     ((text, count),) = done.passed_over.items()
     assert (text.startswith("in/b.jsonl: line 2 is "), count) == (True, 1)
     (here / "in/a.jsonl").unlink()
     with pytest.raises(UsageError, match="line 2 is"):
         written(["in"], to="gemini", output="out2")
+
+
+NAN = json.dumps(log_line("hi nan")).replace("{", '{"latency": NaN, ', 1)
+LATIN = json.dumps(log_line("hi latin")).replace("{", '{"agent": "caf\xe9", ', 1).encode("latin-1")
+HUGE = json.dumps(log_line("hi huge")).replace("{", '{"latency": 1e999, ', 1)
+SAID = "What is there?"
+GOOD = json.dumps(BODY)
+BAD = [
+    ("NaN in a member of a log that nobody reads", NAN, ["hi nan"], []),
+    ("bytes that are no UTF-8 in one", LATIN, ["hi latin"], []),
+    ("a number that is too large in one", HUGE, ["hi huge"], []),
+    ("a line of a log that is cut", json.dumps(log_line("hi")) + "\n{cut", ["hi"], ["2: "]),
+    ("a line of a log that is no UTF-8", json.dumps(log_line("hi")).encode() + b"\n\xff", ["hi"], ["2: "]),
+    ("NaN in a record", f'{GOOD}\n{GOOD[:-1]}, "x": NaN}}\n{GOOD}', [SAID, SAID], ["2: no JSON: NaN"]),
+    ("a record that is cut", f"{GOOD[:-9]}\n{GOOD}", [SAID], ["1: no JSON: "]),
+    ("bytes of a record that are no UTF-8", GOOD.encode() + b'\n{"a": "caf\xe9"}', [SAID], ["2: no JSON: it is no UTF-8"]),
+    ("several", f"{{\n{GOOD}\n{{\n", [SAID], ["1: no JSON: ", "3: no JSON: "]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("given", ["x.jsonl", "in", "-"])
+@pytest.mark.parametrize("why, text, said, bad", BAD, ids=[row[0] for row in BAD])
+def test_a_bad_line_costs_that_line(here, given, why, text, said, bad):
+    data = text if isinstance(text, bytes) else text.encode()
+    file = here / ("in/x.jsonl" if given == "in" else "x.jsonl")
+    file.parent.mkdir(exist_ok=True)
+    file.write_bytes(data)
+    put(here / "good.json", BODY)
+    out = io.BytesIO()
+    done = write_all([given, "good.json"], Translation("openai_chat", "-", jsonl=True), io.BytesIO(data), out)
+    users = [next(m["content"] for m in orjson.loads(line)["messages"] if m["role"] == "user") for line in out.getvalue().splitlines()]  # fmt: skip
+    assert users == [*said, SAID]
+    shown = {"x.jsonl": "x.jsonl", "in": "in/x.jsonl", "-": "stdin"}[given]
+    assert len(done.bad_lines) == len(bad)
+    assert all(line.startswith(f"{shown}:{expected}") for line, expected in zip(done.bad_lines, bad, strict=True))
+    assert all(line.endswith("[bad-line]") for line in done.bad_lines)
+    assert done.passed_over["lines that cannot be read"] == len(bad)
+    assert done.complete is not bool(bad)
+    if bad:
+        with pytest.raises(LossError, match="lines that cannot be read; without --lossless the rest is written"):
+            written([given, "good.json"], data, to="openai_chat", output="strict", lossless=True)
+        assert not (here / "strict").exists()
+
+
+ONLY_BAD = [
+    ("a log", json.dumps(log_line("hi")).replace('"messages"', '"messages": NaN, "m"'), "the log has no usable entry"),
+    ("lines", "{cut\n{cut", "line 1 is no JSON"),
+    ("a value on several lines that is cut", json.dumps(BODY, indent=1)[:-9], "line 1 is no JSON"),
+    ("a list of messages on several lines that is cut", '[\n{"role": "user", "content": "hi"}\n,', "line 1 is no JSON"),
+]
+
+
+@pytest.mark.parametrize("why, text, said", ONLY_BAD, ids=[row[0] for row in ONLY_BAD])
+def test_a_file_of_bad_lines_alone_costs_that_file(here, why, text, said):
+    (here / "x.jsonl").write_text(text)
+    put(here / "good.json", BODY)
+    done = write_all(["x.jsonl", "good.json"], Translation("openai_chat", "out"), io.BytesIO(), io.BytesIO())
+    assert (done.written, done.complete) == (1, False)
+    assert [what.startswith(f"x.jsonl: {said}") for what in done.passed_over] == [True]
+    with pytest.raises(UsageError, match=f"x.jsonl: {said}"):
+        written(["x.jsonl"], to="openai_chat", output="out2")
+    with pytest.raises(LossError, match=f"x.jsonl: {said}"):
+        written(["x.jsonl", "good.json"], to="openai_chat", output="out2", lossless=True)
+    assert not (here / "out2").exists()
 
 
 def test_no_document_takes_the_place_of_another(here):

@@ -1,5 +1,6 @@
 """``chatsquash verify`` says what does not agree with ``run.json``, and nothing else."""
 
+import gzip
 import json
 from pathlib import Path
 
@@ -104,6 +105,40 @@ def test_logs_of_several_sessions_are_compared_session_by_session(out, sessions_
     assert (done.logs, done.problems) == (3, [])
     write_log(Path("logs/m.jsonl"), *MIXED[:2], log_line("other", session_id="s1", at=2))
     assert verify(out, logs=True).problems == ["logs/m.jsonl: is not what it was when it was converted"]
+
+
+THREE = [log_line(f"hi {name}", session_id=name, at=at) for at, name in enumerate("abcab", 1)]
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 4, 5, 9])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "compressed"])
+def test_a_log_in_which_the_limit_ended_is_compared_as_far_as_it_was_converted(tmp_path, monkeypatch, limit, pack):
+    monkeypatch.chdir(tmp_path)
+    write_log(Path("logs/a.jsonl"), log_line("first", session_id="first"))
+    name = f"logs/m.jsonl{'.gz' if pack is gzip.compress else ''}"
+
+    def write(*lines):
+        write_log(Path("m"), *lines)
+        Path(name).write_bytes(pack(Path("m").read_bytes()))
+
+    write(*THREE)
+    options = Options(sessions_by="id", limit=limit)
+    convert("logs", "out", options)
+    assert verify(Path("out"), logs=True).problems == []
+    for at, session in enumerate("abcab"):
+        write(*THREE[:at], log_line("else", session_id=session, at=at + 1), *THREE[at + 1 :])
+        is_converted = "abc".index(session) + 2 <= limit
+        assert bool(verify(Path("out"), logs=True).problems) is is_converted
+    write(*[line for line in THREE if line["session_id"] != "a"])
+    assert bool(verify(Path("out"), logs=True).problems) is (limit > 1)
+
+
+def test_a_limit_that_was_not_reached_lets_nothing_pass(out):
+    write_log(Path("logs/m.jsonl"), *MIXED)
+    convert("logs", "out", Options(sessions_by="id", limit=99))
+    edit(lambda run: run["inputs"].pop())
+    edit(lambda run: run["counts"]["sessions"].update(seen=run["counts"]["sessions"]["seen"] - 1))
+    assert "logs/m.jsonl: is not what it was when it was converted" in verify(out, logs=True).problems
 
 
 def test_a_log_that_could_not_be_read_then_is_not_compared(out):
