@@ -10,6 +10,7 @@ from __future__ import annotations
 import stat
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from errno import ENOTEMPTY
 from functools import partial
 from pathlib import PurePosixPath
 
@@ -63,13 +64,10 @@ class Commit:
         """
         try:
             self._prepare(beside)
-            with platform.uninterrupted():
-                self._place()
         except Exception:
-            with suppress(OSError):  # the next run tries it again
-                self._undo()
+            self._give_up()
             raise
-        self._conclude()
+        self._complete()
 
     def finish(self) -> None:
         """Do the rest of what a killed run left; where that cannot be done, the folder is as it was before that run."""
@@ -77,12 +75,23 @@ class Commit:
             self._undo()
             return
         try:
-            with platform.uninterrupted():
-                self._place()
+            self._complete()
         except OSError:
-            self._undo()
-        else:
+            if is_pending(self._out):  # neither could be done
+                raise
+
+    def _complete(self) -> None:
+        with platform.uninterrupted():
+            try:
+                self._place()
+            except Exception:
+                self._give_up()
+                raise
             self._conclude()
+
+    def _give_up(self) -> None:
+        with suppress(OSError):  # the next run tries it again
+            self._undo()
 
     def _can_be_finished(self) -> bool:
         """Whether each file of the plan is still staged, or stands in its place already."""
@@ -92,6 +101,9 @@ class Commit:
     def _prepare(self, beside: Iterable[Callable[[], object]]) -> None:
         """Make sure that all staged files and the plan are on the disk: from here on the commit will be finished."""
         ours, plan = self._ours, self._plan
+        for name in (_REPLACING, _REPLACED):
+            if ours.status(name):  # it would be put back
+                raise OSError(ENOTEMPTY, f"{ours.path / name}: cannot be removed")
         try:
             ours.write_new(written.RECORD, written.record({*plan.files, *plan.gone}))
             ours.write_new(PLAN, msgspec.json.encode(plan))

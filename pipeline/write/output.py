@@ -193,6 +193,7 @@ class Output:
             if self._ours.path in self._made and self._ours.status(RECORD) is None:
                 self._ours.remove("lock")
             unlock(self._lock)
+        self._lock = None
         for folder in self._made:
             with suppress(OSError):
                 if folder == self._ours.path:

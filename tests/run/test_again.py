@@ -1,15 +1,20 @@
 """A run into a folder that has seen others takes what is still true, and gives the bytes of a full run."""
 
+import gzip
 import json
 import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from pipeline import Options, convert
-from pipeline.errors import StoppedError
+from pipeline.errors import StoppedError, UsageError
 from pipeline.folder import Folder
 from pipeline.run import session
+from pipeline.run.verify import verify
 from tests.conftest import log_line, tree, write_log
 
 KEEP = Options(keep_rejected=True)
@@ -255,3 +260,61 @@ def test_a_run_that_stopped_by_itself_leaves_nothing_to_go_on_with(here):
     with pytest.raises(StoppedError):
         convert("logs", "out", Options(strict=True))
     assert not Path("out").exists()
+
+
+# What a killed run expanded of a compressed log
+
+
+def nothing_changed() -> None:
+    assert convert("logs", "out", KEEP).unchanged
+
+
+def stopped() -> None:
+    with pytest.raises(StoppedError):
+        convert("logs", "out", Options(strict=True))
+
+
+def refused() -> None:
+    Path("out/2026-01-10.jsonl").unlink()
+    Path("out/2026-01-10.jsonl").mkdir()
+    with pytest.raises(UsageError, match="was not written by chatsquash"):
+        convert("logs", "out", KEEP)
+
+
+def interrupted_at_once() -> None:
+    interrupted(1, Options(full=True))
+
+
+@pytest.mark.parametrize("next_run", [nothing_changed, stopped, refused, interrupted_at_once])
+def test_the_next_run_removes_what_a_killed_one_expanded_whatever_else_it_does(here, next_run):
+    convert("logs", "out", KEEP)
+    expanded = Path("out/.chatsquash/expanded")
+    expanded.mkdir()
+    (expanded / "x.jsonl").write_text("private")
+    (expanded / "folder").mkdir()
+    (expanded / "folder" / "y").write_text("private")
+    next_run()
+    assert not expanded.exists()
+
+
+def test_a_run_that_is_killed_leaves_what_it_expanded_to_the_next_and_verify_does_not_mind(here):
+    mixed = write_log(here / "logs" / "m.jsonl", *MIXED)
+    (here / "logs" / "m.jsonl.gz").write_bytes(gzip.compress(mixed.read_bytes()))
+    mixed.unlink()
+    by_id = Options(sessions_by="id")
+    convert("logs", "out", by_id)
+    killed = """
+import os, signal
+from pathlib import Path
+from pipeline import Options, convert
+def kill(*_):
+    if list(Path("out/.chatsquash/expanded").glob("*.jsonl")):
+        os.kill(os.getpid(), signal.SIGKILL)
+convert("logs", "out", Options(sessions_by="id", full=True), kill)
+"""
+    assert subprocess.run([sys.executable, "-c", killed], check=False).returncode == -signal.SIGKILL
+    (left,) = Path("out/.chatsquash/expanded").iterdir()
+    assert oct(left.stat().st_mode & 0o777) == "0o600"
+    assert verify(Path("out")).problems == []
+    assert convert("logs", "out", by_id).unchanged
+    assert not left.parent.exists()

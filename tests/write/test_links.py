@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import shutil
 from contextlib import nullcontext, suppress
 from pathlib import Path
@@ -320,3 +321,18 @@ def test_a_name_that_leads_elsewhere_is_none(here, name):
         with pytest.raises(ValueError):
             act(name)
     folder.close()
+
+
+def test_a_folder_that_is_sent_to_another_process_is_opened_anew_there_and_follows_no_link(here):
+    sent = folders.Folder(here).folder("inner").folder("journal")
+    folders.Folder(here).make("inner/journal")
+    os.close(sent.create("a"))
+    there = pickle.loads(pickle.dumps(sent))
+    assert there.names() == ["a"]
+    (here / "inner" / "journal").rename("aside")
+    (here / "inner" / "journal").symlink_to(here / "victim" / "folder")
+    assert sent.names() == ["a"]
+    with pytest.raises(OSError, match=r"Not a directory|symbolic links"):
+        pickle.loads(pickle.dumps(sent)).names()
+    for each in (sent, there):
+        each._above._above.close()

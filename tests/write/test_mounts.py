@@ -185,3 +185,33 @@ def test_a_commit_that_fails_leaves_the_old_result_also_where_there_are_no_hard_
             convert("logs", "out")
     assert tree(Path("out")) == before
     assert convert("logs", "out", DATASET).unchanged
+
+
+def test_what_can_neither_be_finished_nor_put_back_now_waits_for_a_run_that_can(here, monkeypatch):
+    killed_at(monkeypatch, "run.json")
+
+    def fail(*_):
+        raise OSError(5, "Input/output error")
+
+    for _ in range(2):
+        with monkeypatch.context() as patch:
+            patch.setattr(Folder, "_move", fail)
+            with pytest.raises(UsageError, match=r"out: cannot be written to \(Input/output error\)"):
+                Output(Path("out"))
+    Output(Path("out")).discard()
+    assert verify(Path("out")).problems == []
+    assert convert("logs", "out").written == 2
+
+
+def test_what_an_earlier_commit_put_aside_is_never_put_back_by_another(here, monkeypatch):
+    aside = Path("out/.chatsquash/replaced")
+    aside.mkdir()
+    (aside / "run.json").write_text("older")
+    before = tree(Path("out/reports"))
+    with monkeypatch.context() as patch:
+        patch.setattr(Folder, "clear", lambda *_: None)
+        with pytest.raises(OSError, match="replaced: cannot be removed"):
+            convert("logs", "out", Options(full=True))
+    assert tree(Path("out/reports")) == before
+    assert convert("logs", "out").unchanged
+    assert not aside.exists()
