@@ -126,7 +126,9 @@ process.answer(10)
 
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, -signal.SIGINT), (signal.SIGKILL, -signal.SIGKILL)])
 def test_it_ends_with_its_parent_at_once_whatever_it_is_busy_with(number, code):
-    parent = subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    parent = subprocess.Popen(
+        [sys.executable, "-c", PARENT], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
     pid = int(parent.stdout.readline())
     time.sleep(0.5)  # until it is in its loop
     assert is_alive(pid)

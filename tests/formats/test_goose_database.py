@@ -43,7 +43,9 @@ READ = [
 def test_what_stands_in_tables_is_read_and_nothing_else(tmp_path, sentence, tables, more):
     data = database(tmp_path / "a.db", *more, **tables)
     (session,) = goose.from_database(data, SMALL)
-    assert session["conversation"] == [{"id": None, "role": "user", "created": None, "content": [{"type": "text", "text": "hi"}]}]
+    assert session["conversation"] == [
+        {"id": None, "role": "user", "created": None, "content": [{"type": "text", "text": "hi"}]}
+    ]
     assert goose.holds_sessions(data, SMALL)
     assert "x" not in session
 
@@ -146,8 +148,12 @@ def test_the_file_is_not_opened_by_the_database_and_nothing_is_written_beside_it
 
 
 def test_many_sessions_without_an_index_are_read_in_one_pass(tmp_path):
-    sessions = ["INSERT INTO sessions (id, created_at) WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n LIMIT 5000) SELECT 's' || i, i FROM n"]
-    messages = [f"INSERT INTO messages (session_id, role, content_json) SELECT id, 'user', '{SAID}' FROM sessions WHERE created_at > 1"]
+    sessions = [
+        "INSERT INTO sessions (id, created_at) WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n LIMIT 5000) SELECT 's' || i, i FROM n"
+    ]
+    messages = [
+        f"INSERT INTO messages (session_id, role, content_json) SELECT id, 'user', '{SAID}' FROM sessions WHERE created_at > 1"
+    ]
     found = goose.from_database(database(tmp_path / "a.db", *sessions, *messages))
     assert [each["id"] for each in found[:3]] == ["s", "s2", "s3"]
     assert {len(each["conversation"]) for each in found} == {1}

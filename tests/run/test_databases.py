@@ -90,7 +90,11 @@ def test_translate_says_why_it_is_not_read(command, logs, monkeypatch):
 
 JOURNALS = [
     ("-wal", b"x", "only in x.db-wal"),
-    ("-journal", b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7", "in the middle of a change, which x.db-journal tells how to undo"),
+    (
+        "-journal",
+        b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7",
+        "in the middle of a change, which x.db-journal tells how to undo",
+    ),
     ("-journal", b"\0" * 28, None),
     ("-journal", b"", None),
     ("-shm", b"x", None),
@@ -118,7 +122,9 @@ def test_a_database_of_nothing_is_none(logs, content):
 def test_an_interrupt_is_heard_at_once(logs):
     bomb(logs / "x.jsonl", messages=MESSAGES.format("").replace("INTEGER PRIMARY KEY", "INT"))
     given = [sys.executable, "-m", "pipeline", "convert", "logs/x.jsonl", "--workers", "1", "--max-memory", "100GB"]
-    running = subprocess.Popen(given, stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])})
+    running = subprocess.Popen(
+        given, stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    )
     time.sleep(2)
     running.send_signal(signal.SIGINT)
     _, said = running.communicate(timeout=20)

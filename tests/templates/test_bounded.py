@@ -34,7 +34,9 @@ BEYOND = [
 
 
 @pytest.mark.parametrize("sentence, text, bounds, problem", BEYOND, ids=[row[0] for row in BEYOND])
-def test_a_record_that_takes_more_than_it_may_is_ended_and_the_next_is_rendered(tmp_path, sentence, text, bounds, problem):
+def test_a_record_that_takes_more_than_it_may_is_ended_and_the_next_is_rendered(
+    tmp_path, sentence, text, bounds, problem
+):
     text = f"{{% if messages[0].content == 'hi' %}}{text}{{% else %}}fine{{% endif %}}"
     made = template(tmp_path, text, bounds)
     assert made.render(HI, None) == (None, problem)
@@ -94,7 +96,7 @@ def test_parentheses_are_compiled_or_refused(tmp_path):
 
 COMPILING = [
     ("time", "{{ 9 ** (9 ** (9 ** 9)) }}", FAST, "compiling it takes longer than 1 s (--render-time allows more)"),
-    ("memory", "x{{ messages }}" * 50_000, Bounds(20, 30_000_000), "compiling it takes more than 30,000,000 bytes of memory (--render-memory allows more)"),
+    ("memory", "x{{ messages }}" * 20_000, Bounds(20, 10_000_000), "compiling it takes more than 10,000,000 bytes of memory (--render-memory allows more)"),
 ]  # fmt: skip
 
 
