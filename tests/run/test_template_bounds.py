@@ -18,7 +18,7 @@ LOOPS = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% en
 ONLY_SOME = (
     "{% if messages[0].content == 'stop' %}" + LOOPS + "{% endif %}{% for m in messages %}{{ m.content }}{% endfor %}"
 )
-SLOW = "{% for a in range(100) %}{% for b in range(9999) %}{% endfor %}{% endfor %}{% for m in messages %}{{ m.content }}{% endfor %}"
+SLOW = "{% for a in range(50) %}{% for b in range(9999) %}{% endfor %}{% endfor %}{% for m in messages %}{{ m.content }}{% endfor %}"
 TOO_LONG = "the template raises OutOfTimeError: the record takes longer than 1 s (--render-time allows more): no cure was looked for"
 GIVEN_UP = "given up after 20 records that took over {} s each (--render-time allows more)"
 
@@ -61,12 +61,12 @@ def test_a_record_that_takes_too_much_memory_is_found(command, here):
 
 
 def test_a_template_that_is_slow_is_given_up_and_the_rest_is_counted(command, here, monkeypatch):
-    monkeypatch.setattr("pipeline.templates.bounded.Bounds.slow", 0.01)
+    monkeypatch.setattr("pipeline.templates.bounded.Bounds.slow", 0.005)
     write("a.jsonl", *map(str, range(21)))
     write("b.jsonl", "one", "two")
     ended = command("check", "a.jsonl", "b.jsonl", "--template", "slow.jinja", "--render-time", "100", "--json")
     assert ended.code == 3
-    given_up = GIVEN_UP.format(0.01)
+    given_up = GIVEN_UP.format(0.005)
     assert of_template(ended) == [("slow.jinja", None, f"the template is {given_up}: 3 records not rendered")]
     assert ended.err.splitlines() == [
         "20 records rendered with slow.jinja: 20 whole",
@@ -80,7 +80,7 @@ def test_a_template_that_is_slow_is_given_up_and_the_rest_is_counted(command, he
 
 
 def test_20_slow_records_are_all_rendered(command, here, monkeypatch):
-    monkeypatch.setattr("pipeline.templates.bounded.Bounds.slow", 0.01)
+    monkeypatch.setattr("pipeline.templates.bounded.Bounds.slow", 0.005)
     write("a.jsonl", *map(str, range(20)))
     ended = command("check", "a.jsonl", "--template", "slow.jinja", "--render-time", "100")
     assert (ended.code, ended.err) == (0, "20 records rendered with slow.jinja: 20 whole\n")
@@ -111,13 +111,13 @@ def test_what_is_not_rendered_is_not_shown(command, here):
 
 def test_stats_end_with_a_template_that_is_given_up(command, here, monkeypatch):
     tokenizers.Tokenizer(tokenizers.models.WordLevel({"yes": 0}, "yes")).save("tokenizer.json")
-    monkeypatch.setattr("pipeline.templates.bounded.Bounds.slow", 0.01)
+    monkeypatch.setattr("pipeline.templates.bounded.Bounds.slow", 0.005)
     write("a.jsonl", *map(str, range(21)))
     ended = command(
         "stats", "a.jsonl", "--tokenizer", "tokenizer.json", "--template", "slow.jinja", "--render-time", "100"
     )
     assert ended.code == 2
-    assert f"the template is {GIVEN_UP.format(0.01)}" in ended.err
+    assert f"the template is {GIVEN_UP.format(0.005)}" in ended.err
 
 
 def test_an_interrupt_is_heard_at_once(here):
