@@ -77,6 +77,12 @@ the `tokenizer_config.json` in the same folder and are empty without. The record
 messages that they stand for. `--show` prints the rendering of one record, counted over all `DATASETS`, with control
 characters escaped.
 
+Templates come from the net, so one is compiled and rendered in a process of its own. A record that takes more time than
+`--render-time`, in seconds, or more memory than `--render-memory` is reported as `template-error`, and the next one is
+rendered; no cure is looked for, and the search for one takes no longer than `--render-time` either. After 20 records
+that took over a tenth of that time the template is given up: the records behind them are not rendered but counted, and
+the exit code is 3.
+
 ```console
 $ printf '%s\\n' '{"messages": [{"role": "user", "content": "Hi"}], "tools": [{"name": "ls"}]}' > chats.jsonl
 $ echo '{% for m in messages %}{{ m.role }}: {{ m.content }}{{ "\\n" }}{% endfor %}' > chat.jinja
@@ -94,7 +100,8 @@ exit code 3
 definitions are counted beside them, as JSON. The sums, the mean and the most are exact, percentiles to three digits.
 Duplicates are records that repeat an earlier one byte by byte. `--tokenizer` counts tokens with a `tokenizer.json` (the
 extra `chatsquash[tokens]`): of these texts and definitions one by one, or with `--template` of what a chat template makes
-of the record. Memory does not grow with the datasets, but for eight bytes a record.
+of the record, with the bounds that `check` has: a record that is not rendered counts no tokens, and a template that is
+given up ends the command with exit code 2. Memory does not grow with the datasets, but for eight bytes a record.
 
 ```console
 $ printf '%s\\n' '{"messages": [{"role": "user", "content": "Hi"}], "tools": [{"name": "ls"}]}' > chats.jsonl
@@ -334,7 +341,9 @@ requests. All of these are read, some are written.
   `Conversation.branch`. By default the current branch and all that end are read; `translate --all-branches` takes those
   that others go on from, too. Branches of one file are written as branches of one file.
 - `goose`: `sessions.db` is read whole and from memory, since SQLite would write beside it; while goose runs, what is new
-  may stand in `sessions.db-wal`, and then the database is not read but named in an error.
+  may stand in `sessions.db-wal`, and then the database is not read but named in an error. So it is where
+  `sessions.db-journal` has what a program that was killed did not finish. Only what stands in tables is read, within
+  [bounds](conversion.md#bounds) of time and memory.
 - A document is recognised by what stands in all of it. If it may be of two formats, that is an error that names both;
   `--from` chooses.
 

@@ -29,6 +29,7 @@ def main(module: str, memory: str, seconds: str, lifeline: str) -> None:
     answers = import_module(module).answers
     _limit(min(int(memory), _MOST))
     late = min(float(seconds) + _LATE, 1 << 30)
+    _send(b"", last=True)  # which says that it is there
     try:
         for request in _requests():
             signal.setitimer(signal.ITIMER_REAL, late)

@@ -19,6 +19,8 @@ _PIECE = 1 << 16
 """Bytes that a pipe holds, of most systems."""
 _LONG = 3600
 """Seconds to wait at a time."""
+_START = 60
+"""Seconds in which a process has to be there, which a busy machine may need; they count for no answer."""
 _GRACE = 1
 """Seconds after which also what is there already comes too late."""
 _BOOT = "import sys; sys.path[:] = sys.argv[5:]; from pipeline.confine.inside import main; main(*sys.argv[1:5])"
@@ -81,6 +83,8 @@ class Confined:
         self._to, self._from = process.stdin.fileno(), process.stdout.fileno()
         os.set_blocking(self._to, False)
         self._pending: list[memoryview] = []
+        self._read = bytearray()
+        self._started = False
         self._readable, self._both = select.poll(), select.poll()
         for poller in (self._readable, self._both):
             poller.register(self._from, select.POLLIN)
@@ -100,6 +104,9 @@ class Confined:
         """
         allowed = self._seconds if seconds is None else min(seconds, self._seconds)
         try:
+            if not self._started:
+                list(self._answers(0, monotonic() + _START))
+                self._started = True
             yield from self._answers(most, monotonic() + allowed)
         except BaseException:  # also Ctrl-C, and whoever asks for no more
             self.close()
@@ -110,8 +117,7 @@ class Confined:
         return b"".join(self.answers(most, seconds))
 
     def _answers(self, most: int, deadline: float) -> Iterator[bytes]:
-        read = bytearray()
-        last = False
+        read, last = self._read, False
         while not last:
             while len(read) < HEAD:
                 read += self._more(deadline)
