@@ -66,10 +66,10 @@ def _with_pictures(content: list[Any], role: str, notes: Notes) -> str | list[An
     found: list[Any] = []
     for is_medium, run in groupby(content, key=lambda part: chat.medium(part) is not None):
         held = list(run)
-        if is_medium and role == "tool":
-            raise RefusedMediaError("a result has an image, and trainers count only those that are said")
         if is_medium:
             found += map(_picture, held)
+            if role == "tool":
+                raise RefusedMediaError("a result has an image, and trainers count only those that are said")
             continue
         notes.drop(f"parts of type {kind}" for kind in _kinds(held, role))
         if said := chat.join(held, role == "assistant"):
