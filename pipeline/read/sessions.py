@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from array import array
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
@@ -15,6 +17,7 @@ from pipeline.read.changes import as_found
 from pipeline.read.compressed import Expanded, opened
 from pipeline.read.lines import CHUNK, lines
 from pipeline.read.recognise import look
+from pipeline.read.shortage import shortage
 
 T = TypeVar("T")
 SPAN = 4
@@ -64,14 +67,35 @@ def cleared(done: Iterable[tuple[Job, T]], expanded: Path) -> Iterator[tuple[Job
 
 
 def _copy(file: Expanded, folder: Path) -> BinaryIO:
-    """A file with what is in a compressed one, for its owner alone."""
+    """A file with what is in a compressed one, for its owner alone; raises ``ShortageError`` where there is no room."""
     import tempfile
-    from shutil import copyfileobj
 
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=folder, suffix=".jsonl", delete=False) as copy:
-        copyfileobj(file, copy, CHUNK)
-    return open(f"{folder}/{Path(copy.name).name}", "rb", buffering=0)
+    with _or_shortage(file, folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor, path = tempfile.mkstemp(dir=folder, suffix=".jsonl")
+    try:
+        while piece := file.read(CHUNK):
+            with _or_shortage(file, folder):
+                _write(descriptor, piece)
+    finally:
+        os.close(descriptor)
+    with _or_shortage(file, folder):
+        return open(path, "rb", buffering=0)
+
+
+@contextmanager
+def _or_shortage(file: Expanded, folder: Path) -> Iterator[None]:
+    """Whatever goes wrong with the copy is no damage of the log."""
+    try:
+        yield
+    except OSError as problem:
+        raise shortage(str(file.name), f"expanded into {folder}", problem) from None
+
+
+def _write(descriptor: int, piece: bytes) -> None:
+    rest = memoryview(piece)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
 
 
 def parts_of(job: Job, file: BinaryIO) -> list[Job]:

@@ -87,6 +87,7 @@ def convert(
     Raises:
         UsageError: A wrong option, nothing to read, or an output folder or key file that cannot be used.
         StoppedError: ``strict`` or ``on_invalid="abort"`` ended the run; nothing new was written.
+        ShortageError: A log cannot be read for want of room or descriptors; nothing new was written.
         OSError: Writing failed, for example on a full disk.
 
     >>> import tempfile, pathlib
