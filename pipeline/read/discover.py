@@ -71,6 +71,7 @@ def discover(
     ``UsageError`` for an argument that names nothing and for a date that is none.
     """
     _check_dates(options.since, options.until)
+    documents.forget()
     found = Found()
     search = _Search(options, out, day_of, found, Copies(found.jobs))
     for given in logs:
@@ -178,7 +179,7 @@ class _Search(Struct):
         suffix = _suffix(name)
         inner = _suffix(uncompressed(name)) if suffix in COMPRESSED else suffix
         asked = suffix in suffixes or inner in suffixes
-        if not asked and not (inner in documents.SUFFIXES and documents.is_document(path)):
+        if not asked and not (inner in documents.SUFFIXES and documents.is_document(path, self.options)):
             self.found.others[escaped(suffix) or NO_SUFFIX] += 1
         elif not self._wanted(name):
             self.found.passed_over += 1
@@ -232,7 +233,7 @@ class _Search(Struct):
             return True
         try:
             logged = path_day(job.name) or self.day_of(job)
-        except OSError:
+        except (OSError, MemoryError):
             return True  # so that converting it will say what is wrong
         return logged is not None and (since or logged) <= logged <= (until or logged)
 

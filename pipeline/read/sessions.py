@@ -11,6 +11,8 @@ from typing import BinaryIO, TypeVar
 
 from msgspec.structs import replace
 
+from pipeline import footprint
+from pipeline.formats.base import TurnError
 from pipeline.model import Job, Options
 from pipeline.read import documents, envelopes
 from pipeline.read.changes import as_found
@@ -39,21 +41,33 @@ def split(job: Job, options: Options | None = None, expanded: Path | None = None
     A line that cannot be read stays with the one before it.
     A file that cannot be read is left as it is, so that converting it will say what is wrong.
     """
-    held = documents.count(job.path, options)
+    options = options or Options()
     try:
         with opened(job.path, options) as file:
-            if held and (look(file)[1].format is None or (options and options.from_format)):
+            if held := _conversations(file, options):
                 return [replace(job, part=part) for part in range(held)]
             if not isinstance(file, Expanded):
-                return parts_of(job, as_found(file, job))
+                return parts_of(job, as_found(file, job), options)
             if expanded is None:
-                parts = parts_of(job, file)
+                parts = parts_of(job, file, options)
             else:
                 with _copy(file, expanded) as copy:
-                    parts = [replace(part, path=copy.name) for part in parts_of(job, copy)]
+                    parts = [replace(part, path=copy.name) for part in parts_of(job, copy, options)]
             return [*parts[:-1], replace(parts[-1], cut=file.problem)]
     except OSError:
         return [job]
+
+
+def _conversations(file: BinaryIO, options: Options) -> int:
+    """How many conversations the document in a file holds; 0 where it is a log."""
+    try:
+        found = documents.document(file, options)
+    except (OSError, TurnError):
+        return 0
+    if not found or not found.conversations:
+        return 0
+    is_log = not options.from_format and look(file, memory=options.max_memory)[1].format is not None
+    return 0 if is_log else len(found.conversations)
 
 
 def cleared(done: Iterable[tuple[Job, T]], expanded: Path) -> Iterator[tuple[Job, T]]:
@@ -80,7 +94,7 @@ def _copy(file: Expanded, folder: Path) -> BinaryIO:
     finally:
         os.close(descriptor)
     with _or_shortage(file, folder):
-        return open(path, "rb", buffering=0)
+        return open(f"{folder}/{Path(path).name}", "rb", buffering=0)
 
 
 @contextmanager
@@ -98,12 +112,14 @@ def _write(descriptor: int, piece: bytes) -> None:
         rest = rest[os.write(descriptor, rest) :]
 
 
-def parts_of(job: Job, file: BinaryIO) -> list[Job]:
+def parts_of(job: Job, file: BinaryIO, options: Options | None = None) -> list[Job]:
     """The sessions in an open log by the ids that its lines name."""
+    memory = (options or Options()).max_memory
     places: dict[str | None, array[int]] = {}
     name: str | None = None
     for line in lines(file):
-        found = envelopes.outer(bytes(line.buffer[line.start : line.stop]))
+        data = bytes(line.buffer[line.start : line.stop])
+        found = None if footprint.exceeds(data, memory) else envelopes.outer(data)
         name = name if found is None else envelopes.session_id(found)
         feed = line.size - line.length
         places.setdefault(name, array("Q")).extend((line.number, line.offset, line.length, feed))

@@ -129,7 +129,7 @@ class Converter:
             usage=usage,
             day=path_day(job.name) or (day(started) if started is not None else None),
             trace=_trace(snapshot) if snapshot and failed else "",
-            digest=digest.hexdigest(),
+            digest=_digest(ledger, digest),
             facts=self._facts(snapshot, ledger, file, job) if record and snapshot and self._tells_facts else None,
             size=ledger.size,
             sizes=sizes,
@@ -227,6 +227,15 @@ def _left_out(snapshot: Snapshot | None, ledger: Ledger) -> str | None:
 def _trace(snapshot: Snapshot) -> str:
     reply = snapshot.entry.reply.message
     return chat.trace([*snapshot.entry.messages, *([reply] if reply else [])])
+
+
+def _digest(ledger: Ledger, digest: xxh3_128) -> str:
+    """The hash of a log; that of a document is found with its first conversation."""
+    held = ledger.document
+    if held is None:
+        return digest.hexdigest()
+    held.digest = held.digest or digest.hexdigest()
+    return str(held.digest)
 
 
 def _accounts(snapshot: Snapshot | None, ledger: Ledger, *, written: bool) -> tuple[Account, Account]:
