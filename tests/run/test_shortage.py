@@ -137,7 +137,7 @@ def limited(limit: str, most: int) -> subprocess.CompletedProcess:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_limit_on_the_size_of_files_stops_the_run(here, way):
-    large = [log_line(f"{name}{n}", at=n, session_id=name, pad="x" * 20_000) for n in range(1, 9) for name in "xyz"]
+    large = [log_line(f"{name}{n}", at=n, session_id=name, pad=os.urandom(10_000).hex()) for n in range(1, 9) for name in "xyz"]
     (here / "logs/b.jsonl.gz").unlink()
     data = b"".join(json.dumps(row).encode() + b"\n" for row in large)
     (here / f"logs/b.jsonl.{way}").write_bytes(WAYS[way](data))
@@ -148,15 +148,15 @@ def test_a_limit_on_the_size_of_files_stops_the_run(here, way):
 
 
 def test_a_limit_on_descriptors_never_mixes_sessions(here):
-    """Whatever the number at which it ends, a run converts all sessions or stops with 1."""
+    """Whatever the number at which it ends, a run converts all sessions, or stops and leaves the old result."""
     ended = {}
-    for most in range(3, 14):
+    for most in range(3, 30):
         ended[most] = limited("RLIMIT_NOFILE", most).returncode
         assert sessions_of() in (["before"], ["before", "x8", "y8", "z8"]), most
         if ended[most] == 0:
             assert sessions_of() == ["before", "x8", "y8", "z8"]
             break
-    assert set(ended.values()) <= {0, 1}, ended
+    assert set(ended.values()) <= {0, 1, 2}, ended
     assert 0 in ended.values()
 
 
