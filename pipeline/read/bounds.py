@@ -37,7 +37,7 @@ class Bounds(NamedTuple):
     def hold_size(self, data: bytes | bytearray, length: int) -> None:
         """Raise ``LineError`` for a line that is too long, or that would take too much memory once it is parsed.
 
-        ``data`` is what there is of its ``length`` bytes.  Where this process has a limit of its own that is lower, raise
+        ``data`` is what there is of its ``length`` bytes.  Where this process may not take as much, raise
         ``MemoryError``.
         """
         if length > len(data):
@@ -84,7 +84,7 @@ class Bounds(NamedTuple):
 
 
 _HEADROOM = 16
-"""Times the memory that a line takes at most of what is left to this process when it begins, before that is looked at."""
+"""What is left to a process when it begins is so many times what a line takes that is not looked at any further."""
 DEEPEST = 800
 """Levels that are read whatever the depth of the calls that lead to the parser, of which Python allows 1000."""
 _ENCODED = 254

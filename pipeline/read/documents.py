@@ -64,8 +64,8 @@ def look(file: BinaryIO, forced: str | None = None, memory: int = footprint.MOST
     """The document in a file, which stands after where it stood before; ``None`` where it holds none that is known.
 
     Raises ``TurnError`` for a file that may be of two formats, and for one that is said to be a document and is too
-    large for that; ``OSError`` for a document, and for any file with the suffix of one, whose parsed form would take more
-    ``memory``.
+    large for that; ``OSError`` for a document, and for any file with the suffix of one, whose parsed form would take
+    more ``memory``.
     """
     place = file.tell()
     try:
@@ -84,7 +84,8 @@ def _look(file: BinaryIO, forced: str | None, memory: int) -> Held | None:
     file.seek(0)
     data = read(file, LONGEST + 1)
     if len(data) > LONGEST:  # as a compressed one may be
-        return _refuse_large(is_named=is_named)
+        _refuse_large(is_named=is_named)
+        return None
     name = getattr(file, "name", "")
     if isinstance(name, str):
         refuse_unsaved(data, name)
@@ -154,7 +155,7 @@ def as_line(data: bytes) -> bytes | None:
 
 
 def is_document(path: str, options: Options | None = None) -> bool:
-    """Whether a file begins like one that is recognised: a document, one that is broken and is to be said why, or a log.
+    """Whether a file begins like one that is recognised: a document, one that is broken in a way to be said, or a log.
 
     A database is looked at whole.
     """

@@ -137,7 +137,11 @@ def limited(limit: str, most: int) -> subprocess.CompletedProcess:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_limit_on_the_size_of_files_stops_the_run(here, way):
-    large = [log_line(f"{name}{n}", at=n, session_id=name, pad=os.urandom(10_000).hex()) for n in range(1, 9) for name in "xyz"]
+    large = [
+        log_line(f"{name}{n}", at=n, session_id=name, pad=os.urandom(10_000).hex())
+        for n in range(1, 9)
+        for name in "xyz"
+    ]
     (here / "logs/b.jsonl.gz").unlink()
     data = b"".join(json.dumps(row).encode() + b"\n" for row in large)
     (here / f"logs/b.jsonl.{way}").write_bytes(WAYS[way](data))
