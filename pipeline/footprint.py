@@ -11,7 +11,7 @@ MOST = 2_000_000_000
 FACTOR = 64
 """Bytes of memory that a byte of JSON takes at most; it is objects in objects that take as many."""
 _LIST, _FILLED_LIST, _OBJECT, _FILLED_OBJECT = 72, 32, 76, 128
-_SCALAR, _KEY, _TEXT, _ROUNDED = 40, 40, 64, 300
+_SCALAR, _KEY, _TEXT, _ROUNDED = 40, 40, 64, 450
 """Bytes that CPython 3.11 to 3.14 take, each with its place in the list or object around it, rounded up."""
 _WINDOW = 1 << 18
 _ROUNDS = re.compile(rb"[-+.0-9Ee]{17,}")

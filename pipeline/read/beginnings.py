@@ -14,7 +14,7 @@ _MEMORY = 32 << 20
 _TOKENS = re.compile(rb'"(?:[^"\\]++|\\.)*+("?)|[\[\]{}]', re.DOTALL)
 _CLOSING = {b"[": b"]", b"{": b"}"}
 _SPACE = b" \t\r\n"
-_HALF = re.compile(rb"(?:\\(?:u[0-9a-fA-F]{0,3})?|[\xc0-\xff][\x80-\xbf]{0,2})\Z")
+_HALF = re.compile(rb"(?<!\\)((?:\\\\)*)\\u[0-9a-fA-F]{0,3}\Z|[\xc0-\xff][\x80-\xbf]{0,2}\Z")
 """An escape or a character that may be cut in two."""
 
 
@@ -86,5 +86,5 @@ def _closed(data: bytes) -> bytes:
     if is_text and open_[-1:] == [b"}"] and not before.endswith(b":"):  # a name whose value is not there
         return before.removesuffix(b",") + closing
     if is_text and not is_whole:
-        return _HALF.sub(b"", data[:stop]) + b'"' + closing
+        return _HALF.sub(rb"\1", data[:stop]) + b'"' + closing
     return data[:stop] + closing
