@@ -143,9 +143,8 @@ def test_other_kinds_give_what_their_blocks_gave_before_the_damage(tmp_path, way
     data[-60] ^= 255
     got, seen = read(put(tmp_path / "x", bytes(data)))
     assert seen == DAMAGED
-    assert text.startswith(got) or way == "xz"
-    assert len(got) > len(text) * 0.5
-    assert got.count(b"\n") > 20_000
+    half = len(text) // 2  # what the damaged block holds may be anything
+    assert got[:half] == text[:half]
 
 
 @pytest.mark.parametrize("sessions_by", [None, "id"])
