@@ -182,7 +182,7 @@ def empty_session(entries_seen: int, rejected: int) -> Found:
 
 @rule("error")
 def unreadable_log(reason: str) -> Found:
-    """Reported when a log cannot be opened or read to its end, or would take too much memory. The session is left out."""
+    """Reported when a log cannot be opened, read to its end, or held in memory. The session is left out."""
     return error(f"the log cannot be read ({escaped(reason)}): check the file and its permissions")
 
 
