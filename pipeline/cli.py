@@ -44,7 +44,7 @@ def main() -> NoReturn:
             click.echo("; ".join(["interrupted", *_notes(problem.__cause__)]), err=True)
         code = INTERRUPTED
     except ChatsquashError as problem:
-        code = _fail(str(problem), problem.exit_code)
+        code = _fail("; ".join([str(problem), *_notes(problem)]), problem.exit_code)
     except OSError as problem:
         place = f"{problem.filename}: " if problem.filename else ""
         code = _fail("; ".join([f"{place}{problem.strerror}", *_notes(problem)]), ChatsquashError.exit_code)

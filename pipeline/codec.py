@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 import msgspec
 import orjson
 
+from pipeline import footprint
+
 T = TypeVar("T")
 FLAT = 6
 """Levels of lists and objects that nearly all messages have at most."""
@@ -21,6 +23,10 @@ _LEAF = str | int | bool | None
 
 class NotFiniteError(ValueError):
     """NaN, Infinity or a number too large for a double, none of which JSON can write."""
+
+
+class TooLargeError(ValueError):
+    """Text whose parsed form would take more memory than anything may; the bounds of a run are held to before."""
 
 
 def refusal(problem: ValueError) -> str:
@@ -81,6 +87,7 @@ def flat(levels: int) -> Any:
 
 
 _fast = decoder(Any)
+_LARGE = footprint.MOST // footprint.FACTOR
 
 
 def loads(data: bytes | str) -> Any:
@@ -90,6 +97,8 @@ def loads(data: bytes | str) -> Any:
     ``ValueError`` for what is no JSON (``NotFiniteError`` for numbers that are none) and ``RecursionError`` for what is
     nested too deeply.
     """
+    if len(data) > _LARGE and footprint.exceeds(data, footprint.MOST):
+        raise TooLargeError(footprint.refusal(footprint.MOST))
     try:
         return _fast.decode(data)
     except (msgspec.MsgspecError, ValueError, RecursionError):

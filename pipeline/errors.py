@@ -17,3 +17,7 @@ class UsageError(ChatsquashError):
 
 class StoppedError(ChatsquashError):
     """``--strict`` or ``--on-invalid abort`` ended the run; nothing new was written."""
+
+
+class ShortageError(ChatsquashError):
+    """Reading a log takes what this machine has no more of: room on a disk, descriptors; the next run tries again."""

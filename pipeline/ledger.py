@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from msgspec import Struct, field
 
@@ -30,6 +31,8 @@ class Ledger(Struct):
     """Whether any line was loaded from a format that needs it, so that messages may carry something privately."""
     seen: Seen | None = None
     """What the log's first lines told; ``None`` for an empty log."""
+    document: Any = None
+    """The document that it is a conversation of, if that is so, as ``read.documents`` has it."""
     ended: str | None = None
     """Why the rest of the log was not read."""
     invalid: bool = False

@@ -102,3 +102,24 @@ def uninterrupted() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def memory_left() -> int | None:
+    """Bytes that this process may still take, where it has a limit of its own; ``None`` where it has none."""
+    import resource
+
+    left = []
+    for limit, column in ((resource.RLIMIT_AS, 0), (resource.RLIMIT_DATA, 5)):
+        most = resource.getrlimit(limit)[0]
+        if most != resource.RLIM_INFINITY:
+            left.append(most - _taken(column))
+    return max(0, min(left)) if left else None
+
+
+def _taken(column: int) -> int:
+    """Bytes that this process has: of all addresses (0), or of data (5); 0 where the system does not tell."""
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            return int(file.read().split()[column]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0

@@ -191,7 +191,7 @@ def empty_session(entries_seen: int, rejected: int) -> Fact:
 
 @rule("error")
 def unreadable_log(reason: str) -> Fact:
-    """Reported when a log cannot be opened or read to its end. The session is left out."""
+    """Reported when a log cannot be opened, read to its end, or held in memory. The session is left out."""
     return Fact(f"the log cannot be read ({escaped(reason)}): check the file and its permissions")
 
 

@@ -54,3 +54,18 @@ def index(holder: Object, missing: T, member: str = "index") -> int | T:
     """The place that an item of a stream names."""
     found = holder.get(member)
     return found if type(found) is int else missing
+
+
+def unrepeated(sequences: list[list[bytes]]) -> list[int]:
+    """The places of the sequences that are not the beginning of another one; of equal ones the first."""
+    begun: dict[bytes, Json] = {}
+    kept: list[int] = []
+    for place in sorted(range(len(sequences)), key=lambda place: (-len(sequences[place]), place)):
+        level: Json = begun
+        is_known = bool(kept)
+        for each in sequences[place]:
+            is_known = is_known and each in level
+            level = level.setdefault(each, {})
+        if not is_known:
+            kept.append(place)
+    return sorted(kept)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from pipeline import codec
+from pipeline import codec, footprint, platform
 from pipeline.model import Added, Options, Reply, Tool
 from pipeline.read.deltas import Request
 from pipeline.read.slices import LineError
@@ -21,11 +21,30 @@ class Bounds(NamedTuple):
     nesting: int
     messages: int
     rejected: int
+    memory: int
+    light: int
+    """Bytes of a line up to which it is within ``line`` and ``memory``, whatever it holds."""
 
     @classmethod
     def of(cls, options: Options) -> Bounds:
-        """Those of a run."""
-        return cls(options.max_line, options.max_nesting, options.max_messages, options.max_rejected)
+        """Those of a run, in this process."""
+        left = platform.memory_left()
+        memory = options.max_memory if left is None else min(options.max_memory, left // _HEADROOM)
+        light = min(options.max_line, memory // footprint.FACTOR)
+        rest = options.max_nesting, options.max_messages, options.max_rejected
+        return cls(options.max_line, *rest, options.max_memory, light)
+
+    def hold_size(self, data: bytes | bytearray, length: int) -> None:
+        """Raise ``LineError`` for a line that is too long, or that would take too much memory once it is parsed.
+
+        ``data`` is what there is of its ``length`` bytes.  Where this process may not take as much, raise
+        ``MemoryError``.
+        """
+        if length > len(data):
+            raise self.too_long()
+        if footprint.exceeds(data, self.memory):
+            raise LineError("bad-line", footprint.refusal(self.memory))
+        footprint.hold_to_machine(data)
 
     def too_long(self) -> LineError:
         """The error for a line that is longer."""
@@ -64,6 +83,8 @@ class Bounds(NamedTuple):
         return LineError("bad-line", reason)
 
 
+_HEADROOM = 16
+"""What is left to a process when it begins is so many times what a line takes that is not looked at any further."""
 DEEPEST = 800
 """Levels that are read whatever the depth of the calls that lead to the parser, of which Python allows 1000."""
 _ENCODED = 254

@@ -16,6 +16,8 @@ from typing import Any, BinaryIO
 from msgspec import Struct
 
 from pipeline.model import Options
+from pipeline.read.decoders import Gzip, Zstandard
+from pipeline.read.shortage import SCARCE, shortage
 
 _PIECE = 1 << 16
 _MEMORY = 256 << 20
@@ -40,15 +42,25 @@ class Kind(Struct, frozen=True):
 def opened(path: str | os.PathLike[str], options: Options | None = None) -> BinaryIO:
     """A log, unbuffered; a compressed one is expanded as it is read, as far as the options allow.
 
-    Raises ``OSError`` for what is no regular file, opening which might wait forever, and where zstd is not at hand.
+    Raises ``OSError`` for what is no regular file, opening which might wait forever, and where zstd is not at hand, and
+    ``ShortageError`` where the machine has too little of something to open any.
     """
+    try:
+        return _opened(path, options or Options())
+    except OSError as problem:
+        if problem.errno in SCARCE:
+            raise shortage(os.fspath(path), "opened", problem) from None
+        raise
+
+
+def _opened(path: str | os.PathLike[str], options: Options) -> BinaryIO:
     # Without waiting for a pipe's other end, which may have taken the place of a file since that was found.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         kind = recognise(_first(descriptor))
         file = io.FileIO(descriptor)
         file.name = os.fspath(path)  # as files have it that were opened by name
-        return Expanded(file, kind, options or Options()) if kind else file  # type: ignore[return-value]
+        return Expanded(file, kind, options) if kind else file  # type: ignore[return-value]
     except BaseException:
         os.close(descriptor)
         raise
@@ -85,16 +97,25 @@ class Expanded(io.RawIOBase):
         self._restart()
 
     def _restart(self) -> None:
+        self._made = self._at = 0
         self._file.seek(0)
-        self._decoder = self._kind.decoder()
-        self._given = b""
-        """Bytes of the file that the next stream begins with."""
+        self._begin()
         self._rest = memoryview(b"")
         """What was expanded and not yet read."""
-        self._made = self._at = 0
         self.problem: str | None = None
         """Why what was read is not all of it, once its end is reached."""
         self._ended = False
+
+    def _begin(self, given: bytes = b"", known: int = 0, careful: int | None = None) -> None:
+        """Expand a stream that begins where the file stands, or with what was read before that.
+
+        ``known`` are bytes of it that were made before; from ``careful`` on the decoder is given a byte at a time.
+        """
+        self._decoder = self._kind.decoder()
+        self._given = given
+        self._stream = self._piece = self._file.tell() - len(given)
+        """Where the stream begins in the file, and the last piece of it that the decoder was given."""
+        self._of_stream, self._known, self._careful = 0, known, careful
 
     def readable(self) -> bool:
         """It is."""
@@ -107,6 +128,10 @@ class Expanded(io.RawIOBase):
     def tell(self) -> int:
         """How many expanded bytes lie before the next one."""
         return self._at
+
+    def fileno(self) -> int:
+        """The descriptor of the compressed file."""
+        return self._file.fileno()
 
     def close(self) -> None:
         """Close the compressed file."""
@@ -153,17 +178,40 @@ class Expanded(io.RawIOBase):
         data, self._given = (self._given or self._raw()) if self._decoder.needs_input else b"", b""
         if self._decoder.needs_input and not data:
             return self._end(_ENDS_EARLY)
+        self._piece = self._file.tell() - len(data) if data else self._piece
         try:
             made: bytes = self._decoder.decompress(data, most)
         except _errors() as problem:
-            needs = f"it takes more than {_MEMORY >> 20} MiB of memory to expand"
-            return self._end(needs if "memory" in str(problem).lower() else _DAMAGED)
+            return self._damaged(problem)
+        made = self._new(made)
         allowed = self._most - self._made
         if len(made) > allowed:
             self._end(f"it expands to more than {self._beyond}")
             made = made[:allowed]
         self._made += len(made)
         return made
+
+    def _damaged(self, problem: Exception) -> bytes:
+        """The end; but before it what the piece gives that holds the damage, which the decoder does not hand out.
+
+        So that is expanded once more, in steps so small that nothing whole stands before the damage within the last.
+        """
+        if "memory" in str(problem).lower():
+            return self._end(f"it takes more than {_MEMORY >> 20} MiB of memory to expand")
+        if self._careful is not None:
+            return self._end(_DAMAGED)
+        self._file.seek(self._stream)
+        self._begin(known=self._of_stream, careful=self._piece)
+        return b""
+
+    def _new(self, made: bytes) -> bytes:
+        """What of the next bytes of a stream was not made before."""
+        self._of_stream += len(made)
+        if not self._known:
+            return made
+        again = min(len(made), self._known)
+        self._known -= again
+        return made[again:]
 
     def _next_stream(self) -> bool:
         """Whether another stream follows the one that ended; zeros, with which some files are filled up, may."""
@@ -173,85 +221,57 @@ class Expanded(io.RawIOBase):
         while rest and not rest.strip(b"\0"):
             rest = self._raw()
         if rest and re.match(self._kind.begins, rest):
-            self._decoder, self._given = self._kind.decoder(), rest
+            self._begin(rest)
             return True
         self._end(_GARBAGE if rest else None)
         return False
 
     def _end(self, problem: str | None) -> bytes:
-        self._ended, self.problem = True, problem
+        self._ended, self.problem, self._careful = True, problem, None
         return b""
 
     def _raw(self) -> bytes:
         """The next bytes of the file as it stands on the disk."""
-        at = self._file.tell()
-        data = self._file.read(self._kind.piece) or b""
+        at, size = self._file.tell(), self._kind.piece
+        if self._careful is not None:
+            size = max(1, min(size, self._careful - at))
+        data = self._file.read(size) or b""
         if self.hashed and at + len(data) > self._hashed_to:
             self.hashed(memoryview(data)[max(0, self._hashed_to - at) :])
             self._hashed_to = at + len(data)
         return data
 
 
-class _Gzip:
-    """A member of gzip, with the methods that the others have."""
-
-    def __init__(self) -> None:
-        self._one = zlib.decompressobj(wbits=31)
-
-    def decompress(self, data: bytes, most: int) -> bytes:
-        return self._one.decompress(self._one.unconsumed_tail + data, most)
-
-    @property
-    def needs_input(self) -> bool:
-        return not self._one.unconsumed_tail
-
-    @property
-    def eof(self) -> bool:
-        return self._one.eof
-
-    @property
-    def unused_data(self) -> bytes:
-        return self._one.unused_data
-
-
-class _Zstandard:
-    """A frame of zstd by the library for older Pythons; it knows no bound, so it is given little at a time."""
-
-    needs_input = True
-
-    def __init__(self, library: Any) -> None:
-        self._one = library.ZstdDecompressor(max_window_size=_MEMORY // 2).decompressobj()
-
-    def decompress(self, data: bytes, most: int) -> bytes:
-        del most
-        made: bytes = self._one.decompress(data)
-        return made
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._one, name)
-
-
 def _zstd() -> Any:
     try:
-        return import_module("compression.zstd").ZstdDecompressor()
+        return _library("compression.zstd").ZstdDecompressor()
     except ImportError:
-        return _Zstandard(_zstandard())
+        return Zstandard(_zstandard(), _MEMORY // 2)
 
 
 def _zstandard() -> Any:
     try:
-        return import_module("zstandard")
+        return _library("zstandard")
     except ImportError:
         raise OSError(ENOTSUP, "zstd needs Python 3.14, or pip install 'chatsquash[zstd]'") from None
 
 
 def _bzip2() -> Any:
-    return import_module("bz2").BZ2Decompressor()
+    return _library("bz2").BZ2Decompressor()
 
 
 def _xz() -> Any:
-    lzma = import_module("lzma")
+    lzma = _library("lzma")
     return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MEMORY)
+
+
+def _library(name: str) -> Any:
+    """A module; raises ``OSError`` where there is no descriptor left to load it with, which ``ImportError`` hides."""
+    try:
+        return import_module(name)
+    except ImportError:
+        os.close(os.open(os.devnull, os.O_RDONLY))
+        raise
 
 
 def _errors() -> tuple[type[Exception], ...]:
@@ -262,7 +282,7 @@ def _errors() -> tuple[type[Exception], ...]:
 
 
 KINDS = (
-    Kind(rb"\x1f\x8b\x08", _Gzip),
+    Kind(rb"\x1f\x8b\x08", Gzip),
     Kind(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)", _bzip2),
     Kind(rb"\xfd7zXZ\0", _xz),
     # A block of four bytes may make 128 KiB.

@@ -71,6 +71,7 @@ def discover(
     ``UsageError`` for an argument that names nothing and for a date that is none.
     """
     _check_dates(options.since, options.until)
+    documents.forget()
     found = Found()
     search = _Search(options, out, day_of, found, Copies(found.jobs))
     for given in logs:
@@ -232,7 +233,7 @@ class _Search(Struct):
             return True
         try:
             logged = path_day(job.name) or self.day_of(job)
-        except OSError:
+        except (OSError, MemoryError):
             return True  # so that converting it will say what is wrong
         return logged is not None and (since or logged) <= logged <= (until or logged)
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+from errno import EFBIG
 from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from pipeline import codec, formats
+from msgspec import Struct
+
+from pipeline import codec, footprint, formats
 from pipeline.formats import bodies, documents
 from pipeline.formats.base import TurnError
 from pipeline.model import Conversation, Json, Options, Rejected, uncompressed
 from pipeline.read import envelopes, recognise
-from pipeline.read.compressed import opened
+from pipeline.read.beginnings import beginning, read
+from pipeline.read.compressed import Expanded, opened
 from pipeline.read.recognise import first_lines
 
 LONGEST = 256 << 20
@@ -20,7 +24,6 @@ LONGEST = 256 << 20
 _BROKEN = 10_000
 """Lines that are no JSON, of which a document has no more."""
 _GLANCE = 1 << 16
-_PIECE = 1 << 20
 _MARK = b"\xef\xbb\xbf"
 """The byte order mark, which some editors put before a text."""
 SUFFIXES = (".json", ".db")
@@ -62,32 +65,58 @@ def look(file: BinaryIO, forced: str | None = None, options: Options = _DEFAULTS
     """The document in a file, which stands after where it stood before; ``None`` where it holds none that is known.
 
     Raises ``TurnError`` for a file that may be of two formats, and for one that is said to be a document and is too
-    large for that, and ``OSError`` for a database that takes more than the options allow.
+    large for that; ``OSError`` for a document, and for any file with the suffix of one, whose parsed form would take
+    more memory than the options allow, and for a database that takes more of anything.
     """
     place = file.tell()
-    if not _is_small(file):
-        if forced in documents.names():
-            raise TurnError(f"is larger than {LONGEST:,} bytes")
+    try:
+        return _look(file, forced, options)
+    finally:
+        file.seek(place)
+
+
+def _look(file: BinaryIO, forced: str | None, options: Options) -> Held | None:
+    is_named = forced in documents.names()
+    if _is_too_large(file, is_named=is_named):
         return None
     # A log is told by its first line, which is sooner than reading it whole.
-    is_open = forced not in documents.names()
-    if is_open and any(map(envelopes.recognise, first_lines(file, _GLANCE)[:1])):
+    if not is_named and any(map(envelopes.recognise, first_lines(file, _GLANCE, options.max_memory)[:1])):
         return None
     file.seek(0)
-    data = _rest(file)
-    file.seek(place)
+    data = read(file, LONGEST + 1)
+    if len(data) > LONGEST:  # as a compressed one may be
+        _refuse_large(is_named=is_named)
+        return None
     name = getattr(file, "name", "")
     if isinstance(name, str):
         refuse_unsaved(data, name)
-    return _told(data, forced, options, is_json=uncompressed(str(name)).lower().endswith(".json"))
+    is_json = uncompressed(str(name)).lower().endswith(".json")
+    if not data.startswith(_DATABASE):
+        footprint.hold_to_machine(data)
+        if footprint.exceeds(data, options.max_memory):
+            _refuse_heavy(file, forced, options, is_json=is_json)
+            return None
+    return _told(data, forced, options, is_json=is_json)
 
 
-def _is_small(file: BinaryIO) -> bool:
-    """Whether a file is not too large to be held in memory whole; it stands as before."""
-    place = file.tell()
-    size = file.seek(0, os.SEEK_END)
-    file.seek(place)
-    return size <= LONGEST
+def _is_too_large(file: BinaryIO, *, is_named: bool) -> bool:
+    """Whether a file has more bytes than are looked at; of a compressed one that is not known before it is expanded."""
+    if isinstance(file, Expanded) or file.seek(0, os.SEEK_END) <= LONGEST:
+        return False
+    _refuse_large(is_named=is_named)
+    return True
+
+
+def _refuse_large(*, is_named: bool) -> None:
+    if is_named:
+        raise TurnError(f"is larger than {LONGEST:,} bytes")
+
+
+def _refuse_heavy(file: BinaryIO, forced: str | None, options: Options, *, is_json: bool) -> None:
+    """Raise ``OSError`` for a document, or what a suffix calls one; lines of anything else are looked at one by one."""
+    memory = options.max_memory
+    if is_json or forced in documents.names() or _told(beginning(file, memory), forced, options, is_json=is_json):
+        raise OSError(EFBIG, footprint.refusal(memory))
 
 
 def _told(data: bytes, forced: str | None, options: Options, *, is_json: bool) -> Held | None:
@@ -128,46 +157,118 @@ def as_line(data: bytes) -> bytes | None:
 
 
 def is_document(path: str, options: Options = _DEFAULTS) -> bool:
-    """Whether a file is recognised: as a document, as one that is broken and is to be said why, or as a log.
+    """Whether a file begins like one that is recognised: a document, one that is broken in a way to be said, or a log.
 
     Of a database, only what its first rows tell is read.
     """
     try:
-        with opened(path) as file:
-            start = file.read(len(_DATABASE))
-            file.seek(0)
-            if start == _DATABASE:
+        with opened(path, options) as file:
+            start = beginning(file, options.max_memory)
+            if start.startswith(_DATABASE):
                 return _holds_sessions(file, path, options)
-            return look(file) is not None or recognise.look(file)[1].format is not None
+            is_large = not isinstance(file, Expanded) and file.seek(0, os.SEEK_END) > LONGEST
+        is_log = recognise.look(BytesIO(start))[1].format is not None
+        return is_log or (not is_large and _told(start, None, options, is_json=True) is not None)
     except TurnError:
         return True
-    except OSError:
+    except (OSError, MemoryError):
         return False
 
 
 def _holds_sessions(file: BinaryIO, path: str, options: Options) -> bool:
     """Whether a database is a document, or one of which is to be said why it is none."""
-    if not _is_small(file):
+    if _is_too_large(file, is_named=False):
         return False
-    data = _rest(file)
+    file.seek(0)
+    data = read(file, LONGEST + 1)
     refuse_unsaved(data, path)
     goose: Any = documents.named("goose")
-    return bool(goose.holds_sessions(data, options))
+    return len(data) <= LONGEST and bool(goose.holds_sessions(data, options))
+
+
+class Document(Struct):
+    """A document that was read, with all that a session of it needs."""
+
+    format: str
+    why: str
+    line: bytes
+    """All of it as one line, where it is an exchange that stands on several."""
+    broken: list[Rejected]
+    aside: bodies.Aside
+    conversations: list[Conversation]
+    problem: str | None
+    """What is wrong with it, in words; it has no conversations then."""
+    cut: str | None
+    """Why the rest of a compressed file was not read."""
+    size: int
+    """Bytes of the file, expanded."""
+    digest: str = ""
+    """Of the file as it stands on the disk, once somebody knows it."""
+
+
+_last: tuple[object, Document | None] | None = None
+"""The document that was read last, for its other conversations."""
+
+
+def document(file: BinaryIO, options: Options) -> Document | None:
+    """The document in a file, which is parsed once for all of its conversations; ``None`` and errors as in ``look``."""
+    global _last  # noqa: PLW0603 - one of a process, since it may be large
+    key = _key(file, options)
+    if _last and key == _last[0]:
+        return _last[1]
+    _last = None
+    held = look(file, options.from_format, options)
+    found = _read(held, file) if held else None
+    if key:
+        _last = key, found
+    return found
+
+
+def forget(file: BinaryIO | None = None) -> None:
+    """Let go of the document that was read last, unless it is the one in a file."""
+    global _last  # noqa: PLW0603 - as above
+    if _last and (file is None or _last[0][0] != _status(file)):  # type: ignore[index]
+        _last = None
+
+
+def _key(file: BinaryIO, options: Options) -> tuple[object, ...] | None:
+    status = _status(file)
+    bounds = options.max_memory, options.max_database_time, options.max_expansion, options.max_expanded
+    return (status, options.from_format, *bounds) if status else None
+
+
+def _status(file: BinaryIO) -> tuple[int, ...] | None:
+    """What tells a file from any other, and from what it was; ``None`` for what is no file on a disk."""
+    try:
+        status = os.fstat(file.fileno())
+    except (OSError, ValueError):
+        return None
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+def _read(held: Held, file: BinaryIO) -> Document:
+    problem, found = None, list[Conversation]()
+    try:
+        found = [] if held.line else held.conversations()
+    except TurnError as raised:
+        problem = f"{held.format}: {raised}"
+    place = file.tell()
+    size = file.seek(0, os.SEEK_END)
+    cut = file.problem if isinstance(file, Expanded) else None
+    file.seek(place)
+    aside = bodies.Aside(0, [], []) if problem else held.aside()
+    return Document(held.format, held.why, held.line, held.broken, aside, found, problem, cut, size)
 
 
 def count(path: str, options: Options | None = None) -> int:
     """How many conversations a file's document holds; 0 for what is no document, or a broken one."""
+    options = options or Options()
     try:
         with opened(path, options) as file:
-            held = look(file, options.from_format if options else None, options or _DEFAULTS)
-            return len(held.conversations()) if held else 0
+            found = document(file, options)
+            return len(found.conversations) if found else 0
     except (OSError, TurnError):
         return 0
-
-
-def _rest(file: BinaryIO) -> bytes:
-    """All that is left; an unbuffered file may give less at a time than was asked for."""
-    return b"".join(iter(lambda: file.read(_PIECE), b""))
 
 
 def refuse_unsaved(data: bytes, path: str) -> None:

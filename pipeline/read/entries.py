@@ -79,8 +79,8 @@ class Log:
                 ledger.blank_size += line.size
                 continue
             try:
-                if line.length > line.stop - line.start:
-                    raise bounds.too_long()
+                if line.length > bounds.light:
+                    bounds.hold_size(line.buffer[line.start : line.stop], line.length)
                 entry = self._read(line, ledger)
             except LineError as problem:
                 if line.length <= line.stop - line.start and is_blank(line.buffer[line.start : line.stop]):
@@ -188,6 +188,8 @@ class _Stream:
         if self.shape.envelope.unwrap:
             data = bytearray(envelopes.unwrap(bytes(line.buffer[line.start : line.stop]), self.shape.envelope))
             line = replace(line, buffer=data, start=0, stop=len(data))
+            if len(data) > self.bounds.light:  # what stood in a string may stand there no more
+                self.bounds.hold_size(data, len(data))
         try:
             slices, request = self.history.read(line)
             self.bounds.hold(request, slices.reply, flat=self.history.flat)

@@ -74,6 +74,8 @@ _line, _body = codec.decoder(_Line), codec.decoder(_Body)
 
 def logged(file: BinaryIO, job: Job, number: int, lines: int) -> Logged:
     """What line ``number`` of the ``lines`` of an open log says; nothing of a file that is no log."""
+    if job.part is not None:
+        return Logged()
     try:
         data = _selected(file, job, number, lines)
     except OSError:

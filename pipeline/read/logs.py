@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import deque
 from collections.abc import Callable, Iterator
+from errno import EIO
 from io import BytesIO
 from itertools import chain
 from typing import BinaryIO
@@ -23,6 +24,7 @@ from pipeline.read.recognise import Shape
 from pipeline.read.sessions import SPAN, MixedSessionsError
 from pipeline.read.tools import KnownTools
 
+_PIECE = 1 << 20
 _NEAR = 1 << 16
 """Bytes behind a line in which the next one is looked for."""
 
@@ -33,6 +35,7 @@ class Reader:
     def __init__(self, options: Options) -> None:
         self._options = options
         self._from = options.from_format
+        self._by_id = options.sessions_by == "id"
         self._split = options.sessions_by is None
         self._bounds = Bounds.of(options)
         self._known: dict[str, KnownTools] = {}
@@ -43,9 +46,13 @@ class Reader:
     ) -> Iterator[Entry]:
         """The entries of a log, in file order; what its first lines tell is noted in the ledger.
 
-        ``hashed`` is given all bytes of the log in turn.  Raises ``MixedSessionsError`` before anything else for a file
-        that has to be split first.
+        ``hashed`` is given all bytes of the log in turn, unless the document in it was read before and its digest is
+        known.  Raises ``MixedSessionsError`` before anything else for a file that has to be split first.
         """
+        documents.forget(file)
+        if job.part is not None:
+            yield from self._part(file, job, ledger, hashed)
+            return
         expanded = file if isinstance(file, Expanded) else None
         if job.spans is not None:
             stream = _spans(file, job.spans, hashed, self._bounds.line)
@@ -55,7 +62,7 @@ class Reader:
         else:
             stream = lines(file, self._bounds.line, hashed, self._room)
         yield from self._entries(file, stream, job, ledger)
-        problem = ledger.ended or job.cut
+        problem: str | None = ledger.ended or job.cut
         if expanded and job.spans is None:
             expanded.finish()
             problem = ledger.ended or expanded.problem
@@ -63,13 +70,16 @@ class Reader:
             deque(stream, maxlen=0)  # which hashes the rest
         if problem:
             ledger.note(log.cut_short(problem))
-        assert ledger.ended or job.spans is not None or job.part or ledger.size == file.tell(), (job, ledger.size)
+        assert ledger.ended or job.spans is not None or ledger.size == file.tell(), (job, ledger.size)
 
     def _entries(self, file: BinaryIO, stream: Iterator[Line], job: Job, ledger: Ledger) -> Iterator[Entry]:
         first = next(stream, None)
         if first is None:
             return
         if self._from is not None:
+            yield from self._as(self._look(file), file, chain([first], stream), job, ledger)
+            return
+        if self._by_id and job.spans is None:
             yield from self._as(self._look(file), file, chain([first], stream), job, ledger)
             return
         held = [first, *_agreeing(first, stream)]
@@ -80,7 +90,7 @@ class Reader:
             yield from plain.entries(stream, ledger)
             return
         ledger.forget()
-        seen = recognise.PLAIN_LOG if all(map(_is_plain, held)) else self._look(file)
+        seen = recognise.PLAIN_LOG if all(map(self._is_plain, held)) else self._look(file)
         yield from self._as(seen, file, chain(held, stream), job, ledger)
 
     def _as(
@@ -89,74 +99,98 @@ class Reader:
         """The entries of a log, or what is none, as its first lines tell or the user says."""
         shape, ledger.seen = seen
         if (ledger.seen.format is None or self._from) and (held := self._document(file, ledger)):
-            for _ in stream:
-                pass  # which hashes the rest
-            size = file.tell()
-            yield from self._spread(held.line, size, ledger) if held.line else self._whole(held, size, job, ledger)
+            if len(held.conversations) > 1 and self._split:
+                raise MixedSessionsError
+            deque(stream, maxlen=0)  # which hashes the rest
+            yield from self._spread(held, ledger) if held.line else self._whole(held, job, ledger)
             return
-        if shape.envelope.mixes and self._split and job.spans is None:
+        if job.spans is None and (self._by_id or (shape.envelope.mixes and self._split)):
             raise MixedSessionsError
         yield from self._log(shape).entries(stream, ledger)
 
     def _log(self, shape: Shape) -> Log:
         return Log(shape, self._known, self._bounds)
 
-    def _document(self, file: BinaryIO, ledger: Ledger) -> documents.Held | None:
+    def _document(self, file: BinaryIO, ledger: Ledger) -> documents.Document | None:
         """The document in a file that is no log; what is wrong with it takes the place of what was seen."""
         try:
-            return documents.look(file, self._from, self._options)
+            return documents.document(file, self._options)
         except TurnError as problem:
             ledger.seen = Seen(None, "document", str(problem), conflict=True)
             return None
 
-    def _spread(self, line: bytes, size: int, ledger: Ledger) -> Iterator[Entry]:
+    def _part(
+        self, file: BinaryIO, job: Job, ledger: Ledger, hashed: Callable[[memoryview], object] | None
+    ) -> Iterator[Entry]:
+        """One conversation of a document."""
+        held = self._document(file, ledger)
+        if held is None or (job.part or 0) >= max(1, len(held.conversations)):
+            raise OSError(EIO, "it changed while it was read")
+        ledger.document = held
+        if hashed and not held.digest:
+            _hash(file, hashed)
+        yield from self._whole(held, job, ledger)
+        if held.cut:
+            ledger.note(log.cut_short(held.cut))
+
+    def _spread(self, held: documents.Document, ledger: Ledger) -> Iterator[Entry]:
         """The entry of a file that is one exchange on several lines."""
-        shape, ledger.seen = recognise.look(BytesIO(line), self._from)
+        line = held.line
+        shape, ledger.seen = recognise.look(BytesIO(line), self._from, self._bounds.memory)
         stop = len(line) if len(line) <= self._bounds.line else 0
-        whole = Line(1, 0, len(line), bytearray(line), 0, stop, size)
+        whole = Line(1, 0, len(line), bytearray(line), 0, stop, held.size)
         yield from self._log(shape).entries([whole], ledger)
 
-    def _whole(self, held: documents.Held, size: int, job: Job, ledger: Ledger) -> Iterator[Entry]:
+    def _whole(self, held: documents.Document, job: Job, ledger: Ledger) -> Iterator[Entry]:
         """A conversation of a document as the one entry of its session; the document counts as one line.
 
         The bytes of a document with several conversations count with the first.
         """
         ledger.seen, ledger.loaded, ledger.lines = Seen(held.format, "document", held.why), True, 1
-        ledger.size = 0 if job.part else size
-        try:
-            found = held.conversations()
-        except TurnError as problem:
-            ledger.seen = Seen(None, "document", f"{held.format}: {problem}", conflict=True)
+        ledger.size = 0 if job.part else held.size
+        if held.problem:
+            ledger.seen = Seen(None, "document", held.problem, conflict=True)
             return
-        if len(found) > 1 and job.part is None and self._split:
-            raise MixedSessionsError
+        found = held.conversations
         if not job.part:
             ledger.lines += len(held.broken)
             for rejected in held.broken:
-                ledger.reject(rejected, min(rejected.length + 1, size - rejected.offset))
-            self._note(held, len(found), job, ledger)
+                ledger.reject(rejected, min(rejected.length + 1, held.size - rejected.offset))
+            self._note(held, job, ledger)
         if found:
             messages, tools = found[job.part or 0].messages, found[job.part or 0].tools
             left = ledger.size - ledger.rejected_size
             yield Entry(1, None, None, messages, (Added(tuple(messages)),), tools, Reply(included=True), size=left)
 
-    def _note(self, held: documents.Held, count: int, job: Job, ledger: Ledger) -> None:
+    def _note(self, held: documents.Document, job: Job, ledger: Ledger) -> None:
         """What of a document does not reach the record."""
-        if count > 1 and job.part is None:
-            ledger.note(log.other_conversations(count))
-        if held.aside().hosted:
+        if len(held.conversations) > 1 and job.part is None:
+            ledger.note(log.other_conversations(len(held.conversations)))
+        if held.aside.hosted:
             ledger.count(1, "hosted-tools")
-        if held.aside().elsewhere:
+        if held.aside.elsewhere:
             ledger.count(1, "missing-history")
 
     def _look(self, file: BinaryIO) -> tuple[Shape, Seen]:
         if self._from in document_names():
             return Shape(), Seen(None, "document", "")
-        return recognise.look(file, self._from)
+        return recognise.look(file, self._from, self._bounds.memory)
+
+    def _is_plain(self, line: Line) -> bool:
+        is_light = line.length <= self._bounds.light
+        return is_light and recognise.is_plain(line.buffer[line.start : line.stop])
 
 
-def _is_plain(line: Line) -> bool:
-    return recognise.is_plain(line.buffer[line.start : line.stop])
+def _hash(file: BinaryIO, hashed: Callable[[memoryview], object]) -> None:
+    """Have a whole file hashed, as it stands on the disk."""
+    if isinstance(file, Expanded):
+        file.seek(0)
+        file.hashed = hashed
+        file.finish()
+        return
+    file.seek(0)
+    while piece := file.read(_PIECE):
+        hashed(memoryview(piece))
 
 
 def _agreeing(first: Line, stream: Iterator[Line]) -> Iterator[Line]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, BinaryIO, Literal, NamedTuple
 import msgspec
 from msgspec import Meta, Raw, Struct
 
-from pipeline import codec
+from pipeline import codec, footprint
 from pipeline.formats import PLAIN, PLAIN_RANK, Recognised, look_alike, named, recognise, recognise_file
 from pipeline.model import Seen
 from pipeline.read import envelopes, replies
@@ -124,18 +124,20 @@ def shape_of(line: bytes) -> Shape | None:
     return Shape(exchange.name, envelope) if exchange.name and exchange.rank <= _BEYOND_DOUBT else None
 
 
-def look(file: BinaryIO, forced: str | None = None) -> tuple[Shape, Seen]:
+def look(file: BinaryIO, forced: str | None = None, memory: int = footprint.MOST) -> tuple[Shape, Seen]:
     """What the first lines of a file tell; it stands where it stood before.
 
-    A few decide where their responses tell the same; else most of many decide.
+    A few decide where their responses tell the same; else most of many decide.  Lines whose parsed form would take more
+    ``memory`` tell nothing.
     """
-    quick = [_exchange(line) for line in first_lines(file, _GLANCE)[:AGREEING]]
+    data = beginning(file, _GLANCE)
+    quick = [_exchange(line) for line in _lines(data, memory)[:AGREEING]]
     envelope, first = quick[0] if quick and quick[0] else (envelopes.PLAIN, None)
     if forced:
         return Shape(forced, envelope, forced=True), Seen(forced, envelope.name, f"{forced}, as --from says")
     if first and first.name and first.rank <= _ANSWERED and not any(_tells_other(each, first) for each in quick):
         return Shape(first.name, envelope), Seen(first.name, envelope.name, f"{first.name} ({first.why})")
-    lines = first_lines(file, _BYTES)
+    lines = _lines(data if len(data) >= _BYTES else beginning(file, _BYTES), memory)
     found = [each for each in map(_exchange, lines) if each]
     envelope = found[0][0] if found else envelopes.PLAIN
     whole = recognise_file([exchange for _, exchange in found])
@@ -154,20 +156,33 @@ def _tells_other(line: tuple[Envelope, Recognised] | None, first: Recognised) ->
     return line is not None and line[1].name != first.name and line[1].rank < PLAIN_RANK
 
 
-def first_lines(file: BinaryIO, most: int) -> list[bytes]:
+def first_lines(file: BinaryIO, most: int, memory: int = footprint.MOST) -> list[bytes]:
     """The lines that are not blank in so many bytes, the very first one whole; the file stands as before."""
+    return _lines(beginning(file, most), memory)
+
+
+def beginning(file: BinaryIO, most: int) -> bytes:
+    """So many bytes of a file, or all of its first line where that has more; the file stands as before."""
     place = file.tell()
     file.seek(0)
-    data = file.read(most)
-    while b"\n" not in data and len(data) < LONGEST and (more := file.read(_BYTES)):
-        data += more
+    pieces = [file.read(most)]
+    size = len(pieces[0])
+    while b"\n" not in pieces[-1] and size < LONGEST and (more := file.read(_BYTES)):
+        pieces.append(more)
+        size += len(more)
     file.seek(place)
+    return b"".join(pieces)
+
+
+def _lines(data: bytes, memory: int) -> list[bytes]:
+    """The first lines that are not blank; nothing stands for one whose parsed form would take too much memory."""
     lines: list[bytes] = []
     at = 0
     while at < len(data) and len(lines) < _LINES:
         stop = data.find(b"\n", at)
         stop = len(data) if stop < 0 else stop
-        lines += [line] if (line := data[at:stop]).strip() else []
+        if (line := data[at:stop]).strip():
+            lines.append(b"" if footprint.exceeds(line, memory) else line)
         at = stop + 1
     return lines
 

@@ -5,17 +5,21 @@ from __future__ import annotations
 import os
 from array import array
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import BinaryIO, TypeVar
 
 from msgspec.structs import replace
 
+from pipeline import footprint
 from pipeline.folder import Folder
+from pipeline.formats.base import TurnError
 from pipeline.model import Job, Options
 from pipeline.read import documents, envelopes
 from pipeline.read.changes import as_found
 from pipeline.read.compressed import Expanded, opened
 from pipeline.read.lines import CHUNK, lines
 from pipeline.read.recognise import look
+from pipeline.read.shortage import shortage
 
 T = TypeVar("T")
 SPAN = 4
@@ -37,22 +41,36 @@ def split(job: Job, options: Options | None = None, expanded: Folder | None = No
     A line that cannot be read stays with the one before it.
     A file that cannot be read is left as it is, so that converting it will say what is wrong.
     """
-    held = documents.count(job.path, options)
+    options = options or Options()
     try:
         with opened(job.path, options) as file:
-            if held and (look(file)[1].format is None or (options and options.from_format)):
+            if held := _conversations(file, options):
                 return [replace(job, part=part) for part in range(held)]
             if not isinstance(file, Expanded):
-                return parts_of(job, as_found(file, job))
+                return parts_of(job, as_found(file, job), options)
             if expanded is None:
-                parts = parts_of(job, file)
+                parts = parts_of(job, file, options)
             else:
                 name = _copy(file, expanded)
-                with open(expanded.open(name), "rb", buffering=0) as copy:
-                    parts = [replace(part, path=f"{expanded.path}/{name}") for part in parts_of(job, copy)]
+                with _or_shortage(file, expanded):
+                    descriptor = expanded.open(name)
+                with open(descriptor, "rb", buffering=0) as copy:
+                    parts = [replace(part, path=f"{expanded.path}/{name}") for part in parts_of(job, copy, options)]
             return [*parts[:-1], replace(parts[-1], cut=file.problem)]
     except OSError:
         return [job]
+
+
+def _conversations(file: BinaryIO, options: Options) -> int:
+    """How many conversations the document in a file holds; 0 where it is a log."""
+    try:
+        found = documents.document(file, options)
+    except (OSError, TurnError):
+        return 0
+    if not found or not found.conversations:
+        return 0
+    is_log = not options.from_format and look(file, memory=options.max_memory)[1].format is not None
+    return 0 if is_log else len(found.conversations)
 
 
 def cleared(done: Iterable[tuple[Job, T]], expanded: Folder) -> Iterator[tuple[Job, T]]:
@@ -66,21 +84,46 @@ def cleared(done: Iterable[tuple[Job, T]], expanded: Folder) -> Iterator[tuple[J
 
 
 def _copy(file: Expanded, folder: Folder) -> str:
-    """The name of a new file with what is in a compressed one, for its owner alone."""
+    """The name of a new file with what is in a compressed one, for its owner alone.
+
+    Raises ``ShortageError`` where there is no room for it.
+    """
     name = f"{os.urandom(8).hex()}.jsonl"
-    folder.make()
-    with open(folder.create(name, 0o600), "wb") as copy:
+    with _or_shortage(file, folder):
+        folder.make()
+        descriptor = folder.create(name, 0o600)
+    try:
         while piece := file.read(CHUNK):
-            copy.write(piece)
+            with _or_shortage(file, folder):
+                _write(descriptor, piece)
+    finally:
+        os.close(descriptor)
     return name
 
 
-def parts_of(job: Job, file: BinaryIO) -> list[Job]:
+@contextmanager
+def _or_shortage(file: Expanded, folder: Folder) -> Iterator[None]:
+    """Whatever goes wrong with the copy is no damage of the log."""
+    try:
+        yield
+    except OSError as problem:
+        raise shortage(str(file.name), f"expanded into {folder.path}", problem) from None
+
+
+def _write(descriptor: int, piece: bytes) -> None:
+    rest = memoryview(piece)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+
+
+def parts_of(job: Job, file: BinaryIO, options: Options | None = None) -> list[Job]:
     """The sessions in an open log by the ids that its lines name."""
+    memory = (options or Options()).max_memory
     places: dict[str | None, array[int]] = {}
     name: str | None = None
     for line in lines(file):
-        found = envelopes.outer(bytes(line.buffer[line.start : line.stop]))
+        data = bytes(line.buffer[line.start : line.stop])
+        found = None if footprint.exceeds(data, memory) else envelopes.outer(data)
         name = name if found is None else envelopes.session_id(found)
         feed = line.size - line.length
         places.setdefault(name, array("Q")).extend((line.number, line.offset, line.length, feed))

@@ -13,7 +13,7 @@ from msgspec import Struct
 from xxhash import xxh3_128
 
 from pipeline.checks.registry import counted
-from pipeline.errors import ChatsquashError
+from pipeline.errors import ChatsquashError, ShortageError
 from pipeline.model import Job, Options
 from pipeline.read.discover import Found
 from pipeline.report.summary import Summary
@@ -91,9 +91,9 @@ class Again:
     def stopped(self, problem: BaseException, taken: int) -> None:
         """Keep what a run finished that was interrupted, and say with the exception how to go on.
 
-        A run that stopped by itself leaves no trace.
+        A run that stopped by itself leaves no trace, unless the machine lacked something.
         """
-        if isinstance(problem, ChatsquashError):
+        if isinstance(problem, ChatsquashError) and not isinstance(problem, ShortageError):
             self.journals.forget(self.journals.own())
         elif self._memory and self._out.remembered()[0] == self._memory:
             problem.add_note("all was written before")

@@ -80,6 +80,7 @@ def convert(
         UsageError: A wrong option, nothing to read, an output folder or key file that cannot be used, or an old result
             that would be replaced by nothing or by that of other logs.
         StoppedError: ``strict`` or ``on_invalid="abort"`` ended the run; nothing new was written.
+        ShortageError: A log cannot be read for want of room or descriptors; nothing new was written.
         OSError: Writing failed, for example on a full disk.
 
     >>> import tempfile, pathlib

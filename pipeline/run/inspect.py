@@ -12,17 +12,14 @@ from pipeline import chat, codec
 from pipeline.checks.registry import escaped
 from pipeline.errors import UsageError
 from pipeline.ledger import Ledger
-from pipeline.model import Entry, Job, Message, Options, Reply
-from pipeline.read.compressed import opened
+from pipeline.model import Entry, Job, Kept, Message, Options, Outcome, Reply, Seen
 from pipeline.read.discover import discover
 from pipeline.read.envelopes import PLAIN
-from pipeline.read.logs import Reader
 from pipeline.read.sessions import MixedSessionsError, split
 from pipeline.report.findings import as_text
 from pipeline.run.convert import nothing_to_read
 from pipeline.run.session import Converter
-from pipeline.stages import plan
-from pipeline.stages.select import Snapshot, select
+from pipeline.stages.select import Snapshot
 
 _COLUMNS = ("line", "time", "kept", "added", "tools", "reply", "outcome", "roles added")
 _SHOWN = 200
@@ -46,8 +43,12 @@ class _Rows:
 
     verbose: bool
     by_line: dict[int, _Row] = field(default_factory=dict)
-    before: Counter[bytes] = field(default_factory=Counter)
-    """The messages of the entry before, as JSON."""
+    before: list[Message] = field(default_factory=list)
+    """The messages of the entry before."""
+    spelled: dict[int, bytes] = field(default_factory=dict)
+    """Those as JSON that were compared, by their ids: neighbours share messages that did not change."""
+    seen: Seen | None = None
+    """What the log's first lines told."""
 
     def logged(self, stream: Iterator[Entry]) -> Iterator[Entry]:
         for entry in stream:
@@ -59,14 +60,15 @@ class _Rows:
             self.by_line[entry.line].outcome = "superseded"
             yield entry
 
-    def settle(self, snapshot: Snapshot | None) -> None:
+    def settle(self, snapshot: Snapshot | None, ledger: Ledger) -> None:
         """Mark what was selected, and what was cut behind it."""
+        self.seen = ledger.seen
         for line, row in self.by_line.items():
             if snapshot and row.outcome == "superseded" and line >= snapshot.entry.line:
                 row.outcome = "selected" if line == snapshot.entry.line else "cut"
 
     def _row(self, entry: Entry) -> _Row:
-        added = list(self._added(entry.messages))
+        added = self._added(entry)
         kept = len(entry.messages) - len(added)
         cells = (
             str(entry.line),
@@ -79,16 +81,30 @@ class _Rows:
         texts = [_text(message) for message in added] if self.verbose else []
         return _Row(cells, escaped(chat.trace(added)), texts)
 
-    def _added(self, messages: list[Message]) -> Iterator[Message]:
+    def _added(self, entry: Entry) -> list[Message]:
         """The messages that the entry before does not have; its edits say less where the reader did not compare."""
-        left, self.before = self.before, Counter()
-        for message in messages:
-            spelled = codec.dumps(message)
-            self.before[spelled] += 1
+        before, self.before = self.before, entry.messages
+        if entry.kept == len(before) and not any(isinstance(run, Kept) for run in entry.edits[1:]):
+            return entry.messages[len(before) :]
+        known = self.spelled
+        left = Counter(_spell(message, known) for message in before)
+        added: list[Message] = []
+        for message in entry.messages:
+            spelled = _spell(message, known)
             if left[spelled]:
                 left[spelled] -= 1
             else:
-                yield message
+                added.append(message)
+        self.spelled = {id(message): known[id(message)] for message in entry.messages}
+        return added
+
+
+def _spell(message: Message, known: dict[int, bytes]) -> bytes:
+    """A message as JSON, which is remembered by its id: what is known is of messages that are still held."""
+    spelled = known.get(id(message))
+    if spelled is None:
+        spelled = known[id(message)] = codec.dumps(message)
+    return spelled
 
 
 def inspect(logs: Iterable[str], options: Options, *, verbose: bool = False) -> Iterator[str]:
@@ -102,43 +118,45 @@ def inspect(logs: Iterable[str], options: Options, *, verbose: bool = False) -> 
     found = discover(roots, options)
     if not found.jobs:
         raise UsageError(nothing_to_read(roots, found))
-    for number, job in enumerate(part for each in found.jobs for part in _sessions(each, options)):
-        if number:
-            yield ""
-        try:
-            yield from _session(job, options, verbose)
-        except OSError as problem:
-            raise UsageError(f"{job.shown}: cannot be read ({problem.strerror})") from None
+    converter = Converter(options)
+    number = 0
+    for job in found.jobs:
+        for shown in _sessions(job, options, converter, verbose):
+            yield from [""] if number else []
+            yield from shown
+            number += 1
 
 
-def _sessions(job: Job, options: Options) -> list[Job]:
-    """A log, or the sessions that its file holds."""
-    if options.sessions_by == "id":
-        return split(job, options)
+def _sessions(job: Job, options: Options, converter: Converter, verbose: bool) -> Iterator[list[str]]:
+    """What is shown of a log, or of each of the sessions that its file holds."""
+    parts = split(job, options) if options.sessions_by == "id" else [job]
     try:
-        with opened(job.path, options) as file:
-            next(Reader(options).entries(file, job, Ledger("")), None)
+        for part in parts:
+            yield _session(part, converter, verbose)
     except MixedSessionsError:
-        return split(job, options)
-    except OSError:
-        pass  # showing it will say what is wrong
-    return [job]
+        parts = split(job, options)
+        if parts == [job]:
+            raise UsageError(f"{job.shown}: cannot be read (it changed while it was read)") from None
+        for part in parts:
+            yield _session(part, converter, verbose)
+    except OSError as problem:
+        raise UsageError(f"{job.shown}: cannot be read ({problem.strerror})") from None
 
 
-def _session(job: Job, options: Options, verbose: bool) -> Iterator[str]:
+def _session(job: Job, converter: Converter, verbose: bool) -> list[str]:
     rows = _Rows(verbose)
-    ledger = Ledger("")
-    with opened(job.path, options) as file:
-        left = plan(options, None).through(rows.logged(Reader(options).entries(file, job, ledger)), ledger)
-        rows.settle(select(rows.left(left), ledger))
-    for rejected in ledger.rejected:
+    outcome = converter.convert(job, rows)
+    for rejected in outcome.rejected:
         cells = (str(rejected.line), *[""] * 4, f"{rejected.length:,} B")
         rows.by_line[rejected.line] = _Row(cells, "", [], rejected.code)
-    outcome = Converter(options).convert(job)
+    return list(_shown(job, rows, outcome))
+
+
+def _shown(job: Job, rows: _Rows, outcome: Outcome) -> Iterator[str]:
     yield f"{escaped(job.shown)}: session {escaped(outcome.session)}"
-    if ledger.seen and ledger.seen.format:
-        yield from textwrap.wrap(f"format: {escaped(ledger.seen.why)}", _WIDTH, subsequent_indent=" " * 6)
-        yield from [f"envelope: {ledger.seen.envelope}"] if ledger.seen.envelope != PLAIN.name else []
+    if rows.seen and rows.seen.format:
+        yield from textwrap.wrap(f"format: {escaped(rows.seen.why)}", _WIDTH, subsequent_indent=" " * 6)
+        yield from [f"envelope: {rows.seen.envelope}"] if rows.seen.envelope != PLAIN.name else []
     yield from _table([rows.by_line[line] for line in sorted(rows.by_line)])
     yield f"record: {len(outcome.record):,} bytes" if outcome.record else f"left out: {outcome.left_out}"
     yield from map(as_text, outcome.findings)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import chain
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from xxhash import xxh3_128
 
@@ -24,7 +24,7 @@ from pipeline.errors import UsageError
 from pipeline.formats import PLAIN
 from pipeline.formats.openai_chat import variants
 from pipeline.ledger import Ledger
-from pipeline.model import Account, Cleaned, Conversation, Facts, Finding, Found, Job, Options, Outcome, Usage
+from pipeline.model import Account, Cleaned, Conversation, Entry, Facts, Finding, Found, Job, Options, Outcome, Usage
 from pipeline.read.changes import as_found, change
 from pipeline.read.compressed import opened
 from pipeline.read.discover import path_day
@@ -79,6 +79,19 @@ def with_key(options: Options) -> Options:
     return replace(options, anonymize_key=load_key())
 
 
+class Watch(Protocol):
+    """Sees the entries of a session while it is converted."""
+
+    def logged(self, stream: Iterator[Entry]) -> Iterator[Entry]:
+        """The entries as they were read."""
+
+    def left(self, stream: Iterator[Entry]) -> Iterator[Entry]:
+        """Those that cleaning left."""
+
+    def settle(self, snapshot: Snapshot | None, ledger: Ledger) -> None:
+        """What was selected, and what is known of the log."""
+
+
 class Converter:
     """Converts sessions by one plan; the memory of pseudonyms lasts from one to the next."""
 
@@ -94,10 +107,10 @@ class Converter:
         self._joins = _joins(options)
         self._lost = _lost() if options.folder and not self._shape else None
 
-    def convert(self, job: Job) -> Outcome:
+    def convert(self, job: Job, watch: Watch | None = None) -> Outcome:
         """Convert a session log; raises ``OSError`` where it cannot be read, and as ``Reader.entries``."""
         with opened(job.path, self._options) as file:
-            outcome = self.read(file, job)
+            outcome = self.read(file, job, watch)
             how = change(job)
             return self._changed(file, job, outcome, how) if how else outcome
 
@@ -109,12 +122,16 @@ class Converter:
         finding = Finding(found.code, found.severity, outcome.session, job.shown, None, None, found.text)
         return replace(outcome, findings=[*outcome.findings, finding])
 
-    def read(self, file: BinaryIO, job: Job) -> Outcome:
-        """Convert an open session log."""
+    def read(self, file: BinaryIO, job: Job, watch: Watch | None = None) -> Outcome:
+        """Convert an open session log, while somebody may watch."""
         ledger = Ledger(job.stem)
         digest = xxh3_128()
         logged = self._reader.entries(file, job, ledger, digest.update)
-        snapshot = select(self._plan.through(logged, ledger), ledger, trace_roles=self._options.integrity_analysis)
+        left = self._plan.through(watch.logged(logged) if watch else logged, ledger)
+        left = watch.left(left) if watch else left
+        snapshot = select(left, ledger, trace_roles=self._options.integrity_analysis)
+        if watch:
+            watch.settle(snapshot, ledger)
         left_out = _left_out(snapshot, ledger)
         replaced = self._anonymizer.count if self._anonymizer else 0
         record, usage = (None, None) if snapshot is None or left_out else self._finish(snapshot, ledger)
@@ -136,7 +153,7 @@ class Converter:
             usage=usage,
             day=path_day(job.name) or (day(started) if started is not None else None),
             trace=_trace(snapshot) if snapshot and failed else "",
-            digest=digest.hexdigest(),
+            digest=_digest(ledger, digest),
             facts=self._facts(snapshot, ledger, file, job) if record and snapshot and self._tells_facts else None,
             size=ledger.size,
             sizes=sizes,
@@ -267,6 +284,15 @@ def _left_out(snapshot: Snapshot | None, ledger: Ledger) -> str | None:
 def _trace(snapshot: Snapshot) -> str:
     reply = snapshot.entry.reply.message
     return chat.trace([*snapshot.entry.messages, *([reply] if reply else [])])
+
+
+def _digest(ledger: Ledger, digest: xxh3_128) -> str:
+    """The hash of a log; that of a document is found with its first conversation."""
+    held = ledger.document
+    if held is None:
+        return digest.hexdigest()
+    held.digest = held.digest or digest.hexdigest()
+    return str(held.digest)
 
 
 def _accounts(snapshot: Snapshot | None, ledger: Ledger, *, written: bool) -> tuple[Account, Account]:

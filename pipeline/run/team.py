@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from pipeline import platform
+from pipeline.errors import ShortageError
 from pipeline.model import Job, Options, Outcome
 from pipeline.read.sessions import MixedSessionsError
 from pipeline.run.journal import Packed, Writer
@@ -78,14 +79,20 @@ class Team:
             connection.send(lot.jobs)
 
     def finished(self) -> Iterator[tuple[Lot, list[Found] | str]]:
-        """Wait; then the lots that came back, with their outcomes, or with how the process ended."""
+        """Wait; then the lots that came back, with their outcomes, or with how the process ended.
+
+        Raises ``ShortageError`` where a process met one.
+        """
         from multiprocessing.connection import wait
 
         for connection in cast("list[Connection]", wait(list(self.under_way))):
             lot = self.under_way.pop(connection)
             found: list[Found] | str
             try:
-                found = [self._received(job, sent) for job, sent in zip(lot.jobs, connection.recv(), strict=True)]
+                received = connection.recv()
+                if isinstance(received, str):
+                    raise ShortageError(received)
+                found = [self._received(job, sent) for job, sent in zip(lot.jobs, received, strict=True)]
             except (EOFError, OSError):
                 found = self._replace(connection)
             yield lot, found
@@ -131,6 +138,9 @@ def _serve(connection: Connection, copied: list[Connection], options: Options, w
                 found = [packed or outcome for outcome, packed in done]  # not both, since records may be large
             except MemoryError:
                 os._exit(_NO_MEMORY)  # each of them is tried once more, alone
+            except ShortageError as problem:
+                connection.send(str(problem))
+                return
             connection.send(found)
 
 

@@ -31,10 +31,10 @@ def outcomes(
     What the journals know is taken from there; what is found is added to them.  ``expanded`` is the folder for
     compressed logs that are split, as ``split`` has it.
     """
-    size = jobs.size if isinstance(jobs, Jobs) else sum(job.size for job in jobs)
+    size = _size(jobs)
     workers = min(options.workers, size // _WORTH_A_PROCESS + 1, size if options.sessions_by == "id" else len(jobs))
     by_id = options.sessions_by == "id"
-    sessions = (part for job in jobs for part in split(job, options, expanded)) if by_id else iter(jobs)
+    sessions = (part for job in jobs for part in _parts(job, options, expanded)) if by_id else iter(jobs)
     writer = journals.writer if journals else None
     convert = partial(_here, Converter(options), writer) if workers <= 1 else partial(_spread, options, workers, writer)
     if journals and not journals.is_empty():
@@ -44,10 +44,33 @@ def outcomes(
     for job, outcome in found:
         if outcome is not None:
             yield job, outcome
-        elif (parts := split(job, options, expanded)) == [job]:
+            continue
+        try:
+            parts = split(job, options, expanded)
+        except MemoryError:
+            yield job, nothing(job, log.lost_worker("memory ran out"))
+            continue
+        if parts == [job]:
             yield job, unreadable(job, OSError(EIO, "it changed while it was read"))
         else:
             yield from outcomes(parts, options, journals, expanded)
+
+
+def _size(jobs: Sequence[Job]) -> int:
+    """Bytes of all logs; those of a document count once, however many of its conversations are to be converted."""
+    if isinstance(jobs, Jobs):
+        return jobs.size
+    return sum(job.size for job in jobs if not job.part)
+
+
+def _parts(job: Job, options: Options, expanded: Folder | None) -> list[Job]:
+    """The sessions of a log, which may be one of those already; converting it will say why it has none."""
+    if job.spans is not None or job.part is not None:
+        return [job]
+    try:
+        return split(job, options, expanded)
+    except MemoryError:
+        return [job]
 
 
 def _known_or(

@@ -9,6 +9,7 @@ import os
 import stat
 import sys
 import tracemalloc
+import zlib
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,70 @@ def test_what_was_whole_of_a_broken_file_is_read(tmp_path, way, sentence, change
     got, seen = read(put(tmp_path / "x", change(compress(data))))
     assert seen == problem
     assert got == data if whole else data.startswith(got) or problem == DAMAGED
+
+
+LINES = b"".join(b"%d %s\n" % (number, os.urandom(20).hex().encode()) for number in range(400))
+
+
+def whole_before(data: bytes) -> bytes:
+    """What zlib gives of a member up to its damage, a byte at a time, as ``zcat`` has it."""
+    made, one = b"", zlib.decompressobj(31)
+    for place in range(len(data)):
+        try:
+            made += one.decompress(data[place : place + 1])
+        except zlib.error:
+            break
+    return made
+
+
+def test_a_gzip_that_is_damaged_late_gives_all_that_was_whole_before(tmp_path):
+    data = gzip.compress(LINES, mtime=0)
+    for place in [*range(len(data) - 40, len(data)), *range(20, len(data), len(data) // 30)]:
+        damaged = data[:place] + bytes([data[place] ^ 255]) + data[place + 1 :]
+        got, seen = read(put(tmp_path / "x", damaged))
+        assert got == whole_before(damaged), place
+        assert seen in (DAMAGED, EARLY), place
+        if place >= len(data) - 8:
+            assert (got, seen) == (LINES, DAMAGED), "the checksum and the length"
+
+
+@pytest.mark.parametrize("before", [b"", b"first\n" * 1000, os.urandom(100_000)], ids=["none", "short", "long"])
+@pytest.mark.parametrize("size", [400, 100_000, 3_000_000])
+def test_members_before_a_damaged_one_are_whole_and_so_is_what_it_begins_with(tmp_path, before, size):
+    rest = os.urandom(size // 2).hex().encode()
+    damaged = bytearray(gzip.compress(rest))
+    damaged[-6] ^= 1
+    data = gzip.compress(before) + bytes(damaged) + gzip.compress(b"behind")
+    path = put(tmp_path / "x", data)
+    assert read(path) == (before + rest, DAMAGED)
+    with opened(path) as file:
+        hashed = []
+        file.hashed = lambda part: hashed.append(bytes(part))
+        assert file.seek(0, os.SEEK_END) == len(before + rest)
+        file.finish()
+        assert b"".join(hashed) == data, "each byte once, although some were expanded twice"
+
+
+@pytest.mark.parametrize("way", ["bz2", "xz", "zst"])
+def test_other_kinds_give_what_their_blocks_gave_before_the_damage(tmp_path, way):
+    text = b"".join(b"%d %s\n" % (number, os.urandom(40).hex().encode()) for number in range(40_000))
+    compress = zstandard.ZstdCompressor(write_checksum=True).compress if way == "zst" else WAYS[way]
+    data = bytearray(compress(text))
+    data[-60] ^= 255
+    got, seen = read(put(tmp_path / "x", bytes(data)))
+    assert seen == DAMAGED
+    half = len(text) // 2  # what the damaged block holds may be anything
+    assert got[:half] == text[:half]
+
+
+@pytest.mark.parametrize("sessions_by", [None, "id"])
+def test_of_a_log_with_a_damaged_checksum_all_lines_are_converted(here, sessions_by):
+    data = bytearray(gzip.compress(DATA))
+    data[-5] ^= 4
+    put(here / "logs/a.jsonl.gz", bytes(data))
+    summary = convert("logs", "out", Options(sessions_by=sessions_by))
+    assert (summary.written, summary.lines, len(findings("cut-short"))) == (1, 3, 1)
+    assert not summary.complete
 
 
 @pytest.mark.parametrize("way", WAYS)

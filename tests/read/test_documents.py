@@ -11,7 +11,7 @@ import pytest
 from pipeline.formats import documents as formats
 from pipeline.formats.base import TurnError
 from pipeline.model import Job, Options
-from pipeline.read import documents
+from pipeline.read import compressed, documents, recognise
 from pipeline.read.discover import discover
 from pipeline.read.sessions import split
 from tests.conftest import log_line
@@ -143,22 +143,71 @@ def test_a_document_that_is_too_large_is_none(monkeypatch, tmp_path):
         documents.look(file, "portable")
 
 
-def test_a_huge_file_is_not_read_to_find_that_it_is_too_large(tmp_path):
-    class Watched(io.FileIO):
-        taken = 0
+@pytest.fixture
+def bytes_read(monkeypatch):
+    """Counts the bytes that are read of logs, however they are read."""
+    counts = [0]
 
+    class Counted(io.FileIO):
         def read(self, size=-1):
             found = super().read(size)
-            self.taken += len(found)
+            counts[0] += len(found)
             return found
 
+        def readinto(self, buffer):
+            count = super().readinto(buffer)
+            counts[0] += count
+            return count
+
+    monkeypatch.setattr(compressed.io, "FileIO", Counted)
+    return counts
+
+
+HUGE = [
+    ("a list of numbers", b"[" + b"1," * (6 << 20), False),
+    ("one value that does not end", b'{"a": "' + b"x" * (12 << 20), False),
+    ("a body that does not end", b'{"messages": [{"role": "user", "content": "' + b"x" * (12 << 20), True),
+    ("an exchange that does not end", b'{"request": {"messages": [{"role": "user", "content": "' + b"x" * (12 << 20), True),
+    ("lines of a document", data(*[CLAUDE] * 80_000), True),
+    ("lines of a log", data(*[log_line("hi", pad="x" * 200)] * 30_000), True),
+    ("lines of a dataset", data(*[{"text": "x" * 200}] * 60_000), False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sentence, content, expected", HUGE, ids=[row[0] for row in HUGE])
+@pytest.mark.parametrize("beyond", [False, True], ids=["", "beyond what is read"])
+def test_what_a_file_is_is_told_by_its_first_4_mb(tmp_path, bytes_read, sentence, content, expected, beyond):
     path = tmp_path / "huge.json"
     with path.open("wb") as file:
-        file.write(b"[")
+        file.write(content)
+        if beyond:
+            file.truncate(documents.LONGEST + 1)
+    is_log = "log" in sentence or "exchange" in sentence
+    assert documents.is_document(str(path)) is (expected and (is_log or not beyond)), sentence
+    assert 0 < bytes_read[0] <= (4 << 20) + 1
+    bytes_read[0] = 0
+    assert len(discover([str(tmp_path)], Options()).jobs) == (expected and (is_log or not beyond))
+    assert 0 < bytes_read[0] <= (4 << 20) + 1, "once"
+
+
+def test_a_huge_file_is_not_read_to_find_that_it_is_too_large(tmp_path, bytes_read):
+    path = tmp_path / "huge.json"
+    with path.open("wb") as file:
+        file.write(b"[\n")
         file.truncate(documents.LONGEST + 1)
-    with Watched(path) as file:
+    with compressed.opened(path) as file:
         assert documents.look(file) is None
-        assert file.taken < 1 << 20
+    assert bytes_read[0] <= 1 << 16
+    assert documents.count(str(path)) == 0
+    assert bytes_read[0] <= 1 << 17
+
+
+def test_the_first_line_of_a_log_is_read_once_however_long_it_is(tmp_path, bytes_read):
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(data(log_line("x" * 20_000_000), log_line("y")))
+    with compressed.opened(path) as file:
+        assert recognise.look(file)[1].format == "openai_chat"
+    assert bytes_read[0] <= 20_000_000 + (5 << 20)
 
 
 # Whether a file in a folder is one

@@ -1,5 +1,6 @@
 """Documents among logs: what becomes of them in a whole run, and how they are shown."""
 
+import gzip
 import itertools
 import json
 import re
@@ -14,6 +15,7 @@ from xxhash import xxh3_128
 
 from pipeline import Options, convert, convert_session
 from pipeline.formats import documents
+from pipeline.read import documents as read_documents
 from pipeline.run import workers
 from pipeline.run.inspect import inspect
 from tests.conftest import log_line, tree, write_log
@@ -627,3 +629,136 @@ def test_an_exchange_on_several_lines_that_is_broken_is_rejected_in_its_place(he
     assert (summary.written, summary.account.unreadable) == (0, 1)
     size = Path("logs/a.json").stat().st_size
     assert [(each["line"], each["offset"], each["length"]) for each in rejected()] == [(1, 0, size)]
+
+
+# How often a document is parsed
+
+
+def said(number):
+    return [{"role": "user", "content": f"question {number}"}, {"role": "assistant", "content": f"answer {number}"}]
+
+
+def oumi(path, count):
+    lines = ({"conversation_id": f"c{n}", "messages": said(n), "metadata": {}} for n in range(count))
+    write_log(Path(path), *lines)
+
+
+def traced(path, count):
+    spans = []
+    for n in range(count):
+        told = [{"role": each["role"], "parts": [{"type": "text", "content": each["content"]}]} for each in said(n)]
+        held = {"gen_ai.input.messages": told[:1], "gen_ai.output.messages": told[1:]}
+        spans.append({"name": "chat", "spanId": f"{n:016x}", "attributes": held})
+    put(path, {"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]})
+
+
+def branched(path, count):
+    branches = {
+        f"b{n}": {"id": f"b{n}", "conversation_history": said(0) + said(n), "branch_point_index": 2}
+        for n in range(count)
+    }
+    held = {"format": "oumi_conversation_history", "schema_version": "1.0.0", "branches": branches}
+    put(path, held)
+
+
+def exported(path, count):
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    with closing(sqlite3.connect(path)) as made:
+        made.execute("create table sessions(id text, created_at text, working_dir text, description text)")
+        made.execute(
+            "create table messages(id integer primary key, session_id text, role text, created_timestamp int, "
+            "content_json text)"
+        )
+        for n in range(count):
+            made.execute("insert into sessions values(?, ?, '/w', 'd')", (f"s{n}", f"2026-01-01 {n:06}"))
+            for each in said(n):
+                content = json.dumps([{"type": "text", "text": each["content"]}])
+                row = (f"s{n}", each["role"], n, content)
+                insert = "insert into messages(session_id, role, created_timestamp, content_json) values(?, ?, ?, ?)"
+                made.execute(insert, row)
+        made.commit()
+
+
+MANY = {
+    "oumi": ("a.jsonl", oumi),
+    "otel": ("a.json", traced),
+    "oumi_history": ("a.json", branched),
+    "goose": ("a.db", exported),
+}
+
+
+@pytest.fixture
+def parses(monkeypatch):
+    """Counts how often the conversations of a document are made of its bytes, and how often its bytes are parsed."""
+    counts = {"conversations": 0, "parsed": 0}
+    for name in MANY:
+        real = documents.named(name).conversations
+
+        def counted(objects, real=real):
+            counts["conversations"] += 1
+            return real(objects)
+
+        monkeypatch.setattr(documents.named(name), "conversations", counted)
+    parsed = read_documents.parsed
+
+    def counted_too(data):
+        counts["parsed"] += 1
+        return parsed(data)
+
+    monkeypatch.setattr(read_documents, "parsed", counted_too)
+    return counts
+
+
+@pytest.mark.parametrize("sessions_by", [None, "id"])
+@pytest.mark.parametrize("name", MANY)
+def test_a_document_is_parsed_once_for_all_of_its_conversations(here, parses, name, sessions_by):
+    file, make = MANY[name]
+    make(f"logs/{file}", 20)
+    assert run(sessions_by=sessions_by).written == 20
+    assert parses["conversations"] == 1
+    assert parses["parsed"] <= 2, "once to tell what it is, once to convert it"
+    parses.update(conversations=0, parsed=0)
+    shown = list(inspect(["logs"], Options(anonymize=False, sessions_by=sessions_by)))
+    assert sum(": session " in line for line in shown) == 20
+    assert parses["conversations"] == 1
+    assert parses["parsed"] <= 2
+
+
+@pytest.mark.parametrize("limit", [None, 7])
+@pytest.mark.parametrize("name", MANY)
+def test_workers_journals_and_limits_give_the_same_of_a_document_with_many_conversations(
+    here, name, limit, monkeypatch
+):
+    file, make = MANY[name]
+    make(f"logs/{file}", 20)
+    write_log(here / "logs/b.jsonl", log_line("b"))
+    first = run(limit=limit)
+    assert first.written == (limit or 21)
+    expected = tree(Path("out"))
+    inputs = json.loads(expected.pop("run.json"))["inputs"]
+    digest = xxh3_128(Path("logs", file).read_bytes()).hexdigest()
+    assert {each["xxh3_128"] for each in inputs if each["path"].endswith(file)} == {digest}
+    monkeypatch.setattr(workers, "_WORTH_A_PROCESS", 1)
+    for count in (1, 2):
+        again = run(limit=limit, workers=count, full=True)
+        found = tree(Path("out"))
+        assert json.loads(found.pop("run.json"))["inputs"] == inputs
+        assert (found, again.written) == (expected, first.written)
+    write_log(here / "logs/c.jsonl", log_line("c"))
+    assert run(limit=limit).reused >= min(limit or 21, 20)
+
+
+def test_a_document_that_changes_between_two_runs_is_read_anew(here):
+    for text in ("one", "two"):
+        put("logs/a.json", portable(text))
+        run()
+        assert first_texts() == [text]
+
+
+def test_a_compressed_document_that_is_cut_says_so_with_each_of_its_conversations(here):
+    oumi(here / "a.jsonl", 3)
+    data = gzip.compress((here / "a.jsonl").read_bytes())
+    (here / "logs").mkdir()
+    (here / "logs/a.jsonl.gz").write_bytes(data[:-4])
+    assert run().written == 3
+    assert len(findings("cut-short")) == 3

@@ -154,7 +154,7 @@ def test_a_log_that_cannot_be_opened_is_an_error(here, monkeypatch):
     def refuse(*_, **__):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("pipeline.run.inspect.opened", refuse)
+    monkeypatch.setattr("pipeline.run.session.opened", refuse)
     with pytest.raises(UsageError, match=r"^a.jsonl: cannot be read \(Permission denied\)$"):
         shown("a.jsonl")
 

@@ -11,7 +11,7 @@ from pipeline.formats import openai_chat
 from pipeline.formats.base import TurnError
 from pipeline.formats.bodies import replayed
 from pipeline.formats.parts import Seams, data_url, file, image, text
-from pipeline.formats.values import Object, at, kind, listed, objects, string, without
+from pipeline.formats.values import Object, at, kind, listed, objects, string, unrepeated, without
 from pipeline.model import Conversation, Json, Tool
 
 NAME = "otel"
@@ -61,13 +61,8 @@ def conversations(found: list[Json]) -> list[Conversation]:
 
 def _longest(whole: list[Conversation]) -> list[Conversation]:
     """The conversations without those that are the beginning of another one, or that one again."""
-    encoded = [tuple(map(codec.dumps, each.messages)) for each in whole]
-    kept: list[int] = []
-    for place in sorted(range(len(whole)), key=lambda place: (-len(encoded[place]), place)):
-        mine = encoded[place]
-        if mine and not any(encoded[other][: len(mine)] == mine for other in kept):
-            kept.append(place)
-    return [whole[place] for place in sorted(kept)]
+    encoded = [list(map(codec.dumps, each.messages)) for each in whole]
+    return [whole[place] for place in unrepeated(encoded) if encoded[place]]
 
 
 # Attributes
@@ -75,15 +70,26 @@ def _longest(whole: list[Conversation]) -> list[Conversation]:
 
 def _holders(found: list[Json]) -> Iterator[_Holder]:
     """Everything that has attributes, at any depth, and objects that are attributes themselves."""
-    waiting = [(f"entry {place}", value) for place, value in enumerate(found, 1)]
+    waiting = [iter([(f"entry {place}", value) for place, value in enumerate(found, 1)])]
     while waiting:
-        place, value = waiting.pop(0)
-        if isinstance(value, list):
-            waiting[:0] = [(f"{place}[{number}]", each) for number, each in enumerate(value)]
+        place, value = next(waiting[-1], ("", None))
+        if not place:
+            waiting.pop()
+        elif isinstance(value, list):
+            waiting.append(_elements(place, value))
         elif isinstance(value, dict):
             held = _attributes(value["attributes"]) if "attributes" in value else value
             yield _Holder(place, held)
-            waiting[:0] = [(f"{place}, {name}", value[name]) for name in _HOLDING if isinstance(value.get(name), list)]
+            waiting.append(_held(place, value))
+
+
+def _elements(place: str, values: list[Json]) -> Iterator[tuple[str, Json]]:
+    """The elements of a list that may hold anything."""
+    return ((f"{place}[{number}]", each) for number, each in enumerate(values) if isinstance(each, list | dict))
+
+
+def _held(place: str, value: Object) -> Iterator[tuple[str, Json]]:
+    return ((f"{place}, {name}", value[name]) for name in _HOLDING if isinstance(value.get(name), list))
 
 
 def _attributes(held: Json) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import cast
 from pipeline import chat, codec
 from pipeline.formats.base import TurnError, with_private
 from pipeline.formats.calls import told
-from pipeline.formats.values import Object, at, compact, kind, string, without
+from pipeline.formats.values import Object, at, compact, kind, string, unrepeated, without
 from pipeline.model import Branch, Conversation, Json, Message
 
 FORMAT = "oumi_conversation_history"
@@ -133,15 +133,7 @@ def _with_own_end(found: list[Conversation]) -> list[Conversation]:
     """The branches that are not the beginning of another one, the current one first; of equal ones the first."""
     ordered = sorted(found, key=lambda each: not (each.branch and each.branch.current))
     ends = [[codec.dumps(message) for message in branch.messages] for branch in ordered]
-    return [
-        branch
-        for number, (branch, own) in enumerate(zip(ordered, ends, strict=True))
-        if not any(
-            other[: len(own)] == own and (len(other) > len(own) or place < number)
-            for place, other in enumerate(ends)
-            if place != number
-        )
-    ]
+    return [ordered[place] for place in unrepeated(ends)]
 
 
 # Writing
