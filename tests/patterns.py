@@ -4,6 +4,7 @@ A site is an expression that names a function of ``re``, or a method of a compil
 """
 
 import ast
+import gc
 import importlib
 import itertools
 import pkgutil
@@ -278,10 +279,13 @@ _HALVES = (8_000, 32_000, 500_000)
 
 
 def cost(work: Callable[[Text], object], text: Text) -> float:
-    """CPU time of one go."""
+    """CPU time of one go; looking for garbage is not a pattern's business, and comes when it likes."""
+    gc.disable()
     started = time.process_time()
     work(text)
-    return time.process_time() - started
+    took = time.process_time() - started
+    gc.enable()
+    return took
 
 
 def worse_than_linear(work: Callable[[Text], object], tried: list[Shape]) -> str | None:
@@ -308,8 +312,9 @@ def worse_than_linear(work: Callable[[Text], object], tried: list[Shape]) -> str
 def _grown(work: Callable[[Text], object], shape: Shape, size: int) -> float | None:
     """How many times as long twice the size takes, where that is too much in several goes."""
     half, whole = shape.of(size), shape.of(2 * size)
+    cost(work, half)  # memory that is new to the process takes longer
     less, more = float("inf"), float("inf")
-    for _ in range(3):
+    for _ in range(7):
         more = min(more, cost(work, whole))
         if more < FLOOR:
             return None
