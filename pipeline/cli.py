@@ -181,7 +181,8 @@ def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, 
     for dataset in datasets:
         for finding in run(dataset, trials.look if trials else None):
             errors += finding.severity == "error"
-            click.echo(report.as_json(finding) if as_json else report.as_text(finding))
+            record = f"{report.printable(finding.file)}:{finding.line}"
+            click.echo(report.as_json(finding, record) if as_json else report.as_text(finding))
     if trials:
         with _whoever_listens():
             click.echo("\n".join(trials.summary()), err=True)

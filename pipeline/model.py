@@ -87,6 +87,8 @@ class Reply(Struct, frozen=True, gc=False):
     """Whether it was streamed and the stream ended early."""
     foreign: bool = False
     """Whether the response has nothing that its format knows."""
+    model: str | None = None
+    """The model that the response names."""
     body: Json = None
     """The response, where later requests may refer to it."""
 
@@ -308,6 +310,33 @@ class Facts(NamedTuple):
     """As the response counts them."""
 
 
+class Chosen(NamedTuple):
+    """What a log says about the entry that became the record, or would have become it."""
+
+    line: int | None
+    started: str | None
+    """The first readable time up to it, ISO 8601, UTC."""
+    ended: str | None
+    """The last one."""
+    model: str | None
+    """As the response names it, else the request."""
+    entries: int | None
+    """Requests up to and including it."""
+
+
+class Place(NamedTuple):
+    """Where a record stands."""
+
+    file: str
+    """Below the output folder, parts joined by ``/``."""
+    row: int
+    """From 1."""
+
+    def __str__(self) -> str:
+        """As findings name it."""
+        return f"{self.file}:{self.row}"
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What became of one session; plain data, so that it can cross to another process."""
@@ -338,6 +367,8 @@ class Outcome:
     """Bytes seen: of all lines, with their line feeds; those of a compressed log expanded."""
     sizes: Account = Account()
     """The bytes of the lines that ``account`` counts."""
+    chosen: Chosen | None = None
+    """``None`` where no entry was left."""
 
 
 @dataclass(frozen=True, slots=True)

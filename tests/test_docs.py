@@ -378,7 +378,7 @@ def paths(value: object, name: str = "") -> list[str]:
     return [name]
 
 
-@pytest.mark.parametrize("name", ["findings", "rejected"])
+@pytest.mark.parametrize("name", ["findings", "rejected", "sessions"])
 def test_the_fields_of_reports_are_described(name, converted):
     for line in lines(converted[0] / "reports" / f"{name}.jsonl"):
         assert list(line) == table("docs/output.md", f"reports/{name}.jsonl")

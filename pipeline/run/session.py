@@ -22,7 +22,7 @@ from pipeline.errors import UsageError
 from pipeline.formats import PLAIN
 from pipeline.formats.openai_chat import variants
 from pipeline.ledger import Ledger
-from pipeline.model import Account, Cleaned, Conversation, Facts, Finding, Found, Job, Options, Outcome, Usage
+from pipeline.model import Account, Chosen, Cleaned, Conversation, Facts, Finding, Found, Job, Options, Outcome, Usage
 from pipeline.read.changes import as_found, change
 from pipeline.read.compressed import opened
 from pipeline.read.discover import path_day
@@ -114,6 +114,7 @@ class Converter:
         if snapshot and not left_out and record is None:
             left_out, usage = ledger.facts[-1][1].code, None
         failed = snapshot is not None and any(found.severity == "error" for _, found in ledger.facts)
+        chosen = self._chosen(snapshot, ledger, file, job) if snapshot else None
         started = snapshot.started if snapshot else None
         account, sizes = _accounts(snapshot, ledger, written=record is not None)
         return Outcome(
@@ -133,7 +134,22 @@ class Converter:
             facts=self._facts(snapshot, ledger, file, job) if record and snapshot and self._tells_facts else None,
             size=ledger.size,
             sizes=sizes,
+            chosen=chosen,
         )
+
+    def _chosen(self, snapshot: Snapshot, ledger: Ledger, file: BinaryIO, job: Job) -> Chosen:
+        """What the log says about the entry that becomes the record; read again only where no response names a model.
+
+        Documents say nothing of models.
+        """
+        entry = snapshot.entry
+        model = entry.reply.model
+        if model is None and not entry.reply.included:
+            from pipeline.read import facts  # which few logs need
+
+            model = facts.logged(file, job, entry.line, ledger.lines).model
+        started, ended = (stamp(at) if at is not None else None for at in (snapshot.started, snapshot.ended))
+        return Chosen(entry.line, started, ended, model, snapshot.superseded + 1)
 
     def _facts(self, snapshot: Snapshot, ledger: Ledger, file: BinaryIO, job: Job) -> Facts:
         """What the log says beside the conversation, without addresses where these are replaced."""

@@ -21,6 +21,7 @@ from pipeline.model import OURS, Job, Json, Options
 from pipeline.read.compressed import opened
 from pipeline.read.lines import lines
 from pipeline.read.sessions import SPAN, parts_of
+from pipeline.run.reports import FINDINGS, REJECTED, SESSIONS
 from pipeline.write.commit import PLAN, RUN
 from pipeline.write.output import inside
 
@@ -28,8 +29,8 @@ _PIECE = 1 << 20
 _ESCAPED = re.compile(r"\\udc([89a-f][0-9a-f])")
 _PACKED = (".gz", ".zst", ".parquet")
 """Files whose lines, or rows, cannot be counted by their line feeds."""
+_DUPLICATE = "duplicate-record"
 _RECORDS = re.compile(r"data/.*|[^/]*\.jsonl")
-_FINDINGS, _REJECTED = "reports/findings.jsonl", "reports/rejected.jsonl"
 
 
 @dataclass(slots=True)
@@ -111,15 +112,49 @@ def _counts(out: Path, run: dict[str, Json]) -> Iterator[str]:
         yield f"{out / RUN}: tells of {written:,} records, the files have {sum(records):,}"
     if (inputs := len(run["inputs"])) != sessions:
         yield f"{out / RUN}: tells of {sessions:,} sessions, {inputs:,} inputs are named"
-    findings = Counter(_severities(out / _FINDINGS))
+    findings = Counter(_severities(out / FINDINGS))
     severities = sorted({*findings, *counts["findings"]})
     compared = [
-        ("rejected lines", lines[_REJECTED], counts["lines"]["unreadable"]),
+        ("rejected lines", lines[REJECTED], counts["lines"]["unreadable"]),
         *((f"findings {name}", findings[name], _total(counts["findings"].get(name, {}))) for name in severities),
     ]
     for what, there, told in compared:
         if there != told:
             yield f"{out / RUN}: tells of {told:,} {what}, the reports have {there:,}"
+    if SESSIONS in lines and (out / SESSIONS).is_file():  # else it was said already, or is a run of before
+        yield from _table(out, counts["sessions"], lines)
+
+
+def _table(out: Path, told: dict[str, Json], lines: dict[str, int]) -> Iterator[str]:
+    """Which sums over the session table do not agree with the counts, or with the files that it names."""
+    rows: Counter[str] = Counter()
+    kinds: Counter[str] = Counter()
+    with (out / SESSIONS).open("rb") as file:
+        for session in map(orjson.loads, file):
+            kinds[_kind(session)] += 1
+            if (name := session["file"]) is not None:
+                rows[name] += 1
+                if session["row"] != rows[name]:
+                    yield f"{out / SESSIONS}: has row {session['row']:,} of {name} in the place of row {rows[name]:,}"
+    expected = {
+        "written": told["written"],
+        f"left out: {_DUPLICATE}": told["duplicates"],
+        **{f"left out: {code}": count for code, count in told["left_out"].items()},
+        **{f"filtered: {option}": count for option, count in told["filtered"].items()},
+    }
+    for kind in sorted({*expected, *kinds}):
+        if kinds[kind] != expected.get(kind, 0):
+            yield f"{out / RUN}: tells of {expected.get(kind, 0):,} sessions {kind}, {SESSIONS} has {kinds[kind]:,}"
+    for name in sorted(rows):
+        if rows[name] != lines.get(name, 0):
+            yield f"{out / RUN}: tells of {lines.get(name, 0):,} records in {name}, {SESSIONS} has {rows[name]:,}"
+
+
+def _kind(session: dict[str, Json]) -> str:
+    """What became of a session, in words."""
+    if session["file"] is not None:
+        return "written"
+    return f"filtered: {session['filtered']}" if session["filtered"] else f"left out: {session['left_out']}"
 
 
 def _total(value: Json) -> int:

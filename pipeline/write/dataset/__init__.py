@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from pipeline.checks import dataset as checks
-from pipeline.model import Finding, Found, Job, Options, Outcome
+from pipeline.model import Finding, Found, Job, Options, Outcome, Place
 from pipeline.write.dataset.card import CARD, Told, card
 from pipeline.write.dataset.columns import fields, metadata
 from pipeline.write.dataset.shards import FOLDER, Shards
@@ -34,16 +34,23 @@ class Dataset:
         """What is wrong with the dataset as a whole; complete when it is finished."""
         out.refuse_foreign(CARD, IGNORE, INFO)  # at once, not after the work is done
 
-    def add(self, job: Job, outcome: Outcome) -> Outcome:
-        """Write a record; the outcome has one finding more if it should stand elsewhere."""
+    def add(self, job: Job, outcome: Outcome) -> tuple[Outcome, Place]:
+        """Write a record: the outcome, with one finding more if it should stand elsewhere, and where it stands.
+
+        ``final`` says which parts of places are known at the end only.
+        """
         assert outcome.record is not None, job.shown
         split, found = self._splits.of(job, outcome)
-        self._shards[split].add(outcome.record, metadata(outcome) if self._options.metadata else {})
+        place = self._shards[split].add(outcome.record, metadata(outcome) if self._options.metadata else {})
         self._statistics.add(outcome)
         if found is None:
-            return outcome
+            return outcome, place
         leak = Finding(found.code, found.severity, outcome.session, job.shown, None, None, found.text)
-        return replace(outcome, findings=[*outcome.findings, leak])
+        return replace(outcome, findings=[*outcome.findings, leak]), place
+
+    def final(self) -> dict[str, str]:
+        """What stands in places, and what takes its place once the dataset is finished."""
+        return dict(shards.final() for shards in self._shards.values())
 
     def finish(self) -> list[str]:
         """Write what is left, and the files beside; the names of the files that hold records."""
