@@ -32,6 +32,8 @@ class Ledger(Struct):
     """What the log's first lines told; ``None`` for an empty log."""
     ended: str | None = None
     """Why the rest of the log was not read."""
+    without_tools: str = ""
+    """The log's format, where files of that hold no tools and the record has none."""
     invalid: bool = False
     """Validation failed and the session is to be left out."""
     facts: list[tuple[int | None, Found]] = field(default_factory=list)

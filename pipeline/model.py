@@ -369,6 +369,8 @@ class Outcome:
     """The bytes of the lines that ``account`` counts."""
     chosen: Chosen | None = None
     """``None`` where no entry was left."""
+    without_tools: str = ""
+    """The format of its log, where files of that hold no tools, which is why the record has none."""
 
 
 @dataclass(frozen=True, slots=True)

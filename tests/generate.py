@@ -319,8 +319,8 @@ requests. All of these are read, some are written.
   of subagents, a line for each. All of them are read, but those that another one goes on from; first comes the one in use,
   which is what `pipeline.load` gives. With `--sessions-by file`, and in `pipeline.convert_session`, the first is the
   session, and the finding `other-conversations` counts them.
-- Where a document has no tool definitions, a record has calls whose tools it does not define, and the finding
-  `undeclared-tool` says so.
+- Where documents hold no tool definitions, records have calls whose tools they do not define. The finding
+  `source-without-tools` says so once for each such format, and `undeclared-tool` and `no-tools` of none of its sessions.
 - A conversation counts as one line, and findings have it as line 1. A document that is broken gives no record, but
   `unknown-format`, which says where it is broken.
 - A record of a document stands in `undated.jsonl`, unless a date is in the [path](conversion.md#which-files-are-read).

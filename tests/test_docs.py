@@ -278,9 +278,9 @@ def test_the_sample_logs_show_every_document():
     assert {held.format for held in sample_documents()} == set(documents.names())
 
 
-def test_the_documents_that_are_said_to_define_tools_do():
+def test_the_documents_that_are_said_to_hold_tools_do():
     told = [(held.format, any(each.tools for each in held.conversations())) for held in sample_documents()]
-    assert {name for name, has_tools in told if has_tools} == set(known.DEFINING)
+    assert {name for name, has_tools in told if has_tools} == set(filter(documents.holds_tools, documents.names()))
 
 
 def test_all_formats_of_requests_are_written_and_have_streams_and_tools():

@@ -2,8 +2,22 @@
 
 from __future__ import annotations
 
-from pipeline.checks.registry import escaped, info, quoted, rule, warning
+from pipeline.checks.registry import counted, escaped, info, quoted, rule, warning
 from pipeline.model import Found
+
+OF_TOOLS = frozenset(("no-tools", "calls-without-tools", "undeclared-tool"))
+"""Codes of what ``source_without_tools`` says once for all sessions of a source."""
+
+
+@rule("info")
+def source_without_tools(source: str, records: int) -> Found:
+    """Reported once for each format whose files have no definitions of tools, about all of its records together.
+
+    Most agents keep none. What follows from that, `no-tools`, `calls-without-tools` and `undeclared-tool`, is then
+    reported for none of these sessions, and `--drop` finds nothing to drop for it.
+    """
+    seen = f"{counted(records, 'record')} of {source} without tools, since its files hold no definitions of any"
+    return info(f"{seen}: add them where calls are trained on")
 
 
 @rule("info")

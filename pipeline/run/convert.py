@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import orjson
 
 import pipeline
-from pipeline.checks import log
+from pipeline.checks import dataset, log
 from pipeline.checks.registry import escaped
 from pipeline.errors import StoppedError, UsageError
 from pipeline.ledger import Ledger
@@ -189,6 +189,8 @@ class _Run:
             self._add(finding)
         for what, count in sorted(found.others.items()):
             self._note(log.file_not_read(what, count))
+        for source, count in sorted(summary.without_tools.items()):
+            self._note(dataset.source_without_tools(source, count))
         files = self._dataset.finish() if self._dataset else None
         for fact in self._dataset.findings if self._dataset else ():
             self._note(fact)

@@ -17,9 +17,10 @@ from xxhash import xxh3_128
 from pipeline import chat, codec
 from pipeline.chat import REASONING_KEYS
 from pipeline.checks import examine, log
+from pipeline.checks.dataset import OF_TOOLS
 from pipeline.checks.registry import View
 from pipeline.errors import UsageError
-from pipeline.formats import PLAIN
+from pipeline.formats import PLAIN, documents
 from pipeline.formats.openai_chat import variants
 from pipeline.ledger import Ledger
 from pipeline.model import Account, Chosen, Cleaned, Conversation, Facts, Finding, Found, Job, Options, Outcome, Usage
@@ -135,6 +136,7 @@ class Converter:
             size=ledger.size,
             sizes=sizes,
             chosen=chosen,
+            without_tools=ledger.without_tools if record else "",
         )
 
     def _chosen(self, snapshot: Snapshot, ledger: Ledger, file: BinaryIO, job: Job) -> Chosen:
@@ -179,8 +181,11 @@ class Converter:
             conversation = leave_out(conversation, ledger, line)
         view = View(conversation)
         if self._options.integrity_analysis:
+            ledger.without_tools = _without_tools(conversation, ledger)
+            explained = OF_TOOLS if ledger.without_tools else ()
             for found in (*definitions.check(view.tools), *examine(view, "record", "native")):
-                ledger.note(found, line)
+                if found.code not in explained:
+                    ledger.note(found, line)
             logged = conversation.messages if ledger.seen and ledger.seen.format == PLAIN else []
             gone = () if self._options.reasoning == "keep" else REASONING_KEYS
             forms = [form for form in chain.from_iterable(map(variants, logged)) if form not in gone]
@@ -238,6 +243,12 @@ def _left_out(snapshot: Snapshot | None, ledger: Ledger) -> str | None:
         return "empty-session"
     invalid = (found.code for _, found in ledger.facts if found.code in ("session-id-mismatch", "timestamp-order"))
     return next(invalid) if ledger.invalid else None
+
+
+def _without_tools(conversation: Conversation, ledger: Ledger) -> str:
+    """The format of a log, where that explains that the record has no tools."""
+    name = ledger.seen.format if ledger.loaded and ledger.seen and not conversation.tools else None
+    return name if name and not documents.holds_tools(name) else ""
 
 
 def _trace(snapshot: Snapshot) -> str:

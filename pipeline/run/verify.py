@@ -112,11 +112,9 @@ def _counts(out: Path, run: dict[str, Json]) -> Iterator[str]:
         yield f"{out / RUN}: tells of {written:,} records, the files have {sum(records):,}"
     if (inputs := len(run["inputs"])) != sessions:
         yield f"{out / RUN}: tells of {sessions:,} sessions, {inputs:,} inputs are named"
-    findings = Counter(_severities(out / FINDINGS))
-    severities = sorted({*findings, *counts["findings"]})
     compared = [
         ("rejected lines", lines[REJECTED], counts["lines"]["unreadable"]),
-        *((f"findings {name}", findings[name], _total(counts["findings"].get(name, {}))) for name in severities),
+        *_findings(out / FINDINGS, counts),
     ]
     for what, there, told in compared:
         if there != told:
@@ -161,10 +159,20 @@ def _total(value: Json) -> int:
     return sum(map(_total, value.values())) if isinstance(value, dict) else int(value)
 
 
-def _severities(path: Path) -> Iterator[str]:
+def _findings(path: Path, counts: dict[str, Json]) -> Iterator[tuple[str, int, int]]:
+    """Of each severity, in the dataset and in filtered sessions: what it is, how many there are, and are told of."""
+    there: Counter[tuple[str, str]] = Counter()
     if path.is_file():  # else it was said already
         with path.open("rb") as file:
-            yield from (orjson.loads(line)["severity"] for line in file)
+            for line in map(orjson.loads, file):
+                there["filtered_findings" if line.get("filtered") else "findings", line["severity"]] += 1
+    told = {
+        (what, severity): _total(codes)
+        for what in ("findings", "filtered_findings")
+        for severity, codes in counts.get(what, {}).items()
+    }
+    for what, severity in sorted({*there, *told}):
+        yield f"{what.replace('_', ' ')} {severity}", there[what, severity], told.get((what, severity), 0)
 
 
 def _bounds(told: dict[str, Json]) -> Options:

@@ -15,6 +15,12 @@ ROWS = [
         "warning",
         "in validation, but begins as a\\n.jsonl in train",
     ),
+    (
+        dataset.source_without_tools("goose", 1_200),
+        "source-without-tools",
+        "info",
+        "1,200 records of goose without tools, since its files hold no definitions",
+    ),
     (dataset.empty_split("test", 1_200), "empty-split", "warning", "the split 'test' has none of 1,200 records"),
 ]
 

@@ -32,7 +32,7 @@ SEVERITIES = {
         empty-split other-conversations changed-log template-tools-flat template-tools-empty""",
     "warning info": "second-copy",
     "info": """
-        cleaned file-not-read hosted-tools vendor-form shape-changed filtered duplicate-record
+        cleaned file-not-read hosted-tools vendor-form shape-changed filtered duplicate-record source-without-tools
         template-reasoning-lost""",
 }
 

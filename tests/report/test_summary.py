@@ -86,6 +86,36 @@ def test_what_was_not_wanted_is_part_of_the_sum():
     assert summary.complete
 
 
+def test_findings_of_filtered_sessions_are_none_of_the_datasets():
+    summary = Summary(output="out", seconds=1.0, files=["a.jsonl"])
+    summary.add(JOB, outcome(findings=[finding("no-tools", "warning")]))
+    aside = [finding("no-tools", "warning"), finding("undeclared-tool", "error"), finding("filtered", "info")]
+    summary.add(JOB, outcome(None, account=Account(left_out=3), findings=aside), "--min-turns")
+    summary.close()
+    assert summary.as_text().splitlines()[3:-2] == [
+        "findings:",
+        "        1  warning  no-tools",
+        "findings of filtered sessions:",
+        "        1  error    undeclared-tool",
+        "        1  warning  no-tools",
+        "        1  info     filtered",
+    ]
+    counts = summary.counts()
+    assert counts["findings"] == {"warning": {"no-tools": 1}}
+    assert counts["filtered_findings"] == {
+        "error": {"undeclared-tool": 1}, "warning": {"no-tools": 1}, "info": {"filtered": 1},
+    }  # fmt: skip
+
+
+def test_what_is_missing_of_a_filtered_session_is_missing_all_the_same():
+    summary = Summary()
+    summary.add(
+        JOB, outcome(None, account=Account(left_out=3), findings=[finding("cut-short", "error")]), "--min-turns"
+    )
+    summary.close()
+    assert not summary.complete
+
+
 def test_the_summary_for_programs():
     assert full().as_json() == {
         "sessions": {
@@ -104,6 +134,7 @@ def test_the_summary_for_programs():
         "findings": {
             "error": {"bad-line": 2, "timestamp-order": 1}, "warning": {"no-tools": 1}, "info": {"cleaned": 1},
         },
+        "filtered_findings": {},
         "other_files": {".md": 2, "no suffix": 1},
         "passed_over": 4,
         "output": "out",

@@ -8,7 +8,9 @@ import polars as pl
 import pytest
 
 from pipeline import Options, convert
+from pipeline.checks.dataset import OF_TOOLS
 from pipeline.run import reports
+from pipeline.run.verify import verify
 from tests.conftest import log_line, user, write_log
 
 SAMPLES = Path(__file__).parents[2] / "sample_logs"
@@ -139,3 +141,83 @@ def test_a_session_cannot_pass_for_a_number_of_files(here):
     write_log(here / "logs/a.jsonl", log_line("x", session_id="data/train-00000-of-\x00train\x00"))
     convert("logs", "out", Options(format="jsonl"))
     assert lines("sessions.jsonl")[0]["session"] == "data/train-00000-of-\x00train\x00"
+
+
+# Sources without tools
+
+CALLED = {"role": "assistant", "content": "", "toolCalls": [{"id": "c", "name": "ls", "arguments": {}}]}
+PORTABLE = [{"role": "user", "content": "hi"}, CALLED]
+
+
+def agents(here: Path) -> None:
+    """Two files of agents that hold no tools, and a log whose logger leaves them out."""
+    for name in ("a", "b"):
+        path = here / f"logs/{name}.json"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps([*PORTABLE, {"role": "user", "content": name}]))
+    call = {"id": "c", "type": "function", "function": {"name": "ls", "arguments": "{}"}}
+    write_log(here / "logs/c.jsonl", log_line("x", reply={"role": "assistant", "content": None, "tool_calls": [call]}))
+
+
+def test_what_holds_for_a_source_is_one_finding_about_no_session(here):
+    agents(here)
+    summary = convert("logs")
+    found = lines("findings.jsonl")
+    (told,) = [each for each in found if each["code"] == "source-without-tools"]
+    assert told["text"].startswith("2 records of portable without tools")
+    assert {name: told[name] for name in ("severity", "session", "file", "line", "record")} == {
+        "severity": "info", "session": None, "file": None, "line": None, "record": None,
+    }  # fmt: skip
+    assert {each["file"] for each in found if each["code"] in OF_TOOLS} == {"logs/c.jsonl"}
+    assert summary.complete
+
+
+def test_what_is_not_reported_of_a_session_drops_none(here):
+    agents(here)
+    summary = convert("logs", "out", Options(drop=("undeclared-tool", "no-tools")))
+    assert [line["left_out"] for line in lines("sessions.jsonl")] == [None, None, "filtered"]
+    assert summary.findings["info", "source-without-tools"] == 1
+
+
+def test_records_that_are_not_written_are_not_counted(here):
+    agents(here)
+    summary = convert("logs", "out", Options(max_turns=0))
+    assert (summary.written, summary.findings["info", "source-without-tools"]) == (0, 0)
+
+
+def test_without_the_checks_on_records_nothing_is_said_of_tools(here):
+    agents(here)
+    convert("logs", "out", Options(integrity_analysis=False))
+    assert {each["code"] for each in lines("findings.jsonl")}.isdisjoint({"source-without-tools", *OF_TOOLS})
+
+
+def test_files_that_may_hold_tools_are_reported_one_by_one(here):
+    record = {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]}
+    write_log(here / "logs/a.jsonl", {**record, "conversation_id": "a", "metadata": {}})
+    convert("logs", "out", Options(from_format="oumi"))
+    assert [each["code"] for each in lines("findings.jsonl")] == ["no-tools"]
+
+
+def test_findings_of_filtered_sessions_are_marked_and_counted_apart(here):
+    agents(here)
+    summary = convert("logs", "out", Options(drop=("undeclared-tool",)))
+    found = lines("findings.jsonl")
+    assert {each["filtered"] for each in found if each["file"] == "logs/c.jsonl"} == {"--drop undeclared-tool"}
+    assert {each["filtered"] for each in found if each["file"] != "logs/c.jsonl"} == {None}
+    text = Path("out/reports/integrity-report.txt").read_text().splitlines()
+    assert [line.split("\t")[3] == "record=filtered" for line in text] == [bool(each["filtered"]) for each in found]
+    assert summary.findings.total() == sum(not each["filtered"] for each in found)
+    assert summary.filtered_findings.total() == sum(bool(each["filtered"]) for each in found)
+    assert verify(Path("out")).problems == []
+
+
+def test_a_filtered_finding_more_or_less_is_found(here):
+    agents(here)
+    convert("logs", "out", Options(drop=("undeclared-tool",)))
+    path = Path("out/run.json")
+    run = json.loads(path.read_bytes())
+    run["counts"]["filtered_findings"]["info"]["filtered"] = 2
+    path.write_text(json.dumps(run))
+    assert verify(Path("out")).problems == [
+        "out/run.json: tells of 2 filtered findings info, the reports have 1",
+    ]
