@@ -317,8 +317,7 @@ requests. All of these are read, some are written.
   single line with `messages` and no model, in a file that is not `.json`, is taken for a row of a dataset, and is none.
 - A file may hold several conversations: branches that were left by editing a prompt, what a compaction replaced, runs
   of subagents, a line for each. All of them are read, but those that another one goes on from; first comes the one in use,
-  which is what `pipeline.load` gives. With `--sessions-by file`, and in `pipeline.convert_session`, the first is the
-  session, and the finding `other-conversations` counts them.
+  which is what `pipeline.load` gives. With `--sessions-by file`, the first is the session, and the finding `other-conversations` counts them.
 - Where documents hold no tool definitions, records have calls whose tools they do not define. The finding
   `source-without-tools` says so once for each such format, and `undeclared-tool` and `no-tools` of none of its sessions.
 - A conversation counts as one line, and findings have it as line 1. A document that is broken gives no record, but

@@ -103,7 +103,7 @@ def missing_history(count: int) -> Found:
 def other_conversations(count: int) -> Found:
     """Reported when a document holds several conversations and is converted as one session: the first is the record.
 
-    That is what `--sessions-by file` asks for, and what `pipeline.convert_session` does.
+    That is what `--sessions-by file` asks for.
     """
     return warning(f"the document holds {count:,} conversations, the first is converted: --sessions-by id takes all")
 

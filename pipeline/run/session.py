@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import io
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from xxhash import xxh3_128
@@ -19,7 +16,6 @@ from pipeline.chat import REASONING_KEYS
 from pipeline.checks import examine, log
 from pipeline.checks.dataset import OF_TOOLS
 from pipeline.checks.registry import View
-from pipeline.errors import UsageError
 from pipeline.formats import PLAIN, documents
 from pipeline.formats.openai_chat import variants
 from pipeline.ledger import Ledger
@@ -44,28 +40,6 @@ if TYPE_CHECKING:
     from pipeline.write.shaping import Line
 
 _RULES = ("info messages", "system prompts", "empty assistants", "title requests")
-
-
-def convert_session(source: str | PathLike[str] | Iterable[str | bytes], options: Options | None = None) -> Outcome:
-    """Convert one session log: the path of a file, or its lines; all of them are one session.
-
-    Nothing is written.  The outcome holds the record's bytes, or none with the code of the finding for which the
-    session was left out, all findings, and what became of each line.  Raises ``OSError`` for a file that cannot be
-    read and ``UsageError`` for a wrong option and for a key file that cannot be used.
-
-    >>> line = b'{"session_id": "s", "timestamp": 1.5, "request": {"messages": [{"role": "user", "content": "hi"}]}}'
-    >>> convert_session([line], Options(anonymize=False)).record
-    b'{"messages":[{"role":"user","content":"hi"}],"tools":[]}'
-    """
-    converter = Converter(with_key(replace(options or Options(), sessions_by="file")))
-    if isinstance(source, str | PathLike):
-        path = Path(source)
-        return converter.convert(Job(str(path), str(path), path.name, path.stat().st_size))
-    if isinstance(source, bytes | bytearray):
-        raise UsageError("the source is bytes: give the lines, as in data.splitlines(), or the path of a file")
-    encoded = (line if isinstance(line, bytes) else line.encode("utf-8", "surrogatepass") for line in source)
-    data = b"\n".join(line.removesuffix(b"\n") for line in encoded)
-    return converter.read(io.BytesIO(data), Job("", "session", "session", len(data)))
 
 
 def with_key(options: Options) -> Options:

@@ -18,7 +18,7 @@ import pipeline
 from pipeline import Options, convert
 from pipeline.errors import StoppedError, UsageError
 from pipeline.run import convert as convert_module
-from pipeline.run import session, workers
+from pipeline.run import in_memory, session, workers
 from tests.checks.rows import assistant, call, result, tool
 from tests.conftest import log_line, tree, write_log
 
@@ -721,7 +721,7 @@ def test_every_line_is_accounted_for(here, pair):
     assert manifest()["counts"]["lines"]["seen"] == sum(expected.values())
 
 
-@pytest.mark.parametrize("module", [convert_module, session])
+@pytest.mark.parametrize("module", [convert_module, in_memory])
 def test_the_examples_in_the_documentation_run(module):
     outcome = doctest.testmod(module)
     assert outcome.attempted > 0
