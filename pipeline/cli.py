@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
 
-    from pipeline.model import GroupBy, Options
+    from pipeline.model import GroupBy, Options, Severity
     from pipeline.report.summary import Summary
 
 LEFT_OUT = 3
@@ -164,10 +164,13 @@ def convert(logs: tuple[str, ...], **given: Any) -> int:
 def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, as_json: bool) -> int:
     """Check the records of datasets, JSONL or Parquet, files or folders of them; calls may be native or inlined.
 
-    Prints the findings. Exits with 3 when one of them is an error. FILE is a .jinja file, a tokenizer_config.json, a
-    chat_template.json or the folder of a model.
+    Prints the findings, and their counts by code on standard error. Exits with 3 when one of them is an error. FILE is
+    a .jinja file, a tokenizer_config.json, a chat_template.json or the folder of a model.
     """
+    from collections import Counter
+
     from pipeline.report import findings as report
+    from pipeline.report.summary import by_code
     from pipeline.run import template as trying
     from pipeline.run.check import check as run
 
@@ -177,16 +180,16 @@ def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, 
         click.echo(trying.show(datasets, template, show))
         return 0
     trials = trying.Trials(template) if template else None
-    errors = 0
+    counts: Counter[tuple[Severity, str]] = Counter()
     for dataset in datasets:
         for finding in run(dataset, trials.look if trials else None):
-            errors += finding.severity == "error"
+            counts[finding.severity, finding.code] += 1
             record = f"{report.printable(finding.file)}:{finding.line}"
             click.echo(report.as_json(finding, record) if as_json else report.as_text(finding))
-    if trials:
-        with _whoever_listens():
-            click.echo("\n".join(trials.summary()), err=True)
-    return LEFT_OUT if errors else 0
+    with _whoever_listens():
+        for line in (*(trials.summary() if trials else ()), *by_code("findings", counts)):
+            click.echo(line, err=True)
+    return LEFT_OUT if any(severity == "error" for severity, _ in counts) else 0
 
 
 @cli.command()

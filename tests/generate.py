@@ -54,8 +54,9 @@ dataset folders and filters do, and [reliability.md](reliability.md) what a seco
 and `.zst`, and `*.parquet`; of a folder without any, those in its folder `data`. Every line or row is a record, of any
 [preset](presets.md) or of another tool that writes `messages` or `conversations`. Whether its calls are native or
 written in the text is recognised record by record. The findings are printed as in `reports/integrity-report.txt`, with
-`--json` as in `reports/findings.jsonl`; [checks.md](checks.md) lists them. `session` is the name of the file without its
-suffix. A record is checked as it stands: addresses are neither looked for nor replaced. `.zst` needs the extra
+`--json` as in `reports/findings.jsonl`; [checks.md](checks.md) lists them. `session` is the record's
+column `session_id`, as `--metadata` writes it, else the name of the file without its suffix. The counts by code come
+last, on standard error. A record is checked as it stands: addresses are neither looked for nor replaced. `.zst` needs the extra
 `chatsquash[zstd]`.
 
 ```console
@@ -63,6 +64,9 @@ $ printf '%s\\n' '{"messages": [{"role": "user", "content": "Hi"}], "tools": [{"
 $ chatsquash check data.jsonl || echo "exit code $?"
 WARNING	session=data	input=data.jsonl:1	[tool-parameters] tool 'ls' has no parameters: add a JSON schema, an empty one if it takes none
 ERROR	session=data	input=data.jsonl:2	[bad-record] not a record, the line is a list: a record is {"messages": [...], "tools": [...]}
+findings:
+        1  error    bad-record
+        1  warning  tool-parameters
 exit code 3
 ```
 
@@ -85,6 +89,9 @@ user: Hi
 $ chatsquash check chats.jsonl --template chat.jinja > findings.txt || echo "exit code $?"
 1 record rendered with chat.jinja: 0 whole
         1  template-tool-lost: no preset or modifier cures it
+findings:
+        1  error    template-tool-lost
+        1  warning  tool-parameters
 exit code 3
 ```
 """,

@@ -16,6 +16,8 @@ from pipeline.read.records import NotARecordError, Record, parsed, record
 from pipeline.read.textual import of_text
 from pipeline.stages.select import flatten
 
+_SESSION = "session_id"
+"""The column that names a record's session, as ``--metadata`` writes it."""
 Also = Callable[[Record], Iterator[Found]]
 """What else to look for in a record."""
 
@@ -26,9 +28,22 @@ def check(path: str, also: Also | None = None) -> Iterator[Finding]:
     A folder stands for the record files in it, or in its ``data`` folder.  Raises ``UsageError`` for a file that
     cannot be read.
     """
-    for row in rows(path):
-        for severity, text, at, code in _row(row.data.removeprefix(BOM_UTF8), also):
-            yield Finding(code, severity, row.session, str(row.file), row.number, at, text)
+    for row in rows(path, _SESSION):
+        data = row.data.removeprefix(BOM_UTF8)
+        session: str | None = None
+        for severity, text, at, code in _row(data, also):
+            session = session or _session(data) or row.session
+            yield Finding(code, severity, session, str(row.file), row.number, at, text)
+
+
+def _session(data: bytes) -> str | None:
+    """The session id of a row, where it has one."""
+    try:
+        value = parsed(data)
+    except NotARecordError:
+        return None
+    named = value.get(_SESSION) if isinstance(value, dict) else None
+    return named if isinstance(named, str) else None
 
 
 def _row(data: bytes, also: Also | None) -> Iterator[Found]:
