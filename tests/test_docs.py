@@ -366,7 +366,7 @@ def lines(path: Path) -> list:
 
 
 # Objects whose keys are codes, rules, suffixes: described in words.
-OPEN = ("sessions.left_out", "sessions.filtered", "findings", "cleaned", "other_files")
+OPEN = ("sessions.left_out", "sessions.filtered", "splits", "findings", "cleaned", "other_files")
 
 
 def paths(value: object, name: str = "") -> list[str]:

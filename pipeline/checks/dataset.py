@@ -51,3 +51,16 @@ def split_leak(split: str, other: str, first: str) -> Found:
 def empty_split(split: str, records: int) -> Found:
     """Reported when a split that was asked for has no records. It gets no file, and the card does not name it."""
     return warning(f"the split {quoted(split)} has none of {records:,} records: give it more, or try another --seed")
+
+
+@rule("warning")
+def split_share(split: str, share: float, records: int, total: int, largest: tuple[int, str, str]) -> Found:
+    """Reported when a split has a fifth more or fewer records than its share, though it should have 20 groups or more.
+
+    What `--split-by` names is never divided, so large groups decide how many records a split has. The largest one is
+    named.
+    """
+    held, where, first = largest
+    seen = f"{quoted(split)} has {records:,} of {total:,} records, {records / total:.2%} and not {share:.2%}"
+    group = f"the largest group has {counted(held, 'record')} in {quoted(where)}, the first is {escaped(first)}"
+    return warning(f"the split {seen}; {group}: try another --split-by or --seed")

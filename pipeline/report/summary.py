@@ -50,6 +50,8 @@ class Summary:
     """Those of filtered sessions, which are none of the dataset's."""
     without_tools: Counter[str] = field(default_factory=Counter)
     """Records without tools, by the format whose files hold none."""
+    splits: dict[str, tuple[int, float]] = field(default_factory=dict)
+    """Of each split that was asked for its records, and the share of all that it was to have."""
     others: Counter[str] = field(default_factory=Counter)
     """What lay beside the logs and was not read: files by suffix, or in words."""
     passed_over: int = 0
@@ -114,6 +116,10 @@ class Summary:
                 "filtered": dict(sorted(self.filtered.items())),
                 "duplicates": self.duplicates,
             },
+            "splits": {
+                name: {"records": records, "share": round(self._share(records), 4), "asked": asked}
+                for name, (records, asked) in self.splits.items()
+            },
             "lines": {"seen": self.lines, **self.account._asdict()},
             "bytes": {"seen": self.bytes, **self.sizes._asdict()},
             "cleaned": {rule: count for rule, count in sorted(self.cleaned.items()) if count},
@@ -123,6 +129,10 @@ class Summary:
             "other_files": dict(sorted(self.others.items())),
             "passed_over": self.passed_over,
         }
+
+    def _share(self, records: int) -> float:
+        """The share of all records that these are."""
+        return records / self.written if self.written else 0.0
 
     def as_json(self) -> dict[str, object]:
         """The whole summary as JSON values."""
@@ -141,6 +151,9 @@ class Summary:
         for what, counts in (("left out", self.left_out), ("filtered", self.filtered)):
             for why, count in sorted(counts.items()):
                 yield f"  {count:>7,}  {what}: {why}"
+        for name, (records, asked) in self.splits.items():
+            share = f"{self._share(records):.1%} of them, asked for {asked:.1%}"
+            yield f"  {records:>7,}  in split {name}: {share}"
         parts = " + ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in self.account._asdict().items())
         yield f"{counted(self.lines, 'line')} seen = {parts}"
         named = ((rule.replace("_", " ").removesuffix("s"), count) for rule, count in self.cleaned.items() if count)

@@ -194,6 +194,7 @@ class _Run:
         files = self._dataset.finish() if self._dataset else None
         for fact in self._dataset.findings if self._dataset else ():
             self._note(fact)
+        summary.splits = self._dataset.shares() if self._dataset else {}
         self._reports.close(self._dataset.final() if self._dataset else {})
         summary.close()
         if self._dataset:

@@ -29,7 +29,7 @@ SEVERITIES = {
         missing-session-id missing-timestamp naive-timestamp wrong-type short-tail missing-reply extra-choices
         reply-truncated tool-conflict tool-call-id arguments-not-json unanswered-call markup-collision parts-dropped
         number-changed mixed-formats missing-history stream-cut not-held shape-dropped float-rounded split-leak
-        empty-split other-conversations changed-log template-tools-flat template-tools-empty""",
+        empty-split split-share other-conversations changed-log template-tools-flat template-tools-empty""",
     "warning info": "second-copy",
     "info": """
         cleaned file-not-read hosted-tools vendor-form shape-changed filtered duplicate-record source-without-tools

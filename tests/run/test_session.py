@@ -278,7 +278,7 @@ ROWS = [
     Row("cleaned", "an entry that is superseded, in a record that is as logged", [line(A, user(INFO)), line(A, C, second=1)]),
 ]  # fmt: skip
 
-OF_DATASETS = {"filtered", "duplicate-record", "split-leak", "empty-split", "source-without-tools"}
+OF_DATASETS = {"filtered", "duplicate-record", "split-leak", "empty-split", "split-share", "source-without-tools"}
 OF_RUNS = {"unreadable-log", "file-not-read", "lost-worker", "changed-log", "cut-short", "second-copy"}
 MADE_ELSEWHERE = {"bad-record", *OF_RUNS, *OF_DATASETS}
 

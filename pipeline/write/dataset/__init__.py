@@ -57,11 +57,18 @@ class Dataset:
         files = {name: shards.close() for name, shards in self._shards.items()}
         records = sum(shards.records for shards in self._shards.values())
         self.findings += [checks.empty_split(name, records) for name, held in files.items() if records and not held]
+        self.findings += self._splits.missed()
         self._out.write(IGNORE, _ignored())
         for name, data in self._extra({name: held for name, held in files.items() if held}).items():
             self._out.refuse_foreign(name)
             self._out.write(name, data)
         return [name for held in files.values() for name in held]
+
+    def shares(self) -> dict[str, tuple[int, float]]:
+        """The records of each split, and the share of all that it was to have; nothing where none was asked for."""
+        if self._options.split is None:
+            return {}
+        return {split.name: (self._shards[split.name].records, split.share) for split in self._splits.splits}
 
     def describe(self, counts: dict[str, Any], tools: list[tuple[str, list[int]]], asked: dict[str, object]) -> None:
         """Write the card."""
