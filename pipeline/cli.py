@@ -175,6 +175,8 @@ def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, 
     from pipeline.run.check import check as run
 
     if show:
+        if as_json:
+            raise click.UsageError("--json has no effect with --show: leave one of them out.")
         if not template:
             raise click.UsageError("--show prints a rendering, so it needs --template.")
         click.echo(trying.show(datasets, template, show))
@@ -308,11 +310,43 @@ def _options(given: dict[str, Any]) -> Options:
     from pipeline.platform import cores
     from pipeline.run.keys import load_key
 
+    given = _effective(given)
     group_by = _group_by(single_file=given["single_file"], group_by=given["group_by"])
     key = load_key(given["anonymize_key_file"]) if given["anonymize"] else None
     aside = ("output", "single_file", "group_by", "anonymize_key_file", "workers", "as_json", "quiet", "verbose")
     same: dict[str, Any] = {name: value for name, value in given.items() if name not in aside}
     return Options(**same, group_by=group_by, anonymize_key=key, workers=given["workers"] or cores())
+
+
+def _effective(given: dict[str, Any]) -> dict[str, Any]:
+    """The options, where a variable's that has no effect is passed over, and one that is typed is an error."""
+    from types import SimpleNamespace
+
+    from pipeline.model import Options
+    from pipeline.run import pairs
+
+    asked = SimpleNamespace(**given, anonymize_key=given["anonymize_key_file"])
+    for pair in pairs.met(asked):
+        idle = "anonymize_key_file" if pair.idle == "anonymize_key" else pair.idle
+        if _is_typed(idle):
+            example = f"--{pair.other} {pair.example}" if pair.example else ""
+            other = f"--{pair.other}" if pair.example else _written(pair.other)
+            raise click.UsageError(f"{pairs.problem(_written(idle), other, example)}.")
+        default = Options.__dataclass_fields__[pair.idle].default
+        given = {**given, idle: pair.rest(asked) if pair.rest else default}
+    return given
+
+
+def _written(name: str) -> str:
+    """An option as the user wrote it: its name, or its variable, and a value that is a word."""
+    context = click.get_current_context()
+    option = next(each for each in context.command.params if each.name == name)
+    value = context.params[name]
+    named = max(option.secondary_opts if value is False and option.secondary_opts else option.opts, key=len)
+    if context.get_parameter_source(name) is ParameterSource.ENVIRONMENT:
+        return f"{option.envvar}={os.environ[str(option.envvar)]}"
+    said = [value] if isinstance(value, str) else value if isinstance(value, tuple) else ()
+    return " ".join([named, *said])
 
 
 def _group_by(*, single_file: bool, group_by: GroupBy | None) -> GroupBy:

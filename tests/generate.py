@@ -12,6 +12,7 @@ from pipeline.formats import PLAIN, PLAIN_RANK, formats
 from pipeline.formats.base import Mark, Marks
 from pipeline.read.envelopes import ENVELOPES
 from pipeline.run.formats import exchanges, held
+from pipeline.run.pairs import PAIRS
 from tests.formats import round_trip
 from tests.write.presets.page import page as presets
 
@@ -234,6 +235,20 @@ run.json
 """
 
 _REST = """\
+## Options without effect
+
+Two options of which one has no effect are an error that names both, and so is one that has none without another. In
+Python it names the fields of `Options`. An option that a variable sets is passed over where it has no effect.
+
+<pairs>
+- `--group-by` with `--single-file`, unless both say `none`: of a variable and the command line, the latter counts
+- `check`: `--json` with `--show`, which prints a rendering, and `--show` without `--template`
+- `stats`: `--template` without `--tokenizer`
+- `translate`: `--force` with `--output -`, which replaces nothing
+
+In a [dataset folder](dataset.md), `--group-by` and `--single-file` still say what the rows of
+`reports/tool-usage.csv` are.
+
 ## Exit codes
 
 `formats` ends with 0; the others with:
@@ -691,7 +706,10 @@ def command_line() -> str:
     """The text of ``docs/cli.md``."""
     made_with = f"<!-- The help texts are formatted by click {click_version()}. -->\n"
     helps = [_help(), *map(_help, _AFTER)]
-    return "\n".join([_INTRODUCTION, made_with, *helps, _VARIABLES + _variables(), _VARIABLE_NOTES, _REST])
+    told = "".join(f"- {pair.told}\n" for pair in PAIRS)
+    return "\n".join(
+        [_INTRODUCTION, made_with, *helps, _VARIABLES + _variables(), _VARIABLE_NOTES, _REST.replace("<pairs>\n", told)]
+    )
 
 
 def click_version() -> str:

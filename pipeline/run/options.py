@@ -21,6 +21,7 @@ from pipeline.model import (
     ToolIds,
 )
 from pipeline.read.bounds import DEEPEST
+from pipeline.run import pairs
 from pipeline.run.keys import SHORTEST
 from pipeline.write import presets
 
@@ -58,8 +59,6 @@ def _problems(options: Options) -> Iterator[str]:
     for name, choices in _CHOICES:
         if (value := getattr(options, name)) not in choices:
             yield f"{name} {value!r}: not known; known are {', '.join(map(str, choices))}"
-    if options.json_tool_calls and options.preset != presets.DEFAULT:
-        yield f"json_tool_calls: is for the preset chat, not for {options.preset}; the preset text writes calls as text"
     for name, least in _LEAST.items():
         value = getattr(options, name)
         if not (value is None and name in _OPTIONAL) and (not isinstance(value, int) or value < least):
@@ -73,6 +72,17 @@ def _problems(options: Options) -> Iterator[str]:
         yield f"anonymize_key: is a {type(key).__name__}; a key is bytes"
     elif key is not None and len(key) < SHORTEST:
         yield f"anonymize_key: has {len(key)} bytes; a key has at least {SHORTEST}"
+    for pair in pairs.met(options):
+        idle = _spelled(options, pair.idle)
+        if pair.example:
+            yield pairs.problem(idle, pair.other, f"{pair.other}={pair.example!r}")
+        else:
+            yield pairs.problem(idle, _spelled(options, pair.other))
+
+
+def _spelled(options: Options, name: str) -> str:
+    """An option as it is written in Python, but for the key."""
+    return name if name == "anonymize_key" else f"{name}={getattr(options, name)!r}"
 
 
 def _of_globs(options: Options) -> Iterator[str]:
@@ -91,10 +101,6 @@ def _of_the_dataset(options: Options) -> Iterator[str]:
         yield f"seed {options.seed!r}: not a whole number"
     if options.split is not None:
         yield from _of_the_split(options.split)
-    elif options.seed or options.split_by != "prompt":
-        yield "seed and split_by say how to divide: add split, as in train=0.98,validation=0.02"
-    if (options.metadata or options.shard_size) and not options.folder:
-        yield "metadata and shard_size are for a dataset folder: add format, as in jsonl or parquet"
     if options.metadata and options.preset in _CLOSED:
         yield f"metadata: the services of preset {options.preset} refuse members that they do not know"
     least, most = options.min_turns, options.max_turns

@@ -14,7 +14,7 @@ RIGHT = [
     ("the least numbers", {"workers": 1, "limit": 1}),
     ("no limit", {"limit": None}),
     ("lists of globs", {"include": ["*"], "exclude": []}),
-    ("a preset with modifiers", {"preset": "mistral", "system": "drop", "tool_ids": "short9", "split_parallel": True}),
+    ("a preset with modifiers", {"preset": "hf", "system": "drop", "tool_ids": "short9", "split_parallel": True}),
     ("the shortest key", {"anonymize_key": b"k" * 16}),
 ]
 
@@ -26,7 +26,7 @@ WRONG = [
     ({"tool_ids": True}, "tool_ids True: not known; known are keep, short9"),
     (
         {"preset": "hf", "json_tool_calls": True},
-        "json_tool_calls: is for the preset chat, not for hf; the preset text writes calls as text",
+        "json_tool_calls=True has no effect with preset='hf': leave one of them out",
     ),
     ({"workers": 0}, "workers 0: not a whole number from 1 on"),
     ({"workers": None}, "workers None: not a whole number from 1 on"),
@@ -69,14 +69,10 @@ WRONG_TOGETHER = [
     ({"drop": ("no-tool",)}, "drop 'no-tool': no finding has this code; docs/checks.md lists them"),
     ({"only_model": [5]}, "only_model [5]: not a tuple of globs; write one as ('draft*',)"),
     ({"seed": "x"}, "seed 'x': not a whole number"),
-    ({"seed": 1}, "seed and split_by say how to divide: add split, as in train=0.98,validation=0.02"),
-    ({"split_by": "day"}, "seed and split_by say how to divide: add split, as in train=0.98,validation=0.02"),
     (
         {"split": "train"},
         "--split train: '' is no share between 0 and 1; write them as train=0.98,validation=0.02",
     ),
-    ({"metadata": True}, "metadata and shard_size are for a dataset folder: add format, as in jsonl or parquet"),
-    ({"shard_size": 9}, "metadata and shard_size are for a dataset folder: add format, as in jsonl or parquet"),
     (
         {"metadata": True, "preset": "openai"},
         "metadata: the services of preset openai refuse members that they do not know",
