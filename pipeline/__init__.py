@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pipeline.report.summary import Summary
     from pipeline.run.conversations import dump, load, losses
     from pipeline.run.convert import convert
-    from pipeline.run.session import convert_session
+    from pipeline.run.in_memory import convert_session
 
 _HOMES = {
     "Conversation": "pipeline.model",
@@ -31,7 +31,7 @@ _HOMES = {
     "Outcome": "pipeline.model",
     "Summary": "pipeline.report.summary",
     "convert": "pipeline.run.convert",
-    "convert_session": "pipeline.run.session",
+    "convert_session": "pipeline.run.in_memory",
     "dump": "pipeline.run.conversations",
     "load": "pipeline.run.conversations",
     "losses": "pipeline.run.conversations",

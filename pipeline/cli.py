@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
 
-    from pipeline.model import GroupBy, Options
+    from pipeline.model import GroupBy, Options, Severity
     from pipeline.report.summary import Summary
 
 LEFT_OUT = 3
@@ -170,34 +170,39 @@ def convert(logs: tuple[str, ...], **given: Any) -> int:
 def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, as_json: bool, **given: Any) -> int:
     """Check the records of datasets, JSONL or Parquet, files or folders of them; calls may be native or inlined.
 
-    Prints the findings. Exits with 3 when one of them is an error. FILE is a .jinja file, a tokenizer_config.json, a
-    chat_template.json or the folder of a model.
+    Prints the findings, and their counts by code on standard error. Exits with 3 when one of them is an error. FILE is
+    a .jinja file, a tokenizer_config.json, a chat_template.json or the folder of a model.
     """
+    from collections import Counter
     from itertools import chain
 
     from pipeline.checks.phrases import Phrases
     from pipeline.report import findings as report
+    from pipeline.report.summary import by_code
     from pipeline.run import template as trying
     from pipeline.run.check import Looks
     from pipeline.run.check import check as run
 
     render = {name: given[name] for name in ("render_time", "render_memory")}
     if show:
+        if as_json:
+            raise click.UsageError("--json has no effect with --show: leave one of them out.")
         if not template:
             raise click.UsageError("--show prints a rendering, so it needs --template.")
         click.echo(trying.show(datasets, template, show, **render))
         return 0
     trials = trying.Trials(template, **render) if template else None
     looks = Looks(Phrases(given["flag_phrase"]), given["anonymize"], trials.look if trials else None)
-    errors = 0
+    counts: Counter[tuple[Severity, str]] = Counter()
     looked = (finding for dataset in datasets for finding in run(dataset, looks))
     for finding in chain(looked, trials.finish() if trials else ()):
-        errors += finding.severity == "error"
-        click.echo(report.as_json(finding) if as_json else report.as_text(finding))
-    if trials:
-        with _whoever_listens():
-            click.echo("\n".join(trials.summary()), err=True)
-    return LEFT_OUT if errors else 0
+        counts[finding.severity, finding.code] += 1
+        record = f"{report.printable(finding.file)}:{finding.line}" if finding.line is not None else None
+        click.echo(report.as_json(finding, record) if as_json else report.as_text(finding))
+    with _whoever_listens():
+        for line in (*(trials.summary() if trials else ()), *by_code("findings", counts)):
+            click.echo(line, err=True)
+    return LEFT_OUT if any(severity == "error" for severity, _ in counts) else 0
 
 
 @cli.command()
@@ -309,11 +314,43 @@ def _options(given: dict[str, Any]) -> Options:
     from pipeline.platform import cores
     from pipeline.run.keys import load_key
 
+    given = _effective(given)
     group_by = _group_by(single_file=given["single_file"], group_by=given["group_by"])
     key = load_key(given["anonymize_key_file"]) if given["anonymize"] else None
     aside = ("output", "single_file", "group_by", "anonymize_key_file", "workers", "as_json", "quiet", "verbose")
     same: dict[str, Any] = {name: value for name, value in given.items() if name not in aside}
     return Options(**same, group_by=group_by, anonymize_key=key, workers=given["workers"] or cores())
+
+
+def _effective(given: dict[str, Any]) -> dict[str, Any]:
+    """The options, where a variable's that has no effect is passed over, and one that is typed is an error."""
+    from types import SimpleNamespace
+
+    from pipeline.model import Options
+    from pipeline.run import pairs
+
+    asked = SimpleNamespace(**given, anonymize_key=given["anonymize_key_file"])
+    for pair in pairs.met(asked):
+        idle = "anonymize_key_file" if pair.idle == "anonymize_key" else pair.idle
+        if _is_typed(idle):
+            example = f"--{pair.other} {pair.example}" if pair.example else ""
+            other = f"--{pair.other}" if pair.example else _written(pair.other)
+            raise click.UsageError(f"{pairs.problem(_written(idle), other, example)}.")
+        default = Options.__dataclass_fields__[pair.idle].default
+        given = {**given, idle: pair.rest(asked) if pair.rest else default}
+    return given
+
+
+def _written(name: str) -> str:
+    """An option as the user wrote it: its name, or its variable, and a value that is a word."""
+    context = click.get_current_context()
+    option = next(each for each in context.command.params if each.name == name)
+    value = context.params[name]
+    named = max(option.secondary_opts if value is False and option.secondary_opts else option.opts, key=len)
+    if context.get_parameter_source(name) is ParameterSource.ENVIRONMENT:
+        return f"{option.envvar}={os.environ[str(option.envvar)]}"
+    said = [value] if isinstance(value, str) else value if isinstance(value, tuple) else ()
+    return " ".join([named, *said])
 
 
 def _group_by(*, single_file: bool, group_by: GroupBy | None) -> GroupBy:

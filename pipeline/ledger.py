@@ -35,6 +35,8 @@ class Ledger(Struct):
     """The document that it is a conversation of, if that is so, as ``read.documents`` has it."""
     ended: str | None = None
     """Why the rest of the log was not read."""
+    without_tools: str = ""
+    """The log's format, where files of that hold no tools and the record has none."""
     invalid: bool = False
     """Validation failed and the session is to be left out."""
     images: dict[str, bytes] = field(default_factory=dict)

@@ -93,6 +93,8 @@ class Reply(Struct, frozen=True, gc=False):
     """Whether it was streamed and the stream ended early."""
     foreign: bool = False
     """Whether the response has nothing that its format knows."""
+    model: str | None = None
+    """The model that the response names."""
     body: Json = None
     """The response, where later requests may refer to it."""
 
@@ -316,6 +318,33 @@ class Facts(NamedTuple):
     """As the response counts them."""
 
 
+class Chosen(NamedTuple):
+    """What a log says about the entry that became the record, or would have become it."""
+
+    line: int | None
+    started: str | None
+    """The first readable time up to it, ISO 8601, UTC."""
+    ended: str | None
+    """The last one."""
+    model: str | None
+    """As the response names it, else the request."""
+    entries: int | None
+    """Requests up to and including it."""
+
+
+class Place(NamedTuple):
+    """Where a record stands."""
+
+    file: str
+    """Below the output folder, parts joined by ``/``."""
+    row: int
+    """From 1."""
+
+    def __str__(self) -> str:
+        """As findings name it."""
+        return f"{self.file}:{self.row}"
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What became of one session; plain data, so that it can cross to another process."""
@@ -348,6 +377,10 @@ class Outcome:
     """The bytes of the lines that ``account`` counts."""
     images: dict[str, bytes] = field(default_factory=dict)
     """What a dataset folder holds beside the record, by the names that the record has for it."""
+    chosen: Chosen | None = None
+    """``None`` where no entry was left."""
+    without_tools: str = ""
+    """The format of its log, where files of that hold no tools, which is why the record has none."""
 
 
 @dataclass(frozen=True, slots=True)

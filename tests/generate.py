@@ -12,6 +12,7 @@ from pipeline.formats import PLAIN, PLAIN_RANK, formats
 from pipeline.formats.base import Mark, Marks
 from pipeline.read.envelopes import ENVELOPES
 from pipeline.run.formats import exchanges, held
+from pipeline.run.pairs import PAIRS
 from tests.formats import round_trip
 from tests.write.presets.page import page as presets
 
@@ -54,8 +55,9 @@ dataset folders and filters do, and [reliability.md](reliability.md) what a seco
 and `.zst`, and `*.parquet`; of a folder without any, those in its folder `data`. Every line or row is a record, of any
 [preset](presets.md) or of another tool that writes `messages` or `conversations`. Whether its calls are native or
 written in the text is recognised record by record. The findings are printed as in `reports/integrity-report.txt`, with
-`--json` as in `reports/findings.jsonl`; [checks.md](checks.md) lists them. `session` is the name of the file without its
-suffix. A record is checked as it stands. With `--anonymize`, addresses that `convert` would
+`--json` as in `reports/findings.jsonl`; [checks.md](checks.md) lists them. `session` is the record's column
+`session_id`, as `--metadata` writes it, else the name of the file without its suffix. The counts by code come last, on
+standard error. A record is checked as it stands. With `--anonymize`, addresses that `convert` would
 [replace](conversion.md#e-mail-addresses) are found, too, which takes no key (`address-left`). A file without records is
 an error (`empty-dataset`). `.zst` needs the extra `chatsquash[zstd]`.
 
@@ -64,6 +66,9 @@ $ printf '%s\\n' '{"messages": [{"role": "user", "content": "Hi"}], "tools": [{"
 $ chatsquash check data.jsonl || echo "exit code $?"
 WARNING	session=data	input=data.jsonl:1	[tool-parameters-missing] tool 'ls' has no parameters: add a JSON schema, an empty one if it takes none
 ERROR	session=data	input=data.jsonl:2	[bad-record] not a record, the line is a list: a record is {"messages": [...], "tools": [...]}
+findings:
+        1  error    bad-record
+        1  warning  tool-parameters-missing
 exit code 3
 ```
 
@@ -92,6 +97,9 @@ user: Hi
 $ chatsquash check chats.jsonl --template chat.jinja > findings.txt || echo "exit code $?"
 1 record rendered with chat.jinja: 0 whole
         1  template-tool-lost: no preset or modifier cures it
+findings:
+        1  error    template-tool-lost
+        1  warning  tool-parameters
 exit code 3
 ```
 """,
@@ -239,6 +247,20 @@ run.json
 """
 
 _REST = """\
+## Options without effect
+
+Two options of which one has no effect are an error that names both, and so is one that has none without another. In
+Python it names the fields of `Options`. An option that a variable sets is passed over where it has no effect.
+
+<pairs>
+- `--group-by` with `--single-file`, unless both say `none`: of a variable and the command line, the latter counts
+- `check`: `--json` with `--show`, which prints a rendering, and `--show` without `--template`
+- `stats`: `--template` without `--tokenizer`
+- `translate`: `--force` with `--output -`, which replaces nothing
+
+In a [dataset folder](dataset.md), `--group-by` and `--single-file` still say what the rows of
+`reports/tool-usage.csv` are.
+
 ## Exit codes
 
 `formats` ends with 0; the others with:
@@ -330,10 +352,9 @@ requests. All of these are read, some are written.
   single line with `messages` and no model, in a file that is not `.json`, is taken for a row of a dataset, and is none.
 - A file may hold several conversations: branches that were left by editing a prompt, what a compaction replaced, runs
   of subagents, a line for each. All of them are read, but those that another one goes on from; first comes the one in use,
-  which is what `pipeline.load` gives. With `--sessions-by file`, and in `pipeline.convert_session`, the first is the
-  session, and the finding `other-conversations` counts them.
-- Where a document has no tool definitions, a record has calls whose tools it does not define, and the finding
-  `undeclared-tool` says so.
+  which is what `pipeline.load` gives. With `--sessions-by file`, the first is the session, and the finding `other-conversations` counts them.
+- Where documents hold no tool definitions, records have calls whose tools they do not define. The finding
+  `source-without-tools` says so once for each such format, and `undeclared-tool` and `no-tools` of none of its sessions.
 - A conversation counts as one line, and findings have it as line 1. A document that is broken gives no record, but
   `unknown-format`, which says where it is broken.
 - A record of a document stands in `undated.jsonl`, unless a date is in the [path](conversion.md#which-files-are-read).
@@ -701,7 +722,10 @@ def command_line() -> str:
     """The text of ``docs/cli.md``."""
     made_with = f"<!-- The help texts are formatted by click {click_version()}. -->\n"
     helps = [_help(), *map(_help, _AFTER)]
-    return "\n".join([_INTRODUCTION, made_with, *helps, _VARIABLES + _variables(), _VARIABLE_NOTES, _REST])
+    told = "".join(f"- {pair.told}\n" for pair in PAIRS)
+    return "\n".join(
+        [_INTRODUCTION, made_with, *helps, _VARIABLES + _variables(), _VARIABLE_NOTES, _REST.replace("<pairs>\n", told)]
+    )
 
 
 def click_version() -> str:

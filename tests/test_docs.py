@@ -278,9 +278,9 @@ def test_the_sample_logs_show_every_document():
     assert {held.format for held in sample_documents()} == set(documents.names())
 
 
-def test_the_documents_that_are_said_to_define_tools_do():
+def test_the_documents_that_are_said_to_hold_tools_do():
     told = [(held.format, any(each.tools for each in held.conversations())) for held in sample_documents()]
-    assert {name for name, has_tools in told if has_tools} == set(known.DEFINING)
+    assert {name for name, has_tools in told if has_tools} == set(filter(documents.holds_tools, documents.names()))
 
 
 def test_all_formats_of_requests_are_written_and_have_streams_and_tools():
@@ -366,7 +366,7 @@ def lines(path: Path) -> list:
 
 
 # Objects whose keys are codes, rules, suffixes: described in words.
-OPEN = ("sessions.left_out", "sessions.filtered", "findings", "cleaned", "other_files")
+OPEN = ("sessions.left_out", "sessions.filtered", "splits", "findings", "cleaned", "other_files")
 
 
 def paths(value: object, name: str = "") -> list[str]:
@@ -378,7 +378,7 @@ def paths(value: object, name: str = "") -> list[str]:
     return [name]
 
 
-@pytest.mark.parametrize("name", ["findings", "rejected"])
+@pytest.mark.parametrize("name", ["findings", "rejected", "sessions"])
 def test_the_fields_of_reports_are_described(name, converted):
     for line in lines(converted[0] / "reports" / f"{name}.jsonl"):
         assert list(line) == table("docs/output.md", f"reports/{name}.jsonl")

@@ -112,7 +112,7 @@ def missing_history(count: int) -> Fact:
 def other_conversations(count: int) -> Fact:
     """Reported when a document holds several conversations and is converted as one session: the first is the record.
 
-    That is what `--sessions-by file` asks for, and what `pipeline.convert_session` does.
+    That is what `--sessions-by file` asks for.
     """
     return Fact(f"the document holds {count:,} conversations, the first is converted: --sessions-by id takes all")
 

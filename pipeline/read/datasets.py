@@ -47,14 +47,14 @@ def session(file: Path) -> str:
     return name
 
 
-def rows(path: str) -> Iterator[Row]:
+def rows(path: str, *beside: str) -> Iterator[Row]:
     """Every record of a dataset; a folder stands for its record files, or for those in its ``data`` folder.
 
-    Raises ``UsageError`` for what cannot be read.
+    ``beside`` are columns of Parquet files that are read, too.  Raises ``UsageError`` for what cannot be read.
     """
     for file in files(path):
         try:
-            yield from _parquet(file) if file.suffix.lower() == PARQUET else _lines(file)
+            yield from _parquet(file, (*COLUMNS, *beside)) if file.suffix.lower() == PARQUET else _lines(file)
         except OSError as problem:
             raise UsageError(f"{file}: cannot be read ({problem.strerror})") from None
 
@@ -98,13 +98,13 @@ def _is_packed(path: Path) -> bool:
     return path.suffix.lower() in COMPRESSED
 
 
-def _parquet(path: Path) -> Iterator[Row]:
+def _parquet(path: Path, columns: tuple[str, ...]) -> Iterator[Row]:
     """The rows of a Parquet file as JSON texts, in batches that do not grow with the file."""
     import polars as pl
 
     try:
         frame = pl.scan_parquet(path, glob=False)
-        frame = frame.select([name for name in frame.collect_schema().names() if name in COLUMNS])
+        frame = frame.select([name for name in frame.collect_schema().names() if name in columns])
         total = frame.select(pl.len()).collect().item()
         at, step = 0, 64
         while at < total:

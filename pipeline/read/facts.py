@@ -21,10 +21,7 @@ from pipeline.read.sessions import SPAN
 _BLOCK = 1 << 18
 _MOST = 1 << 53
 """More tokens than this nobody counts; sums of a few still fit into 64 bits."""
-_MODEL = ("model", "modelVersion")
 _USAGE = ("usage", "usageMetadata")
-_WITHIN = ("message", "response")
-"""What events of a stream hold a response in."""
 _CACHED = ("cache_read_input_tokens", "cache_creation_input_tokens")
 """Anthropic's, which are no part of its input tokens."""
 _PROMPT = ("prompt_tokens", "input_tokens", "promptTokenCount", "prompt_eval_count")
@@ -163,32 +160,23 @@ def _thoroughly(line: bytes) -> Logged | None:
 
 
 def _told(asked: Json, events: list[Json]) -> Logged:
-    model, usage = _merged(events)
-    model = model or (asked if isinstance(asked, str) and asked else None)
+    usage = _merged(events)
+    model = replies.model(events) or (asked if isinstance(asked, str) and asked else None)
     return Logged(model, _first(usage, _PROMPT, *_CACHED), _first(usage, _COMPLETION, _THOUGHTS))
 
 
-def _merged(events: list[Json]) -> tuple[str | None, dict[str, Any]]:
-    """The first model that events name, and the last of each count."""
-    model: str | None = None
+def _merged(events: list[Json]) -> dict[str, Any]:
+    """The last of each count that events name."""
     usage: dict[str, Any] = {}
     for event in events:
-        for holder in _holders(event):
-            named = next((holder[name] for name in _MODEL if isinstance(holder.get(name), str)), None)
-            model = model or named
+        for holder in replies.holders(event):
             for counts in (holder, *(holder.get(name) for name in _USAGE)):
                 usage |= {k: v for k, v in counts.items() if _is_count(v)} if isinstance(counts, dict) else {}
-    return model or None, usage
+    return usage
 
 
 def _is_count(value: Json) -> bool:
     return type(value) is int and 0 <= value < _MOST
-
-
-def _holders(event: Json) -> list[dict[str, Any]]:
-    if not isinstance(event, dict):
-        return []
-    return [event, *(event[name] for name in _WITHIN if isinstance(event.get(name), dict))]
 
 
 def _first(usage: dict[str, Any], names: tuple[str, ...], *more: str) -> int | None:

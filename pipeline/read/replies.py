@@ -23,6 +23,9 @@ _FIELD = re.compile(r":|(event|id|retry)\b|data\b|\[DONE\]")
 _ID = "previous_response_id"
 _DONE = "[DONE]"
 _RAW, _BODY = "body_raw", "body"
+_MODEL = ("model", "modelVersion")
+_WITHIN = ("message", "response")
+"""What events of a stream hold a response in."""
 _STATUS = ("status", "status_code", "statusCode")
 
 
@@ -36,6 +39,7 @@ class Chat(Struct, gc=False):
 
     choices: list[_Choice]
     error: None = None
+    model: Any = None
 
 
 _chat = codec.decoder(Chat)
@@ -67,7 +71,8 @@ def of_chat(response: Chat | None, status: bytes = b"") -> Reply | None:
     choices = response.choices
     if not choices or type(choices[0].message.get("role")) is not str:
         return None
-    return Reply(choices[0].message, len(choices), choices[0].finish_reason)  # type: ignore[arg-type]
+    model = response.model if type(response.model) is str else None
+    return Reply(choices[0].message, len(choices), choices[0].finish_reason, model=model)  # type: ignore[arg-type]
 
 
 def _quick(raw: bytes) -> Reply | None:
@@ -98,13 +103,13 @@ def read(response: Json, form: Format) -> Reply:
     body = unwrapped(response)
     found = events(body)
     if found is None:
-        return _answer(body, form)
+        return replace(_answer(body, form), model=model([body]))
     streamed, whole = found
     if not streamed:
         seen = "an empty list" if isinstance(body, list) else "a string without events"
         return Reply(problem=f"the response is {seen}", wrong=WrongType("response", seen))
     stream = form.assemble(streamed)
-    return replace(_answer(stream.body, form), cut=not (stream.whole and whole))
+    return replace(_answer(stream.body, form), cut=not (stream.whole and whole), model=model(streamed))
 
 
 def _answer(body: Json, form: Format) -> Reply:
@@ -112,6 +117,23 @@ def _answer(body: Json, form: Format) -> Reply:
     if found.message is None and isinstance(body, dict) and not body.get("error"):
         return replace(found, foreign=True)
     return replace(found, body=body) if _ID in form.REFERS else found
+
+
+def model(bodies: list[Json]) -> str | None:
+    """The first model that is named in these: a response's body, or the events of a stream."""
+    for body in bodies:
+        for holder in holders(body):
+            for name in _MODEL:
+                if isinstance(named := holder.get(name), str) and named:
+                    return named
+    return None
+
+
+def holders(body: Json) -> list[dict[str, Any]]:
+    """The objects that may say what a response says beside its turn: itself, and what an event holds it in."""
+    if not isinstance(body, dict):
+        return []
+    return [body, *(body[name] for name in _WITHIN if isinstance(body.get(name), dict))]
 
 
 def unwrapped(response: Json) -> Json:

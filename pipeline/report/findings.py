@@ -7,11 +7,12 @@ from pipeline.model import Finding, Rejected
 from pipeline.report.shown import shown
 
 
-def as_text(finding: Finding) -> str:
-    """One line of the integrity report."""
+def as_text(finding: Finding, record: str | None = None) -> str:
+    """One line of the integrity report, which names the record; not one of the findings about datasets."""
     at = f"messages[{finding.message}]: " if finding.message is not None else ""
     session, where = escaped(finding.session), place(finding.file, finding.line)
-    return f"{finding.severity.upper()}\tsession={session}\tinput={where}\t[{finding.code}] {at}{finding.text}"
+    stands = "" if record is None else f"\trecord={escaped(record)}"
+    return f"{finding.severity.upper()}\tsession={session}\tinput={where}{stands}\t[{finding.code}] {at}{finding.text}"
 
 
 def place(file: str, line: int | None) -> str:
@@ -19,9 +20,21 @@ def place(file: str, line: int | None) -> str:
     return escaped(file) + (f":{line}" if line is not None else "")
 
 
-def as_json(finding: Finding) -> bytes:
-    """One line of ``findings.jsonl``."""
-    return shown({**finding._asdict(), "file": printable(finding.file), "session": printable(finding.session)})
+def as_json(finding: Finding, record: str | None = None, filtered: str | None = None) -> bytes:
+    """One line of ``findings.jsonl``; ``record`` is where the record stands, ``filtered`` what filtered the session."""
+    return shown(
+        {
+            "code": finding.code,
+            "severity": finding.severity,
+            "session": printable(finding.session) or None,
+            "file": printable(finding.file) or None,
+            "line": finding.line,
+            "record": record,
+            "filtered": filtered,
+            "message": finding.message,
+            "text": finding.text,
+        }
+    )
 
 
 def rejected_as_json(file: str, rejected: Rejected) -> bytes:

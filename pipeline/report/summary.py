@@ -45,7 +45,13 @@ class Summary:
     addresses: int = 0
     """E-mail addresses replaced."""
     findings: Counter[tuple[Severity, str]] = field(default_factory=Counter)
-    """Findings by severity and code."""
+    """Findings by severity and code, those of filtered sessions aside."""
+    filtered_findings: Counter[tuple[Severity, str]] = field(default_factory=Counter)
+    """Those of filtered sessions, which are none of the dataset's."""
+    without_tools: Counter[str] = field(default_factory=Counter)
+    """Records without tools, by the format whose files hold none."""
+    splits: dict[str, tuple[int, float]] = field(default_factory=dict)
+    """Of each split that was asked for its records, and the share of all that it was to have."""
     others: Counter[str] = field(default_factory=Counter)
     """What lay beside the logs and was not read: files by suffix, or in words."""
     passed_over: int = 0
@@ -78,8 +84,11 @@ class Summary:
         self.addresses += outcome.addresses
         if any(outcome.cleaned):
             self.cleaned.update(outcome.cleaned._asdict())
+        counted = self.filtered_findings if filtered else self.findings
         for finding in outcome.findings:
-            self.findings[finding.severity, finding.code] += 1
+            counted[finding.severity, finding.code] += 1
+        if outcome.without_tools and outcome.record is not None:
+            self.without_tools[outcome.without_tools] += 1
 
     def close(self) -> None:
         """Assert that every session and every line is accounted for."""
@@ -94,13 +103,11 @@ class Summary:
 
         As far as anybody can tell: of a log that was cut short, nobody knows what is missing.
         """
-        return not (self.left_out or self.account.unreadable or self.findings["error", "cut-short"])
+        cut_short = self.findings["error", "cut-short"] + self.filtered_findings["error", "cut-short"]
+        return not (self.left_out or self.account.unreadable or cut_short)
 
     def counts(self) -> dict[str, object]:
         """The counts as JSON values; they depend on the input and the options alone."""
-        by_severity: dict[str, dict[str, int]] = {}
-        for (severity, code), count in sorted(self.findings.items(), key=_gravest_first):
-            by_severity.setdefault(severity, {})[code] = count
         return {
             "sessions": {
                 "seen": self.sessions,
@@ -109,14 +116,23 @@ class Summary:
                 "filtered": dict(sorted(self.filtered.items())),
                 "duplicates": self.duplicates,
             },
+            "splits": {
+                name: {"records": records, "share": round(self._share(records), 4), "asked": asked}
+                for name, (records, asked) in self.splits.items()
+            },
             "lines": {"seen": self.lines, **self.account._asdict()},
             "bytes": {"seen": self.bytes, **self.sizes._asdict()},
             "cleaned": {rule: count for rule, count in sorted(self.cleaned.items()) if count},
             "addresses": self.addresses,
-            "findings": by_severity,
+            "findings": _by_severity(self.findings),
+            "filtered_findings": _by_severity(self.filtered_findings),
             "other_files": dict(sorted(self.others.items())),
             "passed_over": self.passed_over,
         }
+
+    def _share(self, records: int) -> float:
+        """The share of all records that these are."""
+        return records / self.written if self.written else 0.0
 
     def as_json(self) -> dict[str, object]:
         """The whole summary as JSON values."""
@@ -135,6 +151,9 @@ class Summary:
         for what, counts in (("left out", self.left_out), ("filtered", self.filtered)):
             for why, count in sorted(counts.items()):
                 yield f"  {count:>7,}  {what}: {why}"
+        for name, (records, asked) in self.splits.items():
+            share = f"{self._share(records):.1%} of them, asked for {asked:.1%}"
+            yield f"  {records:>7,}  in split {name}: {share}"
         parts = " + ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in self.account._asdict().items())
         yield f"{counted(self.lines, 'line')} seen = {parts}"
         named = ((rule.replace("_", " ").removesuffix("s"), count) for rule, count in self.cleaned.items() if count)
@@ -147,10 +166,8 @@ class Summary:
             yield f"not read: {listed(self.others)}"
         if self.passed_over:
             yield f"passed over by options: {counted(self.passed_over, 'log')}"
-        if self.findings:
-            yield "findings:"
-        for (severity, code), count in sorted(self.findings.items(), key=_gravest_first):
-            yield f"  {count:>7,}  {severity:<7}  {code}"
+        yield from by_code("findings", self.findings)
+        yield from by_code("findings of filtered sessions", self.filtered_findings)
         yield from self._of_the_run()
         output = escaped(self.output)
         yield f"records: {output} ({counted(len(self.files), 'file')}); reports: {output}/reports"
@@ -170,6 +187,21 @@ def listed(others: Counter[str]) -> str:
     most = sorted(others.items(), key=lambda item: (-item[1], item[0]))
     rest = sum(count for _, count in most[_KINDS:])
     return ", ".join(f"{count:,} {kind}" for kind, count in [*most[:_KINDS], *([("others", rest)] if rest else [])])
+
+
+def by_code(what: str, findings: Counter[tuple[Severity, str]]) -> Iterator[str]:
+    """The counts of findings, a line each; nothing where there are none."""
+    if findings:
+        yield f"{what}:"
+    for (severity, code), count in sorted(findings.items(), key=_gravest_first):
+        yield f"  {count:>7,}  {severity:<7}  {code}"
+
+
+def _by_severity(findings: Counter[tuple[Severity, str]]) -> dict[str, dict[str, int]]:
+    found: dict[str, dict[str, int]] = {}
+    for (severity, code), count in sorted(findings.items(), key=_gravest_first):
+        found.setdefault(severity, {})[code] = count
+    return found
 
 
 def _gravest_first(item: tuple[tuple[Severity, str], int]) -> tuple[int, str]:

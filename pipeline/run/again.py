@@ -77,7 +77,7 @@ class Again:
 
     def memory(self, summary: Summary, found: Found) -> bytes:
         """What the next run wants to know."""
-        passing = is_passing(code for _, code in summary.findings)
+        passing = is_passing(code for _, code in (*summary.findings, *summary.filtered_findings))
         logs = b"" if passing else _digest(self._seen, found)
         kept = self.journals.settle()
         self._useless = set(self.journals.names()).difference(kept)

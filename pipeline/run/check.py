@@ -18,6 +18,9 @@ from pipeline.read.textual import of_text
 from pipeline.stages.addresses import addresses, may_have_address
 from pipeline.stages.select import flatten
 
+_SESSION = "session_id"
+"""The column that names a record's session, as ``--metadata`` writes it."""
+
 
 class Looks(NamedTuple):
     """What to look for beside what the rules find."""
@@ -40,13 +43,26 @@ def check(path: str, looks: Looks = _USUAL) -> Iterator[Finding]:
     """
     for file in files(path):
         is_empty = True
-        for row in rows(str(file)):
+        for row in rows(str(file), _SESSION):
             is_empty = False
-            for severity, text, at, code in _row(row.data.removeprefix(BOM_UTF8), looks):
-                yield Finding(code, severity, row.session, str(row.file), row.number, at, text)
+            data = row.data.removeprefix(BOM_UTF8)
+            named: str | None = None
+            for severity, text, at, code in _row(data, looks):
+                named = named or _session(data) or row.session
+                yield Finding(code, severity, named, str(row.file), row.number, at, text)
         if is_empty:
             found = existing.empty_dataset()
             yield Finding(found.code, found.severity, session(file), str(file), None, None, found.text)
+
+
+def _session(data: bytes) -> str | None:
+    """The session id of a row, where it has one."""
+    try:
+        value = parsed(data)
+    except NotARecordError:
+        return None
+    named = value.get(_SESSION) if isinstance(value, dict) else None
+    return named if isinstance(named, str) else None
 
 
 def _row(data: bytes, looks: Looks) -> Iterator[Found]:

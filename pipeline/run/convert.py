@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import fields, replace
 from functools import partial
@@ -15,12 +16,12 @@ from typing import TYPE_CHECKING, BinaryIO
 import orjson
 
 import pipeline
-from pipeline.checks import log
+from pipeline.checks import dataset, log
 from pipeline.checks.registry import escaped
 from pipeline.errors import StoppedError, UsageError
 from pipeline.folder import Folder
 from pipeline.ledger import Ledger
-from pipeline.model import Finding, Job, Options, Outcome
+from pipeline.model import Finding, Job, Options, Outcome, Place
 from pipeline.model import Found as Fact
 from pipeline.read.compressed import opened
 from pipeline.read.discover import Found, discover
@@ -36,6 +37,7 @@ from pipeline.report.usage import Totals
 from pipeline.run.again import Again
 from pipeline.run.credentials import without_credentials
 from pipeline.run.replacing import old_result
+from pipeline.run.reports import Reports
 from pipeline.run.session import with_key
 from pipeline.run.workers import outcomes
 from pipeline.stages import plan
@@ -48,9 +50,6 @@ if TYPE_CHECKING:
     from pipeline.write.dataset import Dataset
 
 SCHEMA_VERSION = 1
-_REPORT, _FINDINGS, _REJECTED = (
-    f"reports/{name}" for name in ("integrity-report.txt", "findings.jsonl", "rejected.jsonl")
-)
 _USAGE, _TOOLS, _KEPT = (f"reports/{name}" for name in ("tool-usage.csv", "tools.csv", "rejected-lines.jsonl"))
 _PIECE = 1 << 20
 _QUOTED = re.compile(r"""\\.|'[^'\\]*+(?:\\.[^'\\]*+)*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+\"""", re.DOTALL)
@@ -149,12 +148,12 @@ class _Run:
         self._totals = Totals()
         self._label = labeller(options.group_by)
         self._groups = Groups()
+        self._rows: Counter[str] = Counter()
         self._sieve = Sieve(options)
         self._dataset = _dataset(options, out) if options.folder else None
         self._inputs = bytearray()  # as run.json has them, which takes a tenth of the memory of objects
         out.refuse_foreign(RUN, _USAGE, _TOOLS, _KEPT)  # at once, not after the work is done
-        for name in (_REPORT, _FINDINGS, _REJECTED):
-            out.write(name, b"")
+        self._reports = Reports(out, later=options.folder)
 
     def all(self, jobs: Jobs, again: Again, expanded: Folder) -> None:
         """Convert every session, or take what is known; compressed logs to take apart are expanded into a folder."""
@@ -178,9 +177,13 @@ class _Run:
             self._add(finding)
         for what, count in sorted(found.others.items()):
             self._note(log.file_not_read(what, count))
+        for source, count in sorted(summary.without_tools.items()):
+            self._note(dataset.source_without_tools(source, count))
         files = self._dataset.finish() if self._dataset else None
         for fact in self._dataset.findings if self._dataset else ():
             self._note(fact)
+        summary.splits = self._dataset.shares() if self._dataset else {}
+        self._reports.close(self._dataset.final() if self._dataset else {})
         summary.close()
         if self._dataset:
             self._dataset.describe(summary.counts(), self._totals.most_used(), asked(self._options))
@@ -204,23 +207,28 @@ class _Run:
 
     def _take(self, job: Job, outcome: Outcome) -> None:
         self._stop_for(outcome, job.shown)
+        turns = outcome.usage.assistant_turns if outcome.usage else None
         outcome, filtered, duplicate = self._sieve.sift(job, outcome)
-        if self._dataset and outcome.record is not None:
-            outcome = self._dataset.add(job, outcome)
+        if self._options.keep_rejected and outcome.rejected:
+            outcome = self._keep(job, outcome)
+        outcome, place = self._write(job, outcome)
         self._summary.add(job, outcome, filtered, duplicate=duplicate)
         logged = {"path": report.printable(job.shown), "size": job.size, "xxh3_128": outcome.digest}
         self._inputs += (b",\n    " if self._inputs else b"") + shown(logged)
-        for finding in outcome.findings:
-            self._report(finding)
-        for rejected in outcome.rejected:
-            self._out.append(_REJECTED, report.rejected_as_json(job.shown, rejected))
-        if self._options.keep_rejected and outcome.rejected:
-            self._keep(job, outcome)
-        if outcome.record is not None and outcome.usage is not None:
-            label = self._groups.file(self._label(outcome.day, job.stem))
-            if not self._dataset:
-                self._out.append(f"{label}.jsonl", outcome.record)
-            self._totals.add(label, outcome.usage)
+        self._reports.add(job, outcome, place, turns, filtered or None)
+
+    def _write(self, job: Job, outcome: Outcome) -> tuple[Outcome, Place | None]:
+        """Write a record, if there is one: what is known of its session then, and where it stands."""
+        if outcome.record is None or outcome.usage is None:
+            return outcome, None
+        label = self._groups.file(self._label(outcome.day, job.stem))
+        self._totals.add(label, outcome.usage)
+        if self._dataset:
+            return self._dataset.add(job, outcome)
+        name = f"{label}.jsonl"
+        self._out.append(name, outcome.record)
+        self._rows[name] += 1
+        return outcome, Place(name, self._rows[name])
 
     def _note(self, fact: Fact) -> None:
         """A fact about no session."""
@@ -229,11 +237,7 @@ class _Run:
     def _add(self, finding: Finding) -> None:
         """A finding that is in no outcome."""
         self._summary.findings[finding.severity, finding.code] += 1
-        self._report(finding)
-
-    def _report(self, finding: Finding) -> None:
-        self._out.append(_REPORT, report.as_text(finding).encode("utf-8", "backslashreplace"))
-        self._out.append(_FINDINGS, report.as_json(finding))
+        self._reports.note(finding)
 
     def _stop_for(self, outcome: Outcome, file: str) -> None:
         invalid = outcome.left_out in ("session-id-mismatch", "timestamp-order")
@@ -242,8 +246,11 @@ class _Run:
         if self._options.strict and (outcome.left_out or outcome.rejected or _cut_short(outcome)):
             raise StoppedError(f"stopped by --strict, nothing was written: {_why(outcome, file)}")
 
-    def _keep(self, job: Job, outcome: Outcome) -> None:
-        """Copy lines that could not be read; private, since nothing but credentials was taken out of them."""
+    def _keep(self, job: Job, outcome: Outcome) -> Outcome:
+        """Copy lines that could not be read; private, since nothing but credentials was taken out of them.
+
+        The outcome has one finding more if the log is gone.
+        """
         try:
             with opened(job.path, self._options) as file:
                 for rejected in outcome.rejected:
@@ -252,7 +259,9 @@ class _Run:
                     self._out.append_private(_KEPT, pieces)
         except FileNotFoundError:  # it was there when the session was converted
             fact = log.changed_log("vanished")
-            self._add(Finding(fact.code, fact.severity, outcome.session, job.shown, None, None, fact.text))
+            found = Finding(fact.code, fact.severity, outcome.session, job.shown, None, None, fact.text)
+            return replace(outcome, findings=[*outcome.findings, found])
+        return outcome
 
 
 def _dataset(options: Options, out: Output) -> Dataset:

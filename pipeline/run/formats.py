@@ -11,9 +11,6 @@ from pipeline.formats import documents
 from pipeline.read.envelopes import ENVELOPES
 from pipeline.run import conversations
 
-DEFINING = ("atif", "openhands", "otel", "oumi")
-"""The documents that have definitions of tools; the others have nothing but the calls."""
-
 
 class Known(NamedTuple):
     """A format, and what of it is known."""
@@ -41,9 +38,9 @@ def held() -> Iterator[Known]:
 
 def _known(name: str) -> Known:
     form = conversations.module(name)
-    streams, is_document = hasattr(form, "assemble"), name in documents.names()
+    streams = hasattr(form, "assemble")
     what = " ".join((form.__doc__ or "").strip().partition("\n\n")[0].split()).removesuffix(".")
-    return Known(name, name in conversations.writable(), streams, not is_document or name in DEFINING, what)
+    return Known(name, name in conversations.writable(), streams, documents.holds_tools(name), what)
 
 
 def envelope_rows() -> Iterator[tuple[str, str, str]]:

@@ -24,6 +24,7 @@ from pipeline.model import (
     Unpaired,
 )
 from pipeline.read.bounds import DEEPEST
+from pipeline.run import pairs
 from pipeline.run.keys import SHORTEST
 from pipeline.write import presets
 
@@ -72,9 +73,6 @@ def _problems(options: Options) -> Iterator[str]:
     for name, choices in _CHOICES:
         if (value := getattr(options, name)) not in choices:
             yield f"{name} {value!r}: not known; known are {', '.join(map(str, choices))}"
-    if options.json_tool_calls and options.preset != presets.DEFAULT:
-        yield f"json_tool_calls: is for the preset chat, not for {options.preset}; the preset text writes calls as text"
-    yield from _of_the_preset(options)
     for name, least in _LEAST.items():
         value = getattr(options, name)
         if not (value is None and name in _OPTIONAL) and (not isinstance(value, int) or value < least):
@@ -83,26 +81,31 @@ def _problems(options: Options) -> Iterator[str]:
         yield f"max_nesting {options.max_nesting!r}: at most {DEEPEST}, since Python's own parser reads no more"
     yield from _of_globs(options)
     yield from _of_the_dataset(options)
-    key = options.anonymize_key
+    yield from _of_the_key(options.anonymize_key)
+    if options.unpaired_text is not None and not _is_text(options.unpaired_text):
+        yield f"unpaired_text {options.unpaired_text!r}: not a text"
+    yield from _of_pairs(options)
+
+
+def _of_the_key(key: object) -> Iterator[str]:
     if key is not None and not isinstance(key, bytes):
         yield f"anonymize_key: is a {type(key).__name__}; a key is bytes"
     elif key is not None and len(key) < SHORTEST:
         yield f"anonymize_key: has {len(key)} bytes; a key has at least {SHORTEST}"
 
 
-def _of_the_preset(options: Options) -> Iterator[str]:
-    """What options for presets say that has no effect."""
-    if options.unpaired != "refuse" and options.preset == presets.DEFAULT:
-        yield f"--unpaired {options.unpaired} has no effect with --preset chat, which keeps calls as they are"
-    if options.media != "refuse" and options.preset == presets.DEFAULT:
-        yield f"--media {options.media} has no effect with --preset chat, which keeps media as they are"
-    elif options.media == "keep" and options.preset != "hf":
-        yield f"--media keep is for --preset hf, not for --preset {options.preset}, which has texts only"
-    text = options.unpaired_text
-    if text is not None and not _is_text(text):
-        yield f"unpaired_text {text!r}: not a text"
-    elif text is not None and options.unpaired != "close":
-        yield f"--unpaired-text has no effect with --unpaired {options.unpaired}: it is what --unpaired close writes"
+def _of_pairs(options: Options) -> Iterator[str]:
+    for pair in pairs.met(options):
+        idle = _spelled(options, pair.idle)
+        if pair.example:
+            yield pairs.problem(idle, pair.other, f"{pair.other}={pair.example!r}")
+        else:
+            yield pairs.problem(idle, _spelled(options, pair.other))
+
+
+def _spelled(options: Options, name: str) -> str:
+    """An option as it is written in Python, but for the key."""
+    return name if name == "anonymize_key" else f"{name}={getattr(options, name)!r}"
 
 
 def _is_text(value: object) -> bool:
@@ -132,10 +135,6 @@ def _of_the_dataset(options: Options) -> Iterator[str]:
         yield f"seed {options.seed!r}: not a whole number"
     if options.split is not None:
         yield from _of_the_split(options.split)
-    elif options.seed or options.split_by != "prompt":
-        yield "seed and split_by say how to divide: add split, as in train=0.98,validation=0.02"
-    if (options.metadata or options.shard_size) and not options.folder:
-        yield "metadata and shard_size are for a dataset folder: add format, as in jsonl or parquet"
     if options.metadata and options.preset in _CLOSED:
         yield f"metadata: the services of preset {options.preset} refuse members that they do not know"
     least, most = options.min_turns, options.max_turns

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import io
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from xxhash import xxh3_128
@@ -18,13 +15,26 @@ from pipeline import chat, codec
 from pipeline.chat import REASONING_KEYS
 from pipeline.checks import examine, log
 from pipeline.checks.contents import unfit
+from pipeline.checks.dataset import OF_TOOLS
 from pipeline.checks.phrases import Phrases
 from pipeline.checks.registry import View
-from pipeline.errors import UsageError
-from pipeline.formats import PLAIN
+from pipeline.formats import PLAIN, documents
 from pipeline.formats.openai_chat import variants
 from pipeline.ledger import Ledger
-from pipeline.model import Account, Cleaned, Conversation, Entry, Facts, Finding, Found, Job, Options, Outcome, Usage
+from pipeline.model import (
+    Account,
+    Chosen,
+    Cleaned,
+    Conversation,
+    Entry,
+    Facts,
+    Finding,
+    Found,
+    Job,
+    Options,
+    Outcome,
+    Usage,
+)
 from pipeline.read.changes import as_found, change
 from pipeline.read.compressed import opened
 from pipeline.read.discover import path_day
@@ -47,28 +57,6 @@ if TYPE_CHECKING:
     from pipeline.write.shaping import Line
 
 _RULES = ("info messages", "system prompts", "empty assistants", "title requests")
-
-
-def convert_session(source: str | PathLike[str] | Iterable[str | bytes], options: Options | None = None) -> Outcome:
-    """Convert one session log: the path of a file, or its lines; all of them are one session.
-
-    Nothing is written.  The outcome holds the record's bytes, or none with the code of the finding for which the
-    session was left out, all findings, and what became of each line.  Raises ``OSError`` for a file that cannot be
-    read and ``UsageError`` for a wrong option and for a key file that cannot be used.
-
-    >>> line = b'{"session_id": "s", "timestamp": 1.5, "request": {"messages": [{"role": "user", "content": "hi"}]}}'
-    >>> convert_session([line], Options(anonymize=False)).record
-    b'{"messages":[{"role":"user","content":"hi"}],"tools":[]}'
-    """
-    converter = Converter(with_key(options or Options()), whole=True)
-    if isinstance(source, str | PathLike):
-        path = Path(source)
-        return converter.convert(Job(str(path), str(path), path.name, path.stat().st_size))
-    if isinstance(source, bytes | bytearray):
-        raise UsageError("the source is bytes: give the lines, as in data.splitlines(), or the path of a file")
-    encoded = (line if isinstance(line, bytes) else line.encode("utf-8", "surrogatepass") for line in source)
-    data = b"\n".join(line.removesuffix(b"\n") for line in encoded)
-    return converter.read(io.BytesIO(data), Job("", "session", "session", len(data)))
 
 
 def with_key(options: Options) -> Options:
@@ -138,6 +126,7 @@ class Converter:
         if snapshot and not left_out and record is None:
             left_out, usage = ledger.facts[-1][1].code, None
         failed = snapshot is not None and any(found.severity == "error" for _, found in ledger.facts)
+        chosen = self._chosen(snapshot, ledger, file, job) if snapshot else None
         started = snapshot.started if snapshot else None
         account, sizes = _accounts(snapshot, ledger, written=record is not None)
         return Outcome(
@@ -158,7 +147,23 @@ class Converter:
             size=ledger.size,
             sizes=sizes,
             images=ledger.images if record else {},
+            chosen=chosen,
+            without_tools=ledger.without_tools if record else "",
         )
+
+    def _chosen(self, snapshot: Snapshot, ledger: Ledger, file: BinaryIO, job: Job) -> Chosen:
+        """What the log says about the entry that becomes the record; read again only where no response names a model.
+
+        Documents say nothing of models.
+        """
+        entry = snapshot.entry
+        model = entry.reply.model
+        if model is None and not entry.reply.included:
+            from pipeline.read import facts  # which few logs need
+
+            model = facts.logged(file, job, entry.line, ledger.lines).model
+        started, ended = (stamp(at) if at is not None else None for at in (snapshot.started, snapshot.ended))
+        return Chosen(entry.line, started, ended, model, snapshot.superseded + 1)
 
     def _facts(self, snapshot: Snapshot, ledger: Ledger, file: BinaryIO, job: Job) -> Facts:
         """What the log says beside the conversation, without addresses where these are replaced."""
@@ -205,8 +210,11 @@ class Converter:
 
     def _examine(self, view: View, ledger: Ledger, line: int) -> None:
         """Note what is wrong with what was logged."""
+        ledger.without_tools = _without_tools(view, ledger)
+        explained = OF_TOOLS if ledger.without_tools else ()
         for found in (*definitions.check(view.tools), *examine(view, "record", "native")):
-            ledger.note(found, line)
+            if found.code not in explained:
+                ledger.note(found, line)
         logged = view.messages if ledger.seen and ledger.seen.format == PLAIN else []
         gone = () if self._options.reasoning == "keep" else REASONING_KEYS
         forms = [form for form in chain.from_iterable(map(variants, logged)) if form not in gone]
@@ -279,6 +287,12 @@ def _left_out(snapshot: Snapshot | None, ledger: Ledger) -> str | None:
         return "empty-session"
     invalid = (found for _, found in ledger.facts if found.code in ("session-id-mismatch", "timestamp-order"))
     return next(found.code for found in invalid if found.severity == "error") if ledger.invalid else None
+
+
+def _without_tools(view: View, ledger: Ledger) -> str:
+    """The format of a log, where that explains that the record has no tools."""
+    name = ledger.seen.format if ledger.loaded and ledger.seen and not view.tools else None
+    return name if name and not documents.holds_tools(name) else ""
 
 
 def _trace(snapshot: Snapshot) -> str:

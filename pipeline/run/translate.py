@@ -121,6 +121,8 @@ def write_all(inputs: Iterable[str], wanted: Translation, stdin: BinaryIO, stdou
 
     Raises ``UsageError`` for what cannot be read, told or written, and ``LossError``.
     """
+    if wanted.force and wanted.output == STREAM:
+        raise UsageError("--force has no effect with --output -: leave one of them out")
     out = None if wanted.output == STREAM else Path(wanted.output)
     sources = Sources(wanted.from_format, wanted.all_branches, out)
     done = Translated(0, Counter(), sources.passed_over, Counter(), Counter(), [], wanted.to)

@@ -23,6 +23,7 @@ from pipeline.model import OURS, Job, Json, Options
 from pipeline.read.compressed import opened
 from pipeline.read.lines import lines
 from pipeline.read.sessions import SPAN, parts_of
+from pipeline.run.reports import FINDINGS, REJECTED, SESSIONS
 from pipeline.write.commit import RUN, is_pending
 from pipeline.write.written import inside
 
@@ -30,8 +31,8 @@ _PIECE = 1 << 20
 _ESCAPED = re.compile(r"\\udc([89a-f][0-9a-f])")
 _PACKED = (".gz", ".zst", ".parquet", ".png", ".jpg", ".gif", ".webp")
 """Files whose lines, or rows, cannot be counted by their line feeds."""
+_DUPLICATE = "duplicate-record"
 _RECORDS = re.compile(r"data/.*|[^/]*\.jsonl")
-_FINDINGS, _REJECTED = "reports/findings.jsonl", "reports/rejected.jsonl"
 
 
 @dataclass(slots=True)
@@ -130,24 +131,66 @@ def _counts(out: Path, folder: Folder, run: dict[str, Json]) -> Iterator[str]:
         yield f"{out / RUN}: tells of {written:,} records, the files have {sum(records):,}"
     if (inputs := len(run["inputs"])) != sessions:
         yield f"{out / RUN}: tells of {sessions:,} sessions, {inputs:,} inputs are named"
-    findings = Counter(_severities(folder))
-    severities = sorted({*findings, *counts["findings"]})
     compared = [
-        ("rejected lines", lines[_REJECTED], counts["lines"]["unreadable"]),
-        *((f"findings {name}", findings[name], _total(counts["findings"].get(name, {}))) for name in severities),
+        ("rejected lines", lines[REJECTED], counts["lines"]["unreadable"]),
+        *_findings(folder, counts),
     ]
     for what, there, told in compared:
         if there != told:
             yield f"{out / RUN}: tells of {told:,} {what}, the reports have {there:,}"
+    if SESSIONS in lines and (out / SESSIONS).is_file():  # else it was said already, or is a run of before
+        yield from _table(out, counts["sessions"], lines)
+
+
+def _table(out: Path, told: dict[str, Json], lines: dict[str, int]) -> Iterator[str]:
+    """Which sums over the session table do not agree with the counts, or with the files that it names."""
+    rows: Counter[str] = Counter()
+    kinds: Counter[str] = Counter()
+    with (out / SESSIONS).open("rb") as file:
+        for session in map(orjson.loads, file):
+            kinds[_kind(session)] += 1
+            if (name := session["file"]) is not None:
+                rows[name] += 1
+                if session["row"] != rows[name]:
+                    yield f"{out / SESSIONS}: has row {session['row']:,} of {name} in the place of row {rows[name]:,}"
+    expected = {
+        "written": told["written"],
+        f"left out: {_DUPLICATE}": told["duplicates"],
+        **{f"left out: {code}": count for code, count in told["left_out"].items()},
+        **{f"filtered: {option}": count for option, count in told["filtered"].items()},
+    }
+    for kind in sorted({*expected, *kinds}):
+        if kinds[kind] != expected.get(kind, 0):
+            yield f"{out / RUN}: tells of {expected.get(kind, 0):,} sessions {kind}, {SESSIONS} has {kinds[kind]:,}"
+    for name in sorted(rows):
+        if rows[name] != lines.get(name, 0):
+            yield f"{out / RUN}: tells of {lines.get(name, 0):,} records in {name}, {SESSIONS} has {rows[name]:,}"
+
+
+def _kind(session: dict[str, Json]) -> str:
+    """What became of a session, in words."""
+    if session["file"] is not None:
+        return "written"
+    return f"filtered: {session['filtered']}" if session["filtered"] else f"left out: {session['left_out']}"
 
 
 def _total(value: Json) -> int:
     return sum(map(_total, value.values())) if isinstance(value, dict) else int(value)
 
 
-def _severities(folder: Folder) -> Iterator[str]:
-    with suppress(OSError), open(folder.open(_FINDINGS), "rb") as file:  # where it cannot be read, that was said
-        yield from (orjson.loads(line)["severity"] for line in file)
+def _findings(folder: Folder, counts: dict[str, Json]) -> Iterator[tuple[str, int, int]]:
+    """Of each severity, in the dataset and in filtered sessions: what it is, how many there are, and are told of."""
+    there: Counter[tuple[str, str]] = Counter()
+    with suppress(OSError), open(folder.open(FINDINGS), "rb") as file:  # where it cannot be read, that was said
+        for line in map(orjson.loads, file):
+            there["filtered_findings" if line.get("filtered") else "findings", line["severity"]] += 1
+    told = {
+        (what, severity): _total(codes)
+        for what in ("findings", "filtered_findings")
+        for severity, codes in counts.get(what, {}).items()
+    }
+    for what, severity in sorted({*there, *told}):
+        yield f"{what.replace('_', ' ')} {severity}", there[what, severity], told.get((what, severity), 0)
 
 
 def _bounds(told: dict[str, Json]) -> Options:

@@ -21,6 +21,8 @@ class Snapshot(Struct, frozen=True):
     """The union over the entries up to it, flattened."""
     started: int | None
     """The first readable time of the entries up to it, as in ``Entry.at``."""
+    ended: int | None
+    """The last one."""
     superseded: int
     """Entries before it."""
     cut: int
@@ -39,19 +41,24 @@ def select(entries: Iterator[Entry], ledger: Ledger, *, trace_roles: bool = True
     best: Entry | None = None
     last: Entry | None = None
     started: int | None = None
-    first: int | None = None  # the same, also of entries that may turn out to be behind
+    ended: int | None = None
+    first: int | None = None  # the same two, also of entries that may turn out to be behind
+    latest: int | None = None
     tools, trace = Tools(), Trace()
     waiting: list[tuple[Found, int]] = []
     superseded = seen = superseded_size = size = 0
     for entry in entries:
         seen += 1
         size += entry.size
-        first = entry.at if first is None else first
+        if entry.at is not None:
+            latest = entry.at
+            first = latest if first is None else first
         waiting += tools.take(entry)
         if trace_roles:
             waiting += trace.take(entry)
         if best is None or len(entry.messages) >= len(best.messages):
-            best, superseded, superseded_size, started = entry, seen - 1, size - entry.size, first
+            best, superseded, superseded_size = entry, seen - 1, size - entry.size
+            started, ended = first, latest
             tools.settle()
             for found, line in waiting:
                 ledger.note(found, line)
@@ -63,7 +70,7 @@ def select(entries: Iterator[Entry], ledger: Ledger, *, trace_roles: bool = True
         short = log.short_tail(last.line, len(last.messages), best.line, len(best.messages))
         ledger.note(short, best.line)
     cut, cut_size = seen - 1 - superseded, size - best.size - superseded_size
-    return Snapshot(best, tools.settled(), started, superseded, cut, superseded_size, cut_size)
+    return Snapshot(best, tools.settled(), started, ended, superseded, cut, superseded_size, cut_size)
 
 
 Key = tuple[str, bytes | str]

@@ -53,6 +53,7 @@ def _without(job: Job, outcome: Outcome, found: Found) -> Outcome:
     return replace(
         outcome,
         record=None,
+        left_out=found.code,
         findings=[*outcome.findings, finding],
         account=outcome.account.unwritten(),
         sizes=outcome.sizes.unwritten(),

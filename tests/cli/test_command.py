@@ -103,7 +103,7 @@ CODES = [
     ("no session", [GOOD], ["--limit", "0"], 2),
     ("no day", [GOOD], ["--since", "yesterday"], 2),
     ("no key", [GOOD], ["--anonymize-key-file", "nope"], 2),
-    ("a key that nobody needs", [GOOD], ["--anonymize-key-file", "nope", "--no-anonymize"], 0),
+    ("a key that nobody needs", [GOOD], ["--anonymize-key-file", "nope", "--no-anonymize"], 2),
 ]  # fmt: skip
 
 
@@ -313,7 +313,8 @@ def test_there_are_as_many_workers_as_cores_unless_told_otherwise(command, monke
 def test_check_prints_findings_and_ends_with_3_for_an_error(command, here):
     write_log(here / "data.jsonl", {"messages": [{"role": "user", "content": "x"}], "tools": []}, "[]")
     code, out, err = command("check", "data.jsonl")
-    assert (code, err) == (3, "")
+    counts = ["findings:", "        1  error    bad-record", "        1  warning  no-tools"]
+    assert (code, err.splitlines()) == (3, counts)
     first, second = out.splitlines()
     assert first.startswith("INFO\tsession=data\tinput=data.jsonl:1\t[no-tools] ")
     assert second.startswith("ERROR\tsession=data\tinput=data.jsonl:2\t[bad-record] ")
@@ -323,7 +324,9 @@ def test_check_prints_json_lines_on_request(command, here):
     write_log(here / "data.jsonl", "[]")
     code, out, err = command("check", "data.jsonl", "--json")
     (line,) = out.splitlines()
-    assert (code, err, orjson.loads(line)["code"]) == (3, "", "bad-record")
+    found = orjson.loads(line)
+    assert (code, found["code"], found["record"]) == (3, "bad-record", "data.jsonl:1")
+    assert err == "findings:\n        1  error    bad-record\n"
 
 
 def test_check_ends_with_0_for_warnings_and_for_nothing(command, here):

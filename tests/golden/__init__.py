@@ -28,8 +28,6 @@ from tests.golden.naive import presets
 ROOT = Path(__file__).parent
 BY_ID = ("litellm_two_sessions", "sessions_by_id")
 """The cases whose logs hold several sessions."""
-SEVERAL = (*BY_ID, "branches_with_an_end_of_their_own")
-"""The cases with a file that holds several conversations."""
 WRITTEN = ROOT / "written"
 
 

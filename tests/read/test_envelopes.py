@@ -13,7 +13,8 @@ OPTIONS = Options(anonymize=False)
 
 
 def converted(*lines, options=OPTIONS):
-    return convert_session([line if isinstance(line, str) else json.dumps(line) for line in lines], options)
+    (outcome,) = convert_session([line if isinstance(line, str) else json.dumps(line) for line in lines], options)
+    return outcome
 
 
 def codes(outcome) -> list[str]:

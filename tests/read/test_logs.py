@@ -249,7 +249,9 @@ def test_a_member_named_as_ours_stays_in_a_chat_log():
     said = {"role": "assistant", "content": "b", "tool_calls": [call], "_x": 5}
     tool = {"type": "function", "function": {"name": "f", "_x": {"a": 1}}, "_x": 1}
     response = {"choices": [{"message": said}]}
-    outcome = convert_session([log(plain({"messages": [logged], "tools": [tool]}, response))], Options(anonymize=False))
+    (outcome,) = convert_session(
+        [log(plain({"messages": [logged], "tools": [tool]}, response))], Options(anonymize=False)
+    )
     record = json.loads(outcome.record)
     assert record["messages"] == [logged, said]
     assert record["tools"] == [{"name": "f", "_x": {"a": 1}}]

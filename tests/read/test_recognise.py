@@ -29,7 +29,8 @@ def looked(*lines, forced=None):
 
 
 def converted(*lines, **options):
-    return convert_session(log(*lines).splitlines(), Options(anonymize=False, **options))
+    (outcome,) = convert_session(log(*lines).splitlines(), Options(anonymize=False, **options))
+    return outcome
 
 
 PLAIN = [
@@ -176,7 +177,7 @@ def test_text_and_other_json_give_nothing(lines):
 
 def test_a_body_that_is_pretty_printed_is_read_and_anything_else_gives_nothing():
     for value, expected in (({"messages": [USER]}, None), ({"level": USER}, "empty-session")):
-        outcome = convert_session(json.dumps(value, indent=2).splitlines(), Options(anonymize=False))
+        (outcome,) = convert_session(json.dumps(value, indent=2).splitlines(), Options(anonymize=False))
         assert outcome.left_out == expected
 
 

@@ -52,18 +52,30 @@ def test_a_finding_is_one_line_for_people(sentence, finding, expected):
 
 
 JSON = [
-    ("all fields in order", Finding("a-b", "error", "s", "f", 1, 2, "t"), '{"code":"a-b","severity":"error","session":"s","file":"f","line":1,"message":2,"text":"t"}'),
-    ("what is not known is null", Finding("a", "info", "", "", None, None, "t"), '{"code":"a","severity":"info","session":"","file":"","line":null,"message":null,"text":"t"}'),
-    ("names stand as they are", Finding("a", "info", "a\nb", "é\t", None, None, "t"), '{"code":"a","severity":"info","session":"a\\nb","file":"é\\t","line":null,"message":null,"text":"t"}'),
-    ("as far as UTF-8 can hold them", Finding("a", "info", "\ud800", "\udcff", None, None, "t"), '{"code":"a","severity":"info","session":"\\\\ud800","file":"\\\\udcff","line":null,"message":null,"text":"t"}'),
+    ("all fields in order", Finding("a-b", "error", "s", "f", 1, 2, "t"), '{"code":"a-b","severity":"error","session":"s","file":"f","line":1,"record":"2026-01-13.jsonl:3","filtered":null,"message":2,"text":"t"}'),
+    ("what is not known is null", Finding("a", "info", "", "", None, None, "t"), '{"code":"a","severity":"info","session":null,"file":null,"line":null,"record":null,"filtered":null,"message":null,"text":"t"}'),
+    ("names stand as they are", Finding("a", "info", "a\nb", "é\t", None, None, "t"), '{"code":"a","severity":"info","session":"a\\nb","file":"é\\t","line":null,"record":null,"filtered":null,"message":null,"text":"t"}'),
+    ("as far as UTF-8 can hold them", Finding("a", "info", "\ud800", "\udcff", None, None, "t"), '{"code":"a","severity":"info","session":"\\\\ud800","file":"\\\\udcff","line":null,"record":null,"filtered":null,"message":null,"text":"t"}'),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("sentence, finding, expected", JSON, ids=[row[0] for row in JSON])
 def test_a_finding_is_one_json_object_for_programs(sentence, finding, expected):
-    line = report.as_json(finding)
+    line = report.as_json(finding, "2026-01-13.jsonl:3" if finding.line else None)
     assert line.decode("utf-8") == expected
-    assert list(json.loads(line)) == list(Finding._fields)
+    assert {*json.loads(line)} == {*Finding._fields, "record", "filtered"}
+
+
+def test_a_finding_says_what_filtered_its_session():
+    finding = Finding("no-tools", "info", "s", "f", 1, None, "t")
+    assert json.loads(report.as_json(finding, None, "--min-turns"))["filtered"] == "--min-turns"
+
+
+def test_the_integrity_report_names_the_record():
+    finding = Finding("bad-line", "error", "s1", "logs/a.jsonl", 7, None, "left out")
+    start, end = "ERROR\tsession=s1\tinput=logs/a.jsonl:7", "[bad-line] left out"
+    assert report.as_text(finding, "2026-01-13.jsonl:3") == f"{start}\trecord=2026-01-13.jsonl:3\t{end}"
+    assert report.as_text(finding, "") == f"{start}\trecord=\t{end}"
 
 
 def test_a_rejected_line_says_where_its_bytes_are():

@@ -86,11 +86,64 @@ def test_what_was_not_wanted_is_part_of_the_sum():
     assert summary.complete
 
 
+def test_splits_have_records_and_shares():
+    summary = Summary(output="out", seconds=1.0, files=["a.jsonl"])
+    for _ in range(3):
+        summary.add(JOB, outcome())
+    summary.splits = {"train": (2, 0.95), "test": (1, 0.05)}
+    summary.close()
+    assert summary.as_text().splitlines()[1:3] == [
+        "        2  in split train: 66.7% of them, asked for 95.0%",
+        "        1  in split test: 33.3% of them, asked for 5.0%",
+    ]
+    assert summary.counts()["splits"] == {
+        "train": {"records": 2, "share": 0.6667, "asked": 0.95},
+        "test": {"records": 1, "share": 0.3333, "asked": 0.05},
+    }
+
+
+def test_splits_without_records_have_no_share():
+    assert Summary(splits={"train": (0, 1.0)}).counts()["splits"] == {
+        "train": {"records": 0, "share": 0.0, "asked": 1.0}
+    }
+
+
+def test_findings_of_filtered_sessions_are_none_of_the_datasets():
+    summary = Summary(output="out", seconds=1.0, files=["a.jsonl"])
+    summary.add(JOB, outcome(findings=[finding("no-tools", "warning")]))
+    aside = [finding("no-tools", "warning"), finding("undeclared-tool", "error"), finding("filtered", "info")]
+    summary.add(JOB, outcome(None, account=Account(left_out=3), findings=aside), "--min-turns")
+    summary.close()
+    assert summary.as_text().splitlines()[3:-2] == [
+        "findings:",
+        "        1  warning  no-tools",
+        "findings of filtered sessions:",
+        "        1  error    undeclared-tool",
+        "        1  warning  no-tools",
+        "        1  info     filtered",
+    ]
+    counts = summary.counts()
+    assert counts["findings"] == {"warning": {"no-tools": 1}}
+    assert counts["filtered_findings"] == {
+        "error": {"undeclared-tool": 1}, "warning": {"no-tools": 1}, "info": {"filtered": 1},
+    }  # fmt: skip
+
+
+def test_what_is_missing_of_a_filtered_session_is_missing_all_the_same():
+    summary = Summary()
+    summary.add(
+        JOB, outcome(None, account=Account(left_out=3), findings=[finding("cut-short", "error")]), "--min-turns"
+    )
+    summary.close()
+    assert not summary.complete
+
+
 def test_the_summary_for_programs():
     assert full().as_json() == {
         "sessions": {
             "seen": 3, "written": 2, "left_out": {"timestamp-order": 1}, "filtered": {}, "duplicates": 0,
         },
+        "splits": {},
         "lines": {
             "seen": 1011, "selected": 2, "superseded": 3, "cut": 1, "cleaned": 1, "left_out": 1000, "unreadable": 3,
             "blank": 1,
@@ -104,6 +157,7 @@ def test_the_summary_for_programs():
         "findings": {
             "error": {"bad-line": 2, "timestamp-order": 1}, "warning": {"no-tools": 1}, "info": {"cleaned": 1},
         },
+        "filtered_findings": {},
         "other_files": {".md": 2, "no suffix": 1},
         "passed_over": 4,
         "output": "out",

@@ -110,6 +110,31 @@ def test_findings_name_the_dataset_and_the_line(tmp_path):
     assert (only.session, only.file, only.line) == ("data", str(tmp_path / "data.jsonl"), 2)
 
 
+SESSIONS = [
+    ("a column", {"session_id": "s1"}, "s1"),
+    ("an empty one", {"session_id": ""}, "data"),
+    ("one that is no text", {"session_id": 7}, "data"),
+]
+
+
+@pytest.mark.parametrize("sentence, beside, expected", SESSIONS, ids=[row[0] for row in SESSIONS])
+def test_findings_name_the_session_where_the_dataset_does(tmp_path, sentence, beside, expected):
+    write_log(tmp_path / "data.jsonl", {"messages": [user()], "tools": [], **beside})
+    (only,) = check(str(tmp_path / "data.jsonl"))
+    assert (only.code, only.session) == ("no-tools", expected)
+
+
+@pytest.mark.parametrize("packing", ["jsonl", "jsonl.gz", "parquet"])
+def test_findings_name_the_sessions_of_a_dataset_with_metadata(tmp_path, packing):
+    for name in ("s1", "s2"):
+        write_log(tmp_path / "logs" / f"{name}.jsonl", log_line(name, session_id=name))
+    convert(tmp_path / "logs", tmp_path / "out", Options(format=packing, metadata=True))
+    assert [(each.code, each.session) for each in check(str(tmp_path / "out"))] == [
+        ("no-tools", "s1"),
+        ("no-tools", "s2"),
+    ]
+
+
 @pytest.mark.parametrize("inlined", [False, True])
 def test_what_we_write_is_found_to_be_what_was_found_while_writing(tmp_path, inlined):
     lines = [

@@ -18,7 +18,7 @@ import pipeline
 from pipeline import Options, convert
 from pipeline.errors import StoppedError, UsageError
 from pipeline.run import convert as convert_module
-from pipeline.run import session, workers
+from pipeline.run import in_memory, session, workers
 from tests.checks.rows import assistant, call, result, tool
 from tests.conftest import log_line, tree, write_log
 
@@ -153,7 +153,14 @@ def test_records_hold_messages_and_tools_and_nothing_else(here):
 def test_the_folder_holds_records_run_json_hidden_files_and_reports(here):
     write_log(here / "logs" / "a.jsonl")
     convert("logs")
-    reports = ["findings.jsonl", "integrity-report.txt", "rejected.jsonl", "tool-usage.csv", "tools.csv"]
+    reports = [
+        "findings.jsonl",
+        "integrity-report.txt",
+        "rejected.jsonl",
+        "sessions.jsonl",
+        "tool-usage.csv",
+        "tools.csv",
+    ]
     names = [".chatsquash", ".chatsquash/lock", ".chatsquash/written.json", "2026-01-13.jsonl", "reports"]
     assert list(tree(here / "out")) == [*names, *(f"reports/{name}" for name in reports), "run.json"]
 
@@ -266,13 +273,14 @@ def test_findings_stand_in_both_reports_in_the_order_of_the_input(here):
         ("logs/a.jsonl", 6), ("logs/a.jsonl", 7),
     ]  # fmt: skip
     files = [each["file"] for each in found]
-    assert files == [*sorted(files[:-1]), ""]
+    assert files == [*sorted(files[:-1]), None]
     text = (here / "out" / "reports" / "integrity-report.txt").read_text("utf-8").splitlines()
     assert len(text) == len(found) == summary.findings.total()
     for line, each in zip(text, found, strict=True):
-        place = each["file"] + (f":{each['line']}" if each["line"] else "")
+        place = (each["file"] or "") + (f":{each['line']}" if each["line"] else "")
+        session, record = each["session"] or "", each["record"] or ""
         assert line.startswith(
-            f"{each['severity'].upper()}\tsession={each['session']}\tinput={place}\t[{each['code']}] "
+            f"{each['severity'].upper()}\tsession={session}\tinput={place}\trecord={record}\t[{each['code']}] "
         )
 
 
@@ -450,7 +458,7 @@ def test_what_a_log_says_reaches_no_terminal_raw_and_breaks_no_report(here):
         reported = (here / "out" / "reports" / "integrity-report.txt").read_text("utf-8")
         lines = reported.removesuffix("\n").split("\n")
         assert len(lines) == summary.findings.total() > 5
-        assert all(line.count("\t") == 3 for line in lines)
+        assert all(line.count("\t") == 4 for line in lines)
         assert all(char.isprintable() for line in lines for char in line.replace("\t", ""))
         for name in ("tool-usage.csv", "tools.csv"):
             assert all(char.isprintable() or char == "\n" for char in (here / "out" / "reports" / name).read_text())
@@ -467,7 +475,7 @@ def test_file_names_that_are_no_text_are_utf_8_in_every_file(here):
     assert [path.name for path in out.glob("*.jsonl")] == ["a_.jsonl"]
     for path in (path for path in out.rglob("*") if path.is_file()):
         path.read_text("utf-8")
-    assert {each["file"] for each in report("findings.jsonl", out)} == {"logs/a\\udcff.jsonl", ""}
+    assert {each["file"] for each in report("findings.jsonl", out)} == {"logs/a\\udcff.jsonl", None}
     assert report("rejected.jsonl", out)[0]["file"] == manifest(out)["inputs"][0]["path"] == "logs/a\\udcff.jsonl"
     assert summary.as_json()["output"] == "out\\udcfd"
 
@@ -497,7 +505,7 @@ def test_a_rerun_without_a_report_removes_it(here):
     convert("logs", "out", Options(keep_rejected=True))
     convert("logs", "out", Options(tool_report=False))
     names = sorted(path.name for path in (here / "out" / "reports").iterdir())
-    assert names == ["findings.jsonl", "integrity-report.txt", "rejected.jsonl"]
+    assert names == ["findings.jsonl", "integrity-report.txt", "rejected.jsonl", "sessions.jsonl"]
 
 
 def test_logs_beside_the_output_are_not_read_again(here):
@@ -716,7 +724,7 @@ def test_every_line_is_accounted_for(here, pair):
     assert manifest()["counts"]["lines"]["seen"] == sum(expected.values())
 
 
-@pytest.mark.parametrize("module", [convert_module, session])
+@pytest.mark.parametrize("module", [convert_module, in_memory])
 def test_the_examples_in_the_documentation_run(module):
     outcome = doctest.testmod(module)
     assert outcome.attempted > 0

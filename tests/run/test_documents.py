@@ -7,6 +7,7 @@ import re
 import shutil
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import orjson
@@ -233,7 +234,8 @@ def test_the_day_may_be_in_the_path(here):
 def test_a_session_is_called_as_its_file(here):
     put("logs/a.json", [{"role": "user", "content": "hi"}, CALLED])
     run()
-    assert {each["session"] for each in findings("undeclared-tool")} == {"a"}
+    (told,) = map(orjson.loads, Path("out/reports/sessions.jsonl").read_bytes().splitlines())
+    assert told["session"] == "a"
 
 
 # Counts
@@ -434,7 +436,8 @@ def test_the_conversations_that_one_session_leaves_out_are_counted(here):
     assert first_texts() == ["a", "b1"]
     (found,) = findings("other-conversations")
     assert "3 conversations, the first is converted" in found["text"]
-    assert [each.code for each in convert_session("logs/b.jsonl", PLAIN).findings][:1] == ["other-conversations"]
+    (alone,) = convert_session("logs/b.jsonl", replace(PLAIN, sessions_by="file"))
+    assert [each.code for each in alone.findings][:1] == ["other-conversations"]
     run()
     assert findings("other-conversations") == []
 
@@ -495,17 +498,17 @@ def test_a_document_of_another_format_than_is_said_is_left_out(here):
 
 def test_python_converts_a_document_as_one_session(here):
     put("a.json", portable(), indent=1)
-    outcome = convert_session("a.json", PLAIN)
+    (outcome,) = convert_session("a.json", PLAIN)
     assert [m["role"] for m in orjson.loads(outcome.record)["messages"]] == ["user", "assistant", "tool", "assistant"]
     assert (outcome.lines, sum(outcome.account)) == (1, 1)
-    by_line = convert_session(Path("a.json").read_bytes().split(b"\n"), PLAIN)
+    (by_line,) = convert_session(Path("a.json").read_bytes().split(b"\n"), PLAIN)
     assert by_line.record == outcome.record
 
 
 @pytest.mark.parametrize("turns", [1, 2000])
 def test_the_digest_is_that_of_the_whole_file(here, turns):
     put("a.json", portable("x" * 1000) * turns, indent=1)
-    assert convert_session("a.json", PLAIN).digest == xxh3_128(Path("a.json").read_bytes()).hexdigest()
+    assert convert_session("a.json", PLAIN)[0].digest == xxh3_128(Path("a.json").read_bytes()).hexdigest()
 
 
 def test_addresses_in_documents_are_replaced(here):
@@ -615,7 +618,7 @@ def test_an_exchange_on_several_lines_is_a_session_whatever_wrote_it(here, sessi
     summary = run(sessions_by=sessions_by)
     assert (summary.sessions, summary.written, summary.lines) == (1, 1, 1)
     write_log(here / "plain/a.jsonl", lines[0])
-    expected = convert_session("plain/a.jsonl", PLAIN).record
+    expected = convert_session("plain/a.jsonl", PLAIN)[0].record
     assert Path("out/conversations.jsonl").read_bytes() == expected + b"\n"
 
 

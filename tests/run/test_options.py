@@ -16,7 +16,7 @@ RIGHT = [
     ("lists of globs", {"include": ["*"], "exclude": []}),
     ("no phrases, and blank ones", {"flag_phrase": ["", " "]}),
     ("any error", {"drop": ("errors", "short-tail")}),
-    ("a preset with modifiers", {"preset": "mistral", "system": "drop", "tool_ids": "short9", "split_parallel": True}),
+    ("a preset with modifiers", {"preset": "hf", "system": "drop", "tool_ids": "short9", "split_parallel": True}),
     ("a text for calls without a result", {"preset": "hf", "unpaired": "close", "unpaired_text": "-"}),
     ("the shortest key", {"anonymize_key": b"k" * 16}),
 ]
@@ -29,27 +29,16 @@ WRONG = [
     ({"tool_ids": True}, "tool_ids True: not known; known are keep, short9"),
     (
         {"preset": "hf", "json_tool_calls": True},
-        "json_tool_calls: is for the preset chat, not for hf; the preset text writes calls as text",
+        "json_tool_calls=True has no effect with preset='hf': leave one of them out",
     ),
     ({"unpaired": "drop"}, "unpaired 'drop': not known; known are refuse, cut, close"),
     ({"media": "fetch"}, "media 'fetch': not known; known are refuse, drop, keep"),
-    ({"media": "drop"}, "--media drop has no effect with --preset chat, which keeps media as they are"),
-    ({"media": "keep"}, "--media keep has no effect with --preset chat, which keeps media as they are"),
-    (
-        {"preset": "openai", "media": "keep"},
-        "--media keep is for --preset hf, not for --preset openai, which has texts only",
-    ),
-    (
-        {"unpaired": "close"},
-        "--unpaired close has no effect with --preset chat, which keeps calls as they are",
-    ),
+    ({"media": "drop"}, "media='drop' has no effect without preset: add it, as in preset='hf'"),
+    ({"preset": "openai", "media": "keep"}, "media='keep' has no effect with preset='openai': leave one of them out"),
+    ({"unpaired": "close"}, "unpaired='close' has no effect without preset: add it, as in preset='hf'"),
     (
         {"preset": "hf", "unpaired": "cut", "unpaired_text": "gone"},
-        "--unpaired-text has no effect with --unpaired cut: it is what --unpaired close writes",
-    ),
-    (
-        {"preset": "hf", "unpaired_text": ""},
-        "--unpaired-text has no effect with --unpaired refuse: it is what --unpaired close writes",
+        "unpaired_text='gone' has no effect without unpaired: add it, as in unpaired='close'",
     ),
     ({"preset": "hf", "unpaired": "close", "unpaired_text": 5}, "unpaired_text 5: not a text"),
     ({"preset": "hf", "unpaired": "close", "unpaired_text": "\ud800"}, "unpaired_text '\\ud800': not a text"),
@@ -69,7 +58,7 @@ WRONG = [
 
 @pytest.mark.parametrize("sentence, options", RIGHT, ids=[row[0] for row in RIGHT])
 def test_what_can_be_meant_is_taken(sentence, options):
-    assert convert_session([json.dumps(log_line("a"))], Options(**options)).record
+    assert convert_session([json.dumps(log_line("a"))], Options(**options))[0].record
 
 
 @pytest.mark.parametrize("options, message", WRONG, ids=[row[1] for row in WRONG])
@@ -99,14 +88,10 @@ WRONG_TOGETHER = [
     ),
     ({"only_model": [5]}, "only_model [5]: not a tuple of globs; write one as ('draft*',)"),
     ({"seed": "x"}, "seed 'x': not a whole number"),
-    ({"seed": 1}, "seed and split_by say how to divide: add split, as in train=0.98,validation=0.02"),
-    ({"split_by": "day"}, "seed and split_by say how to divide: add split, as in train=0.98,validation=0.02"),
     (
         {"split": "train"},
         "--split train: '' is no share between 0 and 1; write them as train=0.98,validation=0.02",
     ),
-    ({"metadata": True}, "metadata and shard_size are for a dataset folder: add format, as in jsonl or parquet"),
-    ({"shard_size": 9}, "metadata and shard_size are for a dataset folder: add format, as in jsonl or parquet"),
     (
         {"metadata": True, "preset": "openai"},
         "metadata: the services of preset openai refuse members that they do not know",
@@ -127,7 +112,7 @@ def test_options_of_a_dataset_are_taken_together():
         seed=-3,
         metadata=True,
         shard_size=1,
-        min_turns=2,
-        max_turns=2,
+        min_turns=1,
+        max_turns=1,
     )
-    assert convert_session([json.dumps(log_line("a"))], options).record
+    assert convert_session([json.dumps(log_line("a"))], options)[0].record

@@ -23,6 +23,7 @@ NATIVE = Options(anonymize=False)
 INLINE = Options(anonymize=False, json_tool_calls=True)
 KEEP = Options(anonymize=False, on_invalid="keep")
 MERGE = Options(anonymize=False, on_invalid="keep", sessions_by="file")
+AS_ONE = Options(anonymize=False, sessions_by="file")
 AS_LOGGED = Options(anonymize=False, cleanup_goose=False)
 
 INFO = "<info-msg>now</info-msg>"
@@ -73,7 +74,9 @@ def openai(*items: Any, second: int = 0, after: str | None = None) -> dict[str, 
 
 
 def converted(lines: list[Any], options: Options = NATIVE):
-    return convert_session([each if isinstance(each, str | bytes) else json.dumps(each) for each in lines], options)
+    given = [each if isinstance(each, str | bytes) else json.dumps(each) for each in lines]
+    (outcome,) = convert_session(given, options)
+    return outcome
 
 
 def of_the_log(outcome) -> list[tuple[str, str, int | None, int | None]]:
@@ -181,7 +184,7 @@ ROWS = [
     Row("missing-history", "a response of the log", [openai(A), openai(C, after="r0", second=1)]),
     Row("missing-history", "a response that is not there", [openai(A), openai(C, after="r7", second=1)], [("missing-history", "warning", 2)], "1 entry with turns that are kept elsewhere"),
     Row("other-conversations", "a document with one", [[A, CALLED]]),
-    Row("other-conversations", "a document with two", [[A, CALLED], [C, CALLED]], [("other-conversations", "warning", None)], "holds 2 conversations"),
+    Row("other-conversations", "a document with two", [[A, CALLED], [C, CALLED]], [("other-conversations", "warning", None)], "holds 2 conversations", AS_ONE),
     Row("hosted-tools", "the client's tools", [claude(A, tools=[{"name": "grep", "description": "d", "input_schema": {"type": "object", "properties": {}}}])]),
     Row("hosted-tools", "a search of the provider's", [claude(A, tools=[{"type": "web_search_20250305", "name": "web_search"}])], [("hosted-tools", "info", 1)], "no part of tools, in 1 entry"),
     Row("not-held", "blocks that have a place", [claude(A, {"role": "assistant", "content": [{"type": "text", "text": "x"}]}, C)]),
@@ -290,7 +293,7 @@ ROWS = [
     Row("cleaned", "an entry that is superseded, in a record that is as logged", [line(A, user(INFO)), line(A, C, second=1)]),
 ]  # fmt: skip
 
-OF_DATASETS = {"filtered", "duplicate-record", "split-leak", "empty-split"}
+OF_DATASETS = {"filtered", "duplicate-record", "split-leak", "empty-split", "split-share", "source-without-tools"}
 OF_RUNS = {
     "unreadable-log",
     "file-not-read",
@@ -349,7 +352,7 @@ def test_an_outcome_tells_all_about_its_session(tmp_path):
     path = tmp_path / "2026-01-12" / "stem.jsonl"
     path.parent.mkdir()
     path.write_text("\n".join(each if isinstance(each, str) else json.dumps(each) for each in TALK) + "\n")
-    outcome = convert_session(path, NATIVE)
+    (outcome,) = convert_session(path, NATIVE)
     assert json.loads(outcome.record) == {
         "messages": [{"role": "system", "content": "You are a general-purpose AI agent"}, A, B, C, assistant("hello")],
         "tools": [],
@@ -370,9 +373,9 @@ def test_lines_and_the_file_that_holds_them_give_the_same(tmp_path):
     path = tmp_path / "session.jsonl"
     lines = [each if isinstance(each, str) else json.dumps(each) for each in TALK]
     path.write_text("\n".join(lines))
-    from_file = convert_session(path, NATIVE)
+    (from_file,) = convert_session(path, NATIVE)
     for source in (lines, [each.encode() for each in lines], iter(lines), str(path)):
-        outcome = convert_session(source, NATIVE)
+        (outcome,) = convert_session(source, NATIVE)
         assert (outcome.record, outcome.account, outcome.digest) == (
             from_file.record,
             from_file.account,
@@ -383,7 +386,7 @@ def test_lines_and_the_file_that_holds_them_give_the_same(tmp_path):
 def test_a_session_without_an_id_has_the_name_of_its_file(tmp_path):
     path = tmp_path / "name.of.file.jsonl"
     path.write_text(json.dumps(without(line(A), "session_id")))
-    outcome = convert_session(path, NATIVE)
+    (outcome,) = convert_session(path, NATIVE)
     assert outcome.session == "name.of.file"
     assert {found.session for found in outcome.findings} == {"name.of.file"}
 

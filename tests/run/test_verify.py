@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,20 @@ def added(name: str, data: str):
     return act
 
 
+def retold(member: str, value):
+    """The first session of the table has another value, and ``run.json`` the hash of that."""
+
+    def act() -> None:
+        path = Path("out/reports/sessions.jsonl")
+        first, *rest = path.read_text().splitlines()
+        path.write_text("\n".join([json.dumps({**json.loads(first), member: value}), *rest, ""]))
+        size, digest = path.stat().st_size, sha256(path.read_bytes()).hexdigest()
+        told = {"size": size, "sha256": digest}
+        edit(lambda run: next(o for o in run["outputs"] if o["path"] == "reports/sessions.jsonl").update(told))
+
+    return act
+
+
 WRONG = [
     ("a file with more in it", added("out/2026-01-13.jsonl", "x"), "out/2026-01-13.jsonl: has "),
     ("a file with other bytes", lambda: Path("out/2026-01-14.jsonl").write_bytes(b"\n" * 109), "out/2026-01-14.jsonl: has "),
@@ -54,6 +69,9 @@ WRONG = [
     ("records that are not there", lambda: edit(lambda run: run["counts"]["sessions"].update(seen=3, written=3)), "out/run.json: tells of 3 records, the files have 2"),
     ("logs that are not named", lambda: edit(lambda run: run["inputs"].pop()), "out/run.json: tells of 2 sessions, 1 inputs are named"),
     ("rejected lines that are not there", lambda: edit(lambda run: run["counts"]["lines"].update(unreadable=2, blank=-1)), "out/run.json: tells of 2 rejected lines, the reports have 1"),
+    ("sessions that were left out for something else", lambda: edit(lambda run: run["counts"]["sessions"].update(written=1, left_out={"bad": 1})), "out/run.json: tells of 1 sessions left out: bad, reports/sessions.jsonl has 0"),
+    ("a session in another file", retold("file", "x.jsonl"), "out/run.json: tells of 0 records in x.jsonl, reports/sessions.jsonl has 1"),
+    ("a session in another row", retold("row", 2), "out/reports/sessions.jsonl: has row 2 of 2026-01-13.jsonl in the place of row 1"),
     ("a commit that was not finished", lambda: Path("out/.chatsquash/commit.json").touch(), "out: a run was killed while its files took their places"),
 ]  # fmt: skip
 
@@ -74,14 +92,14 @@ def test_what_does_not_agree_is_named(out, sentence, spoil, problem):
     assert verify(out).problems == []
     spoil()
     found = verify(out).problems
-    assert len(found) <= 2  # a number may disagree with more than one other
+    assert len(found) <= 3  # a number may disagree with more than one other
     assert any(each.startswith(problem) for each in found)
 
 
 def test_files_of_others_do_not_matter(out):
     (out / "notes.txt").touch()
     done = verify(out, logs=True)
-    assert (done.files, done.logs, done.problems) == (7, 2, [])
+    assert (done.files, done.logs, done.problems) == (8, 2, [])
 
 
 LOGS = [
@@ -171,9 +189,9 @@ def test_a_folder_without_a_run_is_an_error(out, sentence, spoil, problem):
 
 
 def test_the_command_prints_what_does_not_agree_and_ends_with_3(out, command):
-    assert command("verify", "out", "--logs") == (0, "", "7 files, 2 logs compared, 0 differences\n")
+    assert command("verify", "out", "--logs") == (0, "", "8 files, 2 logs compared, 0 differences\n")
     Path("out/reports/tools.csv").unlink()
     code, printed, err = command("verify", "out")
-    assert (code, err) == (3, "7 files compared, 1 difference\n")
+    assert (code, err) == (3, "8 files compared, 1 difference\n")
     assert printed == "out/reports/tools.csv: cannot be read (No such file or directory)\n"
     assert command("verify", "nope")[0] == 2

@@ -170,14 +170,14 @@ def test_other_formats_use_the_canonical_name(mode):
         "stop_reason": "end_turn",
     }
     line = plain({"messages": [user()], "max_tokens": 1}, response)
-    outcome = convert_session([json.dumps(line)], Options(anonymize=False, reasoning=mode))
+    (outcome,) = convert_session([json.dumps(line)], Options(anonymize=False, reasoning=mode))
     assert json.loads(outcome.record)["messages"] == [user(), *RECORDS[mode]]
 
 
 @pytest.mark.parametrize("key", ["reasoning", "reasoning_content", "thinking"])
 def test_a_chat_log_keeps_the_name_that_it_has(key):
     line = plain({"messages": [user()]}, {"choices": [{"message": assistant("a", **{key: "hm"})}]})
-    outcome = convert_session([json.dumps(line)], Options(anonymize=False))
+    (outcome,) = convert_session([json.dumps(line)], Options(anonymize=False))
     assert json.loads(outcome.record)["messages"][1] == assistant("a", **{key: "hm"})
 
 

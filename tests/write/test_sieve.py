@@ -63,7 +63,7 @@ def test_a_record_is_filtered_for_a_reason(sentence, options, made, expected):
         return
     option, why = expected
     assert (found.filtered, found.duplicate) == (option, False)
-    assert found.outcome.record is None
+    assert (found.outcome.record, found.outcome.left_out) == (None, "filtered")
     assert found.outcome.findings[-1] == Finding(
         "filtered", "info", "s", "a.jsonl", None, None, f"filtered by {option}: {why}"
     )

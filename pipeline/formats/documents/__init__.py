@@ -22,6 +22,8 @@ class Document(Protocol):
 
     NAME: str
     """As in ``--from`` and ``--to``."""
+    HOLDS_TOOLS: bool
+    """Whether its files have definitions of tools, and not only calls."""
 
     def fits(self, objects: list[Json]) -> str | None:
         """The evidence that a file is of this format, in words; the objects are its lines, or the one it holds."""
@@ -54,6 +56,12 @@ def names() -> tuple[str, ...]:
 def named(name: str) -> Document:
     """The document format of a name, which is imported when it is first asked for."""
     return cast("Document", importlib.import_module(f"{__name__}.{name}"))
+
+
+@cache
+def holds_tools(name: str) -> bool:
+    """Whether logs or files of a format have definitions of tools: all formats of requests have."""
+    return name not in names() or named(name).HOLDS_TOOLS
 
 
 def recognise(objects: list[Json]) -> Recognised | None:

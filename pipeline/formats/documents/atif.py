@@ -13,6 +13,7 @@ from pipeline.formats.values import Object, at, compact, kind, objects, string, 
 from pipeline.model import Conversation, Json, Tool
 
 NAME = "atif"
+HOLDS_TOOLS = True
 
 _ROLES = {"system": "system", "user": "user", "agent": "assistant"}
 _FAILED = ("is_error", "tool_result_is_error")

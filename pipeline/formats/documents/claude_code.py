@@ -11,6 +11,7 @@ from pipeline.formats.values import Object, at, listed, objects, string
 from pipeline.model import Conversation, Json
 
 NAME = "claude_code"
+HOLDS_TOOLS = False
 
 _KINDS = ("user", "assistant", "system", "attachment", "progress", "queue-operation", "custom-title", "last-prompt")
 _UNSAID = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage")

@@ -12,6 +12,7 @@ from pipeline.formats.values import compact, kind
 from pipeline.model import Conversation, Json, Message
 
 NAME = "clippy"
+HOLDS_TOOLS = False
 
 _HISTORY = "conversation_history"
 _MEMBERS = {"model", "base_url", _HISTORY, "timestamp", "conversation_start_time", "system", "tools"}

@@ -11,6 +11,7 @@ from pipeline.formats.values import Object, at, compact, kind, string
 from pipeline.model import Conversation, Json, Message
 
 NAME = "codex"
+HOLDS_TOOLS = False
 
 _KINDS = ("session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state")
 _BETWEEN_AGENTS = "inter_agent_communication"

@@ -12,6 +12,7 @@ from pipeline.formats.values import Object, kind, listed, objects, string, witho
 from pipeline.model import Conversation, Json
 
 NAME = "gemini_cli"
+HOLDS_TOOLS = False
 
 _KINDS = ("user", "gemini", "info", "error", "warning")
 _UPDATES = ("$set", "$rewindTo")

@@ -15,6 +15,7 @@ from pipeline.formats.values import Object, at, compact, kind, listed, objects, 
 from pipeline.model import Conversation, Json, Message, Options
 
 NAME = "goose"
+HOLDS_TOOLS = False
 
 _TURNS = ("conversation", "messages")
 _BESIDE = (*_TURNS, "message_count", "description")

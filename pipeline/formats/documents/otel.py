@@ -15,6 +15,7 @@ from pipeline.formats.values import Object, at, kind, listed, objects, string, u
 from pipeline.model import Conversation, Json, Tool
 
 NAME = "otel"
+HOLDS_TOOLS = True
 
 _INPUT, _OUTPUT = "gen_ai.input.messages", "gen_ai.output.messages"
 _SYSTEM, _TOOLS = "gen_ai.system_instructions", "gen_ai.tool.definitions"

@@ -8,10 +8,11 @@ from pipeline.formats.documents.oumi.history import dump as dump_all
 from pipeline.model import Conversation, Json
 
 NAME = "oumi_history"
+HOLDS_TOOLS = False
 
 conversations, every = oumi.conversations, oumi.every
 
-__all__ = ["NAME", "conversations", "dump", "dump_all", "every", "fits"]
+__all__ = ["HOLDS_TOOLS", "NAME", "conversations", "dump", "dump_all", "every", "fits"]
 
 
 def fits(objects: list[Json]) -> str | None:

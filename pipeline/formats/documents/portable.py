@@ -25,6 +25,7 @@ from pipeline.formats.values import Object, at, compact, kind, objects, string, 
 from pipeline.model import Conversation, Json, Message
 
 NAME = "portable"
+HOLDS_TOOLS = False
 
 _ROLES = ("system", "user", "assistant")
 _MEMBERS = ("role", "content", "toolCalls", "toolResults")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from pipeline.checks import dataset as checks
-from pipeline.model import Finding, Found, Job, Options, Outcome
+from pipeline.model import Finding, Found, Job, Options, Outcome, Place
 from pipeline.write.dataset.card import CARD, Told, card
 from pipeline.write.dataset.columns import fields, metadata
 from pipeline.write.dataset.shards import FOLDER, Shards
@@ -37,19 +37,26 @@ class Dataset:
         """What is wrong with the dataset as a whole; complete when it is finished."""
         out.refuse_foreign(CARD, IGNORE, INFO, f"{FOLDER}/any")  # at once, not after the work is done
 
-    def add(self, job: Job, outcome: Outcome) -> Outcome:
-        """Write a record; the outcome has one finding more if it should stand elsewhere."""
+    def add(self, job: Job, outcome: Outcome) -> tuple[Outcome, Place]:
+        """Write a record: the outcome, with one finding more if it should stand elsewhere, and where it stands.
+
+        ``final`` says which parts of places are known at the end only.
+        """
         assert outcome.record is not None, job.shown
         split, found = self._splits.of(job, outcome)
         beside = metadata(outcome) if self._options.metadata else {}
-        self._shards[split].add(outcome.record, beside, outcome.images)
+        place = self._shards[split].add(outcome.record, beside, outcome.images)
         if outcome.images and self._options.format != "parquet":
             self._write(outcome.images)
         self._statistics.add(outcome)
         if found is None:
-            return outcome
+            return outcome, place
         leak = Finding(found.code, found.severity, outcome.session, job.shown, None, None, found.text)
-        return replace(outcome, findings=[*outcome.findings, leak])
+        return replace(outcome, findings=[*outcome.findings, leak]), place
+
+    def final(self) -> dict[str, str]:
+        """What stands in places, and what takes its place once the dataset is finished."""
+        return dict(shards.final() for shards in self._shards.values())
 
     def _write(self, images: Mapping[str, bytes]) -> None:
         """Write the images that no record before had."""
@@ -62,11 +69,18 @@ class Dataset:
         files = {name: shards.close() for name, shards in self._shards.items()}
         records = sum(shards.records for shards in self._shards.values())
         self.findings += [checks.empty_split(name, records) for name, held in files.items() if records and not held]
+        self.findings += self._splits.missed()
         self._out.write(IGNORE, _ignored())
         for name, data in self._extra({name: held for name, held in files.items() if held}).items():
             self._out.refuse_foreign(name)
             self._out.write(name, data)
         return [name for held in files.values() for name in held]
+
+    def shares(self) -> dict[str, tuple[int, float]]:
+        """The records of each split, and the share of all that it was to have; nothing where none was asked for."""
+        if self._options.split is None:
+            return {}
+        return {split.name: (self._shards[split.name].records, split.share) for split in self._splits.splits}
 
     def describe(self, counts: dict[str, Any], tools: list[tuple[str, list[int]]], asked: dict[str, object]) -> None:
         """Write the card."""

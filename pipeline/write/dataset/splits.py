@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from itertools import accumulate
+from operator import attrgetter
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from pipeline.checks import dataset
 from pipeline.errors import UsageError
@@ -19,6 +22,9 @@ _TAKEN = {"all", "yes", "no", "on", "off", "true", "false", "null"}
 """What stands for all splits where datasets are loaded, and what YAML takes for no text."""
 _TOLERANCE = 1e-6  # of the sum of shares
 _BITS = 64
+_ENOUGH = 20
+"""Groups that a split should have before its share is worth a word."""
+_MISSED = 1 / 5
 
 
 class Split(NamedTuple):
@@ -58,24 +64,53 @@ def _share(text: str, share: str, hint: str) -> float:
     return value
 
 
+class Group(Struct):
+    """Records that are never divided."""
+
+    split: str
+    first: str
+    """The log of the first of them."""
+    records: int = 0
+
+
 class Splits:
-    """Assigns records to splits, and notices where records that begin alike go apart."""
+    """Assigns records to splits, and notices where records that begin alike go apart, and shares that are missed."""
 
     def __init__(self, options: Options) -> None:
         self.splits = parse(options.split) if options.split else [Split(TRAIN, 1.0)]
         self._group = _GROUPS[options.split_by]
         self._seed = options.seed
         self._bounds = list(accumulate(split.share for split in self.splits))
-        self._begun: dict[str, tuple[str, str]] = {}
+        self._groups: dict[str, Group] = {}
+        self._begun: dict[str, Group] = {}
+        """What records begin with, where that may be in several groups."""
+        self._may_leak = options.split_by != "prompt"
 
     def of(self, job: Job, outcome: Outcome) -> tuple[str, Found | None]:
         """A record's split, and what is wrong with it."""
         if len(self.splits) == 1:
             return self.splits[0].name, None
-        name = self._drawn(self._group(job, outcome))
-        prefix = outcome.facts.prefix if outcome.facts else ""
-        other, first = self._begun.setdefault(prefix, (name, job.shown))
-        return name, dataset.split_leak(name, other, first) if other != name else None
+        name = self._group(job, outcome)
+        group = self._groups.get(name)
+        if group is None:
+            group = self._groups[name] = Group(self._drawn(name), job.shown)
+        group.records += 1
+        if not self._may_leak:
+            return group.split, None
+        other = self._begun.setdefault(outcome.facts.prefix if outcome.facts else "", group)
+        leaks = other.split != group.split
+        return group.split, dataset.split_leak(group.split, other.split, other.first) if leaks else None
+
+    def missed(self) -> Iterator[Found]:
+        """The shares that are missed by much, though there are groups enough to come near them."""
+        total = sum(group.records for group in self._groups.values())
+        for split in self.splits if self._groups else ():
+            wanted = split.share * total
+            records = sum(group.records for group in self._groups.values() if group.split == split.name)
+            if split.share * len(self._groups) >= _ENOUGH and abs(records - wanted) > wanted * _MISSED + _TOLERANCE:
+                largest = max(self._groups.values(), key=attrgetter("records"))
+                held = largest.records, largest.split, largest.first
+                yield dataset.split_share(split.name, split.share, records, total, held)
 
     def _drawn(self, group: str) -> str:
         """The split of a group, which depends on nothing but the group, the seed and the shares."""

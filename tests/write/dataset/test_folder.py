@@ -74,7 +74,9 @@ def files(out="out") -> list[str]:
 def test_the_folder_has_data_a_card_and_what_is_not_for_upload(logs):
     summary = convert(logs, "out", Options(format="jsonl"))
     assert summary.files == ["data/train-00000-of-00001.jsonl"]
-    reports = [f"reports/{name}" for name in ("findings.jsonl", "integrity-report.txt", "rejected.jsonl")]
+    reports = [
+        f"reports/{name}" for name in ("findings.jsonl", "integrity-report.txt", "rejected.jsonl", "sessions.jsonl")
+    ]
     assert files() == [
         ".gitignore",
         "README.md",

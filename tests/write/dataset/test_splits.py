@@ -102,3 +102,52 @@ def test_what_begins_alike_and_goes_apart_is_told():
 def test_nothing_is_told_by_prompt():
     splits = Splits(Options(split=HALVES))
     assert [splits.of(*session(f"s{n}", f"p{n % 3}"))[1] for n in range(20)] == [None] * 20
+
+
+def drawn(name: str, options: Options) -> list:
+    """Sessions of which so many belong to one group that is in a split."""
+    groups = (f"p{number}" for number in range(1000))
+    group = next(group for group in groups if names(options, [session("s", group)]) == [name])
+    return [session(f"large{number}", group) for number in range(40)]
+
+
+def test_a_share_that_is_missed_is_told_with_the_largest_group():
+    options = Options(split="train=0.9,test=0.1")
+    splits = Splits(options)
+    for each in (*(session(f"s{n}", f"p{n}") for n in range(400)), *drawn("test", options)):
+        splits.of(*each)
+    (found,) = splits.missed()
+    assert found.code == "split-share"
+    assert "the split 'test' has" in found.text
+    assert "and not 10.00%; the largest group has 41 records in 'test', the first is " in found.text
+
+
+SHARED = [
+    ("no record", "train=0.5,test=0.5", (), []),
+    ("shares that are met", "train=0.5,test=0.5", [1] * 60, []),
+    ("more groups than a split should have, and one that is large", "train=0.5,test=0.5", [60, *[1] * 60], ["train", "test"]),
+    ("too few groups to come out right", "train=0.5,test=0.5", [60, *[1] * 38], []),
+    ("just enough of them", "train=0.5,test=0.5", [60, *[1] * 39], ["train", "test"]),
+    ("a split that should have more, and one that should not", "train=0.9,test=0.1", [60, *[1] * 60], []),
+    ("one split", "train=1", [60, *[1] * 60], []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sentence, split, sizes, missed", SHARED, ids=[row[0] for row in SHARED])
+def test_shares_are_judged_where_there_are_groups_enough(sentence, split, sizes, missed, monkeypatch):
+    splits = Splits(Options(split=split))
+    even = iter(range(1000))  # groups go to the splits in turn, so that chance decides nothing
+    monkeypatch.setattr(splits, "_drawn", lambda _: splits.splits[next(even) % len(splits.splits)].name)
+    for number, size in enumerate(sizes):
+        for at in range(size):
+            splits.of(*session(f"s{number}-{at}", f"p{number}"))
+    assert [found.text.split("'")[1] for found in splits.missed()] == missed
+
+
+@pytest.mark.parametrize("records, missed", [(24, False), (25, True), (16, False), (15, True)])
+def test_a_fifth_is_the_bound(records, missed, monkeypatch):
+    splits = Splits(Options(split="a=0.2,b=0.8"))
+    monkeypatch.setattr(splits, "_drawn", lambda name: "a" if int(name[1:]) < records else "b")
+    for number in range(100):
+        splits.of(*session(f"s{number}", f"p{number}"))
+    assert ("a" in [found.text.split("'")[1] for found in splits.missed()]) == missed

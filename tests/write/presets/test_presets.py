@@ -29,7 +29,7 @@ def test_a_conversion_to_the_specified_record_loads_none_of_what_shapes():
     code = (
         "import sys, pipeline\n"
         'line = \'{"request": {"messages": [{"role": "user", "content": "hi"}]}}\'\n'
-        "assert pipeline.convert_session([line], pipeline.Options(anonymize=False)).record\n"
+        "assert pipeline.convert_session([line], pipeline.Options(anonymize=False))[0].record\n"
         "print(*sys.modules)"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()

@@ -8,6 +8,7 @@ from pipeline.formats.values import Object, kind
 from pipeline.model import Conversation, Json
 
 NAME = "openhands"
+HOLDS_TOOLS = True
 
 _HOLDING = ("history", "trajectory")
 """Members that hold the events of one run, beside what came of it."""

@@ -11,8 +11,9 @@ from pipeline.formats.values import kind
 from pipeline.model import Conversation, Json
 
 NAME = "oumi"
+HOLDS_TOOLS = True
 
-__all__ = ["NAME", "conversations", "dump", "each_of", "every", "fits"]
+__all__ = ["HOLDS_TOOLS", "NAME", "conversations", "dump", "each_of", "every", "fits"]
 
 
 def fits(objects: list[Json]) -> str | None:

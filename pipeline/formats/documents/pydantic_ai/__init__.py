@@ -9,11 +9,12 @@ from pipeline.formats.values import at, objects
 from pipeline.model import Conversation, Json, Message
 
 NAME = "pydantic_ai"
+HOLDS_TOOLS = False
 
 _MEMBERS = ("messages", "message_history")
 """What clients call the list where they keep it in an object."""
 
-__all__ = ["NAME", "conversations", "dump", "fits"]
+__all__ = ["HOLDS_TOOLS", "NAME", "conversations", "dump", "fits"]
 
 
 def fits(objects: list[Json]) -> str | None:

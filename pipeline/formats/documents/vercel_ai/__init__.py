@@ -9,8 +9,9 @@ from pipeline.formats.values import Object, at, objects
 from pipeline.model import Conversation, Json
 
 NAME = "vercel_ai"
+HOLDS_TOOLS = False
 
-__all__ = ["NAME", "conversations", "dump", "fits"]
+__all__ = ["HOLDS_TOOLS", "NAME", "conversations", "dump", "fits"]
 
 
 def fits(objects: list[Json]) -> str | None:

@@ -1,0 +1,150 @@
+"""Pairs of options of which one has no effect are errors that name both."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from pipeline import Options, convert
+from pipeline.errors import UsageError
+from pipeline.run.pairs import PAIRS
+from tests.conftest import log_line, write_log
+
+SHARES = "train=0.98,validation=0.02"
+KEY = b"k" * 16
+CASES = [
+    ({"json_tool_calls": True, "preset": "hf"}, "json_tool_calls=True has no effect with preset='hf'", "-j --preset hf", "--json-tool-calls has no effect with --preset hf"),
+    ({"tool_ids": "short9", "preset": "mistral"}, "tool_ids='short9' has no effect with preset='mistral'", "--tool-ids short9 --preset mistral", "--tool-ids short9 has no effect with --preset mistral"),
+    ({"tool_ids": "short9", "preset": "sharegpt"}, "tool_ids='short9' has no effect with preset='sharegpt'", "--tool-ids short9 --preset sharegpt", "--tool-ids short9 has no effect with --preset sharegpt"),
+    ({"tool_ids": "short9", "preset": "text"}, "tool_ids='short9' has no effect with preset='text'", "--tool-ids short9 --preset text", "--tool-ids short9 has no effect with --preset text"),
+    ({"split_text_and_calls": True, "preset": "sharegpt"}, "split_text_and_calls=True has no effect with preset='sharegpt'", "--split-text-and-calls --preset sharegpt", "--split-text-and-calls has no effect with --preset sharegpt"),
+    ({"anonymize_key": KEY, "anonymize": False}, "anonymize_key has no effect with anonymize=False", "--anonymize-key-file k --no-anonymize", "--anonymize-key-file k has no effect with --no-anonymize"),
+    ({"drop": ("bad-line", "no-messages"), "integrity_analysis": False}, "drop=('bad-line', 'no-messages') has no effect with integrity_analysis=False", "--drop no-messages --no-integrity-analysis", "--drop no-messages has no effect with --no-integrity-analysis"),
+    ({"on_invalid": "abort", "strict": True}, "on_invalid='abort' has no effect with strict=True", "--on-invalid abort --strict", "--on-invalid abort has no effect with --strict"),
+    ({"keep_rejected": True, "strict": True}, "keep_rejected=True has no effect with strict=True", "--keep-rejected --strict", "--keep-rejected has no effect with --strict"),
+    ({"seed": 1}, "seed=1 has no effect without split", "--seed 1", "--seed has no effect without --split"),
+    ({"split_by": "day"}, "split_by='day' has no effect without split", "--split-by day", "--split-by day has no effect without --split"),
+    ({"metadata": True}, "metadata=True has no effect without format", "--metadata", "--metadata has no effect without --format"),
+    ({"shard_size": 9}, "shard_size=9 has no effect without format", "--shard-size 9", "--shard-size has no effect without --format"),
+]  # fmt: skip
+IDS = [row[2] for row in CASES]
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_log(tmp_path / "logs" / "a.jsonl")
+    (tmp_path / "k").write_bytes(KEY)
+
+
+def pair_of(options: dict) -> tuple[str, str]:
+    """The pair that options hold."""
+    ((idle, other),) = [(pair.idle, pair.other) for pair in PAIRS if pair.meets(Options(**options))]
+    return idle, other
+
+
+def test_every_pair_is_tried():
+    assert [*dict.fromkeys(pair_of(options) for options, *_ in CASES)] == [(pair.idle, pair.other) for pair in PAIRS]
+
+
+@pytest.mark.parametrize("options, told, arguments, typed", CASES, ids=IDS)
+def test_a_pair_is_an_error_in_python(options, told, arguments, typed):
+    with pytest.raises(UsageError) as caught:
+        convert("logs", "out", Options(**options))
+    assert str(caught.value).startswith(f"{told}: ")
+    assert KEY.decode() not in str(caught.value)
+    assert not Path("out").exists()
+
+
+@pytest.mark.parametrize("options, told, arguments, typed", CASES, ids=IDS)
+def test_a_pair_is_an_error_on_the_command_line(command, options, told, arguments, typed):
+    ended = command("convert", "logs", *shlex.split(arguments))
+    assert (ended.code, ended.out) == (2, "")
+    assert f"Error: {typed}: " in ended.err
+    assert not Path("out").exists()
+
+
+@pytest.mark.parametrize("options, told, arguments, typed", CASES, ids=IDS)
+def test_one_alone_is_none(command, options, told, arguments, typed):
+    idle, _ = pair_of(options)
+    without = {name: value for name, value in options.items() if name != idle}
+    assert not [pair for pair in PAIRS if pair.meets(Options(**without))]
+    words = shlex.split(arguments)
+    if idle not in ("seed", "split_by", "metadata", "shard_size"):
+        assert not [pair for pair in PAIRS if pair.meets(Options(**{idle: options[idle]}))]
+        first = words[: len(words) - len(shlex.split(typed.partition(" with ")[2]))]
+        assert command("convert", "logs", *first, "-q").code == 0
+
+
+@pytest.mark.parametrize("code", ["role-sequence", "vendor-form", "undeclared-tool", "tool-call-tags"])
+def test_findings_that_are_checked_for_are_not_there_without_checks(code):
+    assert [pair.idle for pair in PAIRS if pair.meets(Options(drop=(code,), integrity_analysis=False))] == ["drop"]
+
+
+def test_what_is_missing_is_named(command):
+    with pytest.raises(UsageError, match=rf"without split: add it, as in split='{re.escape(SHARES)}'$"):
+        convert("logs", "out", Options(seed=1))
+    assert f"without --split: add it, as in --split {SHARES}." in command("convert", "logs", "--seed", "1").err
+
+
+@pytest.mark.parametrize("options, told, arguments, typed", CASES, ids=IDS)
+def test_a_variable_that_has_no_effect_is_passed_over(command, monkeypatch, options, told, arguments, typed):
+    words = shlex.split(arguments)
+    others = shlex.split(typed.partition(" with ")[2])
+    own = words[: len(words) - len(others)]
+    own = ["--json-tool-calls"] if own == ["-j"] else own
+    name = own[0].removeprefix("--").replace("-", "_").upper()
+    monkeypatch.setenv(f"CHATSQUASH_{name}", own[1] if len(own) > 1 else "1")
+    assert command("convert", "logs", *others, "-q").code in (0, 3)
+
+
+def test_both_may_be_variables(command, monkeypatch):
+    monkeypatch.setenv("CHATSQUASH_JSON_TOOL_CALLS", "1")
+    monkeypatch.setenv("CHATSQUASH_PRESET", "hf")
+    assert command("convert", "logs", "-q").code == 0
+    run = json.loads(Path("out/run.json").read_bytes())
+    assert (run["options"]["preset"], run["options"]["json_tool_calls"]) == ("hf", False)
+
+
+def test_what_is_typed_is_not_passed_over_for_a_variable(command, monkeypatch):
+    monkeypatch.setenv("CHATSQUASH_PRESET", "mistral")
+    ended = command("convert", "logs", "--tool-ids", "short9")
+    assert ended.code == 2
+    assert "--tool-ids short9 has no effect with CHATSQUASH_PRESET=mistral: " in ended.err
+
+
+def test_of_the_codes_of_a_variable_those_that_are_looked_for_count(command, monkeypatch):
+    write_log(Path("logs/b.jsonl"), log_line("x"), "broken")
+    monkeypatch.setenv("CHATSQUASH_DROP", "bad-line no-messages")
+    assert command("convert", "logs", "--no-integrity-analysis", "-q").code == 3
+    run = json.loads(Path("out/run.json").read_bytes())
+    assert run["options"]["drop"] == ["bad-line"]
+    assert run["counts"]["sessions"]["filtered"] == {"--drop bad-line": 1}
+
+
+BESIDE = [
+    (
+        ["convert", "logs", "--single-file", "--group-by", "date"],
+        "--single-file and --group-by date exclude each other",
+    ),
+    (["check", "d.jsonl", "--show", "1", "--json", "--template", "t"], "--json has no effect with --show"),
+    (["check", "d.jsonl", "--show", "1"], "--show prints a rendering, so it needs --template"),
+    (["stats", "d.jsonl", "--template", "t"], "--template says what tokens are counted of, so it needs --tokenizer"),
+    (["translate", "d.jsonl", "--to", "portable", "-o", "-", "--force"], "--force has no effect with --output -"),
+]
+
+
+@pytest.mark.parametrize("arguments, told", BESIDE, ids=[" ".join(row[0]) for row in BESIDE])
+def test_so_it_is_of_other_commands(command, arguments, told):
+    write_log(Path("d.jsonl"), {"messages": [{"role": "user", "content": "x"}]})
+    ended = command(*arguments)
+    assert (ended.code, ended.out) == (2, "")
+    assert told in ended.err
+
+
+def test_the_page_lists_every_pair():
+    page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text("utf-8")
+    for pair in PAIRS:
+        assert f"- {pair.told}\n" in page
