@@ -22,7 +22,8 @@ _EXCEPTION = re.compile(r"\A[^\W\d][\w.]*+(?:: |$)")
 _EXIT = re.compile(
     r"""^[\[<(]?
     (?:(?:the|command|process|execution|was|not|successful|completed|finished|failed|with)[ .]{1,2}){0,6}+
-    (?:(?:exit[ ]?(?:code|status)|exited[ ]with[ ](?:code|status)|returncode)[:>]?[ ]?(?!0+\b)-?\d++|timed[ ]out[ ]after)""",
+    (?:(?:exit[ ]?(?:code|status)|exited[ ]with[ ](?:code|status)|returncode)[:>]?[ ]?(?!0+\b)-?\d++
+    |timed[ ]out[ ]after)""",
     re.IGNORECASE | re.MULTILINE | re.VERBOSE,
 )
 """A line in which an agent's program says how the program that it ran ended."""
