@@ -168,8 +168,15 @@ def _table(rows: list[_Row]) -> Iterator[str]:
     widths = [max(map(len, column)) for column in zip(*body, strict=True)]
     for cells, row in zip(body, (head, *rows), strict=True):
         line = "  ".join([*(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)), row.roles])
-        yield from textwrap.wrap(line, _WIDTH, subsequent_indent=" " * 6, break_on_hyphens=False)
+        yield from _wrapped(line)
         yield from (f"    {text}" for text in row.texts)
+
+
+def _wrapped(line: str) -> list[str]:
+    """A row on as many lines as it needs; that most need one is told at once, since wrapping takes time."""
+    if len(line) <= _WIDTH:
+        return [line.rstrip()]
+    return textwrap.wrap(line, _WIDTH, subsequent_indent=" " * 6, break_on_hyphens=False)
 
 
 def _time(at: int | None) -> str:
