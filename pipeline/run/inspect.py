@@ -155,7 +155,8 @@ def _session(job: Job, converter: Converter, verbose: bool) -> list[str]:
 def _shown(job: Job, rows: _Rows, outcome: Outcome) -> Iterator[str]:
     yield f"{escaped(job.shown)}: session {escaped(outcome.session)}"
     if rows.seen and rows.seen.format:
-        yield from textwrap.wrap(f"format: {escaped(rows.seen.why)}", _WIDTH, subsequent_indent=" " * 6)
+        told = f"format: {escaped(rows.seen.why)}"
+        yield from [told] if len(told) <= _WIDTH else textwrap.wrap(told, _WIDTH, subsequent_indent=" " * 6)
         yield from [f"envelope: {rows.seen.envelope}"] if rows.seen.envelope != PLAIN.name else []
     yield from _table([rows.by_line[line] for line in sorted(rows.by_line)])
     yield f"record: {len(outcome.record):,} bytes" if outcome.record else f"left out: {outcome.left_out}"
