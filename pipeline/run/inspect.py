@@ -155,7 +155,8 @@ def _session(job: Job, converter: Converter, verbose: bool) -> list[str]:
 def _shown(job: Job, rows: _Rows, outcome: Outcome) -> Iterator[str]:
     yield f"{escaped(job.shown)}: session {escaped(outcome.session)}"
     if rows.seen and rows.seen.format:
-        yield from textwrap.wrap(f"format: {escaped(rows.seen.why)}", _WIDTH, subsequent_indent=" " * 6)
+        told = f"format: {escaped(rows.seen.why)}"
+        yield from [told] if len(told) <= _WIDTH else textwrap.wrap(told, _WIDTH, subsequent_indent=" " * 6)
         yield from [f"envelope: {rows.seen.envelope}"] if rows.seen.envelope != PLAIN.name else []
     yield from _table([rows.by_line[line] for line in sorted(rows.by_line)])
     yield f"record: {len(outcome.record):,} bytes" if outcome.record else f"left out: {outcome.left_out}"
@@ -168,8 +169,15 @@ def _table(rows: list[_Row]) -> Iterator[str]:
     widths = [max(map(len, column)) for column in zip(*body, strict=True)]
     for cells, row in zip(body, (head, *rows), strict=True):
         line = "  ".join([*(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)), row.roles])
-        yield from textwrap.wrap(line, _WIDTH, subsequent_indent=" " * 6, break_on_hyphens=False)
+        yield from _wrapped(line)
         yield from (f"    {text}" for text in row.texts)
+
+
+def _wrapped(line: str) -> list[str]:
+    """A row on as many lines as it needs; that most need one is told at once, since wrapping takes time."""
+    if len(line) <= _WIDTH:
+        return [line.rstrip()]
+    return textwrap.wrap(line, _WIDTH, subsequent_indent=" " * 6, break_on_hyphens=False)
 
 
 def _time(at: int | None) -> str:
