@@ -187,7 +187,8 @@ def points(calls: list[str], count: int, random: Random) -> list[int]:
     third = count // 3
     chosen = {*random.sample(range(first_write + 1, renames[0]), third)}
     chosen |= {*random.sample(range(renames[0] + 1, renames[-1] + 1), third)}
-    kinds = [[at for at, name in enumerate(calls, 1) if name == kind] for kind in sorted({*calls})]
+    missing = sorted({*calls}.difference(calls[at - 1] for at in chosen))
+    kinds = [[at for at, name in enumerate(calls, 1) if name == kind] for kind in missing]
     chosen |= {random.choice(kind) for kind in kinds[: count - len(chosen)]}
     rest = sorted({*range(1, len(calls) + 1)} - chosen)
     return sorted(chosen | {*random.sample(rest, count - len(chosen))})
