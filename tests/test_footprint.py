@@ -52,7 +52,7 @@ def test_what_a_shape_takes_is_told_and_not_much_more(name):
     assert weight <= 8 * taken(data) + 1000
 
 
-@pytest.mark.parametrize("name", SHAPES.keys() - {"fractions with too many digits"})
+@pytest.mark.parametrize("name", [name for name in SHAPES if name != "fractions with too many digits"])
 @pytest.mark.parametrize("window", [64, 1000])
 def test_it_hardly_matters_where_a_window_ends(name, window, monkeypatch):
     """A pair of brackets, a number with many digits or an escape may be cut, and then counts a little otherwise."""
