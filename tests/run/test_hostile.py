@@ -362,21 +362,40 @@ def test_outputs_have_the_mode_that_the_umask_says(here, command):
 
 
 AUDIT = """
-import os, sys
+import os, sys, threading
 out = os.path.realpath("out")
-quiet = True
+below = threading.local()  # the open folder that a name is looked up from, which audit events do not tell
+
+def told(call):
+    def act(*given, **named):
+        below.folder = named.get("dst_dir_fd", named.get("dir_fd"))
+        try:
+            return call(*given, **named)
+        finally:
+            below.folder = None
+    return act
+
+for name in ("open", "mkdir", "rmdir", "unlink", "rename", "link"):
+    setattr(os, name, told(getattr(os, name)))
+
+def place(name):
+    folder = getattr(below, "folder", None)
+    inside = os.getcwd() if folder is None else os.readlink(f"/proc/self/fd/{folder}")
+    return os.path.realpath(os.path.join(inside, os.fsdecode(name)))
+
+CHANGES = {"os.mkdir": 0, "os.remove": 0, "os.rmdir": 0, "os.rename": 1, "os.link": 1, "tempfile.mkstemp": 0, "tempfile.mkdtemp": 0}
+
 def hook(event, args):
     if event.startswith("socket.") and event != "socket.__new__" or event in ("urllib.Request", "ftplib.connect"):
         os.write(2, f"NETWORK {event} {args}\\n".encode())
     if event == "open" and isinstance(args[0], (str, bytes)) and args[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
-        place = os.path.realpath(os.fsdecode(args[0]))
-        if not place.startswith(out + os.sep) and place != os.devnull:
-            os.write(2, f"WRITES {place}\\n".encode())
-    in_place = event not in ("os.mkdir", "os.remove") or args[-1] == -1  # else below a folder that is open
-    if in_place and event in ("os.mkdir", "os.remove", "os.rename", "tempfile.mkstemp", "tempfile.mkdtemp"):
-        place = os.path.realpath(os.fsdecode(args[0]))
-        if place != out and not place.startswith(out + os.sep):
-            os.write(2, f"CHANGES {event} {place}\\n".encode())
+        written = place(args[0])
+        if not written.startswith(out + os.sep) and written != os.devnull:
+            os.write(2, f"WRITES {written}\\n".encode())
+    if event in CHANGES:
+        changed = place(args[CHANGES[event]])
+        if changed != out and not changed.startswith(out + os.sep):
+            os.write(2, f"CHANGES {event} {changed}\\n".encode())
 sys.addaudithook(hook)
 from pipeline.__main__ import main
 sys.argv = ["chatsquash", *sys.argv[1:]]
