@@ -35,9 +35,8 @@ def here(tmp_path, monkeypatch):
 
 
 def sessions_of(out="out"):
-    return sorted(
-        json.loads(line)["messages"][-2]["content"] for path in Path(out).glob("*.jsonl") for line in path.open()
-    )
+    lines = [line for path in Path(out).glob("*.jsonl") for line in path.read_text().splitlines()]
+    return sorted(json.loads(line)["messages"][-2]["content"] for line in lines)
 
 
 def refuse(number):
