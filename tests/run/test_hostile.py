@@ -34,7 +34,11 @@ def findings() -> list[dict]:
 
 def of(file: str) -> list[tuple[str, str]]:
     aside = ("no-tools", "missing-reply", "missing-timestamp")
-    return [(each["code"], each["text"]) for each in findings() if each["file"] == file and each["code"] not in aside]
+    return [
+        (each["code"], each["text"])
+        for each in findings()
+        if (each["file"] or "") == file and each["code"] not in aside
+    ]
 
 
 def users() -> list[str]:
