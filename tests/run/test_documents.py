@@ -704,9 +704,9 @@ def parses(monkeypatch):
         monkeypatch.setattr(documents.named(name), "conversations", counted)
     parsed = read_documents.parsed
 
-    def counted_too(data):
+    def counted_too(*given):
         counts["parsed"] += 1
-        return parsed(data)
+        return parsed(*given)
 
     monkeypatch.setattr(read_documents, "parsed", counted_too)
     return counts

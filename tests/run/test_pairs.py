@@ -16,6 +16,11 @@ SHARES = "train=0.98,validation=0.02"
 KEY = b"k" * 16
 CASES = [
     ({"json_tool_calls": True, "preset": "hf"}, "json_tool_calls=True has no effect with preset='hf'", "-j --preset hf", "--json-tool-calls has no effect with --preset hf"),
+    ({"unpaired": "cut"}, "unpaired='cut' has no effect without preset", "--unpaired cut", "--unpaired has no effect without --preset"),
+    ({"unpaired_text": "-", "preset": "hf"}, "unpaired_text='-' has no effect without unpaired", "--unpaired-text - --preset hf", "--unpaired-text has no effect without --unpaired"),
+    ({"media": "drop"}, "media='drop' has no effect without preset", "--media drop", "--media has no effect without --preset"),
+    ({"media": "keep", "preset": "text"}, "media='keep' has no effect with preset='text'", "--media keep --preset text", "--media keep has no effect with --preset text"),
+    ({"flag_phrase": ("x",), "integrity_analysis": False}, "flag_phrase=('x',) has no effect with integrity_analysis=False", "--flag-phrase x --no-integrity-analysis", "--flag-phrase x has no effect with --no-integrity-analysis"),
     ({"tool_ids": "short9", "preset": "mistral"}, "tool_ids='short9' has no effect with preset='mistral'", "--tool-ids short9 --preset mistral", "--tool-ids short9 has no effect with --preset mistral"),
     ({"tool_ids": "short9", "preset": "sharegpt"}, "tool_ids='short9' has no effect with preset='sharegpt'", "--tool-ids short9 --preset sharegpt", "--tool-ids short9 has no effect with --preset sharegpt"),
     ({"tool_ids": "short9", "preset": "text"}, "tool_ids='short9' has no effect with preset='text'", "--tool-ids short9 --preset text", "--tool-ids short9 has no effect with --preset text"),
@@ -46,7 +51,9 @@ def pair_of(options: dict) -> tuple[str, str]:
 
 
 def test_every_pair_is_tried():
-    assert [*dict.fromkeys(pair_of(options) for options, *_ in CASES)] == [(pair.idle, pair.other) for pair in PAIRS]
+    pairs = [(pair.idle, pair.other) for pair in PAIRS]
+    assert [*dict.fromkeys(pair_of(options) for options, *_ in CASES)] == [*dict.fromkeys(pairs)]
+    assert all(any(pair.meets(Options(**options)) for options, *_ in CASES) for pair in PAIRS)
 
 
 @pytest.mark.parametrize("options, told, arguments, typed", CASES, ids=IDS)

@@ -115,9 +115,8 @@ def test_two_ids_are_merged_only_where_the_user_says_so_twice(tmp_path, sentence
     assert (found["severity"], found["line"]) == (severity, 2)
     assert users(tmp_path / "out") == ([expected] if expected else [])
     assert dict(summary.left_out) == ({} if expected else {"session-id-mismatch": 1})
-    assert convert_session(tmp_path / "logs/day.jsonl", options).left_out == (
-        None if expected else "session-id-mismatch"
-    )
+    (outcome,) = convert_session(tmp_path / "logs/day.jsonl", options)
+    assert outcome.left_out == (None if expected else "session-id-mismatch")
 
 
 def test_an_id_in_a_nested_object_is_no_session_of_the_line(tmp_path):

@@ -13,6 +13,7 @@ import pytest
 
 from pipeline import Options, convert
 from pipeline.errors import ShortageError
+from pipeline.folder import Folder
 from pipeline.read import sessions
 from tests.conftest import log_line, tree, write_log
 from tests.run.test_compressed import WAYS
@@ -56,7 +57,7 @@ def holds_to_it(stopped: str, number: int, before: dict) -> None:
 
 
 @pytest.mark.parametrize("resume", [False, True])
-@pytest.mark.parametrize("call", ["write", "mkstemp", "mkdir"])
+@pytest.mark.parametrize("call", ["write", "create", "make"])
 @pytest.mark.parametrize("number", ROOM, ids=errno.errorcode.get)
 def test_a_log_that_cannot_be_expanded_stops_the_run_and_the_next_one_tries_again(
     here, monkeypatch, number, call, resume
@@ -65,10 +66,13 @@ def test_a_log_that_cannot_be_expanded_stops_the_run_and_the_next_one_tries_agai
     with monkeypatch.context() as lacking:
         if call == "write":
             lacking.setattr(sessions, "_write", refuse(number))
-        elif call == "mkstemp":
-            lacking.setattr("tempfile.mkstemp", refuse(number))
         else:
-            lacking.setattr(Path, "mkdir", lambda path, *given, **named: refuse(number)() if path.name == "expanded" else os.makedirs(path, exist_ok=True))  # fmt: skip
+            real = getattr(Folder, call)
+
+            def lack(folder, *given, **named):
+                return (refuse(number) if folder.path.name == "expanded" else real)(folder, *given, **named)
+
+            lacking.setattr(Folder, call, lack)
         with pytest.raises(ShortageError) as stopped:
             convert("logs", "out", BY_ID)
     holds_to_it(str(stopped.value), number, before)
@@ -77,12 +81,11 @@ def test_a_log_that_cannot_be_expanded_stops_the_run_and_the_next_one_tries_agai
     assert sessions_of() == ["before", "x8", "y8", "z8"]
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-@pytest.mark.parametrize("sessions_by", [None, "id"])
+@pytest.mark.parametrize("sessions_by, workers, written", [("file", 1, 2), (None, 2, 1), ("id", 1, 4), ("id", 2, 4)])
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("number", DESCRIPTORS, ids=errno.errorcode.get)
 def test_a_log_that_cannot_be_opened_for_want_of_descriptors_stops_the_run(
-    here, monkeypatch, number, way, sessions_by, workers
+    here, monkeypatch, number, way, sessions_by, workers, written
 ):
     monkeypatch.setattr("pipeline.run.workers._WORTH_A_PROCESS", 1)
     (here / "logs/b.jsonl.gz").unlink()
@@ -101,7 +104,7 @@ def test_a_log_that_cannot_be_opened_for_want_of_descriptors_stops_the_run(
         with pytest.raises(ShortageError, match=r"logs/b\.jsonl.*cannot be opened"):
             convert("logs", "out", options)
     assert tree(Path("out")) == before
-    assert convert("logs", "out", options).written == (4 if sessions_by else 2)
+    assert convert("logs", "out", options).written == written
 
 
 def test_the_command_says_it_and_how_to_go_on_and_ends_with_1(here, command, monkeypatch):
@@ -110,7 +113,7 @@ def test_the_command_says_it_and_how_to_go_on_and_ends_with_1(here, command, mon
         code, out, err = command("convert", "logs", "--sessions-by", "id", "--full")
     assert (code, out) == (1, "")
     assert err == (
-        "error: logs/b.jsonl.gz: cannot be expanded into out/.chatsquash/expanded "
+        f"error: logs/b.jsonl.gz: cannot be expanded into {here}/out/.chatsquash/expanded "
         f"({os.strerror(errno.EDQUOT)}), which is no fault of the log: make room or raise the limit, then run the "
         "same command again; 1 session done, nothing new written; the same command with --resume goes on from there\n"
     )

@@ -71,7 +71,8 @@ def test_texts_are_joined_before_it_is_forgotten_what_stood_between(content, exp
 
 def converted(request, response, **options):
     line = json.dumps({"session_id": "s", "timestamp": 1, "request": request, "response": response}).encode()
-    return convert_session([line], Options(anonymize=False, **options))
+    (outcome,) = convert_session([line], Options(anonymize=False, **options))
+    return outcome
 
 
 def said(outcome):

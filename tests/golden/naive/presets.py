@@ -57,7 +57,7 @@ def is_unfit(messages: list[Object]) -> bool:
         return True
     replies = [message for message in messages if message["role"] == "assistant"]
     last = replies[-1] if replies else {}
-    said = words(last.get("content")).strip() or last.get("tool_calls") or last.get("reasoning_content")
+    said = words(last).strip() or last.get("tool_calls") or last.get("reasoning_content")
     return bool(replies) and not said
 
 

@@ -44,7 +44,8 @@ def shown(*parts):
 
 
 def session(*parts, **options):
-    return convert_session([json.dumps(shown(*parts)).encode()], Options(**{**KEEP, **options}))
+    (outcome,) = convert_session([json.dumps(shown(*parts)).encode()], Options(**{**KEEP, **options}))
+    return outcome
 
 
 HERE = {"type": "image"}
@@ -93,15 +94,15 @@ def test_parts_that_are_no_media_go_as_ever():
 def test_media_in_members_of_messages_are_media():
     log = log_line("Say it.", reply={"role": "assistant", "content": "Hi.", "audio": {"id": "a", "data": "x"}})
     line = json.dumps(log).encode()
-    assert convert_session([line], Options(preset="hf")).left_out == "media-dropped"
-    assert convert_session([line], Options(preset="hf", media="keep")).left_out == "media-dropped"
-    assert convert_session([line], Options(preset="hf", media="drop")).record
+    assert convert_session([line], Options(preset="hf"))[0].left_out == "media-dropped"
+    assert convert_session([line], Options(preset="hf", media="keep"))[0].left_out == "media-dropped"
+    assert convert_session([line], Options(preset="hf", media="drop"))[0].record
 
 
 @pytest.mark.parametrize("media", ["refuse", "keep"])
 def test_what_is_behind_the_last_message_of_the_assistant_is_no_part_of_the_record(media):
     log = log_line("a", {"role": "assistant", "content": "b"}, user([ELSEWHERE]), reply=None)
-    outcome = convert_session([json.dumps(log).encode()], Options(**{**KEEP, "media": media}))
+    (outcome,) = convert_session([json.dumps(log).encode()], Options(**{**KEEP, "media": media}))
     assert [message["content"] for message in json.loads(outcome.record)["messages"]] == ["a", "b"]
     assert "role user behind the last of the assistant 1" in "; ".join(each.text for each in outcome.findings)
 
@@ -163,7 +164,7 @@ def of_ollama():
 def test_every_format_gives_the_same_image(made):
     request, response = made()
     line = json.dumps({"session_id": "s", "timestamp": 1, "request": request, "response": response}).encode()
-    outcome = convert_session([line], Options(**KEEP))
+    (outcome,) = convert_session([line], Options(**KEEP))
     record = json.loads(outcome.record)
     assert record["messages"][-2]["content"] == [text("Look:"), HERE]
     assert outcome.images == {file(PNG): PNG}
@@ -185,14 +186,14 @@ def test_media_that_chat_messages_have_no_place_for_are_refused_too(made):
     request, response = made()
     line = json.dumps({"session_id": "s", "timestamp": 1, "request": request, "response": response}).encode()
     for media in ("refuse", "keep"):
-        assert convert_session([line], Options(**{**KEEP, "media": media})).left_out == "media-dropped"
-    assert convert_session([line], Options(**{**KEEP, "media": "drop"})).record
-    assert "Look:" in convert_session([line], Options(anonymize=False)).record.decode()
+        assert convert_session([line], Options(**{**KEEP, "media": media}))[0].left_out == "media-dropped"
+    assert convert_session([line], Options(**{**KEEP, "media": "drop"}))[0].record
+    assert "Look:" in convert_session([line], Options(anonymize=False))[0].record.decode()
 
 
 def test_texts_between_images_are_lines_and_what_the_user_says_is_lists():
     line = log_line("hi", {"role": "assistant", "content": "yes?"}, user([image(), text("a"), text("b"), image(GIF)]))
-    record = json.loads(convert_session([json.dumps(line).encode()], Options(**KEEP)).record)
+    record = json.loads(convert_session([json.dumps(line).encode()], Options(**KEEP))[0].record)
     said = [message["content"] for message in record["messages"]]
     assert said == [[text("hi")], "yes?", [HERE, text("a\nb"), HERE], "hello"]
     assert record["images"] == [file(PNG), file(GIF, "gif")]
@@ -208,7 +209,7 @@ def test_a_later_system_message_with_an_image_joins_the_users():
     line = log_line(
         "a", {"role": "assistant", "content": "b"}, {"role": "system", "content": [text("s"), image()]}, "c"
     )
-    record = json.loads(convert_session([json.dumps(line).encode()], Options(**KEEP)).record)
+    record = json.loads(convert_session([json.dumps(line).encode()], Options(**KEEP))[0].record)
     assert record["messages"][2]["content"] == [text("s"), HERE, text("c")]
 
 
@@ -239,7 +240,7 @@ def test_an_image_in_a_result_is_refused():
     call = {"id": "c", "type": "function", "function": {"name": "see", "arguments": "{}"}}
     asked = {"role": "assistant", "content": "", "tool_calls": [call]}
     line = log_line("a", asked, {"role": "tool", "tool_call_id": "c", "content": [image()]}, reply="b")
-    outcome = convert_session([json.dumps(line).encode()], Options(**KEEP))
+    (outcome,) = convert_session([json.dumps(line).encode()], Options(**KEEP))
     assert outcome.left_out == "media-dropped"
     assert "a result has an image" in outcome.findings[-1].text
 

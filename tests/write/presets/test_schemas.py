@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from pipeline import Options, convert_session
 from pipeline.checks import rules
 from pipeline.model import Conversation, Media, Reasoning, System, ToolIds, Unpaired
+from pipeline.run import pairs
 from pipeline.write import presets
 from pipeline.write.presets import Choices
 from pipeline.write.shaping import line
@@ -72,6 +73,12 @@ def judged(name: str, conversation: Conversation, choices: Choices) -> None:
         assert not [found for found in findings if found.severity == "error"]
 
 
+def effective(name, modifiers):
+    """The modifiers that have an effect with a preset; any other is an error beside it."""
+    idle = {pair.idle for pair in pairs.met(Options(preset=name, **modifiers))}
+    return {modifier: value for modifier, value in modifiers.items() if modifier not in idle}
+
+
 @pytest.mark.parametrize("name", presets.names())
 def test_a_schema_is_a_schema_of_its_dialect_that_refuses_something(name):
     jsonschema_rs.meta.validate(presets.named(name).SCHEMA)
@@ -95,7 +102,9 @@ def test_a_preset_says_what_it_is(name):
 def test_the_sample_logs_are_valid_with_every_combination_of_modifiers(name, number):
     written = 0
     for modifiers in COMBINATIONS[number::8]:
-        options = Options(anonymize=False, integrity_analysis=False, preset=name, media="drop", **modifiers)
+        options = Options(
+            anonymize=False, integrity_analysis=False, preset=name, **effective(name, {**modifiers, "media": "drop"})
+        )
         for path in SAMPLES:
             for record in (each.record for each in convert_session(path, options) if each.record is not None):
                 written += 1
@@ -120,7 +129,7 @@ def test_conversations_of_all_kinds_of_turns(name, turns, tools, chosen, choices
         text = choices.unpaired_text if choices.unpaired == "close" else None
         chosen = {**chosen, "media": choices.media, "unpaired": choices.unpaired, "unpaired_text": text}
     entry = {"session_id": "s", "timestamp": 1, "request": {"messages": messages, "tools": tools}}
-    (outcome,) = convert_session([json.dumps(entry)], Options(anonymize=False, preset=name, **chosen))
+    (outcome,) = convert_session([json.dumps(entry)], Options(anonymize=False, preset=name, **effective(name, chosen)))
     if outcome.record is None:
         assert outcome.left_out in {found.code for found in outcome.findings if found.severity == "error"}
     else:
@@ -131,7 +140,7 @@ def test_conversations_of_all_kinds_of_turns(name, turns, tools, chosen, choices
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(data=strategies.logs(), chosen=st.sampled_from(COMBINATIONS))
 def test_any_log_gives_a_valid_record_or_a_finding(name, data, chosen):
-    options = Options(anonymize=False, on_invalid="keep", preset=name, **chosen)
+    options = Options(anonymize=False, on_invalid="keep", preset=name, **effective(name, chosen))
     (outcome,) = convert_session(data.split(b"\n"), options)
     assert sum(outcome.account) == outcome.lines
     if outcome.record is not None:

@@ -114,6 +114,6 @@ def test_a_result_that_comes_late_is_one():
 def test_options_reach_the_record():
     asked = {"role": "user", "content": "a"}, {**assistant("", call()), "content": None}
     log = [json.dumps(log_line(*asked, "go on"))]
-    outcome = convert_session(log, Options(preset="hf", unpaired="close", unpaired_text="gone"))
+    (outcome,) = convert_session(log, Options(preset="hf", unpaired="close", unpaired_text="gone"))
     assert json.loads(outcome.record)["messages"][2]["content"] == "gone"
-    assert convert_session(log, Options(preset="hf")).left_out == "unpaired-call"
+    assert convert_session(log, Options(preset="hf"))[0].left_out == "unpaired-call"
