@@ -99,7 +99,8 @@ $ chatsquash check chats.jsonl --template chat.jinja > findings.txt || echo "exi
         1  template-tool-lost: no preset or modifier cures it
 findings:
         1  error    template-tool-lost
-        1  warning  tool-parameters
+        1  warning  tool-description
+        1  warning  tool-parameters-missing
 exit code 3
 ```
 """,

@@ -313,7 +313,7 @@ def test_there_are_as_many_workers_as_cores_unless_told_otherwise(command, monke
 def test_check_prints_findings_and_ends_with_3_for_an_error(command, here):
     write_log(here / "data.jsonl", {"messages": [{"role": "user", "content": "x"}], "tools": []}, "[]")
     code, out, err = command("check", "data.jsonl")
-    counts = ["findings:", "        1  error    bad-record", "        1  warning  no-tools"]
+    counts = ["findings:", "        1  error    bad-record", "        1  info     no-tools"]
     assert (code, err.splitlines()) == (3, counts)
     first, second = out.splitlines()
     assert first.startswith("INFO\tsession=data\tinput=data.jsonl:1\t[no-tools] ")

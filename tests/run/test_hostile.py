@@ -132,7 +132,7 @@ LINES = [
         told("1" * 5000),
         [("bad-line", HERE.format("no JSON object: an integer has more digits than are read"))],
     ),
-    Line("an integer of 4,000 digits", told("1" * 4000), []),
+    Line("an integer of 4,000 digits", told('[{"type": "text", "text": "a", "n": ' + "1" * 4000 + "}]"), []),
     Line("keys twice, of which the last counts", told('"a", "content": "b"'), []),
     Line("lone surrogates", told('"\\ud800 and \\udfff"'), []),
     Line(
