@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from pipeline import chat, codec
 from pipeline.chat import PRIVATE
-from pipeline.checks import failure_texts
 from pipeline.checks.registry import quoted
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pipeline.model import Json, Message
 
 _MARKS = ("denied", "interrupted")
@@ -41,9 +43,17 @@ def failure(message: Message, text: str) -> str | None:
     if mark := _mark(message):
         return mark
     if not _OBJECT.match(text):
-        return failure_texts.told(text)
+        return _in_words()(text)
     value = _parsed(text) if _may_tell(text) else None
     return _told(value) if isinstance(value, dict) else None
+
+
+@cache
+def _in_words() -> Callable[[str], str | None]:
+    """The rule on results that are no JSON; its patterns take longer to compile than a small log to convert."""
+    from pipeline.checks._failure_texts import told
+
+    return told
 
 
 def _mark(message: Message) -> str | None:

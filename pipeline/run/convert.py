@@ -35,8 +35,6 @@ from pipeline.report.shown import shown
 from pipeline.report.summary import Summary, listed
 from pipeline.report.usage import Totals
 from pipeline.run.again import Again
-from pipeline.run.credentials import without_credentials
-from pipeline.run.replacing import old_result
 from pipeline.run.reports import Reports
 from pipeline.run.session import with_key
 from pipeline.run.workers import outcomes
@@ -47,6 +45,7 @@ from pipeline.write.output import RUN, Output
 from pipeline.write.sieve import Sieve
 
 if TYPE_CHECKING:
+    from pipeline.run.replacing import Result
     from pipeline.write.dataset import Dataset
 
 SCHEMA_VERSION = 1
@@ -101,7 +100,7 @@ def convert(
     try:
         if same := again.unchanged(found):
             return replace(same, output=report.printable(str(out)), seconds=time.monotonic() - started)
-        old = None if options.replace else old_result(out)
+        old = None if options.replace else _old_result(folder)
         if old:
             old.refuse_other_logs(found.jobs)
         run = _Run(options, folder, observer, summary)
@@ -117,6 +116,15 @@ def convert(
     finally:
         folder.discard()
     return summary
+
+
+def _old_result(folder: Output) -> Result | None:
+    """What an earlier run left in the output folder, where that has records."""
+    if (left := folder.result()) is None:
+        return None
+    from pipeline.run.replacing import old_result  # which a new folder does not need
+
+    return old_result(folder.path, *left)
 
 
 def _day_logged(options: Options, job: Job) -> str | None:
@@ -251,6 +259,8 @@ class _Run:
 
         The outcome has one finding more if the log is gone.
         """
+        from pipeline.run.credentials import without_credentials  # which few runs need
+
         try:
             with opened(job.path, self._options) as file:
                 for rejected in outcome.rejected:

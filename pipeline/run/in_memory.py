@@ -26,7 +26,8 @@ def convert_session(
 
     There is one outcome for each session that ``convert`` sees in such a file with the same options: mostly one,
     several where a document holds several conversations, or a log mixes sessions.  Options that choose logs, name files
-    or divide records into splits change nothing.  Nothing is written.
+    or divide records into splits change nothing.  Nothing is written, but
+    for a temporary file that only its owner can read where lines hold several sessions.
 
     An outcome holds the record's bytes, or none with the code of the finding for which the session was left out, all
     findings, and what became of each line.  Raises ``OSError`` for a file that cannot be opened and ``UsageError`` for

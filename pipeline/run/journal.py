@@ -13,7 +13,7 @@ import struct
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import msgspec
 import orjson
@@ -98,17 +98,26 @@ def code_version() -> str:
     return f"{pipeline.__version__} {seen.hexdigest()}"
 
 
-def identify(job: Job) -> bytes:
-    """What tells a log from what it was, without reading all of it; raises ``OSError`` where it cannot be read."""
-    descriptor = os.open(job.shown, _NEVER_WAITING)
-    try:
-        ends = os.pread(descriptor, _ENDS, 0)
-        if job.file_size > _ENDS:
-            ends += os.pread(descriptor, _ENDS, job.file_size - _ENDS)
-    finally:
-        os.close(descriptor)
+def identify(job: Job, file: BinaryIO | None = None) -> bytes:
+    """What tells a log from what it was, without reading all of it; raises ``OSError`` where it cannot be read.
+
+    ``file`` is the log, where it is open; not a copy of what is in a compressed one.
+    """
+    if file is not None and job.path == job.shown:
+        ends = _ends(job, file.fileno())
+    else:
+        descriptor = os.open(job.shown, _NEVER_WAITING)
+        try:
+            ends = _ends(job, descriptor)
+        finally:
+            os.close(descriptor)
     named = f"{job.shown}\0{job.name}\0{job.file_size}\0{job.modified}\0"
     return xxh3_128_digest(named.encode("utf-8", "surrogateescape") + ends)
+
+
+def _ends(job: Job, descriptor: int) -> bytes:
+    ends = os.pread(descriptor, _ENDS, 0)
+    return ends + os.pread(descriptor, _ENDS, job.file_size - _ENDS) if job.file_size > _ENDS else ends
 
 
 def is_passing(codes: Iterable[str]) -> bool:
@@ -132,12 +141,15 @@ class Writer(Struct):
         part = job.spans.tobytes() if job.spans else str(job.part).encode()
         return xxh3_128_digest(self.identity + seen + part)
 
-    def add(self, job: Job, outcome: Outcome) -> Packed | None:
-        """Keep an outcome; that it cannot be kept, as on a full disk, stops nothing: whatever is wrong will say so."""
+    def add(self, job: Job, outcome: Outcome, seen: bytes | None = None) -> Packed | None:
+        """Keep an outcome; that it cannot be kept, as on a full disk, stops nothing: whatever is wrong will say so.
+
+        ``seen`` is what ``identify`` told of the log, where somebody asked already.
+        """
         if self.failed or job.modified is None or is_passing(found.code for found in outcome.findings):
             return None
         try:
-            seen = identify(job)
+            seen = seen or identify(job)
             key, payload = self.key(job, seen), _encode(outcome)
         except (OSError, UnicodeEncodeError):
             return None  # the log is gone, or its name is no text: it will be converted again

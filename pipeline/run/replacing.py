@@ -17,7 +17,6 @@ from pipeline.errors import UsageError
 from pipeline.model import Job
 from pipeline.report.findings import printable
 from pipeline.report.summary import Summary
-from pipeline.write.commit import RUN
 
 _PIECE = 1 << 20
 _NAMED = 3  # folders of an old result, in an error
@@ -93,12 +92,11 @@ def _roots(folders: list[str]) -> list[str]:
 _HINT = "nothing was replaced: choose another folder with --output, or replace it with --replace"
 
 
-def old_result(folder: Path) -> Result | None:
-    """The result in an output folder; ``None`` where no run was finished, or where it has no records."""
+def old_result(folder: Path, written: bytes, changed: float) -> Result | None:
+    """The result in an output folder by its ``run.json``, changed at that time; ``None`` where it has no records."""
     try:
-        run = msgspec.json.decode((folder / RUN).read_bytes(), type=_Run)
-        changed = (folder / RUN).stat().st_mtime
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        run = msgspec.json.decode(written, type=_Run)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
     if not run.counts.sessions.written:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
-from pipeline.model import OURS, Finding, Job, Outcome, Place
+from pipeline.model import Finding, Job, Outcome, Place
 from pipeline.report import findings, sessions
 from pipeline.write.output import Output
 
@@ -62,13 +62,8 @@ class _Waiting:
 
     def append(self, name: str, line: bytes) -> None:
         if name not in self._files:
-            self._files[name] = self._new()
+            self._files[name] = self._out.scratch()
         self._files[name].write(line + b"\n")
-
-    def _new(self) -> BinaryIO:
-        from tempfile import TemporaryFile  # which takes long to import
-
-        return TemporaryFile(dir=self._out.path / OURS)
 
     def close(self, final: dict[str, str]) -> None:
         for name, file in self._files.items():

@@ -47,13 +47,12 @@ from pipeline.run.options import refuse_wrong
 from pipeline.stages import definitions, plan
 from pipeline.stages.anonymize import Anonymizer
 from pipeline.stages.compose import compose
-from pipeline.stages.inline import is_inlined
-from pipeline.stages.join_texts import Wanted, join_texts
 from pipeline.stages.public import leave_out, public, with_media
 from pipeline.stages.select import Snapshot, select
 from pipeline.write import presets
 
 if TYPE_CHECKING:
+    from pipeline.stages.join_texts import Wanted
     from pipeline.write.shaping import Line
 
 _RULES = ("info messages", "system prompts", "empty assistants", "title requests")
@@ -80,6 +79,10 @@ class Watch(Protocol):
         """What was selected, and what is known of the log."""
 
 
+Also = Callable[[Job, BinaryIO], None]
+"""What looks at a log, too, while it is open."""
+
+
 class Converter:
     """Converts sessions by one plan; the memory of pseudonyms lasts from one to the next."""
 
@@ -95,10 +98,15 @@ class Converter:
         self._joins = _joins(options)
         self._lost = _lost() if options.folder and not self._shape else None
 
-    def convert(self, job: Job, watch: Watch | None = None) -> Outcome:
-        """Convert a session log; raises ``OSError`` where it cannot be read, and as ``Reader.entries``."""
+    def convert(self, job: Job, watch: Watch | None = None, also: Also | None = None) -> Outcome:
+        """Convert a session log; raises ``OSError`` where it cannot be read, and as ``Reader.entries``.
+
+        ``also`` looks at the open log once it was read.
+        """
         with opened(job.path, self._options) as file:
             outcome = self.read(file, job, watch)
+            if also:
+                also(job, file)
             how = change(job)
             return self._changed(file, job, outcome, how) if how else outcome
 
@@ -226,6 +234,8 @@ class Converter:
         if self._shape and ledger.loaded:
             conversation = with_media(conversation)
         if self._joins and (ledger.loaded or self._options.reasoning != "keep"):
+            from pipeline.stages.join_texts import join_texts  # which the specified record does not need
+
             conversation = join_texts(conversation, ledger, line, self._joins)
         return public(conversation) if ledger.loaded else conversation
 
@@ -263,7 +273,11 @@ def _joins(options: Options) -> Wanted | None:
     """Of which messages the texts are to be one; of none in the specified record, unless calls are inlined."""
     if options.preset != presets.DEFAULT:
         return lambda message: True  # noqa: ARG005
-    return is_inlined if options.json_tool_calls else None
+    if not options.json_tool_calls:
+        return None
+    from pipeline.stages.inline import is_inlined
+
+    return is_inlined
 
 
 def _lost() -> Callable[[Conversation, bytes], list[Found]]:

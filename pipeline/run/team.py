@@ -7,7 +7,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,7 +16,7 @@ from pipeline import platform
 from pipeline.errors import ShortageError
 from pipeline.model import Job, Options, Outcome
 from pipeline.read.sessions import MixedSessionsError
-from pipeline.run.journal import Packed, Writer
+from pipeline.run.journal import Packed, Writer, identify
 from pipeline.run.session import Converter, unreadable
 
 if TYPE_CHECKING:
@@ -155,10 +155,16 @@ def _end_with_parent() -> None:
 
 def attempt(converter: Converter, writer: Writer | None, job: Job) -> tuple[Outcome | None, Packed | None]:
     """The outcome of a session, and how it is kept; none for a file that has to be split into its sessions first."""
+    seen: list[bytes] = []
+
+    def look(job: Job, file: BinaryIO) -> None:
+        with suppress(OSError, UnicodeEncodeError):  # the journal will look again, and leave it out
+            seen.append(identify(job, file))
+
     try:
-        outcome = converter.convert(job)
+        outcome = converter.convert(job, also=look if writer else None)
     except MixedSessionsError:
         return None, None
     except OSError as problem:
         return unreadable(job, problem), None
-    return outcome, writer.add(job, outcome) if writer else None
+    return outcome, writer.add(job, outcome, seen[0] if seen else None) if writer else None

@@ -115,6 +115,14 @@ class Output:
         self.refuse_foreign(*self._claimed.ours, "reports/any")
         self._claimed.refuse_unusable(f"{OURS}/{commit.STAGING}/any")
 
+    def result(self) -> tuple[bytes, float] | None:
+        """The ``run.json`` of an earlier run and when it was last changed, in seconds; ``None`` where there is none."""
+        try:
+            written, status = self._out.read(RUN), self._out.status(RUN)
+        except OSError:
+            return None
+        return (written, status.st_mtime) if status else None
+
     def refuse_foreign(self, *names: str) -> None:
         """Raise ``UsageError`` where one of these files would take the place of something that is not ours.
 
@@ -142,6 +150,13 @@ class Output:
     def write(self, name: str, data: bytes | bytearray, lines: int | None = None) -> None:
         """Stage a whole file, or a piece of one; ``lines`` is how many records a piece holds that is no text."""
         self._add(name, (data,), lines)
+
+    def scratch(self) -> BinaryIO:
+        """A new file without a name, to be written and read, which goes when it is closed."""
+        name = f"scratch-{os.urandom(8).hex()}"
+        descriptor = self._staging.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL)
+        self._staging.remove(name)
+        return open(descriptor, "r+b")
 
     def rename(self, name: str, to: str) -> None:
         """Give a staged file another name."""

@@ -121,8 +121,8 @@ def test_lines_to_keep_of_a_log_that_vanished_are_not_kept_and_that_is_said(tmp_
     log = write_log(tmp_path / "logs" / "a.jsonl", log_line("x"), b"{broken")
     add = Converter.convert
 
-    def convert_and_remove(self, job):
-        outcome = add(self, job)
+    def convert_and_remove(self, job, **more):
+        outcome = add(self, job, **more)
         log.unlink()
         return outcome
 

@@ -14,14 +14,14 @@ import os, signal
 from pathlib import Path
 from pipeline.run import session, workers
 
-def deadly(self, job):
+def deadly(self, job, **more):
     fate = job.stem.partition("-")[0]
     if fate == "killed" or (fate == "once" and not Path("struck").exists()):
         Path("struck").touch()
         os.kill(os.getpid(), signal.SIGKILL)
     if fate == "memory":
         raise MemoryError
-    return convert(self, job)
+    return convert(self, job, **more)
 
 workers._WORTH_A_PROCESS = 1
 workers._BATCH_JOBS = {batch}
