@@ -14,6 +14,7 @@ from xxhash import xxh3_128
 
 from pipeline.checks.registry import counted
 from pipeline.errors import UsageError
+from pipeline.folder import Folder
 from pipeline.model import Job
 from pipeline.report.findings import printable
 from pipeline.report.summary import Summary
@@ -95,11 +96,15 @@ _HINT = "nothing was replaced: choose another folder with --output, or replace i
 
 def old_result(folder: Path) -> Result | None:
     """The result in an output folder; ``None`` where no run was finished, or where it has no records."""
+    out = Folder(folder)
     try:
-        run = msgspec.json.decode((folder / RUN).read_bytes(), type=_Run)
-        changed = (folder / RUN).stat().st_mtime
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        with open(out.open(RUN), "rb") as file:  # no link is followed, and no pipe waited for
+            changed = os.fstat(file.fileno()).st_mtime
+            run = msgspec.json.decode(file.read(), type=_Run)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
+    finally:
+        out.close()
     if not run.counts.sessions.written:
         return None
     return Result(folder, run.counts.sessions.written, run.inputs, datetime.fromtimestamp(changed, UTC))
