@@ -96,7 +96,7 @@ def old_result(folder: Path, written: bytes, changed: float) -> Result | None:
     """The result in an output folder by its ``run.json``, changed at that time; ``None`` where it has no records."""
     try:
         run = msgspec.json.decode(written, type=_Run)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
     if not run.counts.sessions.written:
         return None

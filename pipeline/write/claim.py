@@ -44,7 +44,14 @@ def refuse_links(out: Folder, shown: Path) -> None:
         found = ours.status(name)
         if found and stat.S_ISLNK(found.st_mode):
             raise _link(shown / OURS / name)
-        raise UsageError(f"{shown / OURS / name}: was not written by chatsquash; remove it, {_ANOTHER}")
+        raise _foreign(shown / OURS / name)
+    for name in ours.names():  # a file of ours could not take its place
+        if name.endswith((".json", ".json.new")) and (found := ours.status(name)) and stat.S_ISDIR(found.st_mode):
+            raise _foreign(shown / OURS / name)
+
+
+def _foreign(path: Path) -> UsageError:
+    return UsageError(f"{path}: was not written by chatsquash; remove it, {_ANOTHER}")
 
 
 def _link(path: Path) -> UsageError:

@@ -171,9 +171,10 @@ def test_the_message_names_the_logs(files, given, said, why):
     assert f"of {said}, written at" in refused(given, Options(min_turns=9))
 
 
-def test_what_is_no_result_is_replaced_as_ever():
+@pytest.mark.parametrize("held", ["{", '{"options":' + "[" * 100_000], ids=["cut", "nested"])
+def test_what_is_no_result_is_replaced_as_ever(held):
     result()
-    Path("out/run.json").write_text("{")
+    Path("out/run.json").write_text(held)
     logs("others", "c")
     assert convert("others", "out").written == 1
 

@@ -97,6 +97,28 @@ def test_a_link_in_the_place_of_a_record_or_report_is_replaced(here, name):
     assert problems() == []
 
 
+@pytest.mark.parametrize("target", ["pipe", "/dev/zero"])
+def test_a_link_in_the_place_of_run_json_is_never_read(here, target):
+    result()
+    os.mkfifo("pipe")
+    Path("out/run.json").unlink()
+    Path("out/run.json").symlink_to(here / target)
+    assert convert("logs", "out").written == 2
+    assert problems() == []
+
+
+@pytest.mark.parametrize("name", ["written.json", "commit.json", "state.json", "state.json.new", "commit.json.new"])
+def test_a_folder_in_the_place_of_a_file_of_ours_is_refused_before_anything_changes(here, name):
+    result()
+    place = Path("out") / OURS / name
+    place.unlink(missing_ok=True)
+    place.mkdir()
+    before = tree(Path("out"))
+    with pytest.raises(UsageError, match=f"out/{OURS}/{name}: was not written by chatsquash; remove it, or choose"):
+        convert("logs", "out", Options(full=True))
+    assert tree(Path("out")) == before
+
+
 def problems() -> list[str]:
     try:
         return verify(Path("out")).problems
