@@ -190,6 +190,7 @@ def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, 
     from pipeline.run.check import check as run
 
     render = {name: given[name] for name in ("render_time", "render_memory")}
+    _refuse_bounds_alone(template, render)
     if show:
         if as_json:
             raise click.UsageError("--json has no effect with --show: leave one of them out.")
@@ -229,6 +230,7 @@ def stats(
     from pipeline.run import stats as counting
     from pipeline.run import template as trying
 
+    _refuse_bounds_alone(template, render)
     if template and not tokenizer:
         raise click.UsageError("--template says what tokens are counted of, so it needs --tokenizer.")
     rendered = trying.template(template, **render) if template else None
@@ -382,6 +384,12 @@ def _group_by(*, single_file: bool, group_by: GroupBy | None) -> GroupBy:
     if _is_typed("single_file"):
         raise click.UsageError(f"--single-file and --group-by {group_by} exclude each other.")
     return group_by
+
+
+def _refuse_bounds_alone(template: str | None, render: dict[str, int]) -> None:
+    for name in render:
+        if not template and _is_typed(name):
+            raise click.UsageError(f"{_written(name)} has no effect without --template: add it.")
 
 
 def _is_typed(name: str) -> bool:

@@ -211,8 +211,8 @@ sample_logs
 tail.jsonl
 ```
 
-A line that cannot be read costs that line, as in `convert`: it is told with its file, its number and what is wrong, the
-first 20 of many, and the rest is written. So is a file of which no line can be read, beside others.
+A line that cannot be read costs that line, as in `convert`, and so does one that is no conversation among lines that are:
+it is told with its file, its number and what is wrong, the first 20 of many, and the rest is written. So is a file of which no line can be read, beside others.
 
 The exit code is 0 when every conversation was written, whatever the format could not hold of it; 3 when a line or a file
 could not be read; 1 when `--lossless` refused; 2 when an input that was named cannot be opened or is of no known format,
@@ -258,6 +258,7 @@ Python it names the fields of `Options`. An option that a variable sets is passe
 <pairs>
 - `--group-by` with `--single-file`, unless both say `none`: of a variable and the command line, the latter counts
 - `check`: `--json` with `--show`, which prints a rendering, and `--show` without `--template`
+- `check` and `stats`: `--render-time` and `--render-memory` without `--template`
 - `stats`: `--template` without `--tokenizer`
 - `translate`: `--force` with `--output -`, which replaces nothing
 
