@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from pipeline.model import GroupBy, Options, Severity
     from pipeline.report.summary import Summary
+    from pipeline.run.pairs import Pair
 
 LEFT_OUT = 3
 INTERRUPTED = 130
@@ -92,7 +93,12 @@ def cli() -> None:
 @cli.command()
 @click.argument("logs", nargs=-1, required=True)
 @option("--output", "-o", default="out", show_default=True, metavar="DIR", help="Folder for records and reports.")
-@option("--cleanup-goose/--no-cleanup-goose", default=True, show_default=True, help="Remove what Goose puts around.")
+@option(
+    "--cleanup-goose/--no-cleanup-goose",
+    default=True,
+    show_default=True,
+    help="Remove what Goose puts around a conversation.",
+)
 @option(
     "--on-invalid",
     type=click.Choice(["skip", "keep", "abort"]),
@@ -184,6 +190,7 @@ def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, 
     from pipeline.run.check import check as run
 
     render = {name: given[name] for name in ("render_time", "render_memory")}
+    _refuse_bounds_alone(template, render)
     if show:
         if as_json:
             raise click.UsageError("--json has no effect with --show: leave one of them out.")
@@ -223,6 +230,7 @@ def stats(
     from pipeline.run import stats as counting
     from pipeline.run import template as trying
 
+    _refuse_bounds_alone(template, render)
     if template and not tokenizer:
         raise click.UsageError("--template says what tokens are counted of, so it needs --tokenizer.")
     rendered = trying.template(template, **render) if template else None
@@ -258,7 +266,12 @@ def verify(output: str, *, logs: bool) -> int:
 
 @cli.command()
 @click.argument("logs", nargs=-1, required=True, metavar="LOG...")
-@option("--cleanup-goose/--no-cleanup-goose", default=True, show_default=True, help="Remove what Goose puts around.")
+@option(
+    "--cleanup-goose/--no-cleanup-goose",
+    default=True,
+    show_default=True,
+    help="Remove what Goose puts around a conversation.",
+)
 @option("--from", "from_format", metavar="FORMAT", help="The format of all logs.  [default: told by each log]")
 @option(
     "--sessions-by",
@@ -333,12 +346,21 @@ def _effective(given: dict[str, Any]) -> dict[str, Any]:
     for pair in pairs.met(asked):
         idle = "anonymize_key_file" if pair.idle == "anonymize_key" else pair.idle
         if _is_typed(idle):
-            example = f"--{pair.other} {pair.example}" if pair.example else ""
-            other = f"--{pair.other}" if pair.example else _written(pair.other)
-            raise click.UsageError(f"{pairs.problem(_written(idle), other, example)}.")
+            raise click.UsageError(f"{_told(pair, idle)}.")
         default = Options.__dataclass_fields__[pair.idle].default
         given = {**given, idle: pair.rest(asked) if pair.rest else default}
     return given
+
+
+def _told(pair: Pair, idle: str) -> str:
+    """A pair as an error that names both as the user wrote them."""
+    from pipeline.run import pairs
+
+    if not pair.example:
+        return pairs.problem(_written(idle), _written(pair.other))
+    source = click.get_current_context().get_parameter_source(pair.other)
+    given = "" if source is ParameterSource.DEFAULT else _written(pair.other)
+    return pairs.problem(_written(idle), f"--{pair.other}", f"--{pair.other} {pair.example}", given)
 
 
 def _written(name: str) -> str:
@@ -362,6 +384,12 @@ def _group_by(*, single_file: bool, group_by: GroupBy | None) -> GroupBy:
     if _is_typed("single_file"):
         raise click.UsageError(f"--single-file and --group-by {group_by} exclude each other.")
     return group_by
+
+
+def _refuse_bounds_alone(template: str | None, render: dict[str, int]) -> None:
+    for name in render:
+        if not template and _is_typed(name):
+            raise click.UsageError(f"{_written(name)} has no effect without --template: add it.")
 
 
 def _is_typed(name: str) -> bool:

@@ -141,12 +141,24 @@ _FOLDERS = (
         show_default=True,
         help="What is not divided: what begins with one prompt, a session, a scenario, or a day.",
     ),
-    option("--seed", type=int, default=0, show_default=True, metavar="N", help="Another one divides otherwise."),
+    option(
+        "--seed",
+        type=int,
+        default=0,
+        show_default=True,
+        metavar="N",
+        help="The seed of the split; another one divides otherwise.",
+    ),
     option(
         "--metadata", is_flag=True, help="Add columns on session, source, model, time and tokens to a dataset folder."
     ),
     option("--min-turns", type=click.IntRange(min=0), metavar="N", help="Only sessions with so many assistant turns."),
-    option("--max-turns", type=click.IntRange(min=0), metavar="N", help="Only sessions with at most so many."),
+    option(
+        "--max-turns",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help="Only sessions with at most so many assistant turns.",
+    ),
     option(
         "--max-chars", type=click.IntRange(min=1), metavar="N", help="Only records with at most so many characters."
     ),

@@ -57,7 +57,9 @@ and `.zst`, and `*.parquet`; of a folder without any, those in its folder `data`
 written in the text is recognised record by record. The findings are printed as in `reports/integrity-report.txt`, with
 `--json` as in `reports/findings.jsonl`; [checks.md](checks.md) lists them. `session` is the record's column
 `session_id`, as `--metadata` writes it, else the name of the file without its suffix. The counts by code come last, on
-standard error. A record is checked as it stands. With `--anonymize`, addresses that `convert` would
+standard error. A record is checked as it stands, and nothing tells of what logs it was made: where these define no
+tools, which `convert` reports once (`source-without-tools`), each record has `calls-without-tools` and
+`undeclared-tool` here. With `--anonymize`, addresses that `convert` would
 [replace](conversion.md#e-mail-addresses) are found, too, which takes no key (`address-left`). A file without records is
 an error (`empty-dataset`). `.zst` needs the extra `chatsquash[zstd]`.
 
@@ -209,8 +211,8 @@ sample_logs
 tail.jsonl
 ```
 
-A line that cannot be read costs that line, as in `convert`: it is told with its file, its number and what is wrong, the
-first 20 of many, and the rest is written. So is a file of which no line can be read, beside others.
+A line that cannot be read costs that line, as in `convert`, and so does one that is no conversation among lines that are:
+it is told with its file, its number and what is wrong, the first 20 of many, and the rest is written. So is a file of which no line can be read, beside others.
 
 The exit code is 0 when every conversation was written, whatever the format could not hold of it; 3 when a line or a file
 could not be read; 1 when `--lossless` refused; 2 when an input that was named cannot be opened or is of no known format,
@@ -256,6 +258,7 @@ Python it names the fields of `Options`. An option that a variable sets is passe
 <pairs>
 - `--group-by` with `--single-file`, unless both say `none`: of a variable and the command line, the latter counts
 - `check`: `--json` with `--show`, which prints a rendering, and `--show` without `--template`
+- `check` and `stats`: `--render-time` and `--render-memory` without `--template`
 - `stats`: `--template` without `--tokenizer`
 - `translate`: `--force` with `--output -`, which replaces nothing
 
@@ -266,19 +269,19 @@ In a [dataset folder](dataset.md), `--group-by` and `--single-file` still say wh
 
 `formats` ends with 0; the others with:
 
-| code | `convert` | `check` | `verify` | `inspect` | `translate` |
-|---|---|---|---|---|---|
-| 0 | every session was written and every line could be read | no finding is an error | all agrees | done | every conversation was \
+| code | `convert` | `check` | `stats` | `verify` | `inspect` | `translate` |
+|---|---|---|---|---|---|---|
+| 0 | every session was written and every line could be read | no finding is an error | every line is a record | all agrees | done | every conversation was \
 written |
 | 1 | stopped by `--strict` or `--on-invalid abort`, or by a failure; no new output | output was closed early | \
-output was closed early | output was closed early | `--lossless` refused; or output was closed early |
+output was closed early | output was closed early | output was closed early | `--lossless` refused; or output was closed early |
 | 2 | wrong options, nothing to read, the output folder is refused, or its result would be taken away (`--replace`) | wrong options, or a file that cannot be read | \
-no run was finished there | wrong options, or a file that cannot be read | wrong options, nothing to read, a file that cannot be read, or one that \
+wrong options, a file that cannot be read, or a template that was given up | no run was finished there | wrong options, or a file that cannot be read | wrong options, nothing to read, a file that cannot be read, or one that \
 is there already |
-| 3 | finished, but a session or a line was left out | a finding is an error | something differs | | finished, but a line \
+| 3 | finished, but a session or a line was left out | a finding is an error | a line is no record | something differs | | finished, but a line \
 or a file could not be read |
-| 130 | interrupted; no new output | interrupted | interrupted | interrupted | interrupted |
-| 143 | terminated; no new output | terminated | terminated | terminated | terminated |
+| 130 | interrupted; no new output | interrupted | interrupted | interrupted | interrupted | interrupted |
+| 143 | terminated; no new output | terminated | terminated | terminated | terminated | terminated |
 
 Findings alone do not change the exit code of `convert`: a record with errors in `reports/integrity-report.txt` is
 written and counts as written.

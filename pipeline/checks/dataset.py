@@ -61,5 +61,5 @@ def split_share(split: str, share: float, records: int, total: int, largest: tup
     """
     held, where, first = largest
     seen = f"{quoted(split)} has {records:,} of {total:,} records, {records / total:.2%} and not {share:.2%}"
-    group = f"the largest group has {counted(held, 'record')} in {quoted(where)}, the first is {escaped(first)}"
+    group = f"the largest group has {counted(held, 'record')} in {quoted(where)}, its first log is {escaped(first)}"
     return Fact(f"the split {seen}; {group}: try another --split-by or --seed")

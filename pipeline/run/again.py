@@ -100,8 +100,9 @@ class Again:
         elif self._out.is_decided():
             problem.add_note("all is converted, the same command puts the files in their places")
         elif self.journals.own() or self.journals.reused:
-            done = counted(taken, "session")
-            problem.add_note(f"{done} done, nothing new written; the same command with --resume goes on from there")
+            # Of none that was taken in order, others behind it may be done all the same.
+            done = f"{counted(taken, 'session')} done, " if taken else ""
+            problem.add_note(f"{done}nothing new written; the same command with --resume goes on from there")
 
     def _hash(self, found: Found) -> bytes:
         seen = xxh3_128(self._start)

@@ -142,7 +142,12 @@ def nothing_to_read(roots: list[str], found: Found) -> str:
     beside += [f"{found.passed_over:,} passed over by options"] if found.passed_over else []
     seen = ", ".join(beside) or "no files"
     where = ", ".join([*roots[:_NAMED], *(["..."] if len(roots) > _NAMED else [])])
-    return f"{where}: no session logs to read; seen: {seen}. Logs are *.jsonl and *.ndjson, or files named"
+    hint = (
+        "Widen --include, --exclude, --since or --until"
+        if found.passed_over
+        else "Logs are *.jsonl and *.ndjson, or files named"
+    )
+    return f"{where}: no session logs to read; seen: {seen}. {hint}"
 
 
 class _Run:

@@ -65,6 +65,8 @@ _LEAST = {
     "max_turns": 0,
 }
 _OPTIONAL = ("limit", "shard_size", "min_turns", "max_turns", "max_chars")
+_TYPED = {"from_format": "--from"}
+"""What the command line does not look at itself."""
 _CLOSED = ("openai", "mistral")
 """Presets for services that refuse members which they do not know."""
 
@@ -72,7 +74,8 @@ _CLOSED = ("openai", "mistral")
 def _problems(options: Options) -> Iterator[str]:
     for name, choices in _CHOICES:
         if (value := getattr(options, name)) not in choices:
-            yield f"{name} {value!r}: not known; known are {', '.join(map(str, choices))}"
+            known = ", ".join(str(choice) for choice in choices if choice is not None)
+            yield f"{_TYPED.get(name, name)} {value!r}: not known; known are {known}"
     for name, least in _LEAST.items():
         value = getattr(options, name)
         if not (value is None and name in _OPTIONAL) and (not isinstance(value, int) or value < least):
@@ -98,7 +101,9 @@ def _of_pairs(options: Options) -> Iterator[str]:
     for pair in pairs.met(options):
         idle = _spelled(options, pair.idle)
         if pair.example:
-            yield pairs.problem(idle, pair.other, f"{pair.other}={pair.example!r}")
+            default = Options.__dataclass_fields__[pair.other].default
+            given = "" if getattr(options, pair.other) == default else _spelled(options, pair.other)
+            yield pairs.problem(idle, pair.other, f"{pair.other}={pair.example!r}", given)
         else:
             yield pairs.problem(idle, _spelled(options, pair.other))
 
@@ -130,16 +135,16 @@ def _of_the_dataset(options: Options) -> Iterator[str]:
     """What options for a dataset say that cannot be meant, alone or together."""
     for code in options.drop:
         if code != ERRORS and code not in rules():
-            yield f"drop {code!r}: no finding has this code; docs/checks.md lists them, {ERRORS} means any error"
+            yield f"--drop {code}: no finding has this code; docs/checks.md lists them, {ERRORS} means any error"
     if not isinstance(options.seed, int):
         yield f"seed {options.seed!r}: not a whole number"
     if options.split is not None:
         yield from _of_the_split(options.split)
     if options.metadata and options.preset in _CLOSED:
-        yield f"metadata: the services of preset {options.preset} refuse members that they do not know"
+        yield f"--metadata: the services of --preset {options.preset} refuse members that they do not know"
     least, most = options.min_turns, options.max_turns
     if least is not None and most is not None and least > most:
-        yield f"min_turns {least} is more than max_turns {most}: no session has both"
+        yield f"--min-turns {least} is more than --max-turns {most}: no session has both"
 
 
 def _of_the_split(split: str) -> Iterator[str]:

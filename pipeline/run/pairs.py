@@ -92,6 +92,12 @@ PAIRS = (
         "`--split-text-and-calls` with `--preset sharegpt`, which joins messages in a row",
     ),
     Pair(
+        "split_text_and_calls",
+        "preset",
+        lambda given: given.split_text_and_calls and given.preset == "mistral",
+        "`--split-text-and-calls` with `--preset mistral`, which has no place for text beside calls",
+    ),
+    Pair(
         "anonymize_key",
         "anonymize",
         lambda given: bool(given.anonymize_key) and not given.anonymize,
@@ -147,8 +153,13 @@ def met(given: Any) -> Iterator[Pair]:
     return (pair for pair in PAIRS if pair.meets(given))
 
 
-def problem(idle: str, other: str, example: str = "") -> str:
-    """The error for a pair, whose options are spelled as the user wrote them, or is to write the other one."""
+def problem(idle: str, other: str, example: str = "", given: str = "") -> str:
+    """The error for a pair, whose options are spelled as the user wrote them, or is to write the other one.
+
+    ``given`` is the other one where it was given, with a value that does not help.
+    """
+    if example and given:
+        return f"{idle} has no effect with {given}: change the latter, as in {example}"
     if example:
         return f"{idle} has no effect without {other}: add it, as in {example}"
     return f"{idle} has no effect with {other}: leave one of them out"

@@ -24,7 +24,7 @@ from pipeline.read.compressed import Expanded, opened
 from pipeline.read.discover import discover
 from pipeline.read.logs import Reader
 from pipeline.read.sessions import MixedSessionsError, parts_of
-from pipeline.run import conversations
+from pipeline.run import conversations, strays
 from pipeline.run.convert import nothing_to_read
 from pipeline.stages.select import Snapshot, select
 
@@ -144,7 +144,11 @@ class Sources:
             return
         objects, broken = _objects(data, self.from_format)
         form = self.from_format or conversations.recognise(objects)
-        found = conversations.load_all(objects, form, every=self.every_branch)
+        try:
+            found = conversations.load_all(objects, form, every=self.every_branch)
+        except UsageError:
+            objects, broken = strays.aside(objects, broken, form, data)
+            found = conversations.load_all(objects, form, every=self.every_branch)
         requests = objects if form in formats.names() else [None] * len(found)
         pairs = [pair for pair in zip(found, requests, strict=True) if pair[0].messages]
         if not pairs:
@@ -223,7 +227,7 @@ def _objects(data: bytes, forced: str | None) -> tuple[list[Json], list[Rejected
     """
     try:
         found, broken = read_documents.parsed(data)
-        is_known = not broken or _is_document(found, forced) or _are_conversations(found, forced)
+        is_known = not broken or _is_document(found, forced) or strays.holds_any(found, forced)
     except TurnError as problem:
         raise UsageError(str(problem)) from None
     except OSError as problem:  # a database beyond the bounds
@@ -237,15 +241,6 @@ def _is_document(objects: list[Json], forced: str | None) -> bool:
     if forced in documents.names():
         return documents.named(forced).fits(objects) is not None
     return forced is None and documents.recognise(objects) is not None
-
-
-def _are_conversations(objects: list[Json], forced: str | None) -> bool:
-    """Whether each of these holds a conversation of its own, all of one format."""
-    try:
-        conversations.load_all(objects, forced)
-    except UsageError:
-        return False
-    return all(isinstance(each, dict) for each in objects)
 
 
 def _sides(exchange: Json) -> tuple[Json, Json]:

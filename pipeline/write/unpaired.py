@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pipeline import chat
 from pipeline.checks import shapes
-from pipeline.checks.registry import quoted
 from pipeline.formats.openai_chat.members import identifier
 from pipeline.model import Message
 from pipeline.write.holding import CannotHoldError, Notes
@@ -19,8 +18,7 @@ def cut(messages: list[Message], notes: Notes) -> list[Message]:
     if place is None:
         return messages
     if not any(message["role"] == "assistant" for message in messages[:place]):
-        name = chat.call_name(chat.calls(messages[place])[0]) or ""
-        what = f"there is no result of a call beside {quoted(name)}, and the assistant says nothing before it"
+        what = "a call has no result, and the assistant says nothing before it with which the record could end"
         raise CannotHoldError(shapes.unpaired_call(what, place, "--unpaired close gives it a result, "))
     notes.changed["records cut before a call without a result"] += 1
     notes.dropped["messages from a call without a result on"] += len(messages) - place

@@ -25,7 +25,7 @@ ROWS = [
         dataset.split_share("validation", 0.05, 10, 691, (240, "train", "a\n.jsonl")),
         "split-share",
         "warning",
-        "1.45% and not 5.00%; the largest group has 240 records in 'train', the first is a\\n.jsonl: try",
+        "1.45% and not 5.00%; the largest group has 240 records in 'train', its first log is a\\n.jsonl: try",
     ),
     (dataset.empty_split("test", 1_200), "empty-split", "warning", "the split 'test' has none of 1,200 records"),
 ]

@@ -15,6 +15,7 @@ from pipeline.errors import StoppedError, UsageError
 from pipeline.folder import Folder
 from pipeline.run import session
 from pipeline.run.verify import verify
+from pipeline.write.sieve import Sieve
 from tests.conftest import log_line, tree, write_log
 
 KEEP = Options(keep_rejected=True)
@@ -254,6 +255,20 @@ def test_a_failure_among_the_renames_leaves_the_result_before_it_and_what_was_co
     assert {path: path.read_bytes() for path in before} == before
     assert convert("logs", "out", resumed()).reused == 7
     assert as_in_full()
+
+
+def test_none_is_said_to_be_done_only_where_none_was(here, monkeypatch):
+    """Sessions are taken in order, so those behind a long one may be done before it."""
+
+    def sift(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Sieve, "sift", sift)
+        with pytest.raises(KeyboardInterrupt) as caught:
+            convert("logs", "out", KEEP)
+    assert caught.value.__notes__ == ["nothing new written; the same command with --resume goes on from there"]
+    assert convert("logs", "out", resumed()).reused == 1
 
 
 def test_a_run_that_stopped_by_itself_leaves_nothing_to_go_on_with(here):

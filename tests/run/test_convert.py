@@ -411,7 +411,8 @@ def test_nothing_to_read_is_an_error_that_says_what_was_seen(here, sentence, fil
         (here / "logs" / name).touch()
     with pytest.raises(UsageError) as caught:
         convert("logs", "out", Options(exclude=("z*",)))
-    hint = "Logs are *.jsonl and *.ndjson, or files named"
+    logs_are = "Logs are *.jsonl and *.ndjson, or files named"
+    hint = "Widen --include, --exclude, --since or --until" if "by options" in seen else logs_are
     assert str(caught.value) == f"logs: no session logs to read; seen: {seen}. {hint}"
     assert not (here / "out").exists()
 

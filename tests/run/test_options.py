@@ -25,6 +25,14 @@ WRONG = [
     ({"on_invalid": "ignore"}, "on_invalid 'ignore': not known; known are skip, keep, abort"),
     ({"group_by": None}, "group_by None: not known; known are date, scenario, none"),
     ({"preset": "trl"}, "preset 'trl': not known; known are chat, hf, mistral, openai, sharegpt, text"),
+    (
+        {"from_format": "chat"},
+        (
+            "--from 'chat': not known; known are gemini, openai_responses, anthropic, ollama, openai_chat, atif, "
+            "claude_code, clippy, codex, gemini_cli, goose, openhands, otel, oumi, oumi_history, portable, pydantic_ai, "
+            "vercel_ai"
+        ),
+    ),
     ({"system": "fold"}, "system 'fold': not known; known are keep, drop"),
     ({"tool_ids": True}, "tool_ids True: not known; known are keep, short9"),
     (
@@ -38,7 +46,7 @@ WRONG = [
     ({"unpaired": "close"}, "unpaired='close' has no effect without preset: add it, as in preset='hf'"),
     (
         {"preset": "hf", "unpaired": "cut", "unpaired_text": "gone"},
-        "unpaired_text='gone' has no effect without unpaired: add it, as in unpaired='close'",
+        "unpaired_text='gone' has no effect with unpaired='cut': change the latter, as in unpaired='close'",
     ),
     ({"preset": "hf", "unpaired": "close", "unpaired_text": 5}, "unpaired_text 5: not a text"),
     ({"preset": "hf", "unpaired": "close", "unpaired_text": "\ud800"}, "unpaired_text '\\ud800': not a text"),
@@ -75,16 +83,16 @@ def test_what_cannot_be_meant_is_refused(tmp_path, options, message):
 
 
 WRONG_TOGETHER = [
-    ({"format": "csv"}, "format 'csv': not known; known are None, jsonl, jsonl.gz, jsonl.zst, parquet"),
+    ({"format": "csv"}, "format 'csv': not known; known are jsonl, jsonl.gz, jsonl.zst, parquet"),
     ({"split_by": "line"}, "split_by 'line': not known; known are prompt, session, scenario, day"),
     ({"shard_size": 0, "format": "jsonl"}, "shard_size 0: not a whole number from 1 on"),
     ({"min_turns": -1}, "min_turns -1: not a whole number from 0 on"),
     ({"max_chars": "9"}, "max_chars '9': not a whole number from 1 on"),
-    ({"min_turns": 3, "max_turns": 2}, "min_turns 3 is more than max_turns 2: no session has both"),
+    ({"min_turns": 3, "max_turns": 2}, "--min-turns 3 is more than --max-turns 2: no session has both"),
     ({"drop": "no-tools"}, "drop 'no-tools': not a tuple of globs; write one as ('draft*',)"),
     (
         {"drop": ("no-tool",)},
-        "drop 'no-tool': no finding has this code; docs/checks.md lists them, errors means any error",
+        "--drop no-tool: no finding has this code; docs/checks.md lists them, errors means any error",
     ),
     ({"only_model": [5]}, "only_model [5]: not a tuple of globs; write one as ('draft*',)"),
     ({"seed": "x"}, "seed 'x': not a whole number"),
@@ -94,7 +102,7 @@ WRONG_TOGETHER = [
     ),
     (
         {"metadata": True, "preset": "openai"},
-        "metadata: the services of preset openai refuse members that they do not know",
+        "--metadata: the services of --preset openai refuse members that they do not know",
     ),
 ]
 

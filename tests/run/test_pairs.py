@@ -25,6 +25,7 @@ CASES = [
     ({"tool_ids": "short9", "preset": "sharegpt"}, "tool_ids='short9' has no effect with preset='sharegpt'", "--tool-ids short9 --preset sharegpt", "--tool-ids short9 has no effect with --preset sharegpt"),
     ({"tool_ids": "short9", "preset": "text"}, "tool_ids='short9' has no effect with preset='text'", "--tool-ids short9 --preset text", "--tool-ids short9 has no effect with --preset text"),
     ({"split_text_and_calls": True, "preset": "sharegpt"}, "split_text_and_calls=True has no effect with preset='sharegpt'", "--split-text-and-calls --preset sharegpt", "--split-text-and-calls has no effect with --preset sharegpt"),
+    ({"split_text_and_calls": True, "preset": "mistral"}, "split_text_and_calls=True has no effect with preset='mistral'", "--split-text-and-calls --preset mistral", "--split-text-and-calls has no effect with --preset mistral"),
     ({"anonymize_key": KEY, "anonymize": False}, "anonymize_key has no effect with anonymize=False", "--anonymize-key-file k --no-anonymize", "--anonymize-key-file k has no effect with --no-anonymize"),
     ({"drop": ("bad-line", "no-messages"), "integrity_analysis": False}, "drop=('bad-line', 'no-messages') has no effect with integrity_analysis=False", "--drop no-messages --no-integrity-analysis", "--drop no-messages has no effect with --no-integrity-analysis"),
     ({"on_invalid": "abort", "strict": True}, "on_invalid='abort' has no effect with strict=True", "--on-invalid abort --strict", "--on-invalid abort has no effect with --strict"),
@@ -87,6 +88,33 @@ def test_one_alone_is_none(command, options, told, arguments, typed):
         assert command("convert", "logs", *first, "-q").code == 0
 
 
+GIVEN = [
+    ("--unpaired cut --preset chat", {}, "--unpaired cut has no effect with --preset chat: change the latter, as in --preset hf."),
+    ("--unpaired cut --unpaired-text - --preset hf", {}, "--unpaired-text - has no effect with --unpaired cut: change the latter, as in --unpaired close."),
+    ("--unpaired cut", {"CHATSQUASH_PRESET": "chat"}, "--unpaired cut has no effect with CHATSQUASH_PRESET=chat: change the latter, as in --preset hf."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("arguments, variables, told", GIVEN)
+def test_what_was_given_with_another_value_is_not_said_to_be_missing(command, monkeypatch, arguments, variables, told):
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert f"Error: {told}\n" in command("convert", "logs", *shlex.split(arguments)).err
+
+
+@pytest.mark.parametrize(
+    "arguments, told",
+    [
+        ("--drop no-tool", "--drop no-tool: no finding has this code"),
+        ("--min-turns 3 --max-turns 2", "--min-turns 3 is more than --max-turns 2"),
+        ("--from chat", "--from 'chat': not known; known are gemini, "),
+        ("--metadata --preset openai", "--metadata: the services of --preset openai"),
+    ],
+)
+def test_options_that_cannot_be_meant_are_named_as_they_are_typed(command, arguments, told):
+    assert command("convert", "logs", *shlex.split(arguments)).err.startswith(f"error: {told}")
+
+
 @pytest.mark.parametrize("code", ["role-sequence", "vendor-form", "undeclared-tool", "tool-call-tags"])
 def test_findings_that_are_checked_for_are_not_there_without_checks(code):
     assert [pair.idle for pair in PAIRS if pair.meets(Options(drop=(code,), integrity_analysis=False))] == ["drop"]
@@ -141,6 +169,8 @@ BESIDE = [
     (["check", "d.jsonl", "--show", "1", "--json", "--template", "t"], "--json has no effect with --show"),
     (["check", "d.jsonl", "--show", "1"], "--show prints a rendering, so it needs --template"),
     (["stats", "d.jsonl", "--template", "t"], "--template says what tokens are counted of, so it needs --tokenizer"),
+    (["check", "d.jsonl", "--render-time", "5"], "--render-time has no effect without --template: add it"),
+    (["stats", "d.jsonl", "--render-memory", "5MB"], "--render-memory has no effect without --template: add it"),
     (["translate", "d.jsonl", "--to", "portable", "-o", "-", "--force"], "--force has no effect with --output -"),
 ]
 

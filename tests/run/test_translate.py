@@ -195,6 +195,9 @@ BAD = [
     ("a record that is cut", f"{GOOD[:-9]}\n{GOOD}", [SAID], ["1: no JSON: "]),
     ("bytes of a record that are no UTF-8", GOOD.encode() + b'\n{"a": "caf\xe9"}', [SAID], ["2: no JSON: it is no UTF-8"]),
     ("several", f"{{\n{GOOD}\n{{\n", [SAID], ["1: no JSON: ", "3: no JSON: "]),
+    ("a line that is no conversation", f'{GOOD}\n\n{{"x": 1}}\n{GOOD}', [SAID, SAID], ["3: not openai_chat: has no list of messages"]),
+    ("one before all others", f'{{"x": 1}}\n{GOOD}', [SAID], ["1: not openai_chat: "]),
+    ("one among lines that are no JSON", f"{GOOD}\n{{\n[1]\n{GOOD}", [SAID, SAID], ["2: no JSON: ", "3: not openai_chat: "]),
 ]  # fmt: skip
 
 
@@ -213,7 +216,8 @@ def test_a_bad_line_costs_that_line(here, given, why, text, said, bad):
     shown = {"x.jsonl": "x.jsonl", "in": "in/x.jsonl", "-": "stdin"}[given]
     assert len(done.bad_lines) == len(bad)
     assert all(line.startswith(f"{shown}:{expected}") for line, expected in zip(done.bad_lines, bad, strict=True))
-    assert all(line.endswith("[bad-line]") for line in done.bad_lines)
+    codes = ["[bad-entry]" if "not openai_chat" in expected else "[bad-line]" for expected in bad]
+    assert all(line.endswith(code) for line, code in zip(done.bad_lines, codes, strict=True))
     assert done.passed_over["lines that cannot be read"] == len(bad)
     assert done.complete is not bool(bad)
     if bad:

@@ -119,7 +119,7 @@ def test_a_share_that_is_missed_is_told_with_the_largest_group():
     (found,) = splits.missed()
     assert found.code == "split-share"
     assert "the split 'test' has" in found.text
-    assert "and not 10.00%; the largest group has 41 records in 'test', the first is " in found.text
+    assert "and not 10.00%; the largest group has 41 records in 'test', its first log is " in found.text
 
 
 SHARED = [

@@ -7,6 +7,7 @@ from typing import Any
 
 from pipeline.model import Conversation
 from pipeline.write import presets
+from pipeline.write.presets import Column
 from pipeline.write.shaping import line
 from tests.checks.rows import assistant, call, result, talk, tool, user
 
@@ -190,9 +191,14 @@ def _presets() -> str:
     rows = []
     for name in presets.names():
         preset = presets.named(name)
-        columns = ", ".join(f"`{column.name}`" for column in preset.COLUMNS)
+        columns = ", ".join(map(_column, preset.COLUMNS))
         rows.append((f"`{name}`", (preset.__doc__ or "").partition("\n")[0].rstrip(".").replace("``", "`"), columns))
     return _table(("preset", "what it is", "columns"), rows)
+
+
+def _column(column: Column) -> str:
+    """The name of a column, with the option that it is there for."""
+    return f"`{column.name}`" + (" with `--media keep`" if column.name == "images" else "")
 
 
 def _examples() -> str:

@@ -117,3 +117,11 @@ def test_options_reach_the_record():
     (outcome,) = convert_session(log, Options(preset="hf", unpaired="close", unpaired_text="gone"))
     assert json.loads(outcome.record)["messages"][2]["content"] == "gone"
     assert convert_session(log, Options(preset="hf"))[0].left_out == "unpaired-call"
+
+
+def test_a_cut_that_would_leave_nothing_says_so_without_naming_another_call():
+    written, (found,) = shaped(CUT, user(), assistant("", call()), assistant("b"))
+    assert written is None
+    assert found.text.startswith("a call has no result, and the assistant says nothing before it")
+    assert "--unpaired close" in found.text
+    assert "--unpaired cut" not in found.text
