@@ -49,8 +49,9 @@ def day(at: int) -> str:
 
 def stamp(at: int) -> str:
     """Nanoseconds since the epoch as ISO 8601 in UTC, to the second."""
-    time = datetime.fromtimestamp(at // 10**9 % 86_400, UTC).strftime("%H:%M:%S")
-    return f"{day(at)}T{time}Z"
+    minutes, seconds = divmod(at // 10**9 % 86_400, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{day(at)}T{hours:02}:{minutes:02}:{seconds:02}Z"
 
 
 def _iso(text: str) -> Moment:
