@@ -21,6 +21,15 @@ _MEDIA = frozenset(
 )
 _MEDIA_MEMBERS = ("inlineData", "inline_data", "fileData", "file_data", "images")
 """Members of Gemini's parts, which have no type, and of what is kept of Ollama's messages."""
+_HOSTED = frozenset(
+    (
+        *("googleSearch", "google_search", "googleSearchRetrieval", "google_search_retrieval"),
+        *("googleMaps", "google_maps", "enterpriseWebSearch", "enterprise_web_search"),
+        *("codeExecution", "code_execution", "urlContext", "url_context"),
+        *("computerUse", "computer_use", "fileSearch", "file_search"),
+    )
+)
+"""The tools that Gemini runs, each of which is the only member of its definition."""
 PRIVATE = "_x"
 BREAKS = "breaks"
 """The private member with the places of parts before which stood what is no part of the content, such as a call."""
@@ -160,8 +169,13 @@ def custom(tool: Json) -> dict[str, Any] | None:
 
 
 def is_hosted(tool: dict[str, Any]) -> bool:
-    """Whether a flattened definition is of a tool that the provider runs, such as ``{"type": "web_search"}``."""
+    """Whether a flattened definition is of a tool that the provider runs.
+
+    Such as ``{"type": "web_search"}``, or ``{"googleSearch": {}}`` as Gemini has it.
+    """
     kind = tool.get("type")
+    if kind is None and len(tool) == 1 and not _HOSTED.isdisjoint(tool):
+        return True
     named = isinstance(kind, str) and kind not in ("", "function", "custom")
     return named and not isinstance(tool.get("function"), dict)
 

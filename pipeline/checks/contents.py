@@ -28,7 +28,7 @@ def _empty_reply(view: View) -> int | None:
     for at in range(len(view.messages), 0, -1):
         message: dict[str, Any] = view.messages[at - 1]  # type: ignore[assignment]
         if message.get("role") == "assistant":
-            return None if _says_something(message) else at
+            return None if says_something(message) else at
     return None
 
 
@@ -49,7 +49,7 @@ def empty_reply(view: View) -> Iterator[Fact]:
     """Reported when the last assistant message has neither text, parts, a refusal, calls, nor reasoning.
 
     White space alone is no text. A model trained on it learns to say nothing, so presets but `chat` leave the record
-    out. What is logged counts: a reply that is reasoning alone is not empty, also where `--reasoning drop` removes it.
+    out, also where they have no place for all that it says: `openai` and `mistral` for reasoning, all for a refusal.
     """
     if found := view.once(_empty_reply):
         yield Fact("the last reply says nothing: see whether it was cut off, or leave the record out", found - 1)
@@ -64,7 +64,14 @@ def unfit(view: View) -> Found | None:
     return next(told, None)
 
 
-def _says_something(message: dict[str, Any]) -> bool:
+def emptied() -> Found:
+    """The finding for a last reply of which the record of a preset has nothing, as of a refusal or an image."""
+    text = "the preset has no place for what the last reply says: --preset chat keeps it, or leave the record out"
+    return next(known for known in _RULES if known.code == "empty-reply").found(Fact(text))
+
+
+def says_something(message: dict[str, Any]) -> bool:
+    """Whether a message of the assistant has text, parts, calls, reasoning, or what else may be said beside them."""
     if message.get("tool_calls") or message.get("function_call"):
         return True
     text = chat.text(message)  # type: ignore[arg-type]

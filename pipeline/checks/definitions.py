@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from pipeline.model import Json
 
 ABSENT = object()
+_SPELLINGS = ("parameters", "input_schema", "inputSchema", "parametersJsonSchema")
+"""Where OpenAI, Anthropic, MCP and Gemini have the schema of the arguments."""
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 
 
@@ -196,7 +198,8 @@ def _functions(view: View) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _schemas(view: View) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The ``parameters`` that are an object, and how to speak of their definition."""
+    """The schemas of arguments that are an object, in each spelling, and how to speak of their definition."""
     for index, tool in _functions(view):
-        if isinstance(parameters := tool.get("parameters"), dict):
-            yield _label(index, tool), parameters
+        for spelling in _SPELLINGS:
+            if isinstance(schema := tool.get(spelling), dict):
+                yield _label(index, tool), schema

@@ -46,7 +46,7 @@ def timestamp_order(earlier_line: int, keep: bool) -> Fact:
     """
     seen = f"timestamp is earlier than line {earlier_line}"
     if keep:
-        return Fact(f"{seen}, converted in file order", kept=True)
+        return Fact(f"{seen}, file order counts", kept=True)
     return Fact(f"{seen} (--on-invalid keep converts it all the same)")
 
 

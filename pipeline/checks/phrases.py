@@ -12,7 +12,7 @@ from pipeline.checks.registry import Fact, counted, quoted, rule
 from pipeline.model import Found, Json
 
 _PLAIN = re.compile(r"[ !#-;=-\[\]-~]*")
-"""Characters that stand in a record as they stand in a text."""
+"""Characters that stand in a record as they stand in a text: those of ASCII that print, but ``"``, ``<`` and ``\\``."""
 
 
 @rule("warning")

@@ -49,8 +49,9 @@ def day(at: int) -> str:
 
 def stamp(at: int) -> str:
     """Nanoseconds since the epoch as ISO 8601 in UTC, to the second."""
-    minutes, second = divmod(at // 10**9 % 86_400, 60)
-    return f"{day(at)}T{minutes // 60:02}:{minutes % 60:02}:{second:02}Z"
+    minutes, seconds = divmod(at // 10**9 % 86_400, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{day(at)}T{hours:02}:{minutes:02}:{seconds:02}Z"
 
 
 def _iso(text: str) -> Moment:

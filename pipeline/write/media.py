@@ -80,11 +80,15 @@ def picture(part: Json) -> Picture:
 
 
 def _url(part: dict[str, Any]) -> str | None:
-    """The address of an image, as OpenAI or Anthropic spell it."""
+    """The address of an image, as OpenAI, Anthropic, Qwen or MCP spell it."""
     match part:
         case {"image_url": {"url": str(url)}} | {"image_url": str(url)} | {"source": {"type": "url", "url": str(url)}}:
             return url
+        case {"image": str(url)} if url.startswith(("data:", "http:", "https:")):
+            return url
         case {"source": {"type": "base64", "media_type": str(mime), "data": str(data)}}:
+            return parts.data_url(mime, data)
+        case {"data": str(data), "mimeType": str(mime)}:
             return parts.data_url(mime, data)
     return None
 

@@ -12,7 +12,7 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from pipeline import chat
-from pipeline.checks import shapes
+from pipeline.checks import contents, shapes
 from pipeline.checks.registry import quoted
 from pipeline.formats.openai_chat.members import identifier, is_empty
 from pipeline.model import Json, Message
@@ -91,6 +91,8 @@ class _Reading:
             stop -= 1
         if not stop:
             raise CannotHoldError(shapes.no_assistant_turn())
+        if not contents.says_something(self.turns[stop - 1]):
+            raise CannotHoldError(contents.emptied())
         roles = [*(turn["role"] for turn in self.turns[stop:]), *(message["role"] for message, _ in self.held)]
         roles += [message["role"] for message in behind]
         self.notes.drop(f"messages of role {role} behind the last of the assistant" for role in roles)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from pipeline.checks import shapes
+from pipeline.checks import contents, shapes
 from pipeline.checks.registry import json_type, quoted
 from pipeline.write import schema
 from pipeline.write.holding import CannotHoldError, Notes
@@ -24,13 +24,19 @@ _MEMBERS = {"name": str, "description": str, "parameters": dict, "strict": bool}
 
 
 def messages(turns: list[Turn], notes: Notes) -> Iterator[Turn]:
-    """The turns without reasoning; raises ``CannotHoldError`` for names that no API takes."""
+    """The turns without reasoning.
+
+    Raises ``CannotHoldError`` for names that no API takes, and for a last reply that is reasoning alone.
+    """
     for at, turn in enumerate(turns):
         for call in turn.get("tool_calls", ()):
             _known_name(call["function"]["name"], at)
         if "reasoning_content" in turn:
             notes.dropped["reasoning"] += 1
-            yield {key: value for key, value in turn.items() if key != "reasoning_content"}
+            rest = {key: value for key, value in turn.items() if key != "reasoning_content"}
+            if at == len(turns) - 1 and not contents.says_something(rest):
+                raise CannotHoldError(contents.emptied())
+            yield rest
         else:
             yield turn
 

@@ -9,6 +9,9 @@ HOSTED = (
     {"type": "web_search"},
     {"type": "web_search_20250305", "name": "web_search", "max_uses": 5},
     {"type": "x:search", "parameters": 5, "name": 7, "description": []},
+    {"googleSearch": {}},
+    {"google_search": {"time_range_filter": {}}},
+    {"codeExecution": {}},
 )
 NAMELESS = [("tool-name", "error", None)]
 REQUIRED = [("tool-required", "error", None)]
@@ -77,6 +80,12 @@ ROWS = [
         "tool-name",
         "a function that is none has no name",
         defined({"type": "function", "description": "d", "parameters": EMPTY, "function": None}),
+        NAMELESS,
+    ),
+    Row(
+        "tool-name",
+        "what is named like a hosted tool and more is none",
+        defined({"googleSearch": {}, "description": "d", "parameters": EMPTY}),
         NAMELESS,
     ),
     Row(
@@ -183,6 +192,15 @@ ROWS = [
         [],
     ),
     Row("tool-required", "it may be missing", GOOD, []),
+    *(
+        Row(
+            "tool-required",
+            f"a schema in {spelling} is looked at, which templates do not know",
+            defined({"name": "x", "description": "d", spelling: {**EMPTY, "properties": {"a": 5}, "required": [1]}}),
+            [("tool-parameters-missing", "warning", None), ("tool-properties", "error", None), *REQUIRED],
+        )
+        for spelling in ("input_schema", "inputSchema", "parametersJsonSchema")
+    ),
     Row(
         "tool-required",
         "true is no list",

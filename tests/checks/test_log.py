@@ -16,7 +16,7 @@ ROWS = [
     ),
     (log.session_id_mismatch("s1", "s2", 1, True), "session-id-mismatch", "warning", "converted as one session"),
     (log.timestamp_order(6, False), "timestamp-order", "error", f"timestamp is earlier than line 6{HINT}"),
-    (log.timestamp_order(6, True), "timestamp-order", "warning", "converted in file order"),
+    (log.timestamp_order(6, True), "timestamp-order", "warning", "file order counts"),
     (log.equal_timestamps(1), "equal-timestamps", "warning", "1 entry with the time of the one before, file order"),
     (log.missing_session_id(1), "missing-session-id", "warning", "in 1 entry, the file's name"),
     (log.missing_timestamp(2), "missing-timestamp", "warning", "in 2 entries, file order"),

@@ -141,7 +141,7 @@ ROWS = [
     Row("equal-timestamps", "equal times", [line(A), line(A), line(A)], [("equal-timestamps", "warning", 2)], "2 entries with the time of the one before"),
     Row("equal-timestamps", "equal times of other zones", [line(A, at="2026-01-13T10:00:00Z"), line(A, at="2026-01-13T09:00:00-01:00")], [("equal-timestamps", "warning", 2)]),
     Row("timestamp-order", "an earlier time", [line(A, second=1), line(A, second=0)], [("timestamp-order", "error", 2)], "timestamp is earlier than line 1"),
-    Row("timestamp-order", "an earlier time that is kept", [line(A, second=1), line(A, second=0)], [("timestamp-order", "warning", 2)], "converted in file order", KEEP),
+    Row("timestamp-order", "an earlier time that is kept", [line(A, second=1), line(A, second=0)], [("timestamp-order", "warning", 2)], "file order counts", KEEP),
     Row("timestamp-order", "an earlier time in an entry that is cut", [line(A, B, second=1), line(A, second=0)], [("short-tail", "warning", 1), ("timestamp-order", "error", 2)]),
     Row("missing-session-id", "every entry has one", GROWING),
     Row("missing-session-id", "an integer is one", [line(A, session_id=7)]),

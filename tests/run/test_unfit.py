@@ -56,11 +56,33 @@ def test_content_of_a_wrong_type_is_found_before_calls_are_inlined(tmp_path):
 
 
 @pytest.mark.parametrize("name", TRAINING)
-def test_a_reply_that_is_reasoning_alone_is_not_empty_as_it_was_logged(tmp_path, name):
+def test_a_reply_that_is_reasoning_alone_is_empty_where_reasoning_has_no_place(tmp_path, name):
     reply = assistant("", reasoning_content="Nobody said from where.")
     _, left_out, found = converted(tmp_path, [*ASKED, assistant("530 km."), user()], reply, preset=name)
-    assert found == []
-    assert left_out == ({"shape-not-held": 1} if name == "mistral" else {}), "Mistral has no place for reasoning"
+    is_empty = name in ("openai", "mistral")
+    assert found == ([("empty-reply", "error")] if is_empty else [])
+    assert left_out == ({"empty-reply": 1} if is_empty else {})
+
+
+@pytest.mark.parametrize("name", TRAINING)
+@pytest.mark.parametrize(
+    "reply",
+    [
+        assistant(None, refusal="I cannot help with that."),
+        assistant([{"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}]),
+        assistant(None, audio={"id": "a", "data": "x"}),
+    ],
+    ids=["a refusal", "an image", "a sound"],
+)
+def test_a_reply_of_which_a_preset_would_write_nothing_is_empty(tmp_path, name, reply):
+    records, left_out, found = converted(tmp_path, ASKED, reply, preset=name, media="drop")
+    assert (records, left_out, found) == ([], {"empty-reply": 1}, [("empty-reply", "error")])
+
+
+def test_a_reply_before_the_last_one_may_say_nothing(tmp_path):
+    messages = [*ASKED, assistant(None, refusal="I cannot help with that."), user()]
+    (record,), left_out, _ = converted(tmp_path, messages, assistant("530 km."), preset="openai")
+    assert (record["messages"][-3], left_out) == (assistant(""), {})
 
 
 def test_where_reasoning_is_dropped_the_record_ends_before_that_reply(tmp_path):

@@ -107,6 +107,26 @@ def test_what_is_behind_the_last_message_of_the_assistant_is_no_part_of_the_reco
     assert "role user behind the last of the assistant 1" in "; ".join(each.text for each in outcome.findings)
 
 
+SPELLINGS = [
+    ("OpenAI", image()),
+    ("OpenAI, the address alone", {"type": "image_url", "image_url": encoded(PNG)}),
+    ("Responses", {"type": "input_image", "image_url": encoded(PNG)}),
+    (
+        "Anthropic",
+        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": encoded(PNG)[22:]}},
+    ),
+    ("Qwen", {"type": "image", "image": encoded(PNG)}),
+    ("MCP", {"type": "image", "data": encoded(PNG)[22:], "mimeType": "image/png"}),
+]
+
+
+@pytest.mark.parametrize("sentence, part", SPELLINGS, ids=[row[0] for row in SPELLINGS])
+def test_keep_takes_the_data_of_an_image_in_each_spelling(sentence, part):
+    outcome = session(text("Look:"), part)
+    assert json.loads(outcome.record)["messages"][0]["content"] == [text("Look:"), HERE]
+    assert outcome.images == {file(PNG): PNG}
+
+
 def test_the_specified_record_keeps_all():
     outcome = session(text("a"), ELSEWHERE, preset="chat", media="refuse")
     assert json.loads(outcome.record)["messages"][0]["content"] == [text("a"), ELSEWHERE]
