@@ -17,6 +17,7 @@ _MEDIA = frozenset(
         *("audio", "audio_url", "input_audio"),
         *("video", "video_url"),
         *("file", "input_file", "document", "document_url"),
+        "computer_call_output",  # a screenshot
     )
 )
 _MEDIA_MEMBERS = ("inlineData", "inline_data", "fileData", "file_data", "images")

@@ -198,7 +198,8 @@ class Converter:
         line = snapshot.entry.line
         conversation = compose(snapshot, ledger)
         if ledger.loaded:
-            conversation = leave_out(conversation, ledger, line, self._joins)
+            judged = self._shape is not None and self._options.media != "drop"
+            conversation = leave_out(conversation, ledger, line, self._joins, judged=judged)
         view = View(conversation)
         if self._options.integrity_analysis:
             self._examine(view, ledger, line)

@@ -14,15 +14,18 @@ from pipeline.model import Conversation, Json, Message
 from pipeline.stages.join_texts import Wanted
 
 
-def leave_out(conversation: Conversation, ledger: Ledger, line: int, joins: Wanted | None = None) -> Conversation:
+def leave_out(
+    conversation: Conversation, ledger: Ledger, line: int, joins: Wanted | None = None, *, judged: bool = False
+) -> Conversation:
     """The conversation without messages that hold nothing a record has a place for; what is lost so is noted.
 
-    Text behind calls has a place in messages that ``joins`` names.
+    Text behind calls has a place in messages that ``joins`` names.  ``judged``: media are judged later, so messages of
+    nothing else stay.
     """
     messages: list[Message] = []
     for message in conversation.messages:
         kinds = Counter(_lost(message, joins)) if PRIVATE in message else None
-        left = not kinds or _says_something(message)
+        left = not kinds or _says_something(message) or (judged and bool(_media(message)))
         if kinds:
             ledger.note(log.not_held(kinds, len(messages) if left else None), line)
         if left:
@@ -36,13 +39,18 @@ def with_media(conversation: Conversation) -> Conversation:
 
 
 def _with_media(message: Message) -> Message:
-    lost = [block for block in chat.private(message).get("native", ()) if _is_medium(block)]
+    lost = _media(message)
     if not lost:
         return message
     content = message.get("content")
     parts = content if isinstance(content, list) else [content] if content else []
     made: dict[str, Any] = {**message, "content": [*parts, *lost]}
     return made  # type: ignore[return-value]
+
+
+def _media(message: Message) -> list[Json]:
+    """The media that a message carries privately."""
+    return [block for block in chat.private(message).get("native", ()) if _is_medium(block)]
 
 
 def _is_medium(block: Json) -> bool:

@@ -127,6 +127,46 @@ def test_keep_takes_the_data_of_an_image_in_each_spelling(sentence, part):
     assert outcome.images == {file(PNG): PNG}
 
 
+def responses(*items):
+    """A session with OpenAI Responses."""
+    said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "I see."}]}
+    response = {"object": "response", "status": "completed", "output": [said]}
+    asked = {"model": "gpt", "input": [{"role": "user", "content": "Look."}, *items]}
+    return json.dumps({"session_id": "s", "timestamp": 1.5, "request": asked, "response": response}).encode()
+
+
+SCREEN = {"type": "computer_screenshot", "image_url": "https://example.com/a.png"}
+ALONE = [
+    ("an uploaded image", [{"role": "user", "content": [{"type": "input_image", "file_id": "f"}]}]),
+    (
+        "a screenshot",
+        [
+            {
+                "type": "computer_call",
+                "id": "i",
+                "call_id": "c",
+                "action": {"type": "screenshot"},
+                "status": "completed",
+            },
+            {"type": "computer_call_output", "call_id": "c", "output": SCREEN},
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize("media", ["refuse", "keep"])
+@pytest.mark.parametrize("sentence, items", ALONE, ids=[row[0] for row in ALONE])
+def test_a_message_that_is_nothing_but_a_medium_is_judged(media, sentence, items):
+    (outcome,) = convert_session([responses(*items)], Options(**{**KEEP, "media": media}))
+    assert outcome.left_out == "media-dropped"
+
+
+@pytest.mark.parametrize("sentence, items", ALONE, ids=[row[0] for row in ALONE])
+def test_drop_leaves_out_a_message_that_is_nothing_but_a_medium(sentence, items):
+    (outcome,) = convert_session([responses(*items)], Options(**{**KEEP, "media": "drop"}))
+    assert [turn["content"] for turn in json.loads(outcome.record)["messages"]] == ["Look.", "I see."]
+
+
 def test_the_specified_record_keeps_all():
     outcome = session(text("a"), ELSEWHERE, preset="chat", media="refuse")
     assert json.loads(outcome.record)["messages"][0]["content"] == [text("a"), ELSEWHERE]

@@ -91,8 +91,8 @@ What all presets but `chat` have in common:
 - Only the first message is of the system; more at the start are joined to it. A later one joins the user's message
   behind it, else the one before it, else becomes one of the user's.
 - The last message is of the assistant; what follows it goes. Where the last one of the assistant has neither text, calls
-  nor reasoning, the record is left out (`empty-reply`), which goes by what was logged: where `--reasoning drop` leaves
-  nothing of a reply, that reply goes and the record ends with the one before.
+  nor reasoning, or nothing that the preset has a place for, the record is left out (`empty-reply`). Where
+  `--reasoning drop` leaves nothing of a reply, that reply goes and the record ends with the one before.
 - A record with content that is no string, list or null, such as `5` or `{{"a": 1}}`, is left out (`wrong-content`). `chat`
   writes both kinds of records, with the finding.
 - Without tools there is no `tools`.
