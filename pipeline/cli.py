@@ -49,6 +49,9 @@ def main() -> NoReturn:
     except OSError as problem:
         place = f"{problem.filename}: " if problem.filename else ""
         code = _fail("; ".join([f"{place}{problem.strerror}", *_notes(problem)]), ChatsquashError.exit_code)
+    except MemoryError as problem:
+        why = "memory ran out: raise the limit (ulimit -v) or leave out the largest file or record"
+        code = _fail("; ".join([why, *_notes(problem)]), ChatsquashError.exit_code)
     sys.exit(code)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from pipeline import codec
+from pipeline import codec, footprint
 from pipeline.checks.registry import json_type
 from pipeline.model import Json
 
@@ -28,7 +28,8 @@ class Record(NamedTuple):
 
 
 def parsed(data: bytes) -> Json:
-    """The value of a line; raises ``NotARecordError``."""
+    """The value of a line; raises ``NotARecordError``, and ``MemoryError`` where this process may not take enough."""
+    footprint.hold_to_machine(data)
     try:
         return codec.loads(data)
     except (ValueError, RecursionError) as problem:

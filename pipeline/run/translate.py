@@ -11,7 +11,7 @@ from itertools import count as counting
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from pipeline import codec
+from pipeline import codec, footprint, platform
 from pipeline.checks.registry import counted, escaped
 from pipeline.errors import ChatsquashError, UsageError
 from pipeline.formats import links, losses
@@ -95,14 +95,21 @@ def translate(found: Iterable[Source], to: str) -> Iterator[_Written]:
         sources = list(group)
         if isinstance(of, tuple):
             branches = [each.conversation for each in sources]
-            document = conversations.dump_all(branches, to)
+            document = _held(conversations.dump_all(branches, to))
             again = conversations.load_all([document], to, every=True)
         else:
-            document = conversations.dump(sources[0].conversation, to)
+            document = _held(conversations.dump(sources[0].conversation, to))
             again = [conversations.load(document, to)]
         pairs = zip(sources, again, strict=True)
         lost = [path for source, back in pairs for path in losses.differences(source.conversation, back)]
         yield _Written(of[1] if isinstance(of, tuple) else sources[0].name, document, sources, lost)
+
+
+def _held(document: Json) -> Json:
+    """A document, unless this process may not take enough memory to compare it with what it is made of."""
+    if platform.memory_left() is not None:
+        footprint.hold_to_machine(codec.dumps(document))
+    return document
 
 
 def _refuse_loss(each: _Written, to: str) -> None:

@@ -153,3 +153,31 @@ def test_where_a_process_has_a_limit_one_file_costs_no_other_and_no_process_dies
     assert "good" in "".join(path.read_text() for path in Path("out").glob("*.jsonl"))
     assert {code for code, *_ in findings()} <= {"lost-worker"}
     assert convert("logs", "out", Options(limit=None)).written == 2, "the next run tries again"
+
+
+LISTS = "[" + "[]," * 600_000 + "[]]"
+KEYS = "{" + ",".join(f'"{number:x}":0' for number in range(400_000)) + "}"
+COMMANDS = [
+    ["inspect", "logs/y.jsonl"],
+    ["check", "records.jsonl"],
+    ["check", "records.jsonl", "--anonymize"],
+    ["stats", "records.jsonl"],
+    ["translate", "records.jsonl", "--to", "anthropic", "--output", "translated"],
+]
+
+
+@pytest.mark.parametrize("many", [LISTS, KEYS], ids=["lists", "keys"])
+@pytest.mark.parametrize("more", [60, 250])
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_where_a_process_has_a_limit_a_command_ends_with_a_word(here, command, more, many):
+    """Never with a traceback or a segmentation fault."""
+    (here / "logs/y.jsonl").write_bytes(filled(log_line("MANY")).replace(MANY.encode(), many.encode()))
+    messages = f'[{{"role":"user","content":"x","more":{many}}},{{"role":"assistant","content":"y"}}]'
+    (here / "records.jsonl").write_text(f'{{"messages":{messages}}}\n')
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED, str(more), *command], capture_output=True, text=True, check=False
+    )
+    assert done.returncode in (0, 1, 3), done.stderr
+    assert "Traceback" not in done.stderr
+    if done.returncode == 1:
+        assert "error: memory ran out: raise the limit" in done.stderr
