@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal, DecimalException
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -44,7 +45,12 @@ def moment(raw: bytes) -> Moment | None:
 
 def day(at: int) -> str:
     """The UTC date of nanoseconds since the epoch, as ``YYYY-MM-DD``."""
-    return date.fromordinal(_EPOCH.toordinal() + at // (86_400 * 10**9)).isoformat()
+    return _date(at // (86_400 * 10**9))
+
+
+@lru_cache(maxsize=64)
+def _date(days: int) -> str:
+    return date.fromordinal(_EPOCH.toordinal() + days).isoformat()
 
 
 def stamp(at: int) -> str:

@@ -15,6 +15,8 @@ def shown(value: Json, *, indent: bool = False) -> bytes:
 
     It loads as the value that it was.  ``indent``: on several lines, whose line feeds are the only ones.
     """
+    if not indent and (written := codec.dumps(value)).isascii() and b"\x7f" not in written:
+        return written  # the encoder escapes all other controls
     spelled = _indented(value) if indent else codec.dumps(value).decode()
     if spelled.isprintable():
         return spelled.encode()

@@ -65,7 +65,9 @@ _DOMAIN = (
 
 _ADDRESS = f"(?P<sign>{_SIGN})(?P<domain>{_DOMAIN})"
 _ADDRESS_IN_SOURCE = f"(?P<sign>{_SIGN}|{_ESCAPED_SIGN})(?P<domain>{_DOMAIN})"
-_LIKE_AN_ADDRESS = re.compile(rb"@(?<! git@)(?:[0-9A-Za-z\x80-\xff-]+\.)+[A-Za-z\x80-\xff]{2}")
+_LABEL = rb"[0-9A-Za-z\x80-\xff-]++"
+_LETTERS = rb"[A-Za-z\x80-\xff]{2}"
+_LIKE_AN_ADDRESS = re.compile(rb"@(?<! git@)%b(?:\.(?!%b)%b)*+\.%b" % (_LABEL, _LETTERS, _LABEL, _LETTERS))
 """In JSON: a sign and labels behind it, the last of which begins with letters, as in every address.
 
 A login for git, the most frequent thing that looks like one, names nobody.

@@ -254,11 +254,11 @@ import os, time
 from pathlib import Path
 from pipeline.run import session, team, workers
 
-def held(self, job):
+def held(self, job, **more):
     Path(f"ready-{os.getpid()}").touch()
     while not Path("go").exists():
         time.sleep(0.01)
-    return convert(self, job)
+    return convert(self, job, **more)
 
 workers._WORTH_A_PROCESS = 1
 workers._BATCH_JOBS = 1
@@ -318,7 +318,7 @@ def test_a_signal_leaves_no_output_and_no_processes(here, converting, count, sen
 
 
 HOLDING_THE_LAST = HELD.replace(
-    '    Path(f"ready', '    if job.stem != "z":\n        return convert(self, job)\n    Path(f"ready'
+    '    Path(f"ready', '    if job.stem != "z":\n        return convert(self, job, **more)\n    Path(f"ready'
 )
 
 

@@ -37,7 +37,9 @@ def read(monkeypatch):
     """The logs that were converted, not taken from an earlier run."""
     names = []
     convert = session.Converter.convert
-    monkeypatch.setattr(session.Converter, "convert", lambda self, job: names.append(job.name) or convert(self, job))
+    monkeypatch.setattr(
+        session.Converter, "convert", lambda self, job, **more: names.append(job.name) or convert(self, job, **more)
+    )
     return names
 
 

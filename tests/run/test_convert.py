@@ -360,10 +360,10 @@ def test_a_log_that_cannot_be_opened_is_left_out_and_the_others_are_converted(he
     write_log(here / "logs" / "b.jsonl", log_line("y"))
     read = session.Converter.convert
 
-    def refuse(self, job):
+    def refuse(self, job, **more):
         if job.stem == "a":
             raise PermissionError(13, "Permission denied")
-        return read(self, job)
+        return read(self, job, **more)
 
     monkeypatch.setattr(session.Converter, "convert", refuse)
     summary = convert("logs")

@@ -81,7 +81,7 @@ def test_a_log_that_cannot_be_expanded_stops_the_run_and_the_next_one_tries_agai
     assert sessions_of() == ["before", "x8", "y8", "z8"]
 
 
-@pytest.mark.parametrize("sessions_by, workers, written", [("file", 1, 2), (None, 2, 1), ("id", 1, 4), ("id", 2, 4)])
+@pytest.mark.parametrize("sessions_by, workers, written", [("file", 1, 2), (None, 1, 1), ("id", 1, 4), ("id", 2, 4)])
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("number", DESCRIPTORS, ids=errno.errorcode.get)
 def test_a_log_that_cannot_be_opened_for_want_of_descriptors_stops_the_run(
