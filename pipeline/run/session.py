@@ -22,7 +22,6 @@ from pipeline.formats import PLAIN, documents
 from pipeline.formats.openai_chat import variants
 from pipeline.ledger import Ledger
 from pipeline.model import (
-    Account,
     Chosen,
     Cleaned,
     Conversation,
@@ -42,6 +41,7 @@ from pipeline.read.logs import Reader
 from pipeline.read.times import day, stamp
 from pipeline.report.findings import printable
 from pipeline.report.usage import measure
+from pipeline.run.accounts import accounts
 from pipeline.run.keys import load_key
 from pipeline.run.options import refuse_wrong
 from pipeline.stages import definitions, plan
@@ -136,7 +136,7 @@ class Converter:
         failed = snapshot is not None and any(found.severity == "error" for _, found in ledger.facts)
         chosen = self._chosen(snapshot, ledger, file, job) if snapshot else None
         started = snapshot.started if snapshot else None
-        account, sizes = _accounts(snapshot, ledger, written=record is not None)
+        account, sizes = accounts(snapshot, ledger, written=record is not None)
         return Outcome(
             session=ledger.session_id or ledger.stem,
             record=record,
@@ -322,37 +322,3 @@ def _digest(ledger: Ledger, digest: xxh3_128) -> str:
         return digest.hexdigest()
     held.digest = held.digest or digest.hexdigest()
     return str(held.digest)
-
-
-def _accounts(snapshot: Snapshot | None, ledger: Ledger, *, written: bool) -> tuple[Account, Account]:
-    """What became of the lines, and of their bytes."""
-    aside = ledger.cleaned, len(ledger.rejected), ledger.blank
-    aside_sizes = ledger.cleaned_size, ledger.rejected_size, ledger.blank_size
-    if snapshot and written:
-        kept = 1, snapshot.superseded, snapshot.cut, 0
-        kept_sizes = snapshot.entry.size, snapshot.superseded_size, snapshot.cut_size, 0
-    else:
-        kept = 0, 0, 0, ledger.lines - sum(aside)
-        kept_sizes = 0, 0, 0, ledger.size - sum(aside_sizes)
-    lines, sizes = _account(kept, aside), _account(kept_sizes, aside_sizes)
-    assert sum(lines) == ledger.lines, (lines, ledger.lines)
-    assert sum(sizes) == ledger.size, (sizes, ledger.size)
-    return lines, sizes
-
-
-def _account(kept: tuple[int, int, int, int], aside: tuple[int, int, int]) -> Account:
-    (selected, superseded, cut, left_out), (cleaned, unreadable, blank) = kept, aside
-    return Account(selected, superseded, cut, cleaned, left_out, unreadable, blank)
-
-
-def unreadable(job: Job, problem: OSError) -> Outcome:
-    """The outcome of a log that cannot be opened or read."""
-    return nothing(job, log.unreadable_log(problem.strerror or type(problem).__name__))
-
-
-def nothing(job: Job, why: Found) -> Outcome:
-    """The outcome of a log of which nothing is known but why."""
-    ledger = Ledger(job.stem)
-    ledger.note(why)
-    findings = ledger.findings(job.shown)
-    return Outcome(job.stem, None, why.code, findings, [], 0, Account(), Cleaned(), 0, None, None, "", "")

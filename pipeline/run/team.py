@@ -16,8 +16,9 @@ from pipeline import platform
 from pipeline.errors import ShortageError
 from pipeline.model import Job, Options, Outcome
 from pipeline.read.sessions import MixedSessionsError
+from pipeline.run.accounts import unreadable
 from pipeline.run.journal import Packed, Writer, identify
-from pipeline.run.session import Converter, unreadable
+from pipeline.run.session import Converter
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

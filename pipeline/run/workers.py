@@ -13,8 +13,9 @@ from pipeline.folder import Folder
 from pipeline.model import Job, Options, Outcome
 from pipeline.read.jobs import Jobs
 from pipeline.read.sessions import split
+from pipeline.run.accounts import nothing, unreadable
 from pipeline.run.journal import Journals, Place, Writer
-from pipeline.run.session import Converter, nothing, unreadable
+from pipeline.run.session import Converter
 from pipeline.run.team import Batch, Found, Lot, Team, attempt
 
 _BATCH_BYTES = 4 << 20

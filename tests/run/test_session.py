@@ -14,7 +14,8 @@ from pipeline import Options, convert_session
 from pipeline.checks import rules
 from pipeline.errors import UsageError
 from pipeline.model import Account, Cleaned, Job
-from pipeline.run.session import Converter, unreadable
+from pipeline.run.accounts import unreadable
+from pipeline.run.session import Converter
 from tests import oracle, strategies
 from tests.checks.rows import assistant, call, result, tool, user
 from tests.conftest import log_line
