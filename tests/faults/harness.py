@@ -38,6 +38,7 @@ class Calls:
     """Counts what this process does to files; from then on it cannot be stopped."""
 
     def __init__(self, strike: Callable[[int, str], None]) -> None:
+        sys.dont_write_bytecode = True  # what is imported while a run goes on is no write of ours
         self.seen: list[str] = []
         self._strike = strike
         self._one = Lock()
