@@ -9,6 +9,7 @@ from pipeline.checks import examine
 from pipeline.checks.registry import View
 from pipeline.memo import Each, Last
 from pipeline.model import Conversation, Found, Tool
+from pipeline.stages.addresses import may_hold_address
 
 _SMALL = 1 << 14
 """Bytes of a definition of which a hundred may be held in memory."""
@@ -23,7 +24,7 @@ class Definition(Struct, frozen=True, gc=False):
     sound: bool
     """Whether no rule finds anything."""
     may_have_address: bool
-    """Whether it has an at sign, or the escape for one."""
+    """Whether its JSON has anything like an address."""
 
 
 @Last
@@ -53,7 +54,7 @@ def _define(tools: list[Tool]) -> list[Definition]:
 
 def _defined(tool: Tool, *, sound: bool) -> Definition:
     written, rounded = codec.encode(tool)
-    return Definition(written, rounded, sound, b"@" in written or rb"\u0040" in written)
+    return Definition(written, rounded, sound, may_hold_address(written))
 
 
 known: Last[list[Tool], list[Definition]] = Last(Each(_define, lambda definition: len(definition.written) <= _SMALL))
