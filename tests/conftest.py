@@ -105,7 +105,7 @@ class Result(NamedTuple):
 @pytest.fixture
 def command(monkeypatch, capsys):
     """Runs ``chatsquash`` with these arguments in this process."""
-    from pipeline.cli import main
+    from chatsquash.cli import main
 
     terminate = signal.getsignal(signal.SIGTERM)
 

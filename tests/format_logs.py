@@ -15,7 +15,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from pipeline.formats import formats
+from chatsquash.formats import formats
 from tests.strategies import Draw, Pairs, Raw, Style, a_style, as_written, below, chance, pick, reordered, text, write
 
 Turn = Any

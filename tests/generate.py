@@ -6,15 +6,15 @@ from pathlib import Path
 
 import click
 
-from pipeline.checks import table
-from pipeline.cli import cli
-from pipeline.formats import PLAIN, PLAIN_RANK, formats
-from pipeline.formats.base import Mark, Marks
-from pipeline.read.envelopes import ENVELOPES
-from pipeline.run.formats import exchanges, held
-from pipeline.run.pairs import PAIRS
+from chatsquash.checks import table
+from chatsquash.cli import cli
+from chatsquash.formats import PLAIN, PLAIN_RANK, formats
+from chatsquash.formats.base import Mark, Marks
+from chatsquash.read.envelopes import ENVELOPES
+from chatsquash.run.formats import exchanges, held
+from chatsquash.run.pairs import PAIRS
 from tests.formats import round_trip
-from tests.write.presets.page import page as presets
+from tests.records.page import page as presets
 
 ROOT = Path(__file__).parents[1]
 COLUMNS = 100
@@ -22,7 +22,7 @@ COLUMNS = 100
 _INTRODUCTION = """\
 # Command line
 
-`chatsquash` has seven commands; `python -m pipeline` is the same. This page is made from the code by `make docs`.
+`chatsquash` has seven commands; `python -m chatsquash` is the same. This page is made from the code by `make docs`.
 
 - [`convert`](#chatsquash-convert): session logs in, a dataset out.
 - [`check`](#chatsquash-check): the record checks on datasets that exist already, and a chat template tried on them.
@@ -356,7 +356,7 @@ requests. All of these are read, some are written.
   single line with `messages` and no model, in a file that is not `.json`, is taken for a row of a dataset, and is none.
 - A file may hold several conversations: branches that were left by editing a prompt, what a compaction replaced, runs
   of subagents, a line for each. All of them are read, but those that another one goes on from; first comes the one in use,
-  which is what `pipeline.load` gives. With `--sessions-by file`, the first is the session, and the finding `other-conversations` counts them.
+  which is what `chatsquash.load` gives. With `--sessions-by file`, the first is the session, and the finding `other-conversations` counts them.
 - Where documents hold no tool definitions, records have calls whose tools they do not define. The finding
   `source-without-tools` says so once for each such format, and `undeclared-tool` and `no-tools` of none of its sessions.
 - A conversation counts as one line, and findings have it as line 1. A document that is broken gives no record, but

@@ -1,6 +1,6 @@
 """What a conversion must give, done the slow and obvious way: parse every line in full, keep everything, then pick.
 
-Written from the text of the issue alone.  Nothing of ``pipeline`` is used but the type of the options; Python's ``json``
+Written from the text of the issue alone.  Nothing of ``chatsquash`` is used but the type of the options; Python's ``json``
 decides what JSON is.  Where the issue can be read in more than one way, a comment starting with "Reading:" says which
 one was taken.
 """
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import orjson
 
 if TYPE_CHECKING:
-    from pipeline.model import Options
+    from chatsquash.model import Options
 
 BOM = b"\xef\xbb\xbf"
 JSON_SPACE = b" \t\r\n"

@@ -18,7 +18,7 @@ from re import _parser as parser
 from types import ModuleType
 from typing import Any, NamedTuple
 
-import pipeline
+import chatsquash
 
 FUNCTIONS = ("search", "match", "fullmatch", "sub", "subn", "split", "findall", "finditer")
 Text = str | bytes
@@ -31,8 +31,8 @@ _REPEATS = (ops.MAX_REPEAT, ops.MIN_REPEAT, ops.POSSESSIVE_REPEAT)
 @cache
 def modules() -> list[ModuleType]:
     """All modules of the package but the one that runs the command."""
-    names = [each.name for each in pkgutil.walk_packages(pipeline.__path__, "pipeline.")]
-    return [pipeline, *(importlib.import_module(name) for name in names if not name.endswith("__main__"))]
+    names = [each.name for each in pkgutil.walk_packages(chatsquash.__path__, "chatsquash.")]
+    return [chatsquash, *(importlib.import_module(name) for name in names if not name.endswith("__main__"))]
 
 
 def held(value: Any, depth: int = 3) -> Iterator[re.Pattern[Any]]:

@@ -23,13 +23,13 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from pipeline.cli import cli
-from pipeline.formats import documents, formats
-from pipeline.model import Cleaned
-from pipeline.read import documents as read_documents
-from pipeline.read.envelopes import ENVELOPES
-from pipeline.read.recognise import look
-from pipeline.run import formats as known
+from chatsquash.cli import cli
+from chatsquash.formats import documents, formats
+from chatsquash.model import Cleaned
+from chatsquash.read import documents as read_documents
+from chatsquash.read.envelopes import ENVELOPES
+from chatsquash.read.recognise import look
+from chatsquash.run import formats as known
 
 from . import generate
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.edits import difference, replay
-from pipeline.model import Added, Entry, Kept, Reply
+from chatsquash.edits import difference, replay
+from chatsquash.model import Added, Entry, Kept, Reply
 
 MESSAGES = [{"role": "user", "content": str(number)} for number in range(8)]
 A, B, C, D = MESSAGES[:4]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline import codec, footprint
+from chatsquash import footprint, jsonio
 
 N = 20_000
 SHAPES = {
@@ -37,7 +37,7 @@ SHAPES = {
 def taken(data: bytes) -> int:
     tracemalloc.start()
     try:
-        held = codec.loads(data)
+        held = jsonio.loads(data)
         return tracemalloc.get_traced_memory()[0] if held is not None else 0
     finally:
         tracemalloc.stop()
@@ -91,7 +91,7 @@ def test_what_can_never_take_too_much_is_not_looked_at(monkeypatch):
 
 def test_nothing_is_parsed_anywhere_that_would_take_more_than_the_default(monkeypatch):
     monkeypatch.setattr(footprint, "MOST", 100_000)
-    monkeypatch.setattr(codec, "_LARGE", 100)
-    with pytest.raises(codec.TooLargeError, match="take more than the 100,000 bytes"):
-        codec.loads(SHAPES["empty lists"])
-    assert codec.loads("[" + "1," * 100 + "1]")[-1] == 1
+    monkeypatch.setattr(jsonio, "_LARGE", 100)
+    with pytest.raises(jsonio.TooLargeError, match="take more than the 100,000 bytes"):
+        jsonio.loads(SHAPES["empty lists"])
+    assert jsonio.loads("[" + "1," * 100 + "1]")[-1] == 1

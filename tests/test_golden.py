@@ -5,10 +5,10 @@ from dataclasses import fields
 
 import pytest
 
-import pipeline
-from pipeline import Options, convert, convert_session
-from pipeline.formats import documents, formats
-from pipeline.run import conversations
+import chatsquash
+from chatsquash import Options, convert, convert_session
+from chatsquash.formats import documents, formats
+from chatsquash.translate import conversations
 from tests import golden
 
 CASES = golden.cases()
@@ -81,7 +81,7 @@ CONVERSATION = json.loads((golden.WRITTEN / "conversation.json").read_bytes())
 
 @pytest.mark.parametrize("form", conversations.writable())
 def test_a_conversation_is_written_as_expected(form):
-    written = pipeline.dump(pipeline.load(CONVERSATION, "anthropic"), form)
+    written = chatsquash.dump(chatsquash.load(CONVERSATION, "anthropic"), form)
     expected = json.loads((golden.WRITTEN / f"{form}.json").read_bytes())
     assert json.dumps(written) == json.dumps(expected), "the order counts as well"
 

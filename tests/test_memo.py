@@ -1,4 +1,4 @@
-from pipeline.memo import Each
+from chatsquash.memo import Each
 
 
 def each(seen, most=3):

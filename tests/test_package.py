@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-import pipeline
-from pipeline import checks, formats
-from pipeline.formats import documents
-from pipeline.modules import modules
-from pipeline.write import presets
+import chatsquash
+from chatsquash import checks, formats
+from chatsquash.formats import agents, clients
+from chatsquash.records import presets
+from chatsquash.registry import modules
 
 ROOT = Path(__file__).parents[1]
 
@@ -29,8 +29,8 @@ def test_the_wheel_holds_the_package_and_nothing_else(tmp_path):
     (wheel,) = tmp_path.glob("chatsquash-*.whl")
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
-    assert {name.split("/")[0] for name in names} == {"pipeline", f"chatsquash-{pipeline.__version__}.dist-info"}
-    assert {"pipeline/py.typed", "pipeline/cli.py", "pipeline/checks/results.py"} <= set(names)
+    assert {name.split("/")[0] for name in names} == {"chatsquash", f"chatsquash-{chatsquash.__version__}.dist-info"}
+    assert {"chatsquash/py.typed", "chatsquash/cli.py", "chatsquash/checks/results.py"} <= set(names)
 
 
 def test_the_core_install_is_small():
@@ -43,8 +43,11 @@ def test_the_core_install_is_small():
 @pytest.mark.parametrize(
     ("start", "absent"),
     [
-        ("from pipeline.cli import cli", {"polars", "orjson", "msgspec", "tqdm", "multiprocessing", "pipeline.model"}),
-        ("import pipeline.run.convert", {"polars", "tqdm", "multiprocessing", "concurrent.futures"}),
+        (
+            "from chatsquash.cli import cli",
+            {"polars", "orjson", "msgspec", "tqdm", "multiprocessing", "chatsquash.model"},
+        ),
+        ("import chatsquash.run.convert", {"polars", "tqdm", "multiprocessing", "concurrent.futures"}),
     ],
     ids=["help", "converting"],
 )
@@ -53,18 +56,18 @@ def test_a_start_loads_only_what_it_needs(start, absent):
     assert not absent & loaded
 
 
-@pytest.mark.parametrize("package", [checks, documents, formats, presets], ids=lambda package: package.__name__)
+@pytest.mark.parametrize("package", [checks, agents, clients, formats, presets], ids=lambda package: package.__name__)
 def test_the_parts_of_a_package_are_the_public_ones_that_lie_in_its_folder(package):
     found = (info.name for info in pkgutil.iter_modules(package.__path__))
     assert modules(package.__path__) == sorted(name for name in found if not name.startswith("_"))
 
 
 def test_the_module_and_the_script_are_the_same():
-    assert python("-m", "pipeline", "--version") == f"chatsquash, version {pipeline.__version__}\n"
+    assert python("-m", "chatsquash", "--version") == f"chatsquash, version {chatsquash.__version__}\n"
 
 
 def test_who_watches_a_run_sees_its_end():
-    assert "function calls" in python("-m", "cProfile", "-m", "pipeline", "--version")
+    assert "function calls" in python("-m", "cProfile", "-m", "chatsquash", "--version")
 
 
 MADE = [
@@ -104,6 +107,6 @@ def test_make_convert_names_the_output_by_its_logs(tmp_path, given, logs, out, w
 
 
 def test_public_names_are_there():
-    assert all(getattr(pipeline, name) is not None for name in pipeline.__all__)
+    assert all(getattr(chatsquash, name) is not None for name in chatsquash.__all__)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        pipeline.nothing
+        chatsquash.nothing

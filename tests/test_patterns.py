@@ -7,11 +7,12 @@ from functools import cache
 
 import pytest
 
-from pipeline.formats.links import Names
-from pipeline.read import compressed, replies, textual
-from pipeline.run import credentials
-from pipeline.stages import addresses
-from pipeline.stages.clean import _INFO_OPEN, _is_info
+from chatsquash.formats.links import Names
+from chatsquash.read import replies
+from chatsquash.records import textual
+from chatsquash.redact import addresses, credentials
+from chatsquash.sources import compression as compressed
+from chatsquash.stages.cleaning import _INFO_OPEN, _is_info
 from tests.patterns import held, modules, nodes, shapes, sites, worse_than_linear
 
 # Patterns that only the running code knows, by what stands there: what they may be.
@@ -19,13 +20,13 @@ KINDS = [re.compile(kind.begins) for kind in compressed.KINDS]
 ADDRESSES = [addresses._ADDRESS, addresses._ADDRESS_IN_SOURCE, addresses._OURS, addresses._DOMAIN]
 CREDENTIALS = [credentials._START, credentials._QUOTE, credentials._SENT_END, credentials._QUERY_END, rb"(?<=\])"]
 RUNNING = {
-    ("pipeline.read.compressed", "kind.begins"): [("match", kind) for kind in KINDS],
-    ("pipeline.read.compressed", "self._kind.begins"): [("match", kind) for kind in KINDS],
-    ("pipeline.stages.addresses", "re.compile"): [
+    ("chatsquash.sources.compression", "kind.begins"): [("match", kind) for kind in KINDS],
+    ("chatsquash.sources.compression", "self._kind.begins"): [("match", kind) for kind in KINDS],
+    ("chatsquash.redact.addresses", "re.compile"): [
         *(("search", re.compile(pattern)) for pattern in ADDRESSES[:2]),
         *(("match", re.compile(pattern)) for pattern in ADDRESSES[2:]),
     ],
-    ("pipeline.run.credentials", "pattern"): [
+    ("chatsquash.redact.credentials", "pattern"): [
         ("search", re.compile(pattern, re.IGNORECASE)) for pattern in CREDENTIALS
     ],
 }

@@ -7,13 +7,13 @@ from pathlib import Path
 import orjson
 import pytest
 
-from pipeline import Options
-from pipeline.checks import rules
-from pipeline.formats import formats
-from pipeline.ledger import Ledger
-from pipeline.model import Job, Outcome
-from pipeline.read.logs import Reader
-from pipeline.run.session import Converter
+from chatsquash import Options
+from chatsquash.checks import rules
+from chatsquash.formats import formats
+from chatsquash.ledger import Ledger
+from chatsquash.model import Job, Outcome
+from chatsquash.read.reader import Reader
+from chatsquash.run.session import Converter
 from tests import oracle
 from tests.conftest import needs_real_exchanges, real_exchanges
 

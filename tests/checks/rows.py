@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from pipeline.checks import examine, rules
-from pipeline.checks.registry import View
-from pipeline.model import Conversation
+from chatsquash.checks import examine, rules
+from chatsquash.checks.registry import View
+from chatsquash.model import Conversation
 
 
 class Row(NamedTuple):

@@ -1,7 +1,7 @@
 import pytest
 
-from pipeline.checks import examine
-from pipeline.checks.registry import View
+from chatsquash.checks import examine
+from chatsquash.checks.registry import View
 
 from .rows import Row, assistant, call, found, names, result, talk, user
 

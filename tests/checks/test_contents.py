@@ -2,8 +2,8 @@
 
 import pytest
 
-from pipeline.checks.contents import unfit
-from pipeline.checks.registry import View
+from chatsquash.checks.contents import unfit
+from chatsquash.checks.registry import View
 
 from .rows import Row, assistant, call, found, names, result, talk, user
 

@@ -1,4 +1,4 @@
-from pipeline.checks import dataset
+from chatsquash.checks import dataset
 
 ROWS = [
     (dataset.filtered("--min-turns", "the assistant has 1 turn"), "filtered", "info", "--min-turns: the assistant has"),

@@ -2,15 +2,15 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.checks import rules, table
-from pipeline.checks.registry import SHOWN, json_type, quoted
+from chatsquash.checks import rules, table
+from chatsquash.text import SHOWN, json_type, quoted
 
 from . import (
     test_calls,
     test_contents,
     test_dataset,
     test_definitions,
-    test_log,
+    test_reading,
     test_results,
     test_shapes,
     test_tags,
@@ -19,7 +19,7 @@ from . import (
 from .rows import found
 
 ROWS = test_calls.ROWS + test_contents.ROWS + test_definitions.ROWS + test_results.ROWS + test_tags.ROWS
-LOG_ROWS = test_log.ROWS + test_shapes.ROWS + test_dataset.ROWS
+LOG_ROWS = test_reading.ROWS + test_shapes.ROWS + test_dataset.ROWS
 RECORD_CODES = sorted(code for code, rule in rules().items() if rule.kind not in ("log", "template"))
 LOG_CODES = sorted(code for code, rule in rules().items() if rule.kind == "log")
 # Every code, with every severity that it can have.
@@ -50,7 +50,7 @@ SEVERITIES = {
 
 def test_the_page_of_checks_is_what_the_rules_say():
     page = Path(__file__).parents[2] / "docs" / "checks.md"
-    assert page.read_text(encoding="utf-8") == table(), "write it anew with pipeline.checks.table()"
+    assert page.read_text(encoding="utf-8") == table(), "write it anew with chatsquash.checks.table()"
 
 
 def test_the_rules_are_those_of_the_contract_with_their_severities():

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.chat import PRIVATE, Private
-from pipeline.checks import failures
-from pipeline.checks.failures import failure
+from chatsquash.chat import PRIVATE, Private
+from chatsquash.checks import failures
+from chatsquash.checks.failures import failure
 
 from .rows import result
 

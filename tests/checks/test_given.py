@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.checks import examine, rules
-from pipeline.checks.registry import View
-from pipeline.model import Conversation
+from chatsquash.checks import examine, rules
+from chatsquash.checks.registry import View
+from chatsquash.model import Conversation
 
 from . import test_calls, test_contents, test_definitions, test_results
 from .rows import assistant, call, names, result, tool, user

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline import codec
-from pipeline.checks import phrases
-from pipeline.checks.phrases import Phrases
-from pipeline.model import FLAGGED
+from chatsquash import jsonio
+from chatsquash.checks import phrases
+from chatsquash.checks.phrases import Phrases
+from chatsquash.model import FLAGGED
 
 from .rows import assistant, call, result, tool, user
 
@@ -58,9 +58,9 @@ def record(*messages, **members):
 def found(phrase, value):
     """What is found, which is the same for the value, for its bytes and for those of its messages."""
     read = list(Phrases([phrase]).found(value))
-    assert list(Phrases([phrase]).written(codec.dumps(value))) == read
+    assert list(Phrases([phrase]).written(jsonio.dumps(value))) == read
     if "messages" in value:
-        assert list(Phrases([phrase]).written(codec.dumps(value["messages"]))) == read
+        assert list(Phrases([phrase]).written(jsonio.dumps(value["messages"]))) == read
     return [(fact.code, fact.severity, fact.at) for fact in read]
 
 
@@ -96,8 +96,8 @@ def test_turns_of_sharegpt_are_messages_and_its_system_prompt_stands_at_the_firs
 
 
 def test_a_record_whose_bytes_have_no_phrase_is_not_parsed(monkeypatch):
-    monkeypatch.setattr(phrases.codec, "loads", None)
-    assert list(Phrases(FLAGGED).written(codec.dumps(record(user("The limit of the context was not met."))))) == []
+    monkeypatch.setattr(phrases.jsonio, "loads", None)
+    assert list(Phrases(FLAGGED).written(jsonio.dumps(record(user("The limit of the context was not met."))))) == []
 
 
 @given(

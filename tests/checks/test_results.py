@@ -1,8 +1,8 @@
 import pytest
 
-from pipeline.chat import PRIVATE, Private
-from pipeline.checks.registry import View
-from pipeline.checks.results import outcomes
+from chatsquash.chat import PRIVATE, Private
+from chatsquash.checks.registry import View
+from chatsquash.checks.results import outcomes
 
 from .rows import Row, assistant, call, found, names, result, talk, tool, user
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.checks import shapes
+from chatsquash.checks import shapes
 
 ROWS = [
     (shapes.no_assistant_turn(), "no-assistant-turn", "error", "nothing to train on: see whether replies were logged"),

@@ -1,7 +1,7 @@
 import pytest
 
-from pipeline.checks import examine, tags
-from pipeline.checks.registry import View
+from chatsquash.checks import examine, tags
+from chatsquash.checks.registry import View
 
 from .rows import Row, assistant, call, found, names, talk, user
 
@@ -156,8 +156,8 @@ def test_two_megabytes_of_tags_are_found_once_and_soon(text):
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_no_character_is_parsed_more_than_twice(text, monkeypatch):
     parsed = []
-    loads = tags.codec.loads
-    monkeypatch.setattr(tags.codec, "loads", lambda piece: (parsed.append(len(piece)), loads(piece))[1])
+    loads = tags.jsonio.loads
+    monkeypatch.setattr(tags.jsonio, "loads", lambda piece: (parsed.append(len(piece)), loads(piece))[1])
     list(examine(View(said(text)), "inlined"))
     assert sum(parsed) <= 2 * len(text)
 

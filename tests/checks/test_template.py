@@ -2,8 +2,8 @@
 
 import pytest
 
-from pipeline.checks import rules
-from pipeline.checks.template import Place, Trial
+from chatsquash.checks import rules
+from chatsquash.checks.template import Place, Trial
 
 from .rows import assistant, call, result, user
 

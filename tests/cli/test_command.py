@@ -8,9 +8,9 @@ import click
 import orjson
 import pytest
 
-import pipeline
-from pipeline import Options
-from pipeline.cli import cli
+import chatsquash
+from chatsquash import Options
+from chatsquash.cli import cli
 from tests.checks.rows import assistant, call, tool
 from tests.conftest import log_line, write_log
 
@@ -154,7 +154,7 @@ def test_a_full_disk_is_an_error_without_a_traceback(command, monkeypatch):
     def full(_):
         raise OSError(28, "No space left on device", "out/x")
 
-    monkeypatch.setattr("pipeline.platform.sync", full)
+    monkeypatch.setattr("chatsquash.platform.sync", full)
     go_on = "1 session done, nothing new written; the same command with --resume goes on from there"
     assert command("convert", "logs") == (1, "", f"error: out/x: No space left on device; {go_on}\n")
     assert [path.name for path in Path("out").iterdir()] == [".chatsquash"]
@@ -164,7 +164,7 @@ def test_an_interrupt_ends_with_130(command, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pipeline.run.convert.outcomes", interrupt)
+    monkeypatch.setattr("chatsquash.run.convert.outcomes", interrupt)
     code, out, err = command("convert", "logs")
     assert (code, out, err.strip()) == (130, "", "interrupted")
     assert not Path("out").exists()
@@ -286,7 +286,7 @@ def test_without_a_command_there_is_help(command):
 
 
 def test_version(command):
-    assert command("--version") == (0, f"chatsquash, version {pipeline.__version__}\n", "")
+    assert command("--version") == (0, f"chatsquash, version {chatsquash.__version__}\n", "")
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -301,8 +301,8 @@ def test_shells_can_complete_the_command(command, monkeypatch, shell):
 @pytest.mark.parametrize("options, count", [([], 3), (["--workers", "2"], 2)])
 def test_there_are_as_many_workers_as_cores_unless_told_otherwise(command, monkeypatch, options, count):
     seen = []
-    monkeypatch.setattr("pipeline.platform.cores", lambda: 3)
-    monkeypatch.setattr("pipeline.run.convert.outcomes", lambda jobs, options, *_: seen.append(options.workers) or [])
+    monkeypatch.setattr("chatsquash.platform.cores", lambda: 3)
+    monkeypatch.setattr("chatsquash.run.convert.outcomes", lambda jobs, options, *_: seen.append(options.workers) or [])
     command("convert", "logs", *options)
     assert seen == [count]
 

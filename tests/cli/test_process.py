@@ -15,7 +15,7 @@ import pytest
 
 from tests.conftest import log_line, tree, write_log
 
-COMMAND = [sys.executable, "-m", "pipeline"]
+COMMAND = [sys.executable, "-m", "chatsquash"]
 BIG = 12 << 20
 """Bytes of logs that are worth a second process."""
 
@@ -161,12 +161,12 @@ class Interrupt:
 
 sys.meta_path.insert(0, Interrupt())
 sys.argv = ["chatsquash", "convert", "logs"]
-from pipeline.__main__ import main
+from chatsquash.__main__ import main
 main()
 """
 
 
-@pytest.mark.parametrize("module", ["pipeline.cli", "click", "orjson", "pipeline.run.convert"])
+@pytest.mark.parametrize("module", ["chatsquash.cli", "click", "orjson", "chatsquash.run.convert"])
 def test_an_interrupt_while_modules_are_imported_is_clean(here, module):
     script = [sys.executable, "-c", IMPORTING.format(module=module)]
     ran = subprocess.run(script, capture_output=True, text=True, timeout=60, check=False)
@@ -176,7 +176,7 @@ def test_an_interrupt_while_modules_are_imported_is_clean(here, module):
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
 def test_streams_may_be_closed_from_the_start(here, closed):
-    shell = f'"$0" -m pipeline convert logs --json {closed}'
+    shell = f'"$0" -m chatsquash convert logs --json {closed}'
     assert subprocess.run(["sh", "-c", shell, sys.executable], capture_output=True, check=False).returncode == 0
     assert (here / "out" / "run.json").exists()
 
@@ -234,7 +234,7 @@ def test_all_bytes_are_equal_for_one_and_two_processes(here, big):
 
 GUARDED = """
 import polars
-from pipeline import Options, convert
+from chatsquash import Options, convert
 if __name__ == "__main__":
     print(convert({logs!r}, "out", Options(workers=2)).written)
 """
@@ -252,7 +252,7 @@ def test_worker_processes_are_safe_beside_polars(here, big):
 HELD = """
 import os, time
 from pathlib import Path
-from pipeline.run import session, team, workers
+from chatsquash.run import pool, session, workers
 
 def held(self, job, **more):
     Path(f"ready-{os.getpid()}").touch()
@@ -264,7 +264,7 @@ workers._WORTH_A_PROCESS = 1
 workers._BATCH_JOBS = 1
 convert, session.Converter.convert = session.Converter.convert, held
 if __name__ == "__main__":
-    from pipeline.cli import main
+    from chatsquash.cli import main
     main()
 """
 
@@ -370,5 +370,5 @@ def interrupt(*given):
     os.killpg(0, 2)
     serve(*given)
 
-serve, team._serve = team._serve, interrupt
+serve, pool._serve = pool._serve, interrupt
 """

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import pytest
 from pydantic import BaseModel
 
-from pipeline import codec
-from pipeline.formats import bodies, named, recognise
+from chatsquash import jsonio
+from chatsquash.formats import bodies, named, recognise
 from tests.conftest import real_exchanges
 
 
@@ -16,7 +16,7 @@ def recorded():
     """The conversations in recorded requests, whatever their format, each with its name."""
     for path in real_exchanges():
         for number, line in enumerate(path.read_bytes().splitlines(), start=1):
-            request = codec.loads(line)["request"]
+            request = jsonio.loads(line)["request"]
             if name := recognise(request, None, None).name:
                 yield pytest.param(name, bodies.load(named(name), request), id=f"{path.stem}:{number}")
 

@@ -9,8 +9,8 @@ from anthropic.lib.streaming._beta_messages import accumulate_event
 from anthropic.types.beta import BetaMessage, BetaMessageParam, BetaRawMessageStreamEvent, BetaToolUnionParam
 from pydantic import TypeAdapter
 
-from pipeline import chat, codec
-from pipeline.formats import anthropic as ours
+from chatsquash import chat, jsonio
+from chatsquash.formats import anthropic as ours
 from tests.conformance.shared import forced
 from tests.conftest import needs_real_exchanges, real_exchanges
 
@@ -31,7 +31,7 @@ EVENT = TypeAdapter(BetaRawMessageStreamEvent)
 def exchanges():
     for path in [*real_exchanges("anthropic/*.jsonl"), *real_exchanges("mixed/*.jsonl")]:
         for number, line in enumerate(path.read_bytes().splitlines(), 1):
-            logged = codec.loads(line)
+            logged = jsonio.loads(line)
             if path.parent.name == "anthropic" or is_ours(logged["request"]):
                 yield pytest.param(logged, id=f"{path.stem}:{number}")
 

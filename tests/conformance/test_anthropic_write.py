@@ -6,10 +6,10 @@ import pytest
 from anthropic.types.beta import BetaMessageParam, BetaTextBlockParam, BetaToolUnionParam
 from pydantic import TypeAdapter, ValidationError
 
-from pipeline.formats import anthropic as ours
-from pipeline.formats import bodies
-from pipeline.formats.links import distinct
-from pipeline.model import Conversation
+from chatsquash.formats import anthropic as ours
+from chatsquash.formats import bodies
+from chatsquash.formats.links import distinct
+from chatsquash.model import Conversation
 from tests.conformance.shared import RECORDED, forced
 from tests.conftest import needs_real_exchanges
 from tests.formats import test_anthropic_write as rows

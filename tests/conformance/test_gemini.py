@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from google.genai import types
 
-from pipeline.chat import private, text
-from pipeline.formats import gemini
+from chatsquash.chat import private, text
+from chatsquash.formats import gemini
 from tests.conftest import needs_real_exchanges, real_exchanges
 
 LOGS = real_exchanges("gemini/*.jsonl")

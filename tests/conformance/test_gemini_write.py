@@ -6,10 +6,10 @@ import pytest
 from google.genai import types
 from pydantic import TypeAdapter, ValidationError
 
-from pipeline import codec
-from pipeline.formats import bodies
-from pipeline.formats import gemini as ours
-from pipeline.model import Conversation
+from chatsquash import jsonio
+from chatsquash.formats import bodies
+from chatsquash.formats import gemini as ours
+from chatsquash.model import Conversation
 from tests.conformance.shared import RECORDED
 from tests.conftest import needs_real_exchanges
 from tests.formats import test_gemini_write as rows
@@ -25,7 +25,7 @@ NO_PARTS = {"a role that nobody knows has no content"}
 def held(value):
     """What the types hold of contents, in the standard alphabet of base64."""
     found = [each.model_dump(mode="json", by_alias=True, exclude_none=True) for each in value]
-    return codec.loads(codec.dumps(found).replace(b"-", b"+").replace(b"_", b"/"))
+    return jsonio.loads(jsonio.dumps(found).replace(b"-", b"+").replace(b"_", b"/"))
 
 
 @pytest.mark.parametrize("conversation", CASES)
@@ -34,8 +34,8 @@ def test_what_is_written_is_what_googles_types_take(conversation):
     if "systemInstruction" in body:
         types.Content.model_validate(body["systemInstruction"])
     # As JSON, since only there data and signatures must be base64.
-    contents = CONTENTS.validate_json(codec.dumps(body["contents"]))
-    plain = codec.loads(codec.dumps(body["contents"]).replace(b"-", b"+").replace(b"_", b"/"))
+    contents = CONTENTS.validate_json(jsonio.dumps(body["contents"]))
+    plain = jsonio.loads(jsonio.dumps(body["contents"]).replace(b"-", b"+").replace(b"_", b"/"))
     assert held(contents) == plain, "nothing is lost in them"
 
 
@@ -82,4 +82,4 @@ def test_the_types_refuse_what_is_wrong():
         with pytest.raises(ValidationError):
             CONTENTS.validate_python([{"role": "user", "parts": [part]}])
     with pytest.raises(ValidationError):
-        CONTENTS.validate_json(codec.dumps([{"parts": [{"text": "a", "thoughtSignature": "no base64"}]}]))
+        CONTENTS.validate_json(jsonio.dumps([{"parts": [{"text": "a", "thoughtSignature": "no base64"}]}]))

@@ -9,7 +9,7 @@ import pytest
 from datasets import Image, List, load_dataset
 from PIL import Image as Pillow
 
-from pipeline import Options, convert
+from chatsquash import Options, convert
 from tests.conftest import log_line, user, write_log
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import ollama
 import pytest
 
-from pipeline.chat import text
-from pipeline.formats import ollama as ours
+from chatsquash.chat import text
+from chatsquash.formats import ollama as ours
 
 
 def body(content: str = "", *, done: bool = True, **message: Any) -> dict[str, Any]:

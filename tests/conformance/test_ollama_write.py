@@ -6,9 +6,9 @@ import ollama
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from pipeline.formats import bodies
-from pipeline.formats import ollama as ours
-from pipeline.model import Conversation
+from chatsquash.formats import bodies
+from chatsquash.formats import ollama as ours
+from chatsquash.model import Conversation
 from tests.conformance.shared import RECORDED
 from tests.conftest import needs_real_exchanges
 from tests.formats import test_ollama_write as rows

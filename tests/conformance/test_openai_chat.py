@@ -7,8 +7,8 @@ from openai.lib.streaming.chat import ChatCompletionStreamState
 from openai.types.chat import ChatCompletion, ChatCompletionChunk, ChatCompletionMessageParam
 from pydantic import TypeAdapter
 
-from pipeline.chat import Private
-from pipeline.formats.openai_chat import START, assemble, load, reply
+from chatsquash.chat import Private
+from chatsquash.formats.openai_chat import START, assemble, load, reply
 from tests.conftest import needs_real_exchanges, real_exchanges
 
 LOGS = real_exchanges("openai_chat/*.jsonl")

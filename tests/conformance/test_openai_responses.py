@@ -10,7 +10,7 @@ import orjson
 import pydantic
 import pytest
 
-from pipeline.formats import openai_responses as responses
+from chatsquash.formats import openai_responses as responses
 from tests.conftest import needs_real_exchanges, real_exchanges
 
 ENDS = ("response.completed", "response.incomplete", "response.failed")

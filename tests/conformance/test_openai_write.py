@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from openai.types import chat, responses
 
-from pipeline.formats import bodies, openai_chat, openai_responses
-from pipeline.model import Conversation
+from chatsquash.formats import bodies, openai_chat, openai_responses
+from chatsquash.model import Conversation
 from tests.conftest import needs_real_exchanges, real_exchanges
 from tests.formats.kinds import KINDS, ODD, SIGNATURE, call, image, private, result, said, text, user
 

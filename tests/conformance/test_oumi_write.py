@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.formats.documents.oumi import dump
-from pipeline.formats.documents.oumi_history import dump_all
-from pipeline.model import Conversation
+from chatsquash.formats.clients.oumi import dump
+from chatsquash.formats.clients.oumi_history import dump_all
+from chatsquash.model import Conversation
 from tests.formats.kinds import KINDS, ODD, call, image, private, said, text, user
 from tests.formats.odd import CONVERSATIONS
 

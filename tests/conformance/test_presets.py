@@ -17,8 +17,8 @@ from openai.types.chat import ChatCompletionFunctionToolParam as ToolParam
 from openai.types.chat import ChatCompletionMessageParam
 from pydantic import ConfigDict, TypeAdapter
 
-from pipeline import Options, convert
-from pipeline.run.cures import converted
+from chatsquash import Options, convert
+from chatsquash.templates.remedies import converted
 from tests.formats.kinds import KINDS
 
 from .shared import RECORDED, forced

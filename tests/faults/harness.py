@@ -19,11 +19,11 @@ from pathlib import Path
 from random import Random
 from threading import Lock
 
-from pipeline import Options, convert
-from pipeline.errors import UsageError
-from pipeline.run import workers
-from pipeline.run.verify import verify
-from pipeline.write import output
+from chatsquash import Options, convert
+from chatsquash.errors import UsageError
+from chatsquash.run import workers
+from chatsquash.run.verify import verify
+from chatsquash.write import store as output
 from tests.conftest import log_line, tree, write_log
 
 KEY = b"a key for tests of faults"

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import Options, convert
-from pipeline.model import Job
-from pipeline.read import changes
-from pipeline.read.changes import as_found
-from pipeline.run.session import Converter
+from chatsquash import Options, convert
+from chatsquash.model import Job
+from chatsquash.run.session import Converter
+from chatsquash.sources import changes
+from chatsquash.sources.changes import as_found
 from tests.conftest import log_line, write_log
 
 ENTRIES = [log_line(*"abcdef"[:n], at=n) for n in range(1, 5)]

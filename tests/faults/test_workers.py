@@ -12,7 +12,7 @@ from tests.conftest import log_line, write_log
 DEADLY = """
 import os, signal
 from pathlib import Path
-from pipeline.run import session, workers
+from chatsquash.run import session, workers
 
 def deadly(self, job, **more):
     fate = job.stem.partition("-")[0]
@@ -27,7 +27,7 @@ workers._WORTH_A_PROCESS = 1
 workers._BATCH_JOBS = {batch}
 convert, session.Converter.convert = session.Converter.convert, deadly
 if __name__ == "__main__":
-    from pipeline.cli import main
+    from chatsquash.cli import main
     main()
 """
 

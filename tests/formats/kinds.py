@@ -12,10 +12,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from pipeline import chat
-from pipeline.chat import PRIVATE, Private
-from pipeline.formats.calls import call_name
-from pipeline.model import Conversation
+from chatsquash import chat
+from chatsquash.chat import PRIVATE, Private
+from chatsquash.formats.calls import call_name
+from chatsquash.model import Conversation
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 WAV = base64.b64encode(b"RIFF$\0\0\0WAVEfmt \x10\0\0\0\1\0\1\0@\x1f\0\0\x80>\0\0\2\0\x10\0data\0\0\0\0").decode()

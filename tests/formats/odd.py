@@ -6,8 +6,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from pipeline.chat import PRIVATE, Private
-from pipeline.model import Conversation
+from chatsquash.chat import PRIVATE, Private
+from chatsquash.model import Conversation
 from tests.formats.kinds import PDF, PNG, SIGNATURE, call, image, text
 
 LEAVES = st.sampled_from([None, True, 0, -1, 1.5, 10**30, "", "a", "{}", "\ud800", "data:,", "https://x/y", PNG])

@@ -5,10 +5,9 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from pipeline import chat, codec
-from pipeline.formats import losses
-from pipeline.model import Conversation
-from pipeline.run import conversations
+from chatsquash import chat, jsonio
+from chatsquash.model import Conversation
+from chatsquash.translate import conversations, losses
 from tests.formats.kinds import KINDS
 
 SAME, MARKS, LOST = "=", "~", "x"
@@ -111,7 +110,7 @@ def _said(conversation: Conversation) -> list[str]:
     """The words of each message, those behind its calls, too, and its other parts."""
     messages = conversation.messages
     texts = ([*_texts(message), *chat.private(message).get("after", ())] for message in messages)
-    parts = (codec.dumps(chat.other_parts(message)).decode() for message in messages)
+    parts = (jsonio.dumps(chat.other_parts(message)).decode() for message in messages)
     return [" ".join(" ".join(map(str, text)).split()) + part for text, part in zip(texts, parts, strict=True)]
 
 

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline import chat
-from pipeline.chat import Private
-from pipeline.formats import anthropic
-from pipeline.formats.anthropic import START
-from pipeline.formats.base import TurnError
-from pipeline.formats.calls import State
-from pipeline.model import WrongType
+from chatsquash import chat
+from chatsquash.chat import Private
+from chatsquash.formats import anthropic
+from chatsquash.formats.anthropic import START
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.calls import State
+from chatsquash.model import WrongType
 
 
 def call(call_id="toolu_1", name="read", arguments="{}", **private):

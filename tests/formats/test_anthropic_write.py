@@ -9,10 +9,10 @@ import json
 import pytest
 from hypothesis import given
 
-from pipeline import codec
-from pipeline.formats import anthropic, bodies
-from pipeline.formats.anthropic import dump
-from pipeline.model import Conversation
+from chatsquash import jsonio
+from chatsquash.formats import anthropic, bodies
+from chatsquash.formats.anthropic import dump
+from chatsquash.model import Conversation
 from tests.formats.kinds import (
     KINDS,
     PDF,
@@ -227,15 +227,15 @@ def test_what_was_read_of_anthropic_is_written_again(turns, sentence):
 
 @given(CONVERSATIONS)
 def test_any_conversation_is_written_once_and_for_all(conversation):
-    before = codec.dumps([conversation.messages, conversation.tools])
+    before = jsonio.dumps([conversation.messages, conversation.tools])
     body = dump(conversation)
-    assert codec.dumps([conversation.messages, conversation.tools]) == before
+    assert jsonio.dumps([conversation.messages, conversation.tools]) == before
     json.dumps(body, allow_nan=False)
-    back = bodies.load(anthropic, codec.loads(codec.dumps(body)))
-    again = bodies.load(anthropic, codec.loads(codec.dumps(dump(back))))
+    back = bodies.load(anthropic, jsonio.loads(jsonio.dumps(body)))
+    again = bodies.load(anthropic, jsonio.loads(jsonio.dumps(dump(back))))
     assert settled(again.messages) == settled(back.messages)
     assert links(again.messages) == links(back.messages)
-    assert all(codec.dumps(each) == codec.dumps(other) for each, other in zip(back.tools, again.tools, strict=True))
+    assert all(jsonio.dumps(each) == jsonio.dumps(other) for each, other in zip(back.tools, again.tools, strict=True))
 
 
 def test_the_signature_of_another_provider_is_carried():

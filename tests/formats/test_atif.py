@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.formats.base import TurnError
-from pipeline.formats.documents import atif
+from chatsquash.formats.agents import atif
+from chatsquash.formats.base import TurnError
 
 TOOL = {"type": "function", "function": {"name": "ls", "parameters": {"type": "object"}}}
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.formats.base import TurnError
-from pipeline.formats.documents import claude_code
+from chatsquash.formats.agents import claude_code
+from chatsquash.formats.base import TurnError
 
 
 def line(uuid, parent, kind, content, message_id=None, **more):

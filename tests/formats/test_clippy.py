@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.formats.base import TurnError
-from pipeline.formats.documents.clippy import conversations, dump, fits
-from pipeline.model import Conversation
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.clients.clippy import conversations, dump, fits
+from chatsquash.model import Conversation
 from tests.formats.kinds import KINDS, ODD, VALUES, call, image, private, result, said, settled, system, text, user
 from tests.formats.odd import CONVERSATIONS
 from tests.formats.test_portable import has_private

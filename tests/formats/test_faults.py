@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-import pipeline
-from pipeline.model import Conversation
+import chatsquash
+from chatsquash.model import Conversation
 from tests.formats.kinds import PNG, SIGNATURE, call, image, private, result, said, system, text, user
 from tests.formats.round_trip import without_ours
 
@@ -24,7 +24,7 @@ UNION_TOOL = {
 
 
 def written(name, *messages, tools=()):
-    return json.loads(json.dumps(pipeline.dump(Conversation(list(messages), list(tools)), name)))
+    return json.loads(json.dumps(chatsquash.dump(Conversation(list(messages), list(tools)), name)))
 
 
 def blocks(document, of):

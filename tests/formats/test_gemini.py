@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.chat import PRIVATE, Private, private
-from pipeline.formats import gemini
-from pipeline.formats.base import TurnError
-from pipeline.model import Reply, WrongType
+from chatsquash.chat import PRIVATE, Private, private
+from chatsquash.formats import gemini
+from chatsquash.formats.base import TurnError
+from chatsquash.model import Reply, WrongType
 
 PIXEL = "iVBORw0KGgo="
 

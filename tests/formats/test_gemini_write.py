@@ -8,10 +8,10 @@ import json
 import pytest
 from hypothesis import given
 
-from pipeline import codec
-from pipeline.formats import bodies, gemini, ollama
-from pipeline.formats.gemini import dump
-from pipeline.model import Conversation
+from chatsquash import jsonio
+from chatsquash.formats import bodies, gemini, ollama
+from chatsquash.formats.gemini import dump
+from chatsquash.model import Conversation
 from tests.formats.kinds import (
     KINDS,
     PDF,
@@ -238,11 +238,11 @@ def test_ids_that_another_reader_made_up_are_left_out_where_ours_makes_up_the_sa
 
 @given(CONVERSATIONS)
 def test_any_conversation_is_written(conversation):
-    before = codec.dumps([conversation.messages, conversation.tools])
+    before = jsonio.dumps([conversation.messages, conversation.tools])
     body = dump(conversation)
-    assert codec.dumps([conversation.messages, conversation.tools]) == before
+    assert jsonio.dumps([conversation.messages, conversation.tools]) == before
     json.dumps(body, allow_nan=False)
-    back = bodies.load(gemini, codec.loads(codec.dumps(body)))
-    again = bodies.load(gemini, codec.loads(codec.dumps(dump(back))))
+    back = bodies.load(gemini, jsonio.loads(jsonio.dumps(body)))
+    again = bodies.load(gemini, jsonio.loads(jsonio.dumps(dump(back))))
     assert links(again.messages) == links(back.messages)
     assert [each["content"] for each in again.messages] == [each["content"] for each in back.messages]

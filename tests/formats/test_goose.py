@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.formats.base import TurnError
-from pipeline.formats.documents import goose
+from chatsquash.formats.agents import goose
+from chatsquash.formats.base import TurnError
 
 HEADER = {"working_dir": "/work", "description": "a talk", "message_count": 2}
 

@@ -5,10 +5,10 @@ from contextlib import closing, suppress
 
 import pytest
 
-from pipeline import Options
-from pipeline.confine.process import BeyondBoundsError
-from pipeline.formats.base import TurnError
-from pipeline.formats.documents import goose
+from chatsquash import Options
+from chatsquash.confine.process import BeyondBoundsError
+from chatsquash.formats.agents import goose
+from chatsquash.formats.base import TurnError
 
 from .hostile import FOREVER, LARGE, MESSAGES, SAID, SESSIONS, bomb, computed, database, schema
 

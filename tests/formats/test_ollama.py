@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.chat import PRIVATE
-from pipeline.formats import ollama
-from pipeline.formats.base import TurnError
-from pipeline.model import Reply, WrongType
+from chatsquash.chat import PRIVATE
+from chatsquash.formats import ollama
+from chatsquash.formats.base import TurnError
+from chatsquash.model import Reply, WrongType
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAA"
 

@@ -8,10 +8,10 @@ import json
 import pytest
 from hypothesis import given
 
-from pipeline import codec
-from pipeline.formats import bodies, ollama
-from pipeline.formats.ollama import dump
-from pipeline.model import Conversation
+from chatsquash import jsonio
+from chatsquash.formats import bodies, ollama
+from chatsquash.formats.ollama import dump
+from chatsquash.model import Conversation
 from tests.formats.kinds import KINDS, PDF, PNG, call, image, private, result, said, settled, system, text, user
 from tests.formats.odd import CONVERSATIONS, links
 
@@ -149,11 +149,11 @@ def test_what_was_read_of_ollama_is_written_again():
 
 @given(CONVERSATIONS)
 def test_any_conversation_is_written(conversation):
-    before = codec.dumps([conversation.messages, conversation.tools])
+    before = jsonio.dumps([conversation.messages, conversation.tools])
     body = dump(conversation)
-    assert codec.dumps([conversation.messages, conversation.tools]) == before
+    assert jsonio.dumps([conversation.messages, conversation.tools]) == before
     json.dumps(body, allow_nan=False)
-    back = bodies.load(ollama, codec.loads(codec.dumps(body)))
-    again = bodies.load(ollama, codec.loads(codec.dumps(dump(back))))
+    back = bodies.load(ollama, jsonio.loads(jsonio.dumps(body)))
+    again = bodies.load(ollama, jsonio.loads(jsonio.dumps(dump(back))))
     assert links(again.messages) == links(back.messages)
     assert [each["content"] for each in again.messages] == [each["content"] for each in back.messages]

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.chat import Private, private
-from pipeline.formats import openai_chat
-from pipeline.formats.base import TurnError
-from pipeline.formats.openai_chat import START, assemble, load, reply, tools, variants
+from chatsquash.chat import Private, private
+from chatsquash.formats import openai_chat
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.openai_chat import START, assemble, load, reply, tools, variants
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}
 

@@ -6,11 +6,11 @@ import json
 import pytest
 from hypothesis import given
 
-from pipeline.chat import Private
-from pipeline.formats import bodies, openai_chat
-from pipeline.formats.base import TurnError
-from pipeline.formats.openai_chat import dump
-from pipeline.model import Conversation
+from chatsquash.chat import Private
+from chatsquash.formats import bodies, openai_chat
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.openai_chat import dump
+from chatsquash.model import Conversation
 from tests.formats.kinds import KINDS, ODD, call, image, private, result, said, settled, text, user
 
 LOST = {

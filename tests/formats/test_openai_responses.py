@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline import chat
-from pipeline.formats import openai_responses as responses
-from pipeline.formats.base import Loaded, Stream, Tools, TurnError
-from pipeline.model import Reply, WrongType
+from chatsquash import chat
+from chatsquash.formats import openai_responses as responses
+from chatsquash.formats.base import Loaded, Stream, Tools, TurnError
+from chatsquash.model import Reply, WrongType
 
 
 def said(text: str, **more: Any) -> dict[str, Any]:

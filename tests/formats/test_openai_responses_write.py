@@ -6,10 +6,10 @@ import json
 import pytest
 from hypothesis import given
 
-from pipeline.formats import bodies, openai_responses, recognise
-from pipeline.formats.base import TurnError
-from pipeline.formats.openai_responses import dump
-from pipeline.model import Conversation
+from chatsquash.formats import bodies, openai_responses, recognise
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.openai_responses import dump
+from chatsquash.model import Conversation
 from tests.formats.kinds import KINDS, ODD, call, image, private, result, said, settled, system, text, user
 
 LOST = {
@@ -239,7 +239,7 @@ def test_odd_values_never_stop_it_and_it_changes_nothing(conversation):
 
 @given(ODD)
 def test_calls_and_results_are_linked_as_they_were(conversation):
-    from pipeline.formats import openai_chat
+    from chatsquash.formats import openai_chat
 
     links = []
     for form in (openai_chat, openai_responses):

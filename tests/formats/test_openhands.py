@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.formats.base import TurnError
-from pipeline.formats.documents import openhands
+from chatsquash.formats.agents import openhands
+from chatsquash.formats.base import TurnError
 
 
 def told(found):

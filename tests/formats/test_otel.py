@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.formats.base import TurnError
-from pipeline.formats.documents import otel
+from chatsquash.formats.agents import otel
+from chatsquash.formats.base import TurnError
 
 IN, OUT, SYSTEM, TOOLS = (
     "gen_ai.input.messages",

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.formats.base import TurnError
-from pipeline.formats.documents import oumi_history
-from pipeline.formats.documents.oumi import conversations, dump, fits
-from pipeline.formats.documents.oumi.history import branches
-from pipeline.formats.documents.oumi_history import dump_all, every
-from pipeline.model import Branch, Conversation
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.clients import oumi_history
+from chatsquash.formats.clients.oumi import conversations, dump, fits
+from chatsquash.formats.clients.oumi.history import branches
+from chatsquash.formats.clients.oumi_history import dump_all, every
+from chatsquash.model import Branch, Conversation
 from tests.formats.kinds import KINDS, ODD, PNG, call, image, private, result, said, settled, system, text, user
 from tests.formats.odd import CONVERSATIONS
 from tests.formats.odd import VALUES as ANY

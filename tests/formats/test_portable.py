@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.chat import PRIVATE, Private
-from pipeline.formats.base import TurnError
-from pipeline.formats.documents.portable import conversations, dump, fits
-from pipeline.model import Conversation
+from chatsquash.chat import PRIVATE, Private
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.clients.portable import conversations, dump, fits
+from chatsquash.model import Conversation
 from tests.formats.kinds import KINDS, ODD, PNG, VALUES, call, image, private, result, said, settled, system, text, user
 from tests.formats.odd import CONVERSATIONS
 

@@ -1,6 +1,6 @@
 """What is no document is told early."""
 
-from pipeline.formats import documents
+from chatsquash.formats import documents
 
 
 def test_no_format_is_asked_about_values_that_no_document_begins_with(monkeypatch):

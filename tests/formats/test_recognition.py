@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline import formats
-from pipeline.formats import NO_RANK, PLAIN_RANK, Recognised, look_alike, recognise, recognise_file
+from chatsquash import formats
+from chatsquash.formats import NO_RANK, PLAIN_RANK, Recognised, look_alike, recognise, recognise_file
 
 ALL = ["gemini", "openai_responses", "anthropic", "ollama", "openai_chat"]
 PLAIN = "chat messages without the marks of any provider"

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline import chat
-from pipeline.chat import PRIVATE, Private
-from pipeline.errors import UsageError
-from pipeline.run import conversations
+from chatsquash import chat
+from chatsquash.chat import PRIVATE, Private
+from chatsquash.errors import UsageError
+from chatsquash.translate import conversations
 from tests.formats.kinds import KINDS, ODD
 from tests.formats.round_trip import AT_LEAST, FORMATS, cell, is_worse, shown
 

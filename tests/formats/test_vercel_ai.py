@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline import chat, codec
-from pipeline.chat import PRIVATE, Private
-from pipeline.formats import losses
-from pipeline.formats.base import TurnError
-from pipeline.formats.documents import vercel_ai
-from pipeline.formats.documents.pydantic_ai.remainder import KEY
-from pipeline.model import Conversation
+from chatsquash import chat, jsonio
+from chatsquash.chat import PRIVATE, Private
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.clients import vercel_ai
+from chatsquash.formats.clients.pydantic_ai.remainder import KEY
+from chatsquash.model import Conversation
+from chatsquash.translate import losses
 from tests.formats.kinds import KINDS, PDF, PNG, WAV, call, image, private, result, said, system, text, user
 from tests.formats.test_pydantic_ai import JSON, messages
 
@@ -568,8 +568,8 @@ def test_odd_conversations_are_written_and_come_back(held):
     before = copy.deepcopy(held)
     written = vercel_ai.dump(conversation)
     assert held == before
-    assert codec.dumps(vercel_ai.dump(conversation)) == codec.dumps(written)
-    (again,) = vercel_ai.conversations([codec.loads(codec.dumps(written))])
+    assert jsonio.dumps(vercel_ai.dump(conversation)) == jsonio.dumps(written)
+    (again,) = vercel_ai.conversations([jsonio.loads(jsonio.dumps(written))])
     assert losses.differences(conversation, again) == []
 
 

@@ -7,13 +7,13 @@ import json
 import re
 from tempfile import NamedTemporaryFile
 
-from pipeline.ledger import Ledger
-from pipeline.model import Job, Options, Outcome
-from pipeline.read import documents, envelopes
-from pipeline.read.logs import Reader
-from pipeline.read.sessions import MixedSessionsError
-from pipeline.run.session import Converter
-from pipeline.run.workers import outcomes
+from chatsquash.ledger import Ledger
+from chatsquash.model import Job, Options, Outcome
+from chatsquash.read import documents, envelopes
+from chatsquash.read.reader import Reader
+from chatsquash.read.sessions import MixedSessionsError
+from chatsquash.run.session import Converter
+from chatsquash.run.workers import outcomes
 from tests import oracle
 
 CHAT = Options(anonymize=False, from_format="openai_chat", on_invalid="keep", sessions_by="file")

@@ -1,7 +1,7 @@
 """Golden cases: what stands in ``<format>/<case>/logs`` becomes ``<format>/<case>/expected.jsonl``.
 
 A case is a folder.  ``logs/*.jsonl`` are converted in the order of their names, with the options in ``options.json`` if
-there is one (fields of ``pipeline.Options``; addresses are left alone unless it says otherwise).  What is expected comes
+there is one (fields of ``chatsquash.Options``; addresses are left alone unless it says otherwise).  What is expected comes
 from ``tests/oracle.py`` for OpenAI chat, whose records ``presets`` shape, and from ``tests/golden/naive`` for all else,
 never from the code under test: ``python -m tests.golden`` writes every ``expected.jsonl`` anew.  Read what it changed
 before committing it.  What is expected of documents, ``logs/*.json`` among them, was written by hand, and is not
@@ -19,8 +19,8 @@ from pathlib import Path
 
 import orjson
 
-from pipeline import Options
-from pipeline.formats import documents
+from chatsquash import Options
+from chatsquash.formats import documents
 from tests import oracle
 from tests.golden import naive
 from tests.golden.naive import presets

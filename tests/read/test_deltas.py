@@ -8,13 +8,13 @@ from unittest import mock
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.edits import replay
-from pipeline.ledger import Ledger
-from pipeline.read import deltas
-from pipeline.read.deltas import Effort
-from pipeline.read.entries import entries
-from pipeline.read.lines import lines
-from pipeline.stages.clean import clean
+from chatsquash.edits import replay
+from chatsquash.ledger import Ledger
+from chatsquash.read import deltas
+from chatsquash.read.deltas import Effort
+from chatsquash.read.entries import entries
+from chatsquash.read.lines import lines
+from chatsquash.stages.cleaning import clean
 from tests import oracle, strategies
 
 

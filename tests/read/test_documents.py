@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.formats import documents as formats
-from pipeline.formats.base import TurnError
-from pipeline.model import Job, Options
-from pipeline.read import compressed, documents, recognise
-from pipeline.read.discover import discover
-from pipeline.read.sessions import split
+from chatsquash.formats import documents as formats
+from chatsquash.formats.base import TurnError
+from chatsquash.model import Job, Options
+from chatsquash.read import documents, recognise
+from chatsquash.read.sessions import split
+from chatsquash.sources import compression as compressed
+from chatsquash.sources.find import discover
 from tests.conftest import log_line
 
 SAMPLES = sorted((Path(__file__).parents[2] / "sample_logs" / "documents").iterdir())

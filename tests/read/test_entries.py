@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.codec import leaves
-from pipeline.edits import replay
-from pipeline.formats import formats
-from pipeline.formats.base import TurnError
-from pipeline.ledger import Ledger
-from pipeline.read import deltas, envelopes
-from pipeline.read.deltas import Effort
-from pipeline.read.entries import entries
-from pipeline.read.lines import lines
-from pipeline.read.recognise import Shape, look
+from chatsquash.edits import replay
+from chatsquash.formats import formats
+from chatsquash.formats.base import TurnError
+from chatsquash.jsonio import leaves
+from chatsquash.ledger import Ledger
+from chatsquash.read import deltas, envelopes
+from chatsquash.read.deltas import Effort
+from chatsquash.read.entries import entries
+from chatsquash.read.lines import lines
+from chatsquash.read.recognise import Shape, look
 from tests import format_logs
 
 PATHS = ("grown", "patched", "alone", "whole")

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from pipeline import Options, convert_session
-from pipeline.formats import formats
-from pipeline.read import envelopes
+from chatsquash import Options, convert_session
+from chatsquash.formats import formats
+from chatsquash.read import envelopes
 from tests.read.exchanges import CHAT, EXCHANGES, MESSAGES, SECRETS, http, ndjson, plain, sse
 
 OPTIONS = Options(anonymize=False)

@@ -6,9 +6,9 @@ from array import array
 
 import pytest
 
-from pipeline.model import Job
-from pipeline.read import facts
-from pipeline.read.facts import Logged, logged, prefix
+from chatsquash.model import Job
+from chatsquash.read import facts
+from chatsquash.read.facts import Logged, logged, prefix
 
 CHAT = {"model": "m", "choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12}}
 ANTHROPIC = {

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.read import lines as module
-from pipeline.read.lines import Room, lines
+from chatsquash.read import lines as module
+from chatsquash.read.lines import Room, lines
 
 
 class Trickle(io.RawIOBase):

@@ -5,11 +5,11 @@ import json
 
 import pytest
 
-from pipeline import Options, convert_session
-from pipeline.formats import formats
-from pipeline.read import recognise
-from pipeline.read.recognise import Shape
-from pipeline.read.slices import LineError, slicer
+from chatsquash import Options, convert_session
+from chatsquash.formats import formats
+from chatsquash.read import recognise
+from chatsquash.read.recognise import Shape
+from chatsquash.read.slices import LineError, slicer
 from tests.read.exchanges import CHAT, EXCHANGES, http, plain, sse
 
 USER = {"role": "user", "content": "hi"}

@@ -5,8 +5,8 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from pipeline.formats import formats, openai_chat, openai_responses
-from pipeline.read import replies
+from chatsquash.formats import formats, openai_chat, openai_responses
+from chatsquash.read import replies
 from tests.read.exchanges import CHAT, EXCHANGES, ndjson, sse
 
 A, B = {"a": 1}, {"b": [2, "\n\n", "data: x"]}

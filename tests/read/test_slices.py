@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.formats import openai_chat
-from pipeline.model import Reply
-from pipeline.read import replies, scan, slices
-from pipeline.read.slices import LineError, Slices, slicer
+from chatsquash.formats import openai_chat
+from chatsquash.model import Reply
+from chatsquash.read import replies, scan, slices
+from chatsquash.read.slices import LineError, Slices, slicer
 
 LINES = [
     b'{"request":{"messages":[{"role":"user","content":"[]{}\\"\\\\"}],"tools":[]},"timestamp":1,"session_id":"s"}',

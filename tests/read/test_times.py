@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from pipeline.read.times import Moment, day, is_day, moment
+from chatsquash.read.times import Moment, day, is_day, moment
 
 SECOND = 10**9
 

@@ -2,15 +2,15 @@
 
 import pytest
 
-from pipeline import codec
-from pipeline.read import tools as module
-from pipeline.read.tools import KnownTools
+from chatsquash import jsonio
+from chatsquash.read import tools as module
+from chatsquash.read.tools import KnownTools
 
 A, B, C = (b'{"name":"%s"}' % name for name in (b"a", b"b", b"c"))
 
 
 def learn(known: KnownTools, *definitions: bytes) -> list:
-    return known.learn(b"[" + b",".join(definitions) + b"]", codec.loads)
+    return known.learn(b"[" + b",".join(definitions) + b"]", jsonio.loads)
 
 
 ROWS = [
@@ -25,7 +25,7 @@ ROWS = [
 def test_definitions_with_the_same_bytes_are_one_object(sentence, before, after, same):
     known = KnownTools()
     first, second = learn(known, *before), learn(known, *after)
-    assert second == [codec.loads(each) for each in after]
+    assert second == [jsonio.loads(each) for each in after]
     assert [next((at for at, tool in enumerate(first) if tool is each), None) for each in second] == same
     assert (first is second) == (before == after)
 
@@ -59,4 +59,4 @@ def test_a_definition_is_held_once_and_what_is_refused_is_not_learnt():
 
 
 def test_tools_that_are_no_list_are_parsed_as_they_are():
-    assert KnownTools().learn(b'{"name":"a"}', codec.loads) == {"name": "a"}
+    assert KnownTools().learn(b'{"name":"a"}', jsonio.loads) == {"name": "a"}

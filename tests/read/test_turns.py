@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from pipeline.edits import replay
-from pipeline.formats import formats
-from pipeline.formats.base import Loaded, TurnError
-from pipeline.model import Added, Kept
-from pipeline.read.slices import LineError
-from pipeline.read.turns import Turns, follow, nothing
+from chatsquash.edits import replay
+from chatsquash.formats import formats
+from chatsquash.formats.base import Loaded, TurnError
+from chatsquash.model import Added, Kept
+from chatsquash.read.slices import LineError
+from chatsquash.read.turns import Turns, follow, nothing
 
 
 class Counting:

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from pipeline.model import Finding, Rejected
-from pipeline.report import findings as report
+from chatsquash.model import Finding, Rejected
+from chatsquash.report import findings as report
 
 TEXTS = [
     (

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline import cli
-from pipeline.report.shown import shown
+from chatsquash import cli
+from chatsquash.text import shown
 from tests.conftest import log_line, write_log
 
 HOSTILE = "\x9b31m\x07\x1b[2J\x7f\u200e\u202e\u2066\u2028\u2029\ufeff\u00ad\udc80\U000e0041"

@@ -4,8 +4,9 @@ from collections import Counter
 
 import pytest
 
-from pipeline.model import Account, Cleaned, Finding, Job, Outcome
-from pipeline.report.summary import Summary, listed
+from chatsquash.model import Account, Cleaned, Finding, Job, Outcome
+from chatsquash.report.summary import Summary
+from chatsquash.text import listed
 
 JOB = Job("a.jsonl", "a.jsonl", "a.jsonl", 1_500_000)
 

@@ -9,10 +9,10 @@ import orjson
 import polars as pl
 import pytest
 
-from pipeline import Options, convert
-from pipeline.checks.phrases import Phrases
-from pipeline.errors import UsageError
-from pipeline.run.check import Looks, check
+from chatsquash import Options, convert
+from chatsquash.checks.phrases import Phrases
+from chatsquash.errors import UsageError
+from chatsquash.run.check import Looks, check
 from tests.checks.rows import assistant, call, result, tool, user
 from tests.conftest import log_line, write_log
 

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from pipeline import Options, convert
-from pipeline.folder import Folder
-from pipeline.model import Account
-from pipeline.read.datasets import rows
-from pipeline.read.discover import discover
-from pipeline.read.sessions import split
-from pipeline.run.session import Converter
-from pipeline.run.verify import verify
+from chatsquash import Options, convert
+from chatsquash.folder import Folder
+from chatsquash.model import Account
+from chatsquash.read.sessions import split
+from chatsquash.records.datasets import rows
+from chatsquash.run.session import Converter
+from chatsquash.run.verify import verify
+from chatsquash.sources.find import discover
 from tests.conftest import log_line, tree, write_log
 
 WAYS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": zstandard.compress}
@@ -113,7 +113,7 @@ def test_a_log_is_verified_with_the_bounds_that_it_was_read_with(here):
 @pytest.mark.parametrize("sessions_by", [None, "id"])
 @pytest.mark.parametrize("workers", [1, 2])
 def test_what_is_known_of_compressed_logs_is_taken_from_the_last_run(here, monkeypatch, sessions_by, workers):
-    monkeypatch.setattr("pipeline.run.workers._WORTH_A_PROCESS", 1)
+    monkeypatch.setattr("chatsquash.run.workers._WORTH_A_PROCESS", 1)
     options = Options(sessions_by=sessions_by, workers=workers)
     first = convert("logs", "out", options)
     write_log(here / "logs/2026-01-12/e.jsonl", log_line("new"))

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 from xxhash import xxh3_128
 
-import pipeline
-from pipeline import Options, convert
-from pipeline.errors import StoppedError, UsageError
-from pipeline.run import convert as convert_module
-from pipeline.run import in_memory, session, workers
+import chatsquash
+from chatsquash import Options, convert
+from chatsquash.errors import StoppedError, UsageError
+from chatsquash.run import convert as convert_module
+from chatsquash.run import in_memory, session, workers
 from tests.checks.rows import assistant, call, result, tool
 from tests.conftest import log_line, tree, write_log
 
@@ -192,7 +192,7 @@ def test_run_json_names_inputs_outputs_options_and_sums(here):
     summary = convert("logs", "out", Options(exclude=("z*",), limit=10))
     run = manifest()
     assert list(run) == ["schema_version", "chatsquash_version", "options", "counts", "seconds", "outputs", "inputs"]
-    assert (run["schema_version"], run["chatsquash_version"]) == (1, pipeline.__version__)
+    assert (run["schema_version"], run["chatsquash_version"]) == (1, chatsquash.__version__)
     counts = run["counts"]
     assert counts == summary.counts()
     left_out = {"empty-session": 2, "session-id-mismatch": 1, "timestamp-order": 1}
@@ -669,7 +669,7 @@ def test_workers_stop_at_the_same_session_and_leave_nothing(here, spread, option
 
 
 SCRIPT = """
-from pipeline import Options, convert
+from chatsquash import Options, convert
 print(convert("logs", "out", Options(anonymize=False)).written)
 """
 

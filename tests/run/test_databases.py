@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import Options, convert
-from pipeline.errors import UsageError
-from pipeline.read import documents
-from pipeline.run.inspect import inspect
+from chatsquash import Options, convert
+from chatsquash.errors import UsageError
+from chatsquash.read import documents
+from chatsquash.run.inspect import inspect
 from tests.conftest import log_line, write_log
 from tests.formats.hostile import MESSAGES, VIRTUAL_FOREVER, bomb, database
 
@@ -121,7 +121,7 @@ def test_a_database_of_nothing_is_none(logs, content):
 
 def test_an_interrupt_is_heard_at_once(logs):
     bomb(logs / "x.jsonl", messages=MESSAGES.format("").replace("INTEGER PRIMARY KEY", "INT"))
-    given = [sys.executable, "-m", "pipeline", "convert", "logs/x.jsonl", "--workers", "1", "--max-memory", "100GB"]
+    given = [sys.executable, "-m", "chatsquash", "convert", "logs/x.jsonl", "--workers", "1", "--max-memory", "100GB"]
     running = subprocess.Popen(
         given, stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     )

@@ -14,11 +14,11 @@ import orjson
 import pytest
 from xxhash import xxh3_128
 
-from pipeline import Options, convert, convert_session
-from pipeline.formats import documents
-from pipeline.read import documents as read_documents
-from pipeline.run import workers
-from pipeline.run.inspect import inspect
+from chatsquash import Options, convert, convert_session
+from chatsquash.formats import documents
+from chatsquash.read import documents as read_documents
+from chatsquash.run import workers
+from chatsquash.run.inspect import inspect
 from tests.conftest import log_line, tree, write_log
 
 SAMPLES = Path(__file__).parents[2] / "sample_logs" / "documents"

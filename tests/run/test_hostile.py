@@ -283,7 +283,7 @@ def test_loops_are_followed_once(here, command):
 
 def test_a_pipe_in_the_place_of_a_log_is_not_waited_for(here, command, monkeypatch):
     write_log(here / "logs" / "hostile.jsonl")
-    from pipeline.run import convert as module
+    from chatsquash.run import convert as module
 
     found = module.discover
 
@@ -401,7 +401,7 @@ def hook(event, args):
         if changed != out and not changed.startswith(out + os.sep):
             os.write(2, f"CHANGES {event} {changed}\\n".encode())
 sys.addaudithook(hook)
-from pipeline.__main__ import main
+from chatsquash.__main__ import main
 sys.argv = ["chatsquash", *sys.argv[1:]]
 main()
 """

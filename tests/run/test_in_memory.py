@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import Options, convert, convert_session
+from chatsquash import Options, convert, convert_session
 from tests.conftest import log_line, write_log
 
 SAMPLES = Path(__file__).parents[2] / "sample_logs"

@@ -4,9 +4,9 @@ import os
 
 import pytest
 
-from pipeline.errors import UsageError
-from pipeline.model import Options
-from pipeline.run.inspect import inspect
+from chatsquash.errors import UsageError
+from chatsquash.model import Options
+from chatsquash.run.inspect import inspect
 from tests.checks.rows import assistant, call, result, tool
 from tests.conftest import log_line, write_log
 
@@ -154,7 +154,7 @@ def test_a_log_that_cannot_be_opened_is_an_error(here, monkeypatch):
     def refuse(*_, **__):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("pipeline.run.session.opened", refuse)
+    monkeypatch.setattr("chatsquash.run.session.opened", refuse)
     with pytest.raises(UsageError, match=r"^a.jsonl: cannot be read \(Permission denied\)$"):
         shown("a.jsonl")
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from pipeline import Options
-from pipeline.folder import Folder
-from pipeline.model import Finding, Job, Outcome
-from pipeline.run import journal
-from pipeline.run.convert import described
-from pipeline.run.journal import Journals, Writer, identity
-from pipeline.run.session import Converter
+from chatsquash import Options
+from chatsquash.folder import Folder
+from chatsquash.model import Finding, Job, Outcome
+from chatsquash.run import journal
+from chatsquash.run.convert import described
+from chatsquash.run.journal import Journals, Writer, identity
+from chatsquash.run.session import Converter
 from tests.conftest import log_line, write_log
 
 OPTIONS = Options(anonymize_key=b"k" * 16)

@@ -8,8 +8,8 @@ from pathlib import Path
 import orjson
 import pytest
 
-from pipeline import Options, convert
-from pipeline.read import documents
+from chatsquash import Options, convert
+from chatsquash.read import documents
 from tests.conftest import log_line, write_log
 
 MANY = "[" + "[]," * 20_000 + "[]]"
@@ -42,7 +42,7 @@ def filled(line: dict) -> bytes:
 @pytest.mark.parametrize("sessions_by", [None, "id"])
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_line_is_a_bad_line_and_the_others_of_its_log_are_read(here, workers, sessions_by, monkeypatch):
-    monkeypatch.setattr("pipeline.run.workers._WORTH_A_PROCESS", 1)
+    monkeypatch.setattr("chatsquash.run.workers._WORTH_A_PROCESS", 1)
     lines = log_line("a", at=1), filled(log_line("a", "MANY", at=2)), log_line("a", "b", "c", at=3)
     write_log(here / "logs/x.jsonl", *lines)
     options = Options(max_memory=MEMORY, workers=workers, sessions_by=sessions_by)
@@ -127,14 +127,14 @@ def test_a_day_that_takes_too_much_memory_to_find_is_looked_for_when_it_is_conve
     def short(*given, **named):
         raise MemoryError
 
-    monkeypatch.setattr("pipeline.run.convert._day_logged", short)
+    monkeypatch.setattr("chatsquash.run.convert._day_logged", short)
     assert convert("logs", "out", Options(since="2020-01-01")).written == 1
 
 
 LIMITED = """
 import resource, sys
-from pipeline.__main__ import main
-from pipeline.platform import _taken
+from chatsquash.__main__ import main
+from chatsquash.platform import _taken
 limit = _taken(0) + int(sys.argv[1]) * 1_000_000
 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 sys.argv[1:] = sys.argv[2:]

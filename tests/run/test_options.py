@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from pipeline import Options, convert, convert_session
-from pipeline.errors import UsageError
+from chatsquash import Options, convert, convert_session
+from chatsquash.errors import UsageError
 from tests.conftest import log_line, write_log
 
 RIGHT = [

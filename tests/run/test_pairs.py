@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import Options, convert
-from pipeline.errors import UsageError
-from pipeline.run.pairs import PAIRS
+from chatsquash import Options, convert
+from chatsquash.errors import UsageError
+from chatsquash.run.pairs import PAIRS
 from tests.conftest import log_line, write_log
 
 SHARES = "train=0.98,validation=0.02"

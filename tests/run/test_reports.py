@@ -7,10 +7,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from pipeline import Options, convert
-from pipeline.checks.dataset import OF_TOOLS
-from pipeline.run import reports
-from pipeline.run.verify import verify
+from chatsquash import Options, convert
+from chatsquash.checks.dataset import OF_TOOLS
+from chatsquash.run import reports
+from chatsquash.run.verify import verify
 from tests.conftest import log_line, user, write_log
 
 SAMPLES = Path(__file__).parents[2] / "sample_logs"

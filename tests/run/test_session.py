@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from pipeline import Options, convert_session
-from pipeline.checks import rules
-from pipeline.errors import UsageError
-from pipeline.model import Account, Cleaned, Job
-from pipeline.run.accounts import unreadable
-from pipeline.run.session import Converter
+from chatsquash import Options, convert_session
+from chatsquash.checks import rules
+from chatsquash.errors import UsageError
+from chatsquash.model import Account, Cleaned, Job
+from chatsquash.run.accounts import unreadable
+from chatsquash.run.session import Converter
 from tests import oracle, strategies
 from tests.checks.rows import assistant, call, result, tool, user
 from tests.conftest import log_line

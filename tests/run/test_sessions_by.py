@@ -5,7 +5,7 @@ import json
 import orjson
 import pytest
 
-from pipeline import Options, convert, convert_session
+from chatsquash import Options, convert, convert_session
 from tests.conftest import log_line, write_log
 
 PLAIN = Options(anonymize=False, cleanup_goose=False)

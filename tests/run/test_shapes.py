@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import Options, convert
-from pipeline.read.records import NotARecordError, record
-from pipeline.read.textual import of_text
-from pipeline.run.check import Looks, check
-from pipeline.run.cures import converted
-from pipeline.run.stats import stats
-from pipeline.stages.select import flatten
-from pipeline.write import presets
+from chatsquash import Options, convert
+from chatsquash.records import presets
+from chatsquash.records.reading import NotARecordError, record
+from chatsquash.records.textual import of_text
+from chatsquash.run.check import Looks, check
+from chatsquash.run.stats import stats
+from chatsquash.stages.select import flatten
+from chatsquash.templates.remedies import converted
 from tests.checks.rows import assistant, call, result, talk, tool, user
 from tests.conftest import log_line, write_log
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import Options, convert
-from pipeline.errors import ShortageError
-from pipeline.folder import Folder
-from pipeline.read import sessions
+from chatsquash import Options, convert
+from chatsquash.errors import ShortageError
+from chatsquash.folder import Folder
+from chatsquash.read import sessions
 from tests.conftest import log_line, tree, write_log
 from tests.run.test_compressed import WAYS
 
@@ -87,7 +87,7 @@ def test_a_log_that_cannot_be_expanded_stops_the_run_and_the_next_one_tries_agai
 def test_a_log_that_cannot_be_opened_for_want_of_descriptors_stops_the_run(
     here, monkeypatch, number, way, sessions_by, workers, written
 ):
-    monkeypatch.setattr("pipeline.run.workers._WORTH_A_PROCESS", 1)
+    monkeypatch.setattr("chatsquash.run.workers._WORTH_A_PROCESS", 1)
     (here / "logs/b.jsonl.gz").unlink()
     path = here / f"logs/b.jsonl.{way}"
     path.write_bytes(WAYS[way](DATA))
@@ -125,7 +125,7 @@ LIMITED = """
 import resource, sys
 resource.setrlimit(getattr(resource, sys.argv[1]), (int(sys.argv[2]),) * 2)
 sys.argv[1:] = sys.argv[3:]
-from pipeline.__main__ import main
+from chatsquash.__main__ import main
 main()
 """
 

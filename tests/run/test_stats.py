@@ -6,10 +6,10 @@ import orjson
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from pipeline.errors import UsageError
-from pipeline.run import stats as counting
-from pipeline.run.stats import counter, stats
-from pipeline.run.template import template
+from chatsquash.errors import UsageError
+from chatsquash.run import stats as counting
+from chatsquash.run.stats import counter, stats
+from chatsquash.run.template import template
 from tests.checks.rows import assistant, call, result, tool, user
 
 CALLED = {

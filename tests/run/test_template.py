@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline import Options, convert
-from pipeline.checks import rules
-from pipeline.errors import UsageError
-from pipeline.model import Conversation
-from pipeline.read.records import Record
-from pipeline.run.cures import CURES, converted, spelled
-from pipeline.run.template import Trials, show
+from chatsquash import Options, convert
+from chatsquash.checks import rules
+from chatsquash.errors import UsageError
+from chatsquash.model import Conversation
+from chatsquash.records.reading import Record
+from chatsquash.run.template import Trials, show
+from chatsquash.templates.remedies import CURES, converted, spelled
 from tests.checks.rows import assistant, call, result, user
 from tests.conftest import log_line, write_log
 from tests.templates.records import (
@@ -128,7 +128,9 @@ def test_what_helped_often_is_tried_first_but_not_taken_for_granted(command, tmp
 def test_a_cure_that_helped_often_is_found_by_one_trial(monkeypatch):
     tried = []
     trials = Trials(family("single_call"))
-    monkeypatch.setattr("pipeline.run.cures.converted", lambda *given: tried.append(given) or converted(*given))
+    monkeypatch.setattr(
+        "chatsquash.templates.remedies.converted", lambda *given: tried.append(given) or converted(*given)
+    )
     for _ in range(21):
         list(trials.look(Record(TWO_CALLS, [])))
     assert len(tried) == 20 * 3 + 1
@@ -201,8 +203,8 @@ def test_a_line_that_is_no_record_is_not_shown(tmp_path):
 def test_without_jinja_the_extra_is_named(monkeypatch):
     import sys
 
-    monkeypatch.delitem(sys.modules, "pipeline.templates.render", raising=False)
-    monkeypatch.delitem(sys.modules, "pipeline.templates.environment", raising=False)
+    monkeypatch.delitem(sys.modules, "chatsquash.templates.render", raising=False)
+    monkeypatch.delitem(sys.modules, "chatsquash.templates.environment", raising=False)
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(UsageError, match=r"chatsquash\[template\]"):
         Trials(family("json_calls"))

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from pipeline import Options, convert
-from pipeline.run.check import check
-from pipeline.write import presets
+from chatsquash import Options, convert
+from chatsquash.records import presets
+from chatsquash.run.check import check
 from tests.checks.rows import assistant, call, result, tool, user
 from tests.conftest import log_line, write_log
 

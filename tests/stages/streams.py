@@ -7,9 +7,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from pipeline.edits import difference
-from pipeline.ledger import Ledger
-from pipeline.model import Entry, Reply
+from chatsquash.edits import difference
+from chatsquash.ledger import Ledger
+from chatsquash.model import Entry, Reply
 
 
 def ledger() -> Ledger:

@@ -4,10 +4,10 @@ import copy
 
 import pytest
 
-from pipeline.chat import PRIVATE, Private
-from pipeline.model import Reply
-from pipeline.stages.compose import compose, normalise
-from pipeline.stages.select import select
+from chatsquash.chat import PRIVATE, Private
+from chatsquash.model import Reply
+from chatsquash.stages.compose import compose, normalise
+from chatsquash.stages.select import select
 from tests.checks.rows import assistant, call, result, tool, user
 from tests.stages.streams import entry, facts, ledger, stream, texts
 

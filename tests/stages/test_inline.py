@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from pipeline.model import Conversation
-from pipeline.stages.inline import inline
+from chatsquash.model import Conversation
+from chatsquash.stages.inline import inline
 from tests.checks.rows import assistant, call, result, tool, user
 from tests.stages.streams import facts, ledger, texts
 

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from pipeline import Options, chat, convert_session
-from pipeline.ledger import Ledger
-from pipeline.model import Conversation
-from pipeline.stages.join_texts import join_texts
+from chatsquash import Options, chat, convert_session
+from chatsquash.ledger import Ledger
+from chatsquash.model import Conversation
+from chatsquash.stages.join_texts import join_texts
 
 IMAGE = {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}
 THOUGHT = {"type": "thinking", "thinking": "hm"}

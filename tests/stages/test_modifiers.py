@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from pipeline import Options
-from pipeline.model import Conversation
-from pipeline.shortids import PATTERN, short_ids
-from pipeline.stages import plan
+from chatsquash import Options
+from chatsquash.model import Conversation
+from chatsquash.stages import plan
+from chatsquash.stages.short_ids import PATTERN, short_ids
 from tests.checks.rows import assistant, call, result, user
 from tests.stages.streams import ledger
 

@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from pipeline.chat import PRIVATE, Private
-from pipeline.model import Conversation
-from pipeline.stages import public as stage
+from chatsquash.chat import PRIVATE, Private
+from chatsquash.model import Conversation
+from chatsquash.stages import public as stage
 from tests.checks.rows import assistant, call, result, tool, user
 from tests.stages.streams import facts, ledger, texts
 

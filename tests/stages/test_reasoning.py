@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from pipeline import Options, convert_session
-from pipeline.model import Conversation
-from pipeline.stages.reasoning import reason
+from chatsquash import Options, convert_session
+from chatsquash.model import Conversation
+from chatsquash.stages.reasoning import reason
 from tests.checks.rows import assistant, call, result, user
 from tests.read.exchanges import plain
 from tests.stages.streams import ledger

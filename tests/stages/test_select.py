@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.chat import token
-from pipeline.stages.select import flatten, select
+from chatsquash.chat import token
+from chatsquash.stages.select import flatten, select
 from tests.checks.rows import assistant, call, result, tool, user
 from tests.stages.streams import entry, facts, ledger, stream, texts
 

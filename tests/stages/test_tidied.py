@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline import edits as editing
-from pipeline.edits import compose, difference, replay
-from pipeline.model import Cleaned
-from pipeline.stages import tidied
-from pipeline.stages.clean import clean
+from chatsquash import edits as editing
+from chatsquash.edits import compose, difference, replay
+from chatsquash.model import Cleaned
+from chatsquash.stages import tidied
+from chatsquash.stages.cleaning import clean
 from tests import oracle
 from tests.checks.rows import assistant, call, result, user
 from tests.stages.streams import entry, ledger, stream
@@ -123,7 +123,7 @@ def looks(turns, request):
 
 def lines_run(turns, request):
     """How many lines of cleaning run for a session of so many turns: list operations count one, loops each round."""
-    files = {sys.modules["pipeline.stages.clean"].__file__, tidied.__file__, editing.__file__}
+    files = {sys.modules["chatsquash.stages.cleaning"].__file__, tidied.__file__, editing.__file__}
     entries = list(stream(*(entry(*request(turn), reply=ANSWER) for turn in range(turns))))
     count = 0
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.stages.validate import validate
+from chatsquash.stages.validate import validate
 from tests.checks.rows import user
 from tests.stages.streams import entry, facts, ledger, stream, texts
 

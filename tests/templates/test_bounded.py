@@ -5,10 +5,10 @@ from contextlib import suppress
 
 import pytest
 
-from pipeline.errors import UsageError
-from pipeline.templates.bounded import Bounds, Template
-from pipeline.templates.render import Renderer
-from pipeline.templates.trial import trial
+from chatsquash.errors import UsageError
+from chatsquash.templates.bounded import Bounds, Template
+from chatsquash.templates.render import Renderer
+from chatsquash.templates.trial import trial
 from tests.checks.rows import assistant, user
 
 from .records import FAMILIES, ONE_CALL, PLAIN, TEXT_BESIDE, TOOLS, TWO_CALLS, family
@@ -65,7 +65,7 @@ def test_what_raises_is_told_and_the_process_goes_on(tmp_path, sentence, text, p
 
 
 def test_a_rendering_that_nobody_could_train_on_is_none(monkeypatch):
-    monkeypatch.setattr("pipeline.templates.render.LONGEST", 3)
+    monkeypatch.setattr("chatsquash.templates.render.LONGEST", 3)
     problem = "OverflowError: the rendering has more than 3 characters"
     assert Renderer(family("json_calls"))(HI, None) == (None, problem)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.templates.render import Renderer
+from chatsquash.templates.render import Renderer
 
 HI = [{"role": "user", "content": "<b> 'ä'"}, {"role": "assistant", "content": "ok", "name": None}]
 

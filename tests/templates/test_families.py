@@ -2,9 +2,9 @@
 
 import pytest
 
-from pipeline.run.template import judged
-from pipeline.templates.render import Renderer
-from pipeline.templates.trial import trial
+from chatsquash.run.template import judged
+from chatsquash.templates.render import Renderer
+from chatsquash.templates.trial import trial
 from tests.checks.rows import assistant, result, user
 
 from .records import FAMILIES, ONE_CALL, PLAIN, SYSTEM, TEXT_BESIDE, TOOLS, TWO_CALLS, family, grep, objects, wrapped

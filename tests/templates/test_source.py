@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from pipeline.errors import UsageError
-from pipeline.templates.render import Renderer
-from pipeline.templates.source import read
+from chatsquash.errors import UsageError
+from chatsquash.templates.render import Renderer
+from chatsquash.templates.source import read
 
 TEMPLATE = "{{ bos_token }}{{ messages[0].content }}{{ eos_token }}"
 CONFIG = {

@@ -2,10 +2,10 @@
 
 import pytest
 
-from pipeline.checks.template import Place
-from pipeline.templates.marks import Marker
-from pipeline.templates.render import Renderer
-from pipeline.templates.trial import trial
+from chatsquash.checks.template import Place
+from chatsquash.templates.marks import Marker
+from chatsquash.templates.render import Renderer
+from chatsquash.templates.trial import trial
 from tests.checks.rows import assistant, call, result, user
 
 from .records import TOOLS, grep

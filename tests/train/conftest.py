@@ -8,7 +8,7 @@ import pytest
 for name in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE"):
     os.environ[name] = "1"
 
-from pipeline import Options, convert  # noqa: E402 - what others look for comes first
+from chatsquash import Options, convert  # noqa: E402 - what others look for comes first
 
 ROOT = Path(__file__).parents[2]
 

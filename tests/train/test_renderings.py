@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 from datasets import load_dataset
 
-from pipeline.templates.render import Renderer
+from chatsquash.templates.render import Renderer
 from tests.templates.records import FAMILIES
 
 from .model import texts, tokenizer

@@ -2,8 +2,8 @@
 
 import pytest
 
-from pipeline.errors import UsageError
-from pipeline.write.groups import Groups, labeller, sanitised, scenario
+from chatsquash.errors import UsageError
+from chatsquash.write.groups import Groups, labeller, sanitised, scenario
 
 UUID = "123e4567-e89b-12d3-a456-426614174000"
 STAMP = "1736762400000000000"

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import Options, convert
-from pipeline import folder as folders
-from pipeline.errors import StoppedError, UsageError
-from pipeline.run.verify import verify
-from pipeline.write import lock, output
-from pipeline.write.output import Output
+from chatsquash import Options, convert
+from chatsquash import folder as folders
+from chatsquash.errors import StoppedError, UsageError
+from chatsquash.run.verify import verify
+from chatsquash.write import lock
+from chatsquash.write import store as output
+from chatsquash.write.store import Output
 from tests.conftest import log_line, tree, write_log
 
 OURS = ".chatsquash"

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import Options, convert
-from pipeline.errors import UsageError
-from pipeline.folder import Folder
-from pipeline.write import lock
-from pipeline.write.output import Output
+from chatsquash import Options, convert
+from chatsquash.errors import UsageError
+from chatsquash.folder import Folder
+from chatsquash.write import lock
+from chatsquash.write.store import Output
 from tests.conftest import log_line, tree, write_log
 
 
@@ -52,7 +52,7 @@ def test_a_run_that_was_refused_takes_no_lock_from_another(tmp_path):
     for _ in range(3):
         refused(out)
     again = subprocess.run(
-        [sys.executable, "-c", f"from pathlib import Path; from pipeline.write.output import Output; Output(Path({str(out)!r}))"],
+        [sys.executable, "-c", f"from pathlib import Path; from chatsquash.write.store import Output; Output(Path({str(out)!r}))"],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert "another run is writing there" in again.stderr

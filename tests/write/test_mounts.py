@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import Options, convert, platform
-from pipeline.errors import UsageError
-from pipeline.folder import Folder
-from pipeline.run.verify import verify
-from pipeline.write.output import Output
+from chatsquash import Options, convert, platform
+from chatsquash.errors import UsageError
+from chatsquash.folder import Folder
+from chatsquash.run.verify import verify
+from chatsquash.write.store import Output
 from tests.conftest import log_line, tree, write_log
 
 MOUNT = platform.mount
@@ -83,8 +83,8 @@ def test_what_cannot_be_written_to_is_told_before_anything_changes(here, monkeyp
 REAL = """
 import sys
 from pathlib import Path
-from pipeline import Options, convert
-from pipeline.errors import UsageError
+from chatsquash import Options, convert
+from chatsquash.errors import UsageError
 try:
     convert("logs", "out", Options(full=True))
 except UsageError as problem:

@@ -1,6 +1,6 @@
 """What a log of any format must give, done the slow and obvious way: every line in full, every turn by itself.
 
-Written from the specification of the formats, one module each; nothing of ``pipeline`` is used but the type of the
+Written from the specification of the formats, one module each; nothing of ``chatsquash`` is used but the type of the
 options.  Only what the golden cases hold is read: no cleaning, no validation, no calls as text.
 
 A module has ``conversation(request)``, the messages of a request; ``tools(request)``, its functions, flattened;
@@ -15,7 +15,7 @@ from typing import Any
 
 import orjson
 
-from pipeline import Options
+from chatsquash import Options
 from tests.golden.naive import anthropic, envelopes, gemini, ollama, openai_chat, openai_responses
 
 FORMATS: dict[str, Any] = {

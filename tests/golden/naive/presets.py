@@ -12,7 +12,7 @@ from typing import Any
 
 import xxhash
 
-from pipeline import Options
+from chatsquash import Options
 
 Object = dict[str, Any]
 LETTERS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

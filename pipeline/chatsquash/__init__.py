@@ -1,0 +1,47 @@
+"""chatsquash: directories of LLM session logs in, fine-tuning datasets out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+__all__ = [
+    "Conversation",
+    "Options",
+    "Outcome",
+    "Summary",
+    "__version__",
+    "convert",
+    "convert_session",
+    "dump",
+    "load",
+    "losses",
+]
+
+if TYPE_CHECKING:
+    from chatsquash.model import Conversation, Options, Outcome
+    from chatsquash.report.summary import Summary
+    from chatsquash.run.convert import convert
+    from chatsquash.run.in_memory import convert_session
+    from chatsquash.translate.conversations import dump, load, losses
+
+_HOMES = {
+    "Conversation": "chatsquash.model",
+    "Options": "chatsquash.model",
+    "Outcome": "chatsquash.model",
+    "Summary": "chatsquash.report.summary",
+    "convert": "chatsquash.run.convert",
+    "convert_session": "chatsquash.run.in_memory",
+    "dump": "chatsquash.translate.conversations",
+    "load": "chatsquash.translate.conversations",
+    "losses": "chatsquash.translate.conversations",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name when it is first used, so that ``chatsquash --help`` answers at once."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)

@@ -1,0 +1,220 @@
+"""What can be read off canonical chat messages: their text, parts, calls and role tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from itertools import groupby
+from typing import Any
+
+from chatsquash import jsonio
+from chatsquash.model import Json, Message
+
+REASONING_KEYS = ("reasoning_content", "reasoning", "reasoning_details", "thinking", "thinking_blocks")
+CALL_OPEN, CALL_CLOSE = "<tool_call>", "</tool_call>"
+RESULT_OPEN, RESULT_CLOSE = "<tool_result", "</tool_result>"
+_MEDIA = frozenset(
+    (
+        *("image", "image_url", "input_image"),
+        *("audio", "audio_url", "input_audio"),
+        *("video", "video_url"),
+        *("file", "input_file", "document", "document_url"),
+        "computer_call_output",  # a screenshot
+    )
+)
+_MEDIA_MEMBERS = ("inlineData", "inline_data", "fileData", "file_data", "images")
+"""Members of Gemini's parts, which have no type, and of what is kept of Ollama's messages."""
+_HOSTED = frozenset(
+    (
+        *("googleSearch", "google_search", "googleSearchRetrieval", "google_search_retrieval"),
+        *("googleMaps", "google_maps", "enterpriseWebSearch", "enterprise_web_search"),
+        *("codeExecution", "code_execution", "urlContext", "url_context"),
+        *("computerUse", "computer_use", "fileSearch", "file_search"),
+    )
+)
+"""The tools that Gemini runs, each of which is the only member of its definition."""
+PRIVATE = "_x"
+BREAKS = "breaks"
+"""The private member with the places of parts before which stood what is no part of the content, such as a call."""
+
+
+class Private(dict[str, Any]):
+    """What a message, a call or a tool of another format has and the canonical form has no place for.
+
+    It stands under ``PRIVATE`` and never reaches a record.  A class of its own, so that a member of that name in a log
+    is not taken for it.
+    """
+
+
+def private(holder: Json) -> dict[str, Any]:
+    """What a message, a call or a tool carries privately; empty if it carries nothing."""
+    held = holder.get(PRIVATE) if isinstance(holder, dict) else None
+    return held if isinstance(held, Private) else {}
+
+
+def part_text(part: Json) -> str | None:
+    """The text of one part of a content list; ``None`` for an image or anything else that is no text."""
+    if isinstance(part, str):
+        return part
+    if isinstance(part, dict) and part.get("type", "text") == "text" and isinstance(part.get("text"), str):
+        return str(part["text"])
+    return None
+
+
+def text(message: Message) -> str | None:
+    """The text of a message: its content, or the text parts of a content list joined; ``None`` if it has none."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        return "".join(t for part in content if (t := part_text(part)) is not None)
+    return None
+
+
+def joined(message: Message) -> str | None:
+    """The text of a message where it is written as one, with what divides its parts; ``None`` if it has none.
+
+    Texts of the assistant that follow each other are one, since citations split sentences; those of others are lines.
+    Where anything else stood between two, an empty line does.
+    """
+    content = message.get("content")
+    if not isinstance(content, list):
+        return content if isinstance(content, str) else None
+    return join(content, message["role"] == "assistant")
+
+
+def join(parts: list[Json], are_glued: bool, breaks: Collection[int] = ()) -> str:
+    """The texts among parts as one; before those at ``breaks`` stood something that is no part."""
+    return "".join(_with_seams(parts, are_glued, breaks))
+
+
+def _with_seams(parts: list[Json], are_glued: bool, breaks: Collection[int]) -> Iterator[str]:
+    feeds, spaced, apart = 0, True, False  # what the text so far ends with, and whether something else came behind
+    is_first = True
+    for at, part in enumerate(parts):
+        text = part_text(part)
+        apart = apart or text is None or at in breaks
+        if not text:
+            continue
+        rest = text.lstrip()
+        ahead = text[: len(text) - len(rest)].count("\n")
+        if is_first:
+            seam = ""
+        elif apart:
+            seam = "\n" * (2 - feeds - ahead)
+        else:
+            seam = "" if are_glued or spaced or len(rest) < len(text) else "\n"
+        yield from (seam, text)
+        said = rest.rstrip()
+        feeds = rest[len(said) :].count("\n") if said else feeds + len(seam) + ahead
+        spaced, apart, is_first = text[-1].isspace(), False, False
+
+
+def medium(part: Json) -> str | None:
+    """The type of a part that is an image, a sound, a film or a file; ``None`` for any other."""
+    if not isinstance(part, dict):
+        return None
+    kind = part.get("type")
+    if isinstance(kind, str):
+        return kind if kind in _MEDIA else None
+    return next((name for name in _MEDIA_MEMBERS if name in part), None)
+
+
+def other_parts(message: Message) -> list[Json]:
+    """The parts of a content list that are no text (images, audio, files); for content that is neither, itself."""
+    content = message.get("content")
+    if isinstance(content, list):
+        return [part for part in content if part_text(part) is None]
+    return [] if content is None or isinstance(content, str) else [content]
+
+
+def calls(message: Message) -> list[dict[str, Any]]:
+    """The tool calls of an assistant message that are objects, in order."""
+    found = message.get("tool_calls")
+    if message.get("role") != "assistant" or not isinstance(found, list):
+        return []
+    return [call for call in found if isinstance(call, dict)]
+
+
+def call_name(call: dict[str, Any]) -> str | None:
+    """The name of the function that a call names, if it does."""
+    function = call.get("function")
+    name = function.get("name") if isinstance(function, dict) else None
+    return name if isinstance(name, str) and name else None
+
+
+def has_calls(message: Message) -> bool:
+    """Whether an assistant calls a tool, natively or in the legacy form."""
+    return message.get("role") == "assistant" and bool(message.get("tool_calls") or message.get("function_call"))
+
+
+def token(message: Message) -> str:
+    """A message's place in a role trace: system, user, tool, another role itself, or Ac, At, Act, A for assistants."""
+    role = message["role"]
+    if role != "assistant":
+        return "system" if role == "developer" else role
+    said, calls = text(message), has_calls(message)
+    if said and not said.isspace():
+        return "Act" if calls else "Ac"
+    return "At" if calls else "A"
+
+
+def tool_name(tool: Json) -> str | None:
+    """The name of a flattened tool definition, if it has one."""
+    name = tool.get("name") if isinstance(tool, dict) else None
+    return name if isinstance(name, str) and name else None
+
+
+def custom(tool: Json) -> dict[str, Any] | None:
+    """What a definition says of a custom tool, which takes a text; ``None`` for any other definition."""
+    told = tool.get("custom") if isinstance(tool, dict) else None
+    return told if isinstance(told, dict) else None
+
+
+def is_hosted(tool: dict[str, Any]) -> bool:
+    """Whether a flattened definition is of a tool that the provider runs.
+
+    Such as ``{"type": "web_search"}``, or ``{"googleSearch": {}}`` as Gemini has it.
+    """
+    kind = tool.get("type")
+    if kind is None and len(tool) == 1 and not _HOSTED.isdisjoint(tool):
+        return True
+    named = isinstance(kind, str) and kind not in ("", "function", "custom")
+    return named and not isinstance(tool.get("function"), dict)
+
+
+def strings(value: Json) -> Iterator[str]:
+    """Every string in a JSON value, at any depth, keys aside; in no order that counts."""
+    todo = [value]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, dict):
+            todo += item.values()
+        elif isinstance(item, list):
+            todo += item
+
+
+def trace(messages: list[Message]) -> str:
+    """The role tokens of messages, with repetitions counted: ``system user Act tool*2 Ac``."""
+    runs = [(name, len(list(run))) for name, run in groupby(map(token, messages))]
+    return " ".join(name if count == 1 else f"{name}*{count}" for name, count in runs)
+
+
+def call_count(message: Message) -> int:
+    """How many calls an assistant message makes: natively, in the legacy form, or as markup in its text."""
+    if message.get("role") != "assistant":
+        return 0
+    native = message.get("tool_calls")
+    if isinstance(native, list) and native:
+        return len(native)
+    if message.get("function_call"):
+        return 1
+    return (text(message) or "").count(CALL_OPEN)
+
+
+def id_key(call_id: Json) -> str | bytes | None:
+    """An id as something to look up; ``None`` for an id that is missing, null or empty."""
+    if isinstance(call_id, str) or call_id is None:
+        return call_id or None
+    return jsonio.dumps(call_id)

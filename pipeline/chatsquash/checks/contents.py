@@ -1,0 +1,87 @@
+"""What can be wrong with what messages say: content of a wrong type, and a last reply that says nothing."""
+
+from __future__ import annotations
+
+from types import NoneType
+from typing import TYPE_CHECKING, Any
+
+from chatsquash import chat
+from chatsquash.checks.registry import RULES, Fact, View, check
+from chatsquash.text import json_type
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from chatsquash.model import Found
+
+_TYPES = frozenset({str, list, NoneType})
+_BESIDE = ("refusal", "audio", "images", *chat.REASONING_KEYS)
+"""Members in which an assistant says something beside its content."""
+
+
+def _wrong_types(view: View) -> bool:
+    """Whether any content is of a wrong type, which a look at all of them at once rules out for nearly every record."""
+    return not {type(message.get("content")) for message in view.messages} <= _TYPES
+
+
+def _empty_reply(view: View) -> int | None:
+    """The index, from 1 so that it is true, of the last assistant message if that says nothing."""
+    for at in range(len(view.messages), 0, -1):
+        message: dict[str, Any] = view.messages[at - 1]  # type: ignore[assignment]
+        if message.get("role") == "assistant":
+            return None if says_something(message) else at
+    return None
+
+
+@check("error", kind="record", given=_wrong_types)
+def wrong_content(view: View) -> Iterator[Fact]:
+    """Reported when a message's content is no string, list or null, such as `5`, `true` or `{"a": 1}`.
+
+    Presets but `chat` leave the record out: what the message was to say is not guessed.
+    """
+    for at, message in enumerate(view.messages):
+        content: Any = message.get("content")
+        if type(content) not in _TYPES:
+            yield Fact(f"content is {json_type(content)}: log a string, or a list of parts", at)
+
+
+@check("error", kind="record", given=_empty_reply)
+def empty_reply(view: View) -> Iterator[Fact]:
+    """Reported when the last assistant message has neither text, parts, a refusal, calls, nor reasoning.
+
+    White space alone is no text. A model trained on it learns to say nothing, so presets but `chat` leave the record
+    out, also where they have no place for all that it says: `openai` and `mistral` for reasoning, all for a refusal.
+    """
+    if found := view.once(_empty_reply):
+        yield Fact("the last reply says nothing: see whether it was cut off, or leave the record out", found - 1)
+
+
+_RULES = [known for known in RULES if known.module == __name__]
+
+
+def unfit(view: View) -> Found | None:
+    """The first reason for which presets but ``chat`` leave a record out."""
+    told = (known.found(next(known.function(view))) for known in _RULES if known.given and view.once(known.given))
+    return next(told, None)
+
+
+def emptied() -> Found:
+    """The finding for a last reply of which the record of a preset has nothing, as of a refusal or an image."""
+    text = "the preset has no place for what the last reply says: --preset chat keeps it, or leave the record out"
+    return next(known for known in _RULES if known.code == "empty-reply").found(Fact(text))
+
+
+def says_something(message: dict[str, Any]) -> bool:
+    """Whether a message of the assistant has text, parts, calls, reasoning, or what else may be said beside them."""
+    if message.get("tool_calls") or message.get("function_call"):
+        return True
+    text = chat.text(message)  # type: ignore[arg-type]
+    if text and not text.isspace():
+        return True
+    if chat.other_parts(message):  # type: ignore[arg-type]
+        return True
+    return any(_is_said(message[key]) for key in _BESIDE if key in message)
+
+
+def _is_said(value: Any) -> bool:
+    return bool(value.strip() if isinstance(value, str) else value)

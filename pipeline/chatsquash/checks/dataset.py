@@ -1,0 +1,66 @@
+"""What is found while a dataset is put together of records."""
+
+from __future__ import annotations
+
+from chatsquash.checks.registry import Fact, rule
+from chatsquash.text import counted, escaped, quoted
+
+OF_TOOLS = frozenset(("no-tools", "calls-without-tools", "undeclared-tool"))
+"""Codes of what ``source_without_tools`` says once for all sessions of a source."""
+
+
+@rule("info")
+def source_without_tools(source: str, records: int) -> Fact:
+    """Reported once for each format whose files have no definitions of tools, about all of its records together.
+
+    Most agents keep none. What follows from that, `no-tools`, `calls-without-tools` and `undeclared-tool`, is then
+    reported for none of these sessions, and `--drop` finds nothing to drop for it.
+    """
+    seen = f"{counted(records, 'record')} of {source} without tools, since its files hold no definitions of any"
+    return Fact(f"{seen}: add them where calls are trained on")
+
+
+@rule("info")
+def filtered(option: str, why: str) -> Fact:
+    """Reported when an option filters a session.
+
+    That is `--min-turns`, `--max-turns`, `--max-chars`, `--drop` or `--only-model`. Its record is not written.
+    """
+    return Fact(f"filtered by {option}: {escaped(why)}")
+
+
+@rule("info")
+def duplicate_record(first: str) -> Fact:
+    """Reported when a record is left out since it is that of another session, byte for byte (`--drop-duplicates`)."""
+    return Fact(f"the record is that of {escaped(first)}, which is written (--no-drop-duplicates writes both)")
+
+
+@rule("warning")
+def split_leak(split: str, other: str, first: str) -> Fact:
+    """Reported when a record has the system prompt and the first user message of one in another split.
+
+    What is learned from the one then helps with the other, so a validation loss looks better than it is.
+    `--split-by prompt` keeps them together.
+    """
+    return Fact(
+        f"in {split}, but begins as {escaped(first)} in {other}: --split-by prompt keeps what begins alike together"
+    )
+
+
+@rule("warning")
+def empty_split(split: str, records: int) -> Fact:
+    """Reported when a split that was asked for has no records. It gets no file, and the card does not name it."""
+    return Fact(f"the split {quoted(split)} has none of {records:,} records: give it more, or try another --seed")
+
+
+@rule("warning")
+def split_share(split: str, share: float, records: int, total: int, largest: tuple[int, str, str]) -> Fact:
+    """Reported when a split has a fifth more or fewer records than its share, though it should have 20 groups or more.
+
+    What `--split-by` names is never divided, so large groups decide how many records a split has. The largest one is
+    named.
+    """
+    held, where, first = largest
+    seen = f"{quoted(split)} has {records:,} of {total:,} records, {records / total:.2%} and not {share:.2%}"
+    group = f"the largest group has {counted(held, 'record')} in {quoted(where)}, its first log is {escaped(first)}"
+    return Fact(f"the split {seen}; {group}: try another --split-by or --seed")

@@ -1,0 +1,206 @@
+"""What can be wrong with a record as a whole and with its tool definitions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from chatsquash import chat
+from chatsquash.checks.registry import Fact, View, check
+from chatsquash.text import json_type, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from chatsquash.model import Json
+
+ABSENT = object()
+_SPELLINGS = ("parameters", "input_schema", "inputSchema", "parametersJsonSchema")
+"""Where OpenAI, Anthropic, MCP and Gemini have the schema of the arguments."""
+ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
+
+
+@check("error", kind="record")
+def no_messages(view: View) -> Iterator[Fact]:
+    """Reported when the record has no message: there is nothing to train on."""
+    if not view.messages:
+        yield Fact("the record has no message: leave it out")
+
+
+def _has_other_roles(view: View) -> bool:
+    return not ROLES.issuperset([message["role"] for message in view.messages])
+
+
+@check("error", kind="record", given=_has_other_roles)
+def unknown_role(view: View) -> Iterator[Fact]:
+    """Reported when a message has a role that chat messages do not know.
+
+    These are `system`, `developer`, `user`, `assistant`, `tool` and `function`. Chat templates pass over a message of
+    another role, or stop.
+    """
+    for at, message in enumerate(view.messages):
+        if message["role"] not in ROLES:
+            yield Fact(f"the role {quoted(message['role'])} is not known: see what logged it", at)
+
+
+def _lacks(view: View) -> Literal["definitions", "tools"] | None:
+    """What a record without definitions lacks: these, where it calls tools all the same, else tools at all."""
+    if view.tools:
+        return None
+    return "definitions" if any(chat.call_count(message) for message in view.messages) else "tools"
+
+
+@check("info", kind="record", given=_lacks)
+def no_tools(view: View) -> Iterator[Fact]:
+    """Reported when `tools` is empty and nothing is called, as in plain chat."""
+    if view.once(_lacks) == "tools":
+        yield Fact("the record defines no tools: if the session had some, the logger leaves request.tools out")
+
+
+@check("error", kind="record", given=_lacks)
+def calls_without_tools(view: View) -> Iterator[Fact]:
+    """Reported when `tools` is empty and the record calls tools all the same.
+
+    A model trained on calls without definitions learns to call tools that it was never shown.
+    """
+    if view.once(_lacks) == "definitions":
+        yield Fact("the record calls tools and defines none: see whether the logger leaves request.tools out")
+
+
+@check("error", kind="tools")
+def tool_not_object(view: View) -> Iterator[Fact]:
+    """Reported when a tool definition is no JSON object: no chat template can print it."""
+    for index, tool in enumerate(view.tools):
+        if not isinstance(tool, dict):
+            yield Fact(f"tools[{index}] is {json_type(tool)}, not an object: remove or correct the definition")
+
+
+@check("error", kind="tools")
+def tool_name(view: View) -> Iterator[Fact]:
+    """Reported when a definition has no name, or one that is no string or empty: no call can be one of that tool."""
+    for index, tool in _told(view):
+        name = tool.get("name", ABSENT)
+        if not isinstance(name, str) or not name:
+            seen = "missing" if name is ABSENT else "empty" if name == "" else json_type(name)
+            yield Fact(f"the name of tools[{index}] is {seen}: log the name that calls use")
+
+
+@check("warning", kind="tools")
+def tool_description(view: View) -> Iterator[Fact]:
+    """Reported when the `description` of a definition is missing, empty or no text.
+
+    The model is then trained to guess from its name what a tool is for.
+    """
+    for index, tool in _told(view):
+        description = tool.get("description")
+        if not isinstance(description, str) or not description or description.isspace():
+            yield Fact(f"{_label(index, tool)} has no description: say in a sentence what it does")
+
+
+@check("error", kind="tools")
+def tool_parameters(view: View) -> Iterator[Fact]:
+    """Reported when a definition's `parameters` is there and no object: no chat template can print it."""
+    for index, tool in _functions(view):
+        parameters = tool.get("parameters", {})
+        if not isinstance(parameters, dict):
+            yield Fact(f"parameters of {_label(index, tool)} is {json_type(parameters)}: make it a JSON schema object")
+
+
+@check("warning", kind="tools")
+def tool_parameters_missing(view: View) -> Iterator[Fact]:
+    """Reported when a definition of a function has no `parameters`.
+
+    The model is then trained on calls whose arguments are described nowhere.
+    """
+    for index, tool in _functions(view):
+        if "parameters" not in tool:
+            yield Fact(f"{_label(index, tool)} has no parameters: add a JSON schema, an empty one if it takes none")
+
+
+@check("error", kind="tools")
+def tool_parameters_type(view: View) -> Iterator[Fact]:
+    """Reported when the `type` of a definition's `parameters` is missing or not `object`.
+
+    Arguments are always an object, so the definition contradicts every call of the tool.
+    """
+    for label, parameters in _schemas(view):
+        kind = parameters.get("type", ABSENT)
+        if kind != "object":
+            seen = "missing" if kind is ABSENT else quoted(kind) if isinstance(kind, str) else json_type(kind)
+            yield Fact(f"the type in parameters of {label} is {seen}: it must be 'object'")
+
+
+@check("error", kind="tools")
+def tool_properties(view: View) -> Iterator[Fact]:
+    """Reported when `properties` in a definition's `parameters` is missing or no object, or when a property is none.
+
+    Many chat templates read them and stop, or print the tool as if it took no arguments.
+    """
+    for label, parameters in _schemas(view):
+        properties = parameters.get("properties", ABSENT)
+        if isinstance(properties, dict):
+            for name, schema in properties.items():
+                if not isinstance(schema, dict):
+                    where = f"the property {quoted(name)} in parameters of {label}"
+                    yield Fact(f"{where} is {json_type(schema)}: it must be a JSON schema object")
+        else:
+            seen = "missing" if properties is ABSENT else json_type(properties)
+            where = f"properties in parameters of {label}"
+            yield Fact(f"{where} is {seen}: it must be an object, if need be an empty one")
+
+
+@check("error", kind="tools")
+def tool_required(view: View) -> Iterator[Fact]:
+    """Reported when `required` in a definition's `parameters` is there and is no list of different, non-empty names.
+
+    Chat templates that mark required arguments then mark wrong ones or stop.
+    """
+    for label, parameters in _schemas(view):
+        if seen := _no_names(parameters.get("required", [])):
+            yield Fact(f"required in parameters of {label} {seen}: it must be a list of different names")
+
+
+def _no_names(required: Json) -> str | None:
+    """What is wrong with a list of names; ``None`` where nothing is."""
+    if not isinstance(required, list):
+        return f"is {json_type(required)}"
+    seen: set[str] = set()
+    for name in required:
+        if not isinstance(name, str):
+            return f"has {json_type(name)}"
+        if not name or name in seen:
+            return f"has {quoted(name)} twice" if name else "has an empty name"
+        seen.add(name)
+    return None
+
+
+def _label(index: int, tool: dict[str, Any]) -> str:
+    name = tool.get("name")
+    return f"tools[{index}]" if name is None or name == "" else f"tool {quoted(name)}"
+
+
+def _own(view: View) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Every definition that is an object and not of a hosted tool, which the provider knows without one."""
+    for index, tool in enumerate(view.tools):
+        if isinstance(tool, dict) and not chat.is_hosted(tool):
+            yield index, tool
+
+
+def _told(view: View) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Of every definition what has its name and description."""
+    for index, tool in _own(view):
+        yield index, chat.custom(tool) or tool
+
+
+def _functions(view: View) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Every definition that is not of a custom tool, which takes a text and so has no parameters."""
+    for index, tool in _own(view):
+        if tool.get("type") != "custom":
+            yield index, tool
+
+
+def _schemas(view: View) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The schemas of arguments that are an object, in each spelling, and how to speak of their definition."""
+    for index, tool in _functions(view):
+        for spelling in _SPELLINGS:
+            if isinstance(schema := tool.get(spelling), dict):
+                yield _label(index, tool), schema

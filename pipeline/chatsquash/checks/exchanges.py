@@ -1,0 +1,116 @@
+"""The calls of a record and the results that answer them, matched block by block in one walk over the messages.
+
+A block is an assistant message with calls and what follows up to the next assistant message.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from msgspec import Struct
+
+from chatsquash import chat
+from chatsquash.chat import id_key
+from chatsquash.checks.failures import failure
+
+if TYPE_CHECKING:
+    from chatsquash.checks.registry import View
+    from chatsquash.model import Json, Message
+
+State = Literal["ok", "failed", "empty", "unanswered"]
+
+
+class Result(Struct, frozen=True, gc=False):  # a named tuple takes twice as long to make
+    """A tool message, judged."""
+
+    at: int
+    """Index of the message."""
+    call_id: Json
+    key: str | bytes | None
+    """Its id as something to look up; ``None`` if it has none."""
+    failure: str | None
+    """What says that it failed, if it did, as the end of a sentence."""
+    empty: bool
+
+    @property
+    def good(self) -> bool:
+        """Whether it neither failed nor is empty."""
+        return self.failure is None and not self.empty
+
+
+class Call(Struct, gc=False):
+    """A call, and the results of its block that answer it."""
+
+    at: int
+    """Index of the assistant message."""
+    block: int
+    """Index of its block."""
+    given: dict[str, Any]
+    """The call itself."""
+    name: str | None
+    """Of the function that it names."""
+    key: str | bytes | None
+    """Its id as something to look up; ``None`` if it has none."""
+    results: list[Result] = []
+
+    @property
+    def state(self) -> State:
+        """How it went."""
+        state: State = "unanswered"
+        for result in self.results:
+            if result.failure is not None:
+                return "failed"
+            if state != "ok":
+                state = "empty" if result.empty else "ok"
+        return state
+
+
+class Exchanges(NamedTuple):
+    """What the messages of a record call, and the results."""
+
+    listed: list[Json]
+    """The ``tool_calls`` of all assistant messages that have them, whatever they are."""
+    calls: list[Call]
+    """Those in there that are objects, with their results."""
+    strays: list[Result]
+    """Results that stand in a block and answer no call of it."""
+    outside: list[Result]
+    """Those that stand in no block."""
+
+
+def exchanges(view: View) -> Exchanges:
+    """Match results with calls, block by block; calls of a block that share an id get theirs in order."""
+    found = Exchanges([], [], [], [])
+    waiting: dict[str | bytes, deque[Call]] | None = None  # the calls of the present block by their ids
+    block = -1
+    for at, message in enumerate(view.messages):
+        role = message.get("role")
+        if role == "assistant":
+            waiting = None
+            if (listed := message.get("tool_calls")) is None:
+                continue
+            found.listed.append(listed)
+            for given in chat.calls(message):
+                if waiting is None:
+                    waiting, block = {}, block + 1
+                call = Call(at, block, given, chat.call_name(given), id_key(given.get("id")))
+                found.calls.append(call)
+                if call.key is not None:
+                    waiting.setdefault(call.key, deque()).append(call)
+        elif role == "tool":
+            result = _judged(at, message)
+            if waiting is None:
+                found.outside.append(result)
+            elif result.key is not None and (queue := waiting.get(result.key)):
+                (queue.popleft() if len(queue) > 1 else queue[0]).results.append(result)
+            else:
+                found.strays.append(result)
+    return found
+
+
+def _judged(at: int, message: Message) -> Result:
+    text = chat.text(message) or ""
+    empty = (not text or text.isspace()) and not chat.other_parts(message)
+    call_id = message.get("tool_call_id")
+    return Result(at, call_id, id_key(call_id), failure(message, text), empty)

@@ -1,0 +1,27 @@
+"""What `chatsquash check` finds of datasets that exist already, beside what the rules find in their records."""
+
+from __future__ import annotations
+
+from chatsquash.checks.registry import Fact, rule
+from chatsquash.text import counted, escaped
+
+
+@rule("error")
+def bad_record(reason: str) -> Fact:
+    """Reported by `chatsquash check` when a line of a dataset is no record, that is no object with `messages`."""
+    return Fact(f'not a record, {escaped(reason)}: a record is {{"messages": [...], "tools": [...]}}')
+
+
+@rule("error")
+def empty_dataset() -> Fact:
+    """Reported by `chatsquash check` when a file has no records: training on it would be training on nothing."""
+    return Fact("the file has no records: see what wrote it")
+
+
+@rule("warning")
+def address_left(count: int, at: int | None) -> Fact:
+    """Reported by `chatsquash check --anonymize` for e-mail addresses that `chatsquash convert --anonymize` replaces.
+
+    Once for each message, and once for the tools. Pseudonyms and addresses that are nobody's are none of them.
+    """
+    return Fact(f"{counted(count, 'e-mail address', 'e-mail addresses')} left: convert --anonymize replaces them", at)

@@ -1,0 +1,137 @@
+"""Whether a tool result says that its call failed: by the mark of its format, by its JSON, or in words."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from chatsquash import chat, jsonio
+from chatsquash.chat import PRIVATE
+from chatsquash.text import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from chatsquash.model import Json, Message
+
+_MARKS = ("denied", "interrupted")
+"""Outcomes with which a format marks a result beside ``is_error``."""
+_CODES = frozenset({"exit_code", "exitcode", "returncode"})
+_FLAGS = frozenset({"timeout", "missing", "incomplete"})
+_SUCCESS = frozenset({"success", "ok"})
+_NO_ERROR = frozenset({"", "none", "null"})
+
+_STATUS = re.compile(r"[45]\d\d|error|failure", re.IGNORECASE)
+"""A status, of HTTP or in a word, that is one of a failure."""
+
+_OBJECT = re.compile(r"\A\s*+\{")
+_TELLING = re.compile(
+    rb'"error"\s*+:\s*+(?!null|false|""|\d)'
+    rb'|"(?:success|ok)"\s*+:\s*+f'
+    rb'|"(?:exit_?code|returncode)"\s*+:\s*+(?!null|0\s*+[,}])'
+    rb'|"(?:timeout|missing|incomplete|is_?error)"\s*+:\s*+t'
+    rb'|"data"\s*+:\s*+null'
+    rb'|"status(?:_?code)?"\s*+:\s*+(?:"?[45]\d\d\b|"(?:error|failure)")'
+)
+"""A key with a value that may tell of a failure, in lower case."""
+
+
+def failure(message: Message, text: str) -> str | None:
+    """What says that a result with this text failed, as the end of a sentence; ``None`` where nothing does."""
+    if mark := _mark(message):
+        return mark
+    if not _OBJECT.match(text):
+        return _in_words()(text)
+    value = _parsed(text) if _may_tell(text) else None
+    return _told(value) if isinstance(value, dict) else None
+
+
+@cache
+def _in_words() -> Callable[[str], str | None]:
+    """The rule on results that are no JSON; its patterns take longer to compile than a small log to convert."""
+    from chatsquash.checks._failure_texts import told
+
+    return told
+
+
+def _mark(message: Message) -> str | None:
+    """The mark of a log's format, or one that stands in the message itself."""
+    if message.get("is_error") is True:
+        return "is marked as an error"
+    if PRIVATE not in message:
+        return None
+    held = chat.private(message)
+    if held.get("is_error"):
+        return "is marked as an error"
+    outcome = held.get("outcome")
+    return f"is marked as {outcome}" if outcome in _MARKS else None
+
+
+def _told(value: dict[str, Any]) -> str | None:
+    """What says so in an object: a member of it, or one of an object in it; what a list holds are rows."""
+    for key, held in value.items():
+        if _is_top_failure(key.lower(), held):
+            return f"has {quoted(key)}"
+    if value.get("errors") and value.get("data", 0) is None:  # as GraphQL answers
+        return "has 'errors' and no data"
+    todo = [value]
+    while todo:
+        item = todo.pop()
+        for key, held in item.items():
+            if _is_failure(key.lower(), held):
+                return f"has {quoted(key)}: {quoted(held)}"
+        todo += [held for held in item.values() if isinstance(held, dict)]
+    return None
+
+
+def _is_top_failure(name: str, held: Json) -> bool:
+    match name:
+        case "error" if isinstance(held, str):
+            return held.strip().lower() not in _NO_ERROR
+        case "error":
+            return held is True or (isinstance(held, dict) and bool(held))
+        case "status" | "status_code" | "statuscode":
+            return _STATUS.fullmatch(str(held)) is not None
+        case "ok":
+            return held is False
+        case "iserror" | "is_error":
+            return held is True
+    return False
+
+
+def _is_failure(name: str, held: Json) -> bool:
+    if name in _FLAGS:
+        return held is True
+    return (name == "success" and held is False) or (name in _CODES and _is_code(held))
+
+
+def _is_code(held: Json) -> bool:
+    """Whether an exit code is known and not 0."""
+    if isinstance(held, str):
+        return held.lstrip("-0").isdecimal()
+    return isinstance(held, int | float) and not isinstance(held, bool) and held != 0
+
+
+def _may_tell(text: str) -> bool:
+    """Whether a text may hold one of the keys, which is found sooner than by parsing it."""
+    lower = text.encode("utf-8", "surrogatepass").lower()  # of the keys' letters only ASCII has other cases
+    return b"\\u" in lower or _TELLING.search(lower) is not None
+
+
+def _parsed(text: str) -> Any:
+    """The value of a JSON text, ``None`` for what is none; NaN counts, since tools written in Python print it."""
+    try:
+        return jsonio.loads(text)
+    except jsonio.NotFiniteError:
+        return _lenient(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _lenient(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None

@@ -1,0 +1,301 @@
+"""What is found while a log is read and converted: each rule makes the finding from the few values that it needs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chatsquash.checks.registry import Fact, rule
+from chatsquash.text import counted, escaped, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+@rule("error")
+def bad_line(reason: str) -> Fact:
+    """Reported when a line is no JSON object. The line is left out, `reports/rejected.jsonl` says where it is."""
+    return Fact(f"the line is left out, {escaped(reason)}: see reports/rejected.jsonl")
+
+
+@rule("error")
+def bad_entry(reason: str) -> Fact:
+    """Reported when a JSON object lacks what an entry needs, which is named.
+
+    The line is left out, `reports/rejected.jsonl` says where it is.
+    """
+    return Fact(f"the entry is left out, {escaped(reason)}: see reports/rejected.jsonl")
+
+
+@rule("error", kept="warning")
+def session_id_mismatch(first_id: str, other_id: str, first_line: int, merge: bool) -> Fact:
+    """Reported when a file holds more than one `session_id`: the record would mix sessions.
+
+    The session is left out, also with `--on-invalid keep`: `--sessions-by id` makes a session of the lines of each id.
+    Only with `--on-invalid keep` and `--sessions-by file` the file is converted as one session, and this is a warning.
+    """
+    seen = f"session_id is {quoted(other_id)}, line {first_line} has {quoted(first_id)}"
+    if merge:
+        return Fact(f"{seen}, converted as one session: --sessions-by id takes them apart", kept=True)
+    return Fact(f"{seen}: --sessions-by id takes them apart (--on-invalid keep --sessions-by file makes one of them)")
+
+
+@rule("error", kept="warning")
+def timestamp_order(earlier_line: int, keep: bool) -> Fact:
+    """Reported when an entry is earlier than the one before it: the last snapshot may not be the last one.
+
+    The session is left out; with `--on-invalid keep` it is converted in file order and this is a warning.
+    """
+    seen = f"timestamp is earlier than line {earlier_line}"
+    if keep:
+        return Fact(f"{seen}, file order counts", kept=True)
+    return Fact(f"{seen} (--on-invalid keep converts it all the same)")
+
+
+@rule("warning")
+def equal_timestamps(count: int) -> Fact:
+    """Reported when entries have the time of the entry before them. They are taken in file order."""
+    return Fact(f"{_entries(count)} with the time of the one before, file order counts: log finer times to be sure")
+
+
+@rule("warning")
+def missing_session_id(count: int) -> Fact:
+    """Reported when entries have no `session_id`. The file's stem stands in, which the record does not show."""
+    return Fact(f"no session_id in {_entries(count)}, the file's name stands in: log one to be sure")
+
+
+@rule("warning")
+def missing_timestamp(count: int) -> Fact:
+    """Reported when entries have no readable time. They are taken in file order, which nothing then confirms."""
+    return Fact(f"no readable timestamp in {_entries(count)}, file order counts: log ISO 8601 or epoch times")
+
+
+@rule("warning")
+def naive_timestamp(count: int) -> Fact:
+    """Reported when times have no time zone. They are read as UTC, so the day of a record may be off by one."""
+    return Fact(f"no time zone in the timestamp of {_entries(count)}, read as UTC: log an offset or Z")
+
+
+@rule("warning")
+def wrong_type(what: str, seen: str, count: int) -> Fact:
+    """Reported when `tools`, `response`, `choices` or the reply is of the wrong type, and counts as missing.
+
+    The record may lack tools or its last reply.
+    """
+    return Fact(f"{escaped(what)} is {escaped(seen)} in {_entries(count)}, taken as missing: correct the logger")
+
+
+@rule("error")
+def unknown_format(instead: str) -> Fact:
+    """Reported when a log is of no known format, or of two at once. No record is written for it.
+
+    The text names what was seen and what is known.
+    """
+    return Fact(f"no log that can be read, {escaped(instead)}: --from names a format, chatsquash formats lists them")
+
+
+@rule("warning")
+def mixed_formats(most: str, other: str, count: int) -> Fact:
+    """Reported when lines of a log have another format or envelope than its first lines. Each is read by its own."""
+    there = "another envelope" if most == other else f"the format {other}"
+    return Fact(f"{_entries(count)} with {there} in a log of {most}, read as such: see whether logs got mixed up")
+
+
+@rule("warning")
+def missing_history(count: int) -> Fact:
+    """Reported when a request refers to turns that the log does not have, as by `previous_response_id` or a cache.
+
+    The conversation up to there is missing in the record.
+    """
+    return Fact(f"{_entries(count)} with turns that are kept elsewhere, and not in this log: see where it begins")
+
+
+@rule("warning")
+def other_conversations(count: int) -> Fact:
+    """Reported when a document holds several conversations and is converted as one session: the first is the record.
+
+    That is what `--sessions-by file` asks for.
+    """
+    return Fact(f"the document holds {count:,} conversations, the first is converted: --sessions-by id takes all")
+
+
+@rule("info")
+def hosted_tools(count: int) -> Fact:
+    """Reported when requests have tools that the provider runs itself, such as web search. They are not in `tools`."""
+    return Fact(f"tools that the provider runs are no part of tools, in {_entries(count)}: they have no definitions")
+
+
+@rule("warning")
+def stream_cut() -> Fact:
+    """Reported when the reply was streamed and the stream ended early. The record has what arrived."""
+    return Fact("the stream of the reply was cut, what arrived is converted: see whether it should be trained on")
+
+
+@rule("warning")
+def not_held(kinds: Mapping[str, int], at: int | None) -> Fact:
+    """Reported when a message has blocks that OpenAI chat has no place for, such as calls of hosted tools.
+
+    They are left out of the record, so the text may speak of what is not there.
+    """
+    blocks = ", ".join(f"{count} {quoted(kind)}" for kind, count in kinds.items())
+    return Fact(f"left out, since chat messages have no place for them: {blocks}", at)
+
+
+@rule("info")
+def vendor_form(forms: Mapping[str, int]) -> Fact:
+    """Reported when chat messages are not as OpenAI has them: other names, types or forms of a vendor. They stay so."""
+    seen = ", ".join(f"{name} {count}" for name, count in forms.items())
+    return Fact(f"left as logged, in forms of a vendor: {seen}")
+
+
+@rule("warning")
+def short_tail(last_line: int, last_messages: int, kept_line: int, kept_messages: int) -> Fact:
+    """Reported when the last entry has fewer messages than an earlier one.
+
+    The record is made from the last entry that has the most; what came after it, often a side request, is not trained
+    on.
+    """
+    last = f"line {last_line} has {counted(last_messages, 'message')}"
+    kept = f"line {kept_line} has {kept_messages}"
+    return Fact(f"{last}, {kept} and is converted: see whether the conversation went on after it")
+
+
+@rule("warning")
+def missing_reply(why: str) -> Fact:
+    """Reported when the entry that is converted has no reply. The record then ends with the request."""
+    return Fact(f"no reply is appended, {escaped(why)}: see whether the record should end with the request")
+
+
+@rule("warning")
+def extra_choices(count: int) -> Fact:
+    """Reported when the response has more than one choice. Only the first is trained on."""
+    return Fact(f"the response has {counted(count, 'choice')}, the first is converted: the others stay in the log")
+
+
+@rule("warning")
+def reply_truncated() -> Fact:
+    """Reported when the reply stopped at its length limit (`finish_reason` is `length`).
+
+    A model trained on it learns to stop in the middle.
+    """
+    return Fact("the reply was cut off at its length limit: see whether the record should be trained on")
+
+
+@rule("error")
+def empty_session(entries_seen: int, rejected: int) -> Fact:
+    """Reported when a session has no usable entry, or none left after cleaning. No record is written for it."""
+    if entries_seen == 0:
+        why = "see why its lines were left out" if rejected else "it is empty, see whether its logger ran"
+        return Fact(f"the log has no usable entry, so there is no record: {why}")
+    seen = _entries(entries_seen)
+    return Fact(f"cleaning left none of {seen}, so there is no record: --no-cleanup-goose keeps them")
+
+
+@rule("error")
+def unreadable_log(reason: str) -> Fact:
+    """Reported when a log cannot be opened, read to its end, or held in memory. The session is left out."""
+    return Fact(f"the log cannot be read ({escaped(reason)}): check the file and its permissions")
+
+
+@rule("error")
+def cut_short(reason: str) -> Fact:
+    """Reported when a compressed log ends early, is damaged, or expands beyond the bounds.
+
+    And when more lines of a log cannot be read than `--max-rejected` allows.
+
+    What was whole up to there is converted; the exit code says that something is missing.
+    """
+    return Fact(f"the log is read up to where that ended, {escaped(reason)}: see whether there is a better copy")
+
+
+@rule("error")
+def lost_worker(how: str) -> Fact:
+    """Reported when the process that converts a session is killed, and again when it has that session alone.
+
+    The session is left out. Most often there was too little memory for it.
+    """
+    return Fact(f"the log is left out, {how}: see whether there is enough memory for it, and convert again")
+
+
+@rule("warning")
+def changed_log(how: str) -> Fact:
+    """Reported when a log grew, shrank, vanished or was written to after it was found.
+
+    Of one that grew, the whole lines that it had then are read. The next run reads it again.
+    """
+    return Fact(f"the log {how} while the run went on, what it was before is read: convert again when it is written")
+
+
+@rule("error")
+def role_sequence(earlier_line: int, line: int, position: int, expected: str, seen: str) -> Fact:
+    """Reported when an entry's sequence of roles does not begin with that of the entry before it.
+
+    The conversation was rewritten, compacted or branched, and the record holds only the selected snapshot of it. An
+    assistant message counts by whether it has text and calls; text and calls that stood in two messages may meet in
+    one.
+    """
+    there = f"message {position} is {quoted(seen)}" if seen else f"there is no message {position}"
+    where = f"line {earlier_line} has {quoted(expected)}"
+    return Fact(f"in line {line} {there}, {where}: the history was rewritten, see chatsquash inspect")
+
+
+@rule("warning")
+def tool_conflict(name: str, first_line: int, line: int, *, is_custom: bool = False) -> Fact:
+    """Reported when a tool's definition changes during a session.
+
+    The first one is kept in the record, of a custom tool each of them.
+
+    Calls made under the later definition may not fit it.
+    """
+    where = f"line {line} defines {quoted(name)} otherwise than line {first_line}"
+    kept = "each definition" if is_custom else "the first definition"
+    return Fact(f"{where}, {kept} is kept: see whether later calls fit it")
+
+
+@rule("warning")
+def parts_dropped(kinds: Mapping[str, int], at: int | None) -> Fact:
+    """Reported when calls are inlined and a content list has parts that cannot become text, such as images.
+
+    They are missing in the record, so the text may speak of what the model cannot see.
+    """
+    parts = ", ".join(f"{count} {quoted(kind)}" for kind, count in kinds.items())
+    return Fact(f"parts that are no text are left out: {parts} (--no-json-tool-calls keeps them)", at)
+
+
+@rule("warning")
+def number_changed(spellings: Sequence[str], count: int) -> Fact:
+    """Reported when a number has more digits than a double holds, so that the record has a neighbouring value."""
+    some = ", ".join(quoted(spelling) for spelling in spellings[:3])
+    rest = ", …" if count > 3 else ""
+    return Fact(f"{counted(count, 'number')} lost digits: {some}{rest} (log them as strings to keep them)")
+
+
+@rule("info")
+def cleaned(counts: Mapping[str, int]) -> Fact:
+    """Reported when cleaning changed the session, with the count of each rule. The record has what was left."""
+    rules = ", ".join(f"{escaped(name)} {count}" for name, count in counts.items())
+    return Fact(f"cleaning changed the session: {rules} (--no-cleanup-goose leaves it as logged)")
+
+
+@rule("info")
+def file_not_read(what: str, count: int) -> Fact:
+    """Reported when what lies beside the session logs is passed over, by its suffix or because it is no file."""
+    again = {
+        "same file again": "each file is converted once, under its first name",
+        "earlier output": "name the folder itself to read what is in it",
+        "second copy": "of a log that is compressed, too, one counts",
+    }.get(what)
+    if again:
+        return Fact(f"{what}, {count:,} not read: {again}")
+    hint = {
+        "linked folder": "--follow-links looks into it",
+        "broken link": "nothing is where it leads",
+        "special file": "only regular files are read",
+    }.get(what)
+    if hint:
+        return Fact(f"{counted(count, what)} not read: {hint}")
+    kind = f"suffix {quoted(what)}" if what.startswith(".") else "no suffix"
+    return Fact(f"{counted(count, 'file')} with {kind} not read: name a file itself to read it whatever its suffix")
+
+
+def _entries(count: int) -> str:
+    return counted(count, "entry", "entries")

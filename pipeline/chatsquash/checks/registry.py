@@ -1,0 +1,146 @@
+"""How a rule is declared, and what a rule over a record sees."""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec, TypeVar
+
+from chatsquash import chat
+from chatsquash.model import Found, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from chatsquash.model import Conversation, Message
+
+Kind = Literal["tools", "record", "native", "inlined", "log", "template"]
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Fact(NamedTuple):
+    """What a rule says is wrong; how grave that is, the rule declares once for all."""
+
+    text: str
+    at: int | None = None
+    """0-based index of the message in the record, if it is about one."""
+    kept: bool = False
+    """Whether the session is converted all the same, since the user asked for that."""
+
+
+class Rule(NamedTuple):
+    """A check and its documentation."""
+
+    code: str
+    severity: Severity
+    kept: Severity | None
+    """Its severity where `--on-invalid keep` converts the session all the same; ``None`` for nearly all rules."""
+    kind: Kind
+    """When it runs: on the tools of a record alone, on any record, on a native or an inlined one, on a log, or on what
+    a chat template makes of a record."""
+    doc: str
+    function: Callable[..., Any]
+    given: Callable[[View], Any] | None
+    """What a rule over a record goes by: where this gives nothing, the rule finds nothing and is not run."""
+    module: str
+    place: int
+
+    def found(self, fact: Fact) -> Found:
+        """What the rule says, with its code and its severity."""
+        severity = self.kept if self.kept and fact.kept else self.severity
+        return Found(severity, fact.text, fact.at, self.code)
+
+    @property
+    def severities(self) -> tuple[Severity, ...]:
+        """All severities that its findings have: one, and a second only where `--on-invalid keep` changes it."""
+        return (self.severity, self.kept) if self.kept else (self.severity,)
+
+
+RULES: list[Rule] = []
+
+
+class View:
+    """A conversation and what several checks want to know of it, worked out once."""
+
+    __slots__ = ("_known", "logged", "messages", "tools")
+
+    def __init__(self, conversation: Conversation, logged: list[Message] | None = None) -> None:
+        self.messages = conversation.messages
+        """The record's messages."""
+        self.tools = conversation.tools
+        """The record's tool definitions."""
+        self.logged = logged
+        """Its messages before calls were inlined, where they are at hand."""
+        self._known: dict[Callable[[View], Any], Any] = {}
+
+    def once(self, work: Callable[[View], T]) -> T:
+        """What ``work`` makes of this view, worked out at the first call only."""
+        if work not in self._known:
+            self._known[work] = work(self)
+        known: T = self._known[work]
+        return known
+
+    @property
+    def keys(self) -> set[str]:
+        """All keys that the messages have."""
+        return self.once(_keys)
+
+    @property
+    def tool_names(self) -> set[str]:
+        """The names that the definitions have."""
+        return self.once(_tool_names)
+
+
+def _keys(view: View) -> set[str]:
+    return set().union(*view.messages)
+
+
+def _tool_names(view: View) -> set[str]:
+    return {name for tool in view.tools if (name := chat.tool_name(tool))}
+
+
+def register(
+    function: Callable[..., Any],
+    kind: Kind,
+    severity: Severity,
+    *,
+    kept: Severity | None = None,
+    given: Callable[[View], Any] | None = None,
+) -> Rule:
+    """Make a function known as a rule."""
+    code = function.__name__.replace("_", "-")
+    doc = function.__doc__ or ""
+    place = function.__code__.co_firstlineno
+    known = Rule(code, severity, kept, kind, doc, function, given, function.__module__, place)
+    RULES.append(known)
+    return known
+
+
+def check(
+    severity: Severity, kind: Kind = "native", given: Callable[[View], Any] | None = None
+) -> Callable[[Callable[[View], Iterator[Fact]]], Callable[[View], Iterator[Fact]]]:
+    """Declare a generator of facts about a record of a kind, which need not run where ``given`` gives nothing."""
+
+    def declare(function: Callable[[View], Iterator[Fact]]) -> Callable[[View], Iterator[Fact]]:
+        register(function, kind, severity, given=given)
+        return function
+
+    return declare
+
+
+def rule(severity: Severity, kept: Severity | None = None) -> Callable[[Callable[P, Fact]], Callable[P, Found]]:
+    """Declare a function that says what the reader or a stage met on its way; calling it makes the finding.
+
+    ``kept``: its severity where `--on-invalid keep` converts the session all the same.
+    """
+
+    def declare(function: Callable[P, Fact]) -> Callable[P, Found]:
+        known = register(function, "log", severity, kept=kept)
+
+        @wraps(function)
+        def made(*args: P.args, **kwargs: P.kwargs) -> Found:
+            return known.found(function(*args, **kwargs))
+
+        return made
+
+    return declare

@@ -1,0 +1,182 @@
+"""What can be wrong with tool results: calls, and what answers them, block by block."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from chatsquash.checks.exchanges import Call, Result, State, exchanges
+from chatsquash.checks.registry import Fact, View, check
+from chatsquash.text import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def _bad_results(view: View) -> list[tuple[Result, Call | None]]:
+    """Every result that failed or is empty, in the order of the messages, and the call it answers."""
+    _, calls, strays, outside = view.once(exchanges)
+    bad: list[tuple[Result, Call | None]]
+    bad = [(result, call) for call in calls for result in call.results if not result.good]
+    bad += [(result, None) for result in (*strays, *outside) if not result.good]
+    return sorted(bad, key=lambda answer: answer[0].at)
+
+
+def _unanswered(view: View) -> list[Call]:
+    """The calls that have no result."""
+    return [call for call in view.once(exchanges).calls if not call.results]
+
+
+def _strays(view: View) -> list[Result]:
+    """The results that answer no call of their block, and behind them those that stand in none."""
+    found = view.once(exchanges)
+    return found.strays + found.outside
+
+
+class _Trouble(NamedTuple):
+    """A call that did not go well, or a result that is no good."""
+
+    kind: Literal["failed", "empty", "missing"]
+    text: str
+    at: int
+    """Index of the message."""
+    retried: bool
+    """Whether the same tool then succeeded."""
+
+
+def _troubles(view: View) -> list[_Trouble]:
+    """What did not go well: the results, in the order of the messages, and behind them the calls without one."""
+    bad = [
+        _Trouble(kind, text, result.at, call is not None and _is_retried(view, call))
+        for result, call in _bad_results(view)
+        for kind, text in _reasons(result, call)
+    ]
+    return bad + [
+        _Trouble("missing", f"no result answers the call{_of(call)}", call.at, _is_retried(view, call))
+        for call in view.once(_unanswered)
+        if not _is_last(view, call)
+    ]
+
+
+def _reasons(result: Result, call: Call | None) -> Iterator[tuple[Literal["failed", "empty"], str]]:
+    """What is wrong with a result."""
+    if result.failure is not None:
+        yield "failed", f"the result{_of(call)} {result.failure}"
+    if result.empty and call is not None:
+        yield "empty", f"the result{_of(call)} is empty"
+
+
+@check("warning", given=_troubles)
+def tool_result_failed(view: View) -> Iterator[Fact]:
+    """Reported when a tool result says that its call failed, see "failed" below.
+
+    The model is then trained on a call that did not work.
+    """
+    yield from _not_retried(view, "failed")
+
+
+@check("warning", given=_troubles)
+def tool_result_empty(view: View) -> Iterator[Fact]:
+    """Reported when a call's result has no image or other part and no text but white space.
+
+    The model is then trained to go on from nothing.
+    """
+    yield from _not_retried(view, "empty")
+
+
+@check("warning", given=_troubles)
+def tool_result_missing(view: View) -> Iterator[Fact]:
+    """Reported when a call has no result in its block. Chat templates and trainers expect one for every call."""
+    yield from _not_retried(view, "missing")
+
+
+@check("info", given=_troubles)
+def tool_result_retried(view: View) -> Iterator[Fact]:
+    """Reported when a result failed, is empty or is missing, and the call was retried with success.
+
+    It is then none of `tool-result-failed`, `tool-result-empty` and `tool-result-missing`.
+    """
+    for trouble in view.once(_troubles):
+        if trouble.retried:
+            advice = "nothing to do if retries are wanted"
+            yield Fact(f"{trouble.text}, and another call of the tool went well: {advice}", trouble.at)
+
+
+@check("warning", given=_unanswered)
+def unanswered_call(view: View) -> Iterator[Fact]:
+    """Reported when a call of the record's very last message has no result.
+
+    The session ended there, which is a fine place to end for training: the model learns to make the call.
+    """
+    for call in view.once(_unanswered):
+        if _is_last(view, call):
+            yield Fact(f"the record ends before the call{_of(call)} is answered: see whether the log is whole", call.at)
+
+
+@check("error", given=_strays)
+def tool_result_without_call(view: View) -> Iterator[Fact]:
+    """Reported when a tool result answers no call of its block, or stands in no block.
+
+    The model would be trained on results out of nowhere, and most chat templates refuse them.
+    """
+    found = view.once(exchanges)
+    for result in found.strays:
+        if result.key is not None:
+            shown = quoted(result.call_id)
+            yield Fact(f"no call of its block has id {shown}: correct the id or leave the record out", result.at)
+    for result in found.outside:
+        yield Fact("the result follows no assistant message with calls: leave the record out", result.at)
+
+
+@check("error", given=_strays)
+def tool_result_without_id(view: View) -> Iterator[Fact]:
+    """Reported when a tool result has no `tool_call_id`: nobody can tell which call it answers."""
+    for result in view.once(_strays):
+        if result.key is None:
+            yield Fact("the result has no tool_call_id: log the id of the call that it answers", result.at)
+
+
+def outcomes(view: View) -> list[tuple[str, State]]:
+    """What became of every native call that names a function, in order: the name and how it went.
+
+    A call with a failed result is ``failed``, one whose results are all empty ``empty``, one without any
+    ``unanswered``, also in the last message.
+    """
+    return [(call.name, call.state) for call in view.once(exchanges).calls if call.name is not None]
+
+
+def _good_calls(view: View) -> Counter[tuple[int, str | None]]:
+    """How many calls of a tool have a good result, by their block."""
+    calls = view.once(exchanges).calls
+    return Counter((call.block, call.name) for call in calls if _is_good(call))
+
+
+def _is_good(call: Call) -> bool:
+    """Whether a result of a call neither failed nor is empty."""
+    return any(result.good for result in call.results)
+
+
+def _is_retried(view: View, call: Call) -> bool:
+    """Whether another call of a call's tool, in its block or in the next one, has a good result."""
+    good = view.once(_good_calls)
+    others = good[call.block, call.name] + good[call.block + 1, call.name] - _is_good(call)
+    return call.name is not None and others > 0
+
+
+def _is_last(view: View, call: Call) -> bool:
+    return call.at == len(view.messages) - 1
+
+
+def _of(call: Call | None) -> str:
+    """`` of 'grep' (id 'c1')``, as far as it is known."""
+    if call is None:
+        return ""
+    name = f" of {quoted(call.name)}" if call.name is not None else ""
+    return name if call.key is None else f"{name} (id {quoted(call.given['id'])})"
+
+
+def _not_retried(view: View, kind: str) -> Iterator[Fact]:
+    for trouble in view.once(_troubles):
+        if trouble.kind == kind and not trouble.retried:
+            advice = "see whether the record should be trained on"
+            yield Fact(f"{trouble.text}, and no retry went well: {advice}", trouble.at)

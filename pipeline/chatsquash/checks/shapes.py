@@ -1,0 +1,100 @@
+"""What is found while a record gets the shape of a preset: each rule makes the finding from the few values it needs."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from chatsquash.checks.registry import Fact, rule
+from chatsquash.text import SHOWN, counted, escaped, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_KINDS = 12  # that a finding names
+
+
+@rule("error")
+def no_assistant_turn() -> Fact:
+    """Reported when a conversation has no message of the assistant. A preset for training leaves the record out."""
+    return Fact("no assistant message, so there is nothing to train on: see whether replies were logged")
+
+
+@rule("error")
+def arguments_unparsable(name: str, seen: str, at: int) -> Fact:
+    """Reported when a preset wants arguments as an object and they are none. The record is left out.
+
+    What the call was to be is not guessed.
+    """
+    return Fact(f"arguments of {quoted(name)} are {seen}, not a JSON object: --preset openai keeps them as text", at)
+
+
+@rule("error")
+def integer_too_large(spelled: str) -> Fact:
+    """Reported when a number beyond 64 bits would be a number in a record of a preset, or of a dataset folder.
+
+    The record is left out, since loading one such number fails for the whole dataset.
+    """
+    return Fact(f"the integer {quoted(spelled)} is beyond 64 bits, which loaders refuse: log it as a string")
+
+
+@rule("error")
+def lone_surrogate(text: str) -> Fact:
+    """Reported when a text has half of a UTF-16 pair, which no loader gives back. The record is left out."""
+    return Fact(f"a lone surrogate in {quoted(text)}: see where the logger cuts texts")
+
+
+@rule("error")
+def unpaired_call(what: str, at: int, hint: str = "") -> Fact:
+    """Reported when a call has no result before the assistant goes on, or a result has no such call before it.
+
+    Presets for training want each result right behind its call, so the record is left out; for a call without a result
+    `--unpaired` says otherwise.
+    """
+    return Fact(f"{escaped(what)}: {hint}--preset chat keeps it", at)
+
+
+@rule("error")
+def media_dropped(what: str, at: int) -> Fact:
+    """Reported when a preset has no place for an image, a sound, a film or a file. The record is left out.
+
+    Without what the assistant was shown, its answer would be made up. `--media` says otherwise.
+    """
+    hint = "--media drop leaves it out of the record, --media keep with --preset hf keeps images that the log holds"
+    return Fact(f"{escaped(what)}: {hint}, --preset chat keeps all", at)
+
+
+@rule("error")
+def shape_not_held(what: str, at: int | None) -> Fact:
+    """Reported when a message or a definition is of a form that the preset has no place for, such as another role.
+
+    The record is left out.
+    """
+    return Fact(f"{escaped(what)}, which the preset cannot hold: --preset chat keeps it", at)
+
+
+@rule("warning")
+def shape_dropped(kinds: Mapping[str, int]) -> Fact:
+    """Reported when a preset has no place for something in a record, such as a refusal. The rest is written."""
+    return Fact(f"the preset has no place for: {_listed(kinds)} (--preset chat keeps them)")
+
+
+@rule("info")
+def shape_changed(kinds: Mapping[str, int]) -> Fact:
+    """Reported when a preset or a modifier says something otherwise than it was logged."""
+    return Fact(f"changed to fit: {_listed(kinds)}")
+
+
+@rule("warning")
+def float_rounded(spellings: Sequence[str], count: int) -> Fact:
+    """Reported when the loader of Hugging Face datasets gives back a neighbour of a number, as it parses JSON in haste.
+
+    The file has the number as it was logged.
+    """
+    some = ", ".join(spellings[:3]) + (", …" if count > 3 else "")
+    return Fact(f"{counted(count, 'number')} that datasets rounds when it loads them: {some} (log them as strings)")
+
+
+def _listed(kinds: Mapping[str, int]) -> str:
+    shown = [f"{escaped(kind[:SHOWN])} {count}" for kind, count in islice(kinds.items(), _KINDS)]
+    return ", ".join([*shown, *([f"{len(kinds) - _KINDS} kinds more"] if len(kinds) > _KINDS else [])])

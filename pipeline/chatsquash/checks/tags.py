@@ -1,0 +1,195 @@
+"""What can be wrong with the markup of a record whose calls and results stand in the text.
+
+Everything here takes linear time, whatever the text: it is cut at closing tags, and a piece is parsed at most twice.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from chatsquash import chat, jsonio
+from chatsquash.chat import CALL_CLOSE, CALL_OPEN, RESULT_CLOSE, RESULT_OPEN
+from chatsquash.checks.registry import Fact, View, check
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from chatsquash.model import Message
+
+TAGS = (CALL_OPEN, CALL_CLOSE, RESULT_OPEN, RESULT_CLOSE)
+CALL_TAG = re.compile(r"</?tool_call>")
+RESULT_START = re.compile(r'<tool_result tool_call_id="([^"<]*)">')
+
+
+@check("error", kind="inlined")
+def tool_call_tags(view: View) -> Iterator[Fact]:
+    """Reported when the `<tool_call>` and `</tool_call>` tags of an assistant message do not take turns.
+
+    Whoever parses the model's output by these tags later would cut such a message at the wrong places.
+    """
+    for at, text in _texts(view, "assistant"):
+        # What an argument holds is none of the markup's own tags, so blocks count as empty pairs.
+        if not _alternate(f"{CALL_OPEN}{CALL_CLOSE}".join(_beside_blocks(text))):
+            opened, closed = text.count(CALL_OPEN), text.count(CALL_CLOSE)
+            seen = f"{opened} {CALL_OPEN} and {closed} {CALL_CLOSE} do not take turns"
+            yield Fact(f"{seen}: see whether the text or an argument holds one", at)
+
+
+@check("error", kind="inlined")
+def tool_calls_beside_markup(view: View) -> Iterator[Fact]:
+    """Reported when an assistant message still has `tool_calls` in a record with calls or results as markup.
+
+    A chat template would print calls twice, or calls and results in two forms.
+    """
+    left = [at for at, message in enumerate(view.messages) if chat.calls(message)]
+    if left and has_markup(view.messages):
+        for at in left:
+            yield Fact("tool_calls are left in a record with markup: give every call a function name", at)
+
+
+@check("error", kind="inlined")
+def tool_result_tags(view: View) -> Iterator[Fact]:
+    """Reported when a tool message is not `<tool_result tool_call_id="...">...</tool_result>` as a whole.
+
+    In a record with inlined calls the model would then see two forms of results.
+    """
+    for at, message in enumerate(view.messages):
+        if message.get("role") == "tool" and _unwrapped(message.get("content")) is None:
+            text = f'the result is not wrapped in {RESULT_OPEN} tool_call_id="...">...{RESULT_CLOSE}'
+            yield Fact(f"{text}: see whether the log has its tool_call_id", at)
+
+
+@check("warning", kind="inlined")
+def markup_collision(view: View) -> Iterator[Fact]:
+    """Reported when text that is not markup holds `<tool_call>`, `</tool_call>`, `<tool_result` or `</tool_result>`.
+
+    Readers of the record cannot tell it from markup; the text is left as it was logged. `chatsquash check`, which does
+    not see what was logged, takes every well-formed block for markup.
+    """
+    for at, message in enumerate(view.messages):
+        tag = _collision(message) if view.logged is None else _first_tag(chat.text(view.logged[at]) or "")
+        if tag:
+            yield Fact(f"the text itself holds {tag}: look at the message, or convert with native calls", at)
+
+
+def has_markup(messages: list[Message]) -> bool:
+    """Whether a call or a result stands in the text of a record, well-formed."""
+    return any(
+        any(call is not None for _, call in _pieces(chat.text(message) or ""))
+        if message.get("role") == "assistant"
+        else message.get("role") == "tool" and _unwrapped(message.get("content")) is not None
+        for message in messages
+    )
+
+
+def is_inlined(messages: list[Message]) -> bool:
+    """Whether a record's calls stand in the text: there is markup, or a stray tag and no native call or result."""
+    if has_markup(messages):
+        return True
+    if any(message.get("tool_calls") or message.get("tool_call_id") is not None for message in messages):
+        return False
+    sides = (chat.text(message) or "" for message in messages if message.get("role") in {"assistant", "tool"})
+    return any(map(_first_tag, sides))
+
+
+def outlined(messages: list[Message]) -> list[Message]:
+    """The native form of inlined messages, as far as the markup tells.
+
+    Calls in markup have no ids, so results answer the calls before them in order.
+    """
+    out: list[Message] = []
+    waiting: deque[dict[str, Any]] = deque()
+    for at, message in enumerate(messages):
+        if message.get("role") == "assistant":
+            pieces = list(_pieces(chat.text(message) or ""))
+            named = [call for _, call in pieces if call is not None and not chat.calls(message)]
+            calls = [{"id": f"{at}.{n}", "type": "function", "function": call} for n, call in enumerate(named)]
+            waiting = deque(calls)
+            if calls:
+                text = "".join(piece for piece, _ in pieces)
+                message = {**message, "content": text, "tool_calls": calls}  # noqa: PLW2901
+        elif message.get("role") == "tool" and (inner := _unwrapped(message.get("content"))) is not None:
+            call_id = _result_id(message)
+            if waiting:
+                waiting.popleft()["id"] = call_id
+            message = {**message, "content": inner, "tool_call_id": call_id}  # noqa: PLW2901
+        out.append(message)
+    return out
+
+
+def _texts(view: View, role: str) -> Iterator[tuple[int, str]]:
+    for at, message in enumerate(view.messages):
+        if message.get("role") == role:
+            yield at, chat.text(message) or ""
+
+
+def _alternate(text: str) -> bool:
+    is_open = False
+    for tag in CALL_TAG.finditer(text):
+        if (tag[0] == CALL_OPEN) is is_open:
+            return False
+        is_open = not is_open
+    return not is_open
+
+
+def _unwrapped(content: object) -> str | None:
+    """What a result's markup wraps; ``None`` if the content is no such markup."""
+    start = RESULT_START.match(content) if isinstance(content, str) else None
+    if start is None or not start.string.endswith(RESULT_CLOSE, start.end()):
+        return None
+    return start.string[start.end() : -len(RESULT_CLOSE)]
+
+
+def _collision(message: Message) -> str | None:
+    """The first of the four tags that stands in a message's own text."""
+    text = chat.text(message) or ""
+    if message.get("role") == "assistant":
+        return next((tag for piece in _beside_blocks(text) if (tag := _first_tag(piece))), None)
+    if message.get("role") == "tool":
+        inner = _unwrapped(message.get("content"))
+        text = text if inner is None else inner
+    return _first_tag(text)
+
+
+def _first_tag(text: str) -> str | None:
+    return next((tag for tag in TAGS if tag in text), None)
+
+
+def _beside_blocks(text: str) -> Iterator[str]:
+    """The pieces of an assistant's text that are left when well-formed blocks of calls are taken out."""
+    return (piece for piece, _ in _pieces(text))
+
+
+def _pieces(text: str) -> Iterator[tuple[str, dict[str, Any] | None]]:
+    """An assistant's text, cut behind each block: what stands before the block, and its call if it is well-formed."""
+    *closed, rest = text.split(CALL_CLOSE)
+    for piece in closed:
+        yield _block(piece) or (piece + CALL_CLOSE, None)
+    yield rest, None
+
+
+def _block(piece: str) -> tuple[str, dict[str, Any]] | None:
+    """What stands before the block that a piece ends with, and its call; ``None`` if it ends with none.
+
+    A block starts at the first opening tag, or at the last: the first when an argument holds such a tag, the last when
+    the text before it does.
+    """
+    for start in dict.fromkeys((piece.find(CALL_OPEN), piece.rfind(CALL_OPEN))):
+        if start >= 0 and (call := _call(piece[start + len(CALL_OPEN) :])) is not None:
+            return piece[:start], call
+    return None
+
+
+def _call(text: str) -> dict[str, Any] | None:
+    try:
+        value = jsonio.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) and "name" in value and "arguments" in value else None
+
+
+def _result_id(message: Message) -> str:
+    start = RESULT_START.match(str(message["content"]))
+    return start[1].replace("&lt;", "<").replace("&quot;", '"') if start else ""

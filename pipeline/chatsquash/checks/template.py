@@ -1,0 +1,186 @@
+"""What can be wrong with the text that a chat template makes of a record.
+
+The rules only tell what a trial saw; ``chatsquash.templates.trial`` renders the record and looks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from chatsquash import chat
+from chatsquash.checks.registry import Fact, register
+from chatsquash.text import counted, escaped, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from chatsquash.model import Message, Severity
+
+Kind = Literal["tool", "system", "text", "call", "result", "reasoning"]
+
+
+class Place(NamedTuple):
+    """Something in a record that its rendering should show."""
+
+    kind: Kind
+    at: int
+    """Index of the message, of the definition for a tool."""
+    number: int = 0
+    """Of a call, in its message."""
+    name: str = ""
+    """Of the tool that is defined or called."""
+
+
+class Trial(NamedTuple):
+    """What rendering a record showed."""
+
+    messages: list[Message]
+    text: str | None
+    """The rendering, or nothing in place of one that nobody reads; ``None`` where the template raised."""
+    problem: str = ""
+    """What it raised."""
+    sought: frozenset[Kind] = frozenset()
+    """Of what kinds the things are that should appear."""
+    lost: tuple[Place, ...] = ()
+    """What of them does not."""
+    twice: tuple[Place, ...] = ()
+    """Calls whose arguments are a JSON string of JSON."""
+    spelled: tuple[Place, ...] = ()
+    """What is printed as Python spells it."""
+    nulls: tuple[str, ...] = ()
+    """What a null, or content that is missing, leads to."""
+    flat: bool = False
+    """Whether tools that are not wrapped give another text than wrapped ones."""
+    empty: bool = False
+    """Whether an empty list of tools gives another text than none."""
+    beyond: bool = False
+    """Whether it was ended, since it took more time or memory than it may."""
+
+    def lost_of(self, *kinds: Kind) -> list[Place]:
+        """What of these kinds does not appear."""
+        return [place for place in self.lost if place.kind in kinds]
+
+
+def _on_trial(
+    severity: Severity,
+) -> Callable[[Callable[[Trial], Iterator[Fact]]], Callable[[Trial], Iterator[Fact]]]:
+    def declared(function: Callable[[Trial], Iterator[Fact]]) -> Callable[[Trial], Iterator[Fact]]:
+        register(function, "template", severity)
+        return function
+
+    return declared
+
+
+@_on_trial("error")
+def template_error(trial: Trial) -> Iterator[Fact]:
+    """Reported when the template raises an exception: training stops, or the trainer leaves the record out.
+
+    So it is where rendering the record takes more than `--render-time` or `--render-memory`, and once for a template
+    that is given up, since 20 records took over a tenth of that time: those behind them are not rendered.
+    """
+    if trial.text is None:
+        yield Fact(f"the template raises {escaped(trial.problem)}")
+
+
+@_on_trial("error")
+def template_tool_lost(trial: Trial) -> Iterator[Fact]:
+    """Reported when definitions of tools do not appear: the model learns to call tools that it was never shown."""
+    if lost := trial.lost_of("tool"):
+        definitions = counted(len(lost), "definition")
+        yield Fact(f"{definitions} of tools missing in the rendering: {_names(lost)}")
+
+
+@_on_trial("error")
+def template_call_lost(trial: Trial) -> Iterator[Fact]:
+    """Reported when calls do not appear with their arguments, such as all but the first of several in one message."""
+    for at, lost in _by_message(trial.lost_of("call")):
+        count = len(chat.calls(trial.messages[at]))
+        which = ", ".join(f"{place.number + 1} ({quoted(place.name)})" for place in lost)
+        yield Fact(f"of {counted(count, 'call')} in the message, missing in the rendering: {which}", at)
+
+
+@_on_trial("error")
+def template_text_lost(trial: Trial) -> Iterator[Fact]:
+    """Reported when the text of a message does not appear, such as text beside calls."""
+    for place in trial.lost_of("text"):
+        message = trial.messages[place.at]
+        what = "the text beside calls" if chat.has_calls(message) else f"the text of role {quoted(message['role'])}"
+        yield Fact(f"{what} is missing in the rendering", place.at)
+
+
+@_on_trial("error")
+def template_system_lost(trial: Trial) -> Iterator[Fact]:
+    """Reported when a system prompt, or a message of role `developer`, does not appear."""
+    for place in trial.lost_of("system"):
+        role = quoted(trial.messages[place.at]["role"])
+        yield Fact(f"the message of role {role} is missing in the rendering", place.at)
+
+
+@_on_trial("error")
+def template_result_lost(trial: Trial) -> Iterator[Fact]:
+    """Reported when the result of a call does not appear: the model learns to go on without having seen it."""
+    for place in trial.lost_of("result"):
+        yield Fact("the result is missing in the rendering", place.at)
+
+
+@_on_trial("info")
+def template_reasoning_lost(trial: Trial) -> Iterator[Fact]:
+    """Reported when reasoning does not appear. Many templates leave out that of earlier turns, some that of all."""
+    if lost := trial.lost_of("reasoning"):
+        first = f"first that of messages[{lost[0].at}]"
+        yield Fact(f"the reasoning of {counted(len(lost), 'message')} is missing in the rendering, {first}")
+
+
+@_on_trial("error")
+def template_arguments_twice(trial: Trial) -> Iterator[Fact]:
+    r"""Reported when arguments are encoded twice, as in `"{\"path\": 1}"`: the model learns a string, not an object."""
+    for at, places in _by_message(trial.twice):
+        yield Fact(f"arguments are encoded twice, a JSON string of JSON: {_names(places)}", at)
+
+
+@_on_trial("error")
+def template_python(trial: Trial) -> Iterator[Fact]:
+    """Reported when arguments or parts of content appear as Python spells them, as in `{'path': 'a'}`."""
+    for at, places in _by_message(trial.spelled):
+        what = "arguments are" if places[0].kind == "call" else "the content is"
+        them = "them" if places[0].kind == "call" else "it"
+        yield Fact(f"{what} printed as Python spells {them}", at)
+
+
+@_on_trial("error")
+def template_null(trial: Trial) -> Iterator[Fact]:
+    """Reported when a null, or missing content, becomes the word `None` or an exception.
+
+    Before 5.23, transformers passed nulls of messages on to the template; both ways are tried.
+    """
+    for text in trial.nulls:
+        yield Fact(escaped(text))
+
+
+@_on_trial("warning")
+def template_tools_flat(trial: Trial) -> Iterator[Fact]:
+    """Reported when tools without `{"type": "function", "function": ...}` around them give another text than with it.
+
+    Models were trained with the wrapped form.
+    """
+    if trial.flat:
+        yield Fact("tools that are not wrapped print otherwise than the wrapped ones that models are trained with")
+
+
+@_on_trial("warning")
+def template_tools_empty(trial: Trial) -> Iterator[Fact]:
+    """Reported when an empty list of tools gives another text than no list, such as an introduction to no tools."""
+    if trial.empty:
+        yield Fact("an empty list of tools prints something that no list does not")
+
+
+def _by_message(places: Iterable[Place]) -> list[tuple[int, list[Place]]]:
+    found: dict[int, list[Place]] = {}
+    for place in places:
+        found.setdefault(place.at, []).append(place)
+    return list(found.items())
+
+
+def _names(places: list[Place]) -> str:
+    shown = ", ".join(quoted(place.name) for place in places[:5])
+    return f"{shown} and {len(places) - 5} more" if len(places) > 5 else shown

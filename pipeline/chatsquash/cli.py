@@ -1,0 +1,413 @@
+"""The command: options in, one call, an exit code out."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+from click.core import ParameterSource
+
+from chatsquash import __version__
+from chatsquash.errors import ChatsquashError
+from chatsquash.switches import bounds, flag_phrase, folders, option, rendering, shapes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType
+
+    from chatsquash.model import GroupBy, Options, Severity
+    from chatsquash.report.summary import Summary
+    from chatsquash.run.pairs import Pair
+
+LEFT_OUT = 3
+INTERRUPTED = 130
+_CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+def main() -> NoReturn:
+    """Run the command; the exit codes are in ``docs/cli.md``."""
+    signal.signal(signal.SIGTERM, _terminate)
+    for stream in (sys.stdout, sys.stderr):
+        if stream:  # a process may be started without
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    try:
+        code = cli.main(prog_name="chatsquash", standalone_mode=False)
+    except click.ClickException as problem:
+        with _whoever_listens():
+            problem.show()
+        code = problem.exit_code
+    except click.Abort as problem:
+        with _whoever_listens():
+            click.echo("; ".join(["interrupted", *_notes(problem.__cause__)]), err=True)
+        code = INTERRUPTED
+    except ChatsquashError as problem:
+        code = _fail("; ".join([str(problem), *_notes(problem)]), problem.exit_code)
+    except OSError as problem:
+        place = f"{problem.filename}: " if problem.filename else ""
+        code = _fail("; ".join([f"{place}{problem.strerror}", *_notes(problem)]), ChatsquashError.exit_code)
+    except MemoryError as problem:
+        why = "memory ran out: raise the limit (ulimit -v) or leave out the largest file or record"
+        code = _fail("; ".join([why, *_notes(problem)]), ChatsquashError.exit_code)
+    sys.exit(code)
+
+
+def _terminate(number: int, _frame: FrameType | None) -> NoReturn:
+    """End as after an error, so that nothing half done is left."""
+    sys.exit(128 + number)
+
+
+def _notes(problem: BaseException | None) -> list[str]:
+    """What was said with an exception on its way: what is kept, and how to go on."""
+    return getattr(problem, "__notes__", [])
+
+
+def _fail(text: str, code: int) -> int:
+    from chatsquash.text import escaped
+
+    with _whoever_listens():
+        click.echo(f"{_red('error')}: {escaped(text)}", err=True)
+    return code
+
+
+@contextmanager
+def _whoever_listens() -> Iterator[None]:
+    """Say how it ended; a pipe that is closed by then changes nothing, neither here nor when Python flushes it."""
+    try:
+        yield
+    except BrokenPipeError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for stream in filter(None, (sys.stdout, sys.stderr)):
+            os.dup2(nowhere, stream.fileno())
+
+
+@click.group(context_settings=_CONTEXT)
+@click.version_option(__version__, prog_name="chatsquash")
+def cli() -> None:
+    """Turn directories of LLM session logs into fine-tuning datasets.
+
+    Every option can be set by a variable: CHATSQUASH_ and its name, as in CHATSQUASH_ON_INVALID=keep.
+    """
+
+
+@cli.command()
+@click.argument("logs", nargs=-1, required=True)
+@option("--output", "-o", default="out", show_default=True, metavar="DIR", help="Folder for records and reports.")
+@option(
+    "--cleanup-goose/--no-cleanup-goose",
+    default=True,
+    show_default=True,
+    help="Remove what Goose puts around a conversation.",
+)
+@option(
+    "--on-invalid",
+    type=click.Choice(["skip", "keep", "abort"]),
+    default="skip",
+    show_default=True,
+    help="A session whose clock goes back or whose id changes: leave it out, convert it (one with two ids only with "
+    "--sessions-by file), or stop.",
+)
+@option("--json-tool-calls/--no-json-tool-calls", "-j/-J", default=False, help="Write calls as <tool_call> text.")
+@option(
+    "--reasoning",
+    type=click.Choice(["keep", "inline", "drop"]),
+    default="keep",
+    show_default=True,
+    help="Reasoning: leave it in its field, write it as <think> text, or remove it.",
+)
+@shapes
+@option("--from", "from_format", metavar="FORMAT", help="The format of all logs.  [default: told by each log]")
+@option(
+    "--sessions-by",
+    type=click.Choice(["file", "id"]),
+    help="What is a session: a file, or lines with one id.  [default: file; id for logs known to mix sessions]",
+)
+@option("--anonymize/--no-anonymize", default=True, show_default=True, help="Replace e-mail addresses by pseudonyms.")
+@option("--anonymize-key-file", metavar="FILE", help="The key of the pseudonyms.  [default: one made for you once]")
+@option("--integrity-analysis/--no-integrity-analysis", default=True, show_default=True, help="Check the records.")
+@flag_phrase
+@option("--group-by", type=click.Choice(["date", "scenario", "none"]), help="One file per what.  [default: date]")
+@option("--single-file", is_flag=True, help="The same as --group-by none.")
+@folders
+@option("--tool-report/--no-tool-report", default=True, show_default=True, help="Write reports on tool usage.")
+@option("--keep-rejected", is_flag=True, help="Copy lines that cannot be read to the reports.")
+@option("--include", multiple=True, metavar="GLOB", help="Only logs whose path, or a part of it, fits.")
+@option("--exclude", multiple=True, metavar="GLOB", help="No logs whose path, or a part of it, fits.")
+@option("--since", metavar="DATE", help="Only sessions from this day on, YYYY-MM-DD.")
+@option("--until", metavar="DATE", help="Only sessions up to this day.")
+@option("--limit", type=click.IntRange(min=1), metavar="N", help="At most so many sessions.")
+@option("--follow-links", is_flag=True, help="Look into linked folders, too.")
+@bounds
+@option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes.  [default: the cores]")
+@option("--full", is_flag=True, help="Convert all logs again, not only those that are new or changed.")
+@option("--resume", is_flag=True, help="Go on with what an interrupted run finished.")
+@option("--strict", is_flag=True, help="Stop at the first session or line that would be left out.")
+@option("--force", is_flag=True, help="Write to a folder that holds other files; none of them is touched.")
+@option("--replace", is_flag=True, help="Replace a result by that of other logs, or by one without records.")
+@option("--json", "as_json", is_flag=True, help="Print the summary as JSON on standard output.")
+@option("--quiet", "-q", is_flag=True, help="No progress and no summary.")
+@option("--verbose", "-v", is_flag=True, help="Show the role trace of sessions with errors.")
+def convert(logs: tuple[str, ...], **given: Any) -> int:
+    """Convert session logs (folders, files or globs) into a dataset, one record per session.
+
+    Exits with 0 when all was written, 3 when a session or a line was left out, 1 when it was stopped, 2 when it
+    could not start.
+    """
+    from chatsquash.platform import collect_less
+    from chatsquash.report.progress import Watch
+    from chatsquash.run.convert import convert as run
+
+    collect_less()
+    with Watch(quiet=given["quiet"], verbose=given["verbose"]) as watch:
+        summary = run(logs, given["output"], _options(given), watch.observe)
+    with _whoever_listens():
+        _show(summary, as_json=given["as_json"], quiet=given["quiet"])
+    return 0 if summary.complete else LEFT_OUT
+
+
+@cli.command()
+@click.argument("datasets", nargs=-1, required=True)
+@option("--template", metavar="FILE", help="Also render every record with this chat template.")
+@option("--show", type=click.IntRange(min=1), metavar="N", help="Only print the rendering of the N-th record.")
+@rendering
+@flag_phrase
+@option("--anonymize/--no-anonymize", default=False, help="Report e-mail addresses that convert would replace.")
+@option("--json", "as_json", is_flag=True, help="Print findings as JSON lines.")
+def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, as_json: bool, **given: Any) -> int:
+    """Check the records of datasets, JSONL or Parquet, files or folders of them; calls may be native or inlined.
+
+    Prints the findings, and their counts by code on standard error. Exits with 3 when one of them is an error. FILE is
+    a .jinja file, a tokenizer_config.json, a chat_template.json or the folder of a model.
+    """
+    from collections import Counter
+    from itertools import chain
+
+    from chatsquash.checks.phrases import Phrases
+    from chatsquash.report import findings as report
+    from chatsquash.report.summary import by_code
+    from chatsquash.run import template as trying
+    from chatsquash.run.check import Looks
+    from chatsquash.run.check import check as run
+    from chatsquash.text import printable
+
+    render = {name: given[name] for name in ("render_time", "render_memory")}
+    _refuse_bounds_alone(template, render)
+    if show:
+        if as_json:
+            raise click.UsageError("--json has no effect with --show: leave one of them out.")
+        if not template:
+            raise click.UsageError("--show prints a rendering, so it needs --template.")
+        click.echo(trying.show(datasets, template, show, **render))
+        return 0
+    trials = trying.Trials(template, **render) if template else None
+    looks = Looks(Phrases(given["flag_phrase"]), given["anonymize"], trials.look if trials else None)
+    counts: Counter[tuple[Severity, str]] = Counter()
+    looked = (finding for dataset in datasets for finding in run(dataset, looks))
+    for finding in chain(looked, trials.finish() if trials else ()):
+        counts[finding.severity, finding.code] += 1
+        record = f"{printable(finding.file)}:{finding.line}" if finding.line is not None else None
+        click.echo(report.as_json(finding, record) if as_json else report.as_text(finding))
+    with _whoever_listens():
+        for line in (*(trials.summary() if trials else ()), *by_code("findings", counts)):
+            click.echo(line, err=True)
+    return LEFT_OUT if any(severity == "error" for severity, _ in counts) else 0
+
+
+@cli.command()
+@click.argument("datasets", nargs=-1, required=True)
+@option("--tokenizer", metavar="FILE", help="Also count tokens, with this tokenizer.json.")
+@option("--template", metavar="FILE", help="Count the tokens of what this chat template makes of a record.")
+@rendering
+@option("--json", "as_json", is_flag=True, help="Print the statistics as JSON.")
+def stats(
+    datasets: tuple[str, ...], *, tokenizer: str | None, template: str | None, as_json: bool, **render: int
+) -> int:
+    """Count what is in datasets, JSONL or Parquet, files or folders of them: turns, lengths, tools, duplicates.
+
+    Exits with 3 when a line is no record.
+    """
+    from chatsquash.report import stats as report
+    from chatsquash.run import stats as counting
+    from chatsquash.run import template as trying
+    from chatsquash.text import shown
+
+    _refuse_bounds_alone(template, render)
+    if template and not tokenizer:
+        raise click.UsageError("--template says what tokens are counted of, so it needs --tokenizer.")
+    rendered = trying.template(template, **render) if template else None
+    tokens = counting.counter(tokenizer, rendered) if tokenizer else None
+    counted = counting.stats(datasets, tokens)
+    if as_json:
+        click.echo(shown(report.as_json(counted), indent=True))
+    else:
+        click.echo(report.as_text(counted))
+    return LEFT_OUT if counted.unreadable else 0
+
+
+@cli.command()
+@click.argument("output", metavar="OUT")
+@option("--logs", is_flag=True, help="Also compare the logs with their hashes.")
+def verify(output: str, *, logs: bool) -> int:
+    """Compare an output folder with its run.json: the hash of every file, counts and sums.
+
+    Prints what does not agree. Exits with 3 when something does not.
+    """
+    from pathlib import Path
+
+    from chatsquash.run.verify import verify as run
+    from chatsquash.text import counted, escaped
+
+    done = run(Path(output), logs=logs)
+    for problem in done.problems:
+        click.echo(escaped(problem))
+    compared = [counted(done.files, "file"), *([counted(done.logs, "log")] if logs else [])]
+    click.echo(f"{', '.join(compared)} compared, {counted(len(done.problems), 'difference')}", err=True)
+    return LEFT_OUT if done.problems else 0
+
+
+@cli.command()
+@click.argument("logs", nargs=-1, required=True, metavar="LOG...")
+@option(
+    "--cleanup-goose/--no-cleanup-goose",
+    default=True,
+    show_default=True,
+    help="Remove what Goose puts around a conversation.",
+)
+@option("--from", "from_format", metavar="FORMAT", help="The format of all logs.  [default: told by each log]")
+@option(
+    "--sessions-by",
+    type=click.Choice(["file", "id"]),
+    help="What is a session: a file, or lines with one id.  [default: file; id for logs known to mix sessions]",
+)
+@bounds
+@option("--verbose", "-v", is_flag=True, help="Show the beginning of each message's text.")
+def inspect(logs: tuple[str, ...], *, verbose: bool, **given: Any) -> None:
+    """Show session logs (folders, files or globs) entry by entry, to see why a session came out as it did."""
+    from chatsquash.model import Options
+    from chatsquash.run.inspect import inspect as run
+
+    for line in run(logs, Options(anonymize=False, **given), verbose=verbose):
+        click.echo(line)
+
+
+@cli.command()
+@click.argument("inputs", nargs=-1, required=True, metavar="IN...")
+@option("--to", required=True, metavar="FORMAT", help="The format to write.")
+@option("--from", "from_format", metavar="FORMAT", help="The format of all inputs.  [default: told by each]")
+@option("--output", "-o", required=True, metavar="OUT", help="The folder, the file with --jsonl, or - to print.")
+@option("--all-branches", is_flag=True, help="Of a history also the branches that others go on from.")
+@option("--jsonl", is_flag=True, help="One line per conversation, in one file.")
+@option("--lossless", is_flag=True, help="Write nothing where something would be lost.")
+@option("--force", is_flag=True, help="Replace files that are there.")
+@option("--quiet", "-q", is_flag=True, help="Do not say what was lost.")
+def translate(inputs: tuple[str, ...], *, to: str, quiet: bool, **given: Any) -> int:
+    """Translate conversations (histories, records, sessions) from one format to another.
+
+    IN are files, folders or globs, or - for standard input. What is not read and what the format cannot hold is left
+    out, and said. Exits with 3 when a line or a file could not be read.
+    """
+    from chatsquash.translate.files import Translation, write_all
+
+    done = write_all(inputs, Translation(to, **given), sys.stdin.buffer, sys.stdout.buffer)
+    if not quiet:
+        with _whoever_listens():
+            click.echo("\n".join(done.lines()), err=True)
+    return 0 if done.complete else LEFT_OUT
+
+
+@cli.command()
+def formats() -> None:
+    """List the formats, the documents and the envelopes that are read and written."""
+    from chatsquash.run.formats import as_text
+
+    click.echo(as_text())
+
+
+def _options(given: dict[str, Any]) -> Options:
+    from chatsquash.model import Options
+    from chatsquash.platform import cores
+    from chatsquash.redact.keys import load_key
+
+    given = _effective(given)
+    group_by = _group_by(single_file=given["single_file"], group_by=given["group_by"])
+    key = load_key(given["anonymize_key_file"]) if given["anonymize"] else None
+    aside = ("output", "single_file", "group_by", "anonymize_key_file", "workers", "as_json", "quiet", "verbose")
+    same: dict[str, Any] = {name: value for name, value in given.items() if name not in aside}
+    return Options(**same, group_by=group_by, anonymize_key=key, workers=given["workers"] or cores())
+
+
+def _effective(given: dict[str, Any]) -> dict[str, Any]:
+    """The options, where a variable's that has no effect is passed over, and one that is typed is an error."""
+    from types import SimpleNamespace
+
+    from chatsquash.model import Options
+    from chatsquash.run import pairs
+
+    asked = SimpleNamespace(**given, anonymize_key=given["anonymize_key_file"])
+    for pair in pairs.met(asked):
+        idle = "anonymize_key_file" if pair.idle == "anonymize_key" else pair.idle
+        if _is_typed(idle):
+            raise click.UsageError(f"{_told(pair, idle)}.")
+        default = Options.__dataclass_fields__[pair.idle].default
+        given = {**given, idle: pair.rest(asked) if pair.rest else default}
+    return given
+
+
+def _told(pair: Pair, idle: str) -> str:
+    """A pair as an error that names both as the user wrote them."""
+    from chatsquash.run import pairs
+
+    if not pair.example:
+        return pairs.problem(_written(idle), _written(pair.other))
+    source = click.get_current_context().get_parameter_source(pair.other)
+    given = "" if source is ParameterSource.DEFAULT else _written(pair.other)
+    return pairs.problem(_written(idle), f"--{pair.other}", f"--{pair.other} {pair.example}", given)
+
+
+def _written(name: str) -> str:
+    """An option as the user wrote it: its name, or its variable, and a value that is a word."""
+    context = click.get_current_context()
+    option = next(each for each in context.command.params if each.name == name)
+    value = context.params[name]
+    named = max(option.secondary_opts if value is False and option.secondary_opts else option.opts, key=len)
+    if context.get_parameter_source(name) is ParameterSource.ENVIRONMENT:
+        return f"{option.envvar}={os.environ[str(option.envvar)]}"
+    said = [value] if isinstance(value, str) else value if isinstance(value, tuple) else ()
+    return " ".join([named, *said])
+
+
+def _group_by(*, single_file: bool, group_by: GroupBy | None) -> GroupBy:
+    """The grouping of two options that may say it; what stands on the command line wins over a variable."""
+    if not single_file:
+        return group_by or "date"
+    if group_by in (None, "none") or not _is_typed("group_by"):
+        return "none"
+    if _is_typed("single_file"):
+        raise click.UsageError(f"--single-file and --group-by {group_by} exclude each other.")
+    return group_by
+
+
+def _refuse_bounds_alone(template: str | None, render: dict[str, int]) -> None:
+    for name in render:
+        if not template and _is_typed(name):
+            raise click.UsageError(f"{_written(name)} has no effect without --template: add it.")
+
+
+def _is_typed(name: str) -> bool:
+    return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
+def _show(summary: Summary, *, as_json: bool, quiet: bool) -> None:
+    if as_json:
+        from chatsquash.text import shown
+
+        click.echo(shown(summary.as_json(), indent=True))
+    elif not quiet:
+        click.echo(summary.as_text(), err=True)
+
+
+def _red(text: str) -> str:
+    return text if os.environ.get("NO_COLOR") else click.style(text, fg="red", bold=True)

@@ -1,0 +1,210 @@
+"""One module or package per conversation format: how to recognise it, and how to load it."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections import Counter
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple, cast
+
+from chatsquash.formats.base import Format, Mark
+from chatsquash.model import Json
+from chatsquash.registry import modules
+
+PLAIN = "openai_chat"
+"""The format of chat messages that no provider has marked: plain text means the same in all of them."""
+PLAIN_RANK, NO_RANK = 9, 10
+"""Behind the ranks of all marks: plain chat messages, and nothing that is known."""
+
+_SHARED = ("agents", "base", "bodies", "calls", "clients", "documents", "links", "parts", "values")
+"""What lies in this folder and is no format."""
+_ORDER = ("gemini", "openai_responses", "anthropic", "ollama")
+"""Whose evidence comes first among those of a rank; others come behind these and before plain chat."""
+_DECISIVE = 4
+"""Up to this rank, two formats contradict each other."""
+_SHOWN_KEYS, _SHOWN_LENGTH = 8, 40
+
+_Object = dict[str, Any]
+
+
+class Recognised(NamedTuple):
+    """The format of one exchange."""
+
+    name: str | None
+    """``None`` where nothing is known, or where two formats contradict each other."""
+    why: str
+    """The evidence in words, or what was seen instead."""
+    rank: int
+    """The rank of the evidence; ``NO_RANK`` without any."""
+
+
+class RecognisedFile(NamedTuple):
+    """The format of a file."""
+
+    name: str | None
+    why: str
+    """The evidence with counts of lines."""
+    mixed: bool
+    """Whether there is evidence of other formats, or lines that contradict themselves."""
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """The names of all formats, which are those of what lies in this folder; none of them is imported for that."""
+    found = set(modules(__path__)).difference(_SHARED)
+    return tuple(sorted(found, key=lambda name: (_place(name), name)))
+
+
+@cache
+def named(name: str) -> Format:
+    """The format of a name, which is imported when it is first asked for."""
+    return cast("Format", importlib.import_module(f"{__name__}.{name}"))
+
+
+@cache
+def formats() -> dict[str, Format]:
+    """Every format by its name."""
+    return {name: named(name) for name in names()}
+
+
+def _place(name: str) -> int:
+    return _ORDER.index(name) if name in _ORDER else len(_ORDER) + (name == PLAIN)
+
+
+def recognise(request: _Object | None, response: Json, events: list[Json] | None) -> Recognised:
+    """The format of an exchange, by the evidence of the lowest rank in its response, its stream and its request."""
+    listed = response if isinstance(response, list) else []
+    places = {"stream": [*listed, *(events or [])], "response": [response, *listed], "request": [request]}
+    hits: list[Recognised] = []
+    for name, place, mark in _marks():
+        if hits and mark.rank > hits[0].rank:
+            break
+        if any(mark.test(value) for value in places[place] if isinstance(value, dict)):
+            hits.append(Recognised(name, f"{mark.what} in the {place}", mark.rank))
+    if not hits:
+        return _unmarked(request, response)
+    other = next((hit for hit in hits if hit.name != hits[0].name), None)
+    if other and other.rank <= _DECISIVE:
+        both = f"{hits[0].name} ({hits[0].why}) and {other.name} ({other.why})"
+        return Recognised(None, f"two formats at once: {both}", other.rank)
+    return hits[0]
+
+
+@cache
+def _marks() -> list[tuple[str, str, Mark]]:
+    """Every mark with its format and the place where it is looked for, by rank, and by the order of the formats."""
+    found = []
+    for name, form in formats().items():
+        found += [(name, "stream", mark) for mark in form.marks.event]
+        found += [(name, "response", mark) for mark in form.marks.response]
+        found += [(name, "request", mark) for mark in form.marks.request]
+    return sorted(found, key=lambda item: item[2].rank)
+
+
+def _unmarked(request: Json, response: Json) -> Recognised:
+    if _is_chat(request) and not _is_count(response):
+        return Recognised(PLAIN, "chat messages without the marks of any provider", PLAIN_RANK)
+    seen = f"the request is {_described(request)}, the response is {_described(response)}"
+    return Recognised(None, f"no known format: {seen}; known are {', '.join(names())}", NO_RANK)
+
+
+def _is_chat(request: Json) -> bool:
+    """Whether a request has messages, one of them at least with a role; ``model`` is that of a format with parts."""
+    messages = request.get("messages") if isinstance(request, dict) else None
+    if not isinstance(messages, list):
+        return False
+    roles = [message.get("role") for message in messages if isinstance(message, dict)]
+    return not messages or (any(isinstance(role, str) for role in roles) and "model" not in roles)
+
+
+def _is_count(response: Json) -> bool:
+    """Whether a response only counts tokens."""
+    return isinstance(response, dict) and "input_tokens" in response and not response.keys() & {"choices", "content"}
+
+
+def _described(value: Json) -> str:
+    if isinstance(value, dict):
+        return f"an object with {_keys(value)}"
+    words = {list: "a list", str: "a string", bool: "a boolean", type(None): "missing"}
+    return words.get(type(value), "a number")
+
+
+def _keys(value: _Object) -> str:
+    """The first keys of an object, as JSON and no longer than can be read."""
+    shown = [json.dumps(key if len(key) <= _SHOWN_LENGTH else f"{key[:_SHOWN_LENGTH]}...") for key in value]
+    more = [f"{len(shown) - _SHOWN_KEYS} more"] if len(shown) > _SHOWN_KEYS else []
+    return f"the keys {', '.join([*shown[:_SHOWN_KEYS], *more])}" if shown else "no keys"
+
+
+def recognise_file(lines_seen: list[Recognised]) -> RecognisedFile:
+    """The format of most of a file's first lines; plain chat counts only where no line is marked."""
+    named = [line for line in lines_seen if line.name]
+    voting = [line for line in named if line.rank < PLAIN_RANK] or named
+    clashing = [line for line in lines_seen if line.name is None and line.rank <= _DECISIVE]
+    if not voting:
+        why = next((line.why for line in [*clashing, *lines_seen]), "there are no lines")
+        return RecognisedFile(None, why, bool(clashing))
+    votes = Counter(line.name or "" for line in voting)
+    best = min(votes, key=lambda name: (-votes[name], _place(name), name))
+    evidence = Counter(line.why for line in voting if line.name == best).most_common(1)[0][0]
+    others = Counter(_sort(line) for line in lines_seen if line.name != best)
+    counts = [f"{best} on {sum(line.name == best for line in lines_seen)} of {len(lines_seen)} lines ({evidence})"]
+    counts += [f"{sort} on {count}" for sort, count in sorted(others.items())]
+    return RecognisedFile(best, ", ".join(counts), len(votes) > 1 or bool(clashing))
+
+
+def _sort(line: Recognised) -> str:
+    """What a line counts as in a file of another format."""
+    if line.name is None:
+        return "two formats at once" if line.rank <= _DECISIVE else "no known format"
+    return line.name if line.rank < PLAIN_RANK else "messages without marks"
+
+
+def look_alike(obj: Json) -> str | None:
+    """What an object is that is no log entry, in words; ``None`` for a log entry, a provider's body and no object."""
+    if not isinstance(obj, dict):
+        return None
+    for words, test in _LOOK_ALIKES:
+        if test(obj):
+            return words
+    if obj.keys() & {"request", "response"} or recognise(obj, obj, [obj]).rank < NO_RANK:
+        return None
+    return f"a JSON object with {_keys(obj)}"
+
+
+def _has(*names: str) -> Callable[[_Object], bool]:
+    return lambda obj: obj.keys() >= set(names)
+
+
+def _is_dataset(obj: _Object) -> bool:
+    return isinstance(obj.get("messages"), list) and not obj.keys() & {"model", "request", "response", "max_tokens"}
+
+
+def _is_sharegpt(obj: _Object) -> bool:
+    turns = obj.get("conversations", obj.get("conversation"))
+    return isinstance(turns, list) and any(
+        isinstance(turn, dict) and {"from", "value"} <= turn.keys() for turn in turns
+    )
+
+
+def _is_result_list(obj: _Object) -> bool:
+    data = obj.get("data")
+    return isinstance(data, list) and any(isinstance(item, dict) and "embedding" in item for item in data)
+
+
+def _is_moderation(obj: _Object) -> bool:
+    results = obj.get("results")
+    return isinstance(results, list) and any(isinstance(item, dict) and "flagged" in item for item in results)
+
+
+_LOOK_ALIKES: tuple[tuple[str, Callable[[_Object], bool]], ...] = (
+    ("an OpenAPI file", lambda obj: "paths" in obj and bool(obj.keys() & {"openapi", "swagger"})),
+    ("a ShareGPT dataset", _is_sharegpt),
+    ("a preference dataset", _has("chosen", "rejected")),
+    ("an instruction dataset", _has("instruction", "output")),
+    ("a dataset of messages", _is_dataset),
+    ("a response with embeddings", _is_result_list),
+    ("a response of a moderation service", _is_moderation),
+)

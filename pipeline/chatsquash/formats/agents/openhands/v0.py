@@ -1,0 +1,123 @@
+"""Events of the first generation: actions and observations, with the model's response beside each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from chatsquash.chat import PRIVATE, REASONING_KEYS, Private
+from chatsquash.formats import openai_chat
+from chatsquash.formats.bodies import replayed
+from chatsquash.formats.parts import image, text
+from chatsquash.formats.values import Object, at, compact, listed, objects, string, without
+from chatsquash.model import Conversation, Json, Tool
+
+_SOURCES = ("agent", "user", "environment")
+_STATES = ("null", "change_agent_state", "agent_state_changed", "recall", "pause", "resume", "start", "stop")
+_CONDENSING = ("condensation", "condensation_request", "condense", "loop_recovery")
+_UNSAID = (*_STATES, *_CONDENSING)
+"""Actions and observations of the client, which no model sees as they are."""
+_KEPT = ("content", "tool_calls", "refusal", *REASONING_KEYS)
+_SETTINGS = ("thought", "confirmation_state", "security_risk", "hidden", "blocking", "is_input", "is_confirmed")
+"""Arguments that are not the model's."""
+
+
+def is_event(value: Json) -> bool:
+    """Whether a value is an event."""
+    if not isinstance(value, dict) or "timestamp" not in value or value.get("source") not in _SOURCES:
+        return False
+    return isinstance(value.get("action", value.get("observation")), str)
+
+
+def conversation(events: list[Object]) -> Conversation:
+    """What was said, called and observed."""
+    run = _Run()
+    for place, event in enumerate(events):
+        run.add(f"event {place}", event)
+    return Conversation(replayed(openai_chat, run.turns), run.tools)
+
+
+@dataclass(slots=True)
+class _Run:
+    """A conversation while its events are read."""
+
+    turns: list[tuple[str, Object]] = field(default_factory=list)
+    tools: list[Tool] = field(default_factory=list)
+    responses: set[str] = field(default_factory=set)
+    """Ids of the model's responses that are messages already: each of their actions repeats them."""
+    calls: dict[str, str] = field(default_factory=dict)
+    """The names of actions that are from no call of the model's, by the events' ids."""
+
+    def add(self, where: str, event: Object) -> None:
+        """Take one event."""
+        action, observation = string(event, "action"), string(event, "observation")
+        if action and action not in _UNSAID:
+            turn = self.act(action, event)
+        elif observation and observation not in _UNSAID:
+            turn = self.observe(observation, event)
+        else:
+            turn = None
+        if turn:
+            self.turns.append((where, turn))
+
+    def act(self, action: str, event: Object) -> Object | None:
+        """An action: a message, or a call; one that is from no call of the model's is one of its own."""
+        args, source = event.get("args"), event.get("source")
+        if action == "system":
+            self.tools = self.tools or openai_chat.tools(at(args, "tools")).functions
+            return {"role": "system", "content": string(args, "content")}
+        if isinstance(event.get("tool_call_metadata"), dict):
+            return self.call(event)
+        if action == "message" or source == "user":
+            told = string(args, "content") or string(args, "command") or string(event, "message")
+            return {"role": "assistant" if source == "agent" else "user", "content": _shown(told, args)}
+        if source != "agent":
+            return None
+        if action in ("finish", "reject", "think"):
+            told = string(args, "final_thought") or string(args, "thought") or string(event, "message")
+            return {"role": "assistant", "content": told}
+        self.calls[str(event.get("id"))] = action
+        return _called(event, {}, action)
+
+    def call(self, event: Object) -> Object | None:
+        """The response that an action is from, once; where that was not kept, the call of the action alone."""
+        metadata = event["tool_call_metadata"]
+        response = metadata.get("model_response")
+        choices = objects(at(response, "choices"))
+        said = choices[0].get("message") if choices else None
+        if not isinstance(said, dict) or not objects(said.get("tool_calls")):
+            call_id = string(metadata, "tool_call_id")
+            return _called(event, {"id": call_id}, string(metadata, "function_name"))
+        key = string(response, "id") or compact(said)
+        if key in self.responses:
+            return None
+        self.responses.add(key)
+        return {"role": "assistant", **{name: said[name] for name in _KEPT if said.get(name) is not None}}
+
+    def observe(self, observation: str, event: Object) -> Object:
+        """An observation: the result of a call, or what the user's side says by itself."""
+        metadata, content = event.get("tool_call_metadata"), string(event, "content")
+        call_id = string(metadata, "tool_call_id")
+        name = string(metadata, "function_name") or self.calls.get(str(event.get("cause")), "")
+        if not call_id and not name:
+            return {"role": "user", "content": content}
+        denied = {"outcome": "denied"} if observation == "user_rejected" else {}
+        held = Private(is_error=True) if observation == "error" else Private(denied)
+        return {"role": "tool", "tool_call_id": call_id, "name": name, "content": content, PRIVATE: held}
+
+
+def _called(event: Object, call: Object, name: str) -> Object:
+    """A message with one call, made of an action: its thought is what was said."""
+    args = event.get("args")
+    given = compact(without(args, *_SETTINGS)) if isinstance(args, dict) else "{}"
+    function = {"name": name, "arguments": given}
+    return {
+        "role": "assistant",
+        "content": string(args, "thought") or None,
+        "tool_calls": [{**call, "function": function}],
+    }
+
+
+def _shown(told: str, args: Json) -> Json:
+    """A text, with the images behind it."""
+    images = [image(url) for url in listed(at(args, "image_urls")) if isinstance(url, str)]
+    return [text(told), *images] if images else told

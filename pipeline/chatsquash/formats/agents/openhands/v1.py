@@ -1,0 +1,152 @@
+"""Events of the second generation, whose kinds tell what was said to the model and by it."""
+
+from __future__ import annotations
+
+from chatsquash.chat import PRIVATE, Private, part_text
+from chatsquash.formats import openai_chat
+from chatsquash.formats.base import Tools, TurnError
+from chatsquash.formats.bodies import replayed
+from chatsquash.formats.parts import image, text
+from chatsquash.formats.values import Object, at, kind, listed, objects, string, without
+from chatsquash.model import Conversation, Json, Tool
+
+_REASONING = ("reasoning_content", "thinking_blocks", "reasoning_details")
+_ANSWERS = ("ObservationEvent", "AgentErrorEvent", "UserRejectObservation")
+
+
+def is_event(value: Json) -> bool:
+    """Whether a value is an event."""
+    if not isinstance(value, dict) or not value.keys() >= {"kind", "source", "id"}:
+        return False
+    return string(value, "kind").endswith(("Event", "Observation", "Condensation", "CondensationRequest"))
+
+
+def conversation(events: list[Object]) -> Conversation:
+    """What the model saw; actions of one response are one message, and what was condensed stays."""
+    turns: dict[str, tuple[str, Object]] = {}
+    tools: list[Tool] = []
+    for place, event in enumerate(events):
+        where = f"event {place}"
+        match event.get("kind"):
+            case "SystemPromptEvent":
+                held = [event.get("system_prompt"), event.get("dynamic_context")]
+                turns[where] = (where, {"role": "system", "content": _parts([each for each in held if each])})
+                tools = tools or _tools(event.get("tools")).functions
+            case "MessageEvent":
+                turns[where] = (where, _message(event, where))
+            case "ActionEvent":
+                key = string(event, "llm_response_id") or where
+                before = turns[key][1] if key in turns else {}
+                turns[key] = (turns[key][0] if key in turns else where, _action(event, before, where))
+            case str(of) if of in _ANSWERS:
+                turns[where] = (where, _answer(event))
+    whole = [(where, {**turn, "content": _joined(turn)}) for where, turn in turns.values()]
+    return Conversation(replayed(openai_chat, whole), tools)
+
+
+def _joined(turn: Object) -> Json:
+    """Parts as content: a text alone is a string; without any, only calls have no content at all."""
+    content = turn["content"]
+    if not isinstance(content, list):
+        return content
+    whole = part_text(content[0]) if len(content) == 1 else None
+    return whole if whole is not None else content or (None if turn.get("tool_calls") else "")
+
+
+def _parts(content: Json) -> list[Json]:
+    """Contents as parts of OpenAI chat."""
+    found: list[Json] = []
+    for part in listed(content):
+        match part:
+            case str():
+                found.append(text(part))
+            case {"type": "image", "image_urls": list(urls)}:
+                found += [image(url) for url in urls if isinstance(url, str)]
+            case {"text": str(said)}:
+                found.append(text(said))
+            case _:
+                found.append(part)
+    return found
+
+
+def _message(event: Object, where: str) -> Object:
+    """A message of anybody, with what was added to it from the agent's context."""
+    said = event.get("llm_message")
+    if not isinstance(said, dict):
+        raise TurnError(f"{where} has an llm_message that is {kind(said)}, not an object")
+    content = [*_parts(said.get("content")), *_parts(event.get("extended_content"))]
+    calls = [_call(call) for call in objects(said.get("tool_calls"))]
+    members = {name: said[name] for name in ("name", "tool_call_id") if said.get(name) is not None}
+    called = {"tool_calls": calls} if calls else {}
+    return {"role": said.get("role"), **members, "content": content, **_thought(said), **called}
+
+
+def _call(call: Object) -> Object:
+    """A call, which has its name beside its id, or within a function as elsewhere."""
+    function = call.get("function")
+    called = (
+        function if isinstance(function, dict) else {key: call[key] for key in ("name", "arguments") if key in call}
+    )
+    return {"id": call.get("id"), "type": "function", "function": called}
+
+
+def _thought(holder: Object) -> Object:
+    """The reasoning in a message or an action, with the item of OpenAI Responses among the details."""
+    found = {name: holder[name] for name in _REASONING if holder.get(name)}
+    item = holder.get("responses_reasoning_item")
+    if isinstance(item, dict):
+        told = [each for each in [*listed(item.get("content")), *listed(item.get("summary"))] if isinstance(each, str)]
+        block = {"text": "\n\n".join(told), "data": item.get("encrypted_content"), "id": item.get("id")}
+        details = {key: value for key, value in block.items() if value}
+        found["reasoning_details"] = [*listed(found.get("reasoning_details")), details]
+    return found
+
+
+def _action(event: Object, before: Object, where: str) -> Object:
+    """An assistant's message with the call of an action; its thoughts stand in the first action of a response."""
+    call = event.get("tool_call")
+    if not isinstance(call, dict):
+        raise TurnError(f"{where} has a tool_call that is {kind(call)}, not an object")
+    content = [*before.get("content", []), *_parts(event.get("thought"))]
+    thoughts = {name: before[name] for name in _REASONING if name in before} or _thought(event)
+    calls = [*before.get("tool_calls", []), _call({"id": event.get("tool_call_id"), **without(call)})]
+    return {"role": "assistant", "content": content, **thoughts, "tool_calls": calls}
+
+
+def _answer(event: Object) -> Object:
+    """The result of a call: an observation, an error, or the user's refusal as the model is told of it."""
+    named = {"name": name} if (name := string(event, "tool_name")) else {}
+    message = {"role": "tool", "tool_call_id": event.get("tool_call_id"), **named}
+    if event["kind"] == "AgentErrorEvent":
+        return {**message, "content": string(event, "error"), PRIVATE: Private(is_error=True)}
+    if event["kind"] == "UserRejectObservation":
+        reason = string(event, "rejection_reason")
+        return {**message, "content": f"Action rejected: {reason}", PRIVATE: Private(outcome="denied")}
+    observed = event.get("observation")
+    content = _observed(observed)
+    added = _parts(event.get("extended_content"))
+    held = {PRIVATE: Private(is_error=True)} if at(observed, "is_error") is True else {}
+    return {**message, "content": [*_parts(content), *added] if added else content, **held}
+
+
+def _observed(observed: Json) -> Json:
+    """What a tool returned: its content, the output of older ones, or all there is."""
+    if not isinstance(observed, dict):
+        return observed if observed is not None else ""
+    if isinstance(observed.get("content"), str | list):
+        return _parts(observed["content"]) if isinstance(observed["content"], list) else observed["content"]
+    return observed["output"] if isinstance(observed.get("output"), str) else without(observed, "kind")
+
+
+def _tools(value: Json) -> Tools:
+    """The tools of a system prompt, as OpenAI has them or as OpenHands has, whose own are without a schema."""
+    return openai_chat.tools([_tool(tool) for tool in objects(value)])
+
+
+def _tool(tool: Object) -> Json:
+    mcp = tool.get("mcp_tool")
+    own = mcp if isinstance(mcp, dict) else tool
+    if "function" in own or not string(own, "name"):
+        return tool
+    members = {"name": own["name"], "description": own.get("description"), "parameters": own.get("inputSchema")}
+    return {"type": "function", "function": without(members)}

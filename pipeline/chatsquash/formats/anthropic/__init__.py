@@ -1,0 +1,30 @@
+"""Anthropic Messages: turns of content blocks, tool results inside user turns, the system prompt beside them."""
+
+from chatsquash.formats.anthropic.evidence import marks
+from chatsquash.formats.anthropic.request import START, close, load, system, tools
+from chatsquash.formats.anthropic.response import reply
+from chatsquash.formats.anthropic.stream import assemble
+from chatsquash.formats.anthropic.write import dump
+
+NAME = "anthropic"
+TURNS = "messages"
+SYSTEM = ("system",)
+TOOLS = ("tools",)
+REFERS: tuple[str, ...] = ()
+
+__all__ = [
+    "NAME",
+    "REFERS",
+    "START",
+    "SYSTEM",
+    "TOOLS",
+    "TURNS",
+    "assemble",
+    "close",
+    "dump",
+    "load",
+    "marks",
+    "reply",
+    "system",
+    "tools",
+]

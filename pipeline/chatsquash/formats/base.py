@@ -1,0 +1,130 @@
+"""What a format is made of; see ``Format`` for the names that it has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+from msgspec import Struct
+
+from chatsquash.chat import PRIVATE, Private
+from chatsquash.formats.values import kind
+from chatsquash.model import Json, Message, Reply, Tool, WrongType
+
+
+class TurnError(ValueError):
+    """A turn that is none of its format's: what is wrong with it, in words that follow the turn's place."""
+
+
+class Mark(Struct, frozen=True):
+    """Evidence that an object is of a format."""
+
+    rank: int
+    """Lower ranks decide first; see ``docs/formats.md``."""
+    what: str
+    """What was seen, in words: ``contents``, ``choices[].message``."""
+    test: Callable[[dict[str, Any]], bool]
+
+
+class Marks(Struct, frozen=True):
+    """The evidence for a format, by the place where it is looked for."""
+
+    request: tuple[Mark, ...] = ()
+    """On a request's body; evidence in turns is looked for in all of them."""
+    response: tuple[Mark, ...] = ()
+    """On a whole response's body."""
+    event: tuple[Mark, ...] = ()
+    """On one chunk or event of a streamed response."""
+
+
+class Tools(NamedTuple):
+    """The tools of a request."""
+
+    functions: list[Tool]
+    """As OpenAI function tools, ``{"type": "function", "function": {...}}``."""
+    hosted: list[Tool] = []  # noqa: RUF012 - never changed
+    """Those that the provider runs itself, as logged; they are no part of a record."""
+
+
+class Loaded(NamedTuple):
+    """What a turn gives."""
+
+    messages: list[Message]
+    """The messages that are complete with it."""
+    state: Any
+    """What the next turn needs to know."""
+
+
+class Stream(NamedTuple):
+    """A response put together from its events."""
+
+    body: Json
+    """The response's body, as if it had come whole."""
+    whole: bool
+    """Whether the stream came to its end."""
+
+
+class Format(Protocol):
+    """The names of a format, which is a module or a package.
+
+    Turns are loaded one after the other, each with the state that the one before left: ``load`` must depend on nothing
+    else, change nothing, and give equal results for equal arguments, since turns that a request repeats are not loaded
+    again.  A state is compared with ``==``; what tells ``1`` from ``True`` must not be in it.
+    """
+
+    NAME: str
+    """As in ``--from``."""
+    TURNS: str
+    """The member of a request's body that holds the list of turns."""
+    SYSTEM: tuple[str, ...]
+    """The members of a request's body that may hold the system prompt beside the turns."""
+    TOOLS: tuple[str, ...]
+    """The members that may hold tool definitions."""
+    REFERS: tuple[str, ...]
+    """The members by which a request refers to turns that are kept elsewhere."""
+    START: Any
+    """The state before the first turn."""
+    marks: Marks
+
+    def system(self, value: Json) -> list[Message]:
+        """The messages of a system member; raises ``TurnError``."""
+
+    def load(self, turn: Json, state: Any) -> Loaded:
+        """The messages of one turn; raises ``TurnError`` for what is no turn of this format."""
+
+    def close(self, state: Any) -> list[Message]:
+        """The messages still open behind the last turn."""
+
+    def tools(self, value: Json) -> Tools:
+        """The tools of a member that holds them, whatever it is."""
+
+    def reply(self, body: Json) -> Reply:
+        """The reply in a whole response's body; never raises: what is wrong goes into ``Reply.problem``."""
+
+    def assemble(self, events: list[Json]) -> Stream:
+        """A response's body from what was streamed; an error event gives the error body."""
+
+
+def with_private(message: Message, extra: dict[str, Any]) -> Message:
+    """A message with what the canonical form cannot hold, unless there is nothing of that."""
+    held = {key: value for key, value in extra.items() if value not in (None, [], {}, False)}
+    return {**message, PRIVATE: Private(held)} if held else message  # type: ignore[misc]
+
+
+def without_private(holder: Any) -> dict[str, Any]:
+    """A message or a call without what the canonical form cannot hold."""
+    return {name: value for name, value in holder.items() if name != PRIVATE}
+
+
+def wrong(what: str, seen: str, choices: int = 0) -> Reply:
+    """No reply, since a member is of another type."""
+    return Reply(None, choices, None, f"{what} is {seen}", WrongType(what, seen))
+
+
+def refused(body: Json) -> Reply | None:
+    """Why a body has no reply in any format; ``None`` for one that may have one."""
+    if body is None:
+        return Reply(problem="there is no response")
+    if not isinstance(body, dict):
+        return wrong("response", kind(body))
+    return Reply(problem="the response is an error body") if body.get("error") else None

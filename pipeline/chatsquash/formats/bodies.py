@@ -1,0 +1,114 @@
+"""Whole bodies of exchange formats as conversations, and what of them is no part of one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec import Struct
+
+from chatsquash import chat, formats, jsonio
+from chatsquash.formats.base import Format, TurnError, with_private, without_private
+from chatsquash.formats.values import at
+from chatsquash.model import Conversation, Json, Message, Tool
+
+
+def load(form: Format, body: Json) -> Conversation:
+    """The conversation in a request's body, or in its list of turns; raises ``TurnError``."""
+    members: dict[str, Any] = body if isinstance(body, dict) else {form.TURNS: body}
+    turns = members.get(form.TURNS)
+    turns = [turns] if isinstance(turns, (str, dict)) else turns
+    if not isinstance(turns, list):
+        raise TurnError(f"has no list of {form.TURNS}")
+    placed = [(f"{form.TURNS}[{number}]", turn) for number, turn in enumerate(turns)]
+    tools = added(_tools(form, members), brought(form, turns))
+    return Conversation([*_system(form, members), *_messages(form, placed)], tools)
+
+
+def brought(form: Format, turns: Iterable[Json]) -> list[Tool]:
+    """The tools that turns bring into a conversation that goes on, where the format has such turns."""
+    bring = getattr(form, "turn_tools", None)
+    return [tool for turn in turns for tool in bring(turn).functions] if bring else []
+
+
+def added(tools: list[Tool], more: list[Tool]) -> list[Tool]:
+    """Tools and those of others that have another name; the same list if there are none."""
+    if not more:
+        return tools
+    known = set(map(_name, tools))
+    fresh = {_name(tool): tool for tool in reversed(more) if _name(tool) not in known}
+    return [*tools, *reversed(fresh.values())] if fresh else tools
+
+
+def _name(tool: Tool) -> bytes:
+    of = "function" if isinstance(tool.get("function"), dict) else "custom"
+    return jsonio.dumps(at(tool, of, "name"))
+
+
+class Aside(Struct, frozen=True):
+    """What a request has beside its conversation."""
+
+    hosted: int
+    """How many of its tools the service runs itself."""
+    elsewhere: list[str]
+    """The members by which it refers to turns that are kept elsewhere."""
+    options: list[str]
+    """The members that only say how the service is to answer."""
+
+
+def aside(form: Format, body: Json) -> Aside:
+    """What a request's body has beside its conversation."""
+    members = {name for name, value in body.items() if value is not None} if isinstance(body, dict) else set()
+    given = next((body[name] for name in form.TOOLS if name in members), None)
+    hosted = form.tools(given).hosted if given is not None else []
+    known = {form.TURNS, *form.SYSTEM, *form.TOOLS, *form.REFERS}
+    return Aside(len(hosted), sorted(members.intersection(form.REFERS)), sorted(members - known))
+
+
+def has_turns(form: Format, body: Json) -> bool:
+    """Whether there is anything in the list of a body's turns."""
+    return bool(body.get(form.TURNS) if isinstance(body, dict) else body)
+
+
+def recognise(body: Json) -> formats.Recognised:
+    """The format of a request's body, or of a list of its turns."""
+    request = body if isinstance(body, dict) else {"messages": body} if isinstance(body, list) else None
+    return formats.recognise(request, None, None)
+
+
+def replayed(form: Any, turns: Iterable[tuple[str, Json]]) -> list[Message]:
+    """The messages of an agent's turns, each with its place; raises ``TurnError`` that names the place.
+
+    Agents write every content as a list, so that being one says nothing of a message.
+    """
+    return [_unlisted(message) for message in _messages(form, turns)]
+
+
+def _messages(form: Format, turns: Iterable[tuple[str, Json]]) -> list[Message]:
+    messages: list[Message] = []
+    state = form.START
+    for place, turn in turns:
+        try:
+            loaded, state = form.load(turn, state)
+        except TurnError as problem:
+            raise TurnError(f"{place} {problem}") from None
+        messages += loaded
+    return [*messages, *form.close(state)]
+
+
+def _unlisted(message: Message) -> Message:
+    held = chat.private(message)
+    if "content_list" not in held:
+        return message
+    plain: Any = without_private(message)
+    return with_private(plain, {name: value for name, value in held.items() if name != "content_list"})
+
+
+def _system(form: Format, members: dict[str, Any]) -> list[Message]:
+    given = next((members[name] for name in form.SYSTEM if members.get(name) is not None), None)
+    return list(form.system(given)) if given is not None else []
+
+
+def _tools(form: Format, members: dict[str, Any]) -> list[Tool]:
+    given = next((members[name] for name in form.TOOLS if members.get(name) is not None), None)
+    return list(form.tools(given).functions) if given is not None else []

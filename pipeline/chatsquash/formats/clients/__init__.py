@@ -1,0 +1,1 @@
+"""Conversations as clients and libraries keep them; one module or folder each."""

@@ -1,0 +1,57 @@
+"""Oumi: the conversations that it is trained on; its histories are read by this name, too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.clients.oumi import history, training
+from chatsquash.formats.clients.oumi.training import dump
+from chatsquash.formats.values import kind
+from chatsquash.model import Conversation, Json
+
+NAME = "oumi"
+HOLDS_TOOLS = True
+
+__all__ = ["HOLDS_TOOLS", "NAME", "conversations", "dump", "each_of", "every", "fits"]
+
+
+def fits(objects: list[Json]) -> str | None:
+    """Objects that are all conversations of a training set."""
+    return each_fits(objects, training.fits)
+
+
+def each_fits(objects: list[Json], test: Callable[[dict[str, Json]], str | None]) -> str | None:
+    """The evidence in the first of some objects, if there is such in all of them."""
+    seen = [test(each) for each in objects if isinstance(each, dict)]
+    return seen[0] if seen and len(seen) == len(objects) and None not in seen else None
+
+
+def conversations(objects: list[Json]) -> list[Conversation]:
+    """One for each conversation of a training set and for each branch of a history that no other goes on from.
+
+    Raises ``TurnError``.
+    """
+    return each_of(objects, history.load)
+
+
+def every(objects: list[Json]) -> list[Conversation]:
+    """The same with all branches of a history; raises ``TurnError``."""
+    return each_of(objects, history.branches)
+
+
+def each_of(objects: list[Json], load: Callable[[dict[str, Json]], list[Conversation]]) -> list[Conversation]:
+    """The conversations in all objects, those of histories as ``load`` gives them; raises ``TurnError``."""
+    found: list[Conversation] = []
+    for number, each in enumerate(objects, 1):
+        try:
+            found += _loaded(each, load)
+        except TurnError as problem:
+            raise TurnError(f"conversation {number}: {problem}" if len(objects) > 1 else str(problem)) from None
+    return found
+
+
+def _loaded(document: Json, load: Callable[[dict[str, Json]], list[Conversation]]) -> list[Conversation]:
+    if not isinstance(document, dict):
+        raise TurnError(f"is {kind(document)}, not an object")
+    return [training.load(document)] if "messages" in document else load(document)

@@ -1,0 +1,83 @@
+"""One module or package per document of a conversation: what clients and agents keep, whole files of it."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from functools import cache
+from typing import Protocol, cast
+
+from msgspec import Struct
+
+from chatsquash.formats import agents, clients
+from chatsquash.formats.base import TurnError
+from chatsquash.model import Conversation, Json
+from chatsquash.registry import modules
+
+_FIRST = 100
+"""Values of a file, one of which at least is an object or a list in every document."""
+
+
+class Document(Protocol):
+    """The names of a document's module."""
+
+    NAME: str
+    """As in ``--from`` and ``--to``."""
+    HOLDS_TOOLS: bool
+    """Whether its files have definitions of tools, and not only calls."""
+
+    def fits(self, objects: list[Json]) -> str | None:
+        """The evidence that a file is of this format, in words; the objects are its lines, or the one it holds."""
+
+    def conversations(self, objects: list[Json]) -> list[Conversation]:
+        """The conversations in a file; raises ``TurnError`` for what is broken, and says where."""
+
+
+class Writable(Document, Protocol):
+    """A document that can be written, too."""
+
+    dump: Callable[[Conversation], Json]
+    """The document of one conversation; raises ``TurnError`` for one that no document can stand for."""
+
+
+class Recognised(Struct, frozen=True):
+    """The format of a file."""
+
+    name: str
+    why: str
+
+
+@cache
+def _places() -> dict[str, str]:
+    """Where the module of each document format is, by its name: formats are what lies in these folders."""
+    found = {name: f"{room.__name__}.{name}" for room in (agents, clients) for name in modules(room.__path__)}
+    return dict(sorted(found.items()))
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """The names of all document formats."""
+    return tuple(_places())
+
+
+@cache
+def named(name: str) -> Document:
+    """The document format of a name, which is imported when it is first asked for."""
+    return cast("Document", importlib.import_module(_places()[name]))
+
+
+@cache
+def holds_tools(name: str) -> bool:
+    """Whether logs or files of a format have definitions of tools: all formats of requests have."""
+    return name not in names() or named(name).HOLDS_TOOLS
+
+
+def recognise(objects: list[Json]) -> Recognised | None:
+    """The document format of a file, if it is of one; raises ``TurnError`` where it may be of two."""
+    if not any(isinstance(each, dict | list) for each in objects[:_FIRST]):
+        return None  # at once, since there may be millions of them
+    fitting = [Recognised(name, why) for name in names() if (why := named(name).fits(objects))]
+    if len(fitting) > 1:
+        both = " and ".join(f"{each.name} ({each.why})" for each in fitting[:2])
+        raise TurnError(f"two formats at once: {both}")
+    return fitting[0] if fitting else None

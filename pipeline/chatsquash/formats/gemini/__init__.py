@@ -1,0 +1,31 @@
+"""Gemini's ``generateContent``: turns are lists of parts, mostly without ids, with keys in camel or in snake case."""
+
+from chatsquash.formats.gemini.declarations import tools
+from chatsquash.formats.gemini.evidence import marks
+from chatsquash.formats.gemini.request import START, close, load, system
+from chatsquash.formats.gemini.response import reply
+from chatsquash.formats.gemini.stream import assemble
+from chatsquash.formats.gemini.write import dump
+
+NAME = "gemini"
+TURNS = "contents"
+SYSTEM = ("systemInstruction", "system_instruction")
+TOOLS = ("tools",)
+REFERS = ("cachedContent", "cached_content")
+
+__all__ = [
+    "NAME",
+    "REFERS",
+    "START",
+    "SYSTEM",
+    "TOOLS",
+    "TURNS",
+    "assemble",
+    "close",
+    "dump",
+    "load",
+    "marks",
+    "reply",
+    "system",
+    "tools",
+]

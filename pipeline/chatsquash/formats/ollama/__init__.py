@@ -1,0 +1,30 @@
+"""Ollama's ``/api/chat``: messages much like OpenAI's, with objects for arguments and images beside the text."""
+
+from chatsquash.formats.ollama.evidence import marks
+from chatsquash.formats.ollama.request import START, close, load, system, tools
+from chatsquash.formats.ollama.response import reply
+from chatsquash.formats.ollama.stream import assemble
+from chatsquash.formats.ollama.write import dump
+
+NAME = "ollama"
+TURNS = "messages"
+SYSTEM: tuple[str, ...] = ()
+TOOLS = ("tools",)
+REFERS: tuple[str, ...] = ()
+
+__all__ = [
+    "NAME",
+    "REFERS",
+    "START",
+    "SYSTEM",
+    "TOOLS",
+    "TURNS",
+    "assemble",
+    "close",
+    "dump",
+    "load",
+    "marks",
+    "reply",
+    "system",
+    "tools",
+]

@@ -1,0 +1,30 @@
+"""What a response of Ollama says."""
+
+from __future__ import annotations
+
+from chatsquash.formats.base import refused, wrong
+from chatsquash.formats.ollama.request import START, said
+from chatsquash.formats.ollama.stream import assemble
+from chatsquash.formats.values import Object, kind, string
+from chatsquash.model import Json, Reply
+
+
+def reply(body: Json) -> Reply:
+    """The message of a response; one that was logged as its chunks is put together first."""
+    body = assemble(body).body if isinstance(body, list) else body
+    return refused(body) or _answer(body, body.get("message"))
+
+
+def _answer(body: Object, message: Json) -> Reply:
+    if message is None:
+        return Reply(problem="the response has no message")
+    if not isinstance(message, dict):
+        return wrong("response.message", kind(message))
+    if not isinstance(message.get("content"), str | None):
+        return wrong("response.message.content", kind(message["content"]))
+    stopped = string(body, "done_reason") or None
+    read, _ = said(message, START)
+    if not read["content"] and read.keys() <= {"role", "content"}:
+        return Reply(None, 1, stopped, "the response's message is empty")
+    called = stopped == "stop" and "tool_calls" in read
+    return Reply(read, 1, "tool_calls" if called else stopped)

@@ -1,0 +1,38 @@
+"""What is asked of the members of a logged message."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from chatsquash.formats.values import Object, listed, objects
+from chatsquash.model import Json
+
+
+def is_empty(value: Json) -> bool:
+    """Whether a member says no more than a missing one."""
+    return not value or (isinstance(value, dict) and not any(value.values()))
+
+
+def keep(extra: Object, block: Json) -> None:
+    """Keep what the canonical form has no place for, as logged."""
+    extra["native"] = [*listed(extra.get("native")), block]
+
+
+def identifier(value: Json) -> str | None:
+    """An id: a string that is not empty, or the digits of an integer."""
+    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) and value != "" else None
+
+
+def logged_calls(message: Object) -> list[Object]:
+    """The calls of a message that are objects."""
+    return objects(message.get("tool_calls"))
+
+
+def functions(message: Object) -> list[Object]:
+    """The functions that a message calls."""
+    return objects([call.get("function") for call in logged_calls(message)])
+
+
+def has_part(*kinds: str) -> Callable[[Object], bool]:
+    """A test of a message for parts of these types."""
+    return lambda message: any(part.get("type") in kinds for part in objects(message.get("content")))

@@ -1,0 +1,46 @@
+"""What a response of OpenAI chat says."""
+
+from __future__ import annotations
+
+from math import isfinite, isnan
+
+from chatsquash import jsonio
+from chatsquash.formats.base import refused, wrong
+from chatsquash.formats.values import Object, kind
+from chatsquash.model import Json, Reply, WrongType
+
+
+def reply(body: Json) -> Reply:
+    """The message of the first choice as it was logged; without a role it is the assistant's."""
+    return refused(body) or _first(body.get("choices"))
+
+
+def _first(choices: Json) -> Reply:
+    if choices is not None and not isinstance(choices, list):
+        return wrong("response.choices", kind(choices))
+    if not choices:
+        return Reply(problem="the response has no choices")
+    if not isinstance(choices[0], dict):
+        return wrong("response.choices[0]", kind(choices[0]), len(choices))
+    return _answer(choices[0].get("message"), choices[0].get("finish_reason"), len(choices))
+
+
+def _answer(message: Json, reason: Json, count: int) -> Reply:
+    stopped = reason if isinstance(reason, str) else None
+    if message is None:
+        return Reply(None, count, stopped, "the first choice has no message")
+    if not isinstance(message, dict):
+        return wrong("response.choices[0].message", kind(message), count)
+    number = next((leaf for leaf in jsonio.leaves(message) if isinstance(leaf, float) and not isfinite(leaf)), None)
+    if number is not None:
+        seen = f"an object with the number {'NaN' if isnan(number) else 'Infinity'}"
+        return wrong("response.choices[0].message", seen, count)
+    return _said(message, count, stopped)
+
+
+def _said(message: Object, count: int, stopped: str | None) -> Reply:
+    role, unlike = message.get("role"), None
+    if not isinstance(role, str):
+        unlike = WrongType("response.choices[0].message.role", kind(role)) if role is not None else None
+        message = {"role": "assistant", **{key: value for key, value in message.items() if key != "role"}}
+    return Reply(message, count, stopped, wrong=unlike)  # type: ignore[arg-type]

@@ -1,0 +1,181 @@
+"""A completion, put together from the chunks that it was streamed in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import itemgetter
+from typing import Any
+
+from msgspec import Struct, field
+
+from chatsquash.formats import parts
+from chatsquash.formats.base import Stream
+from chatsquash.formats.values import Object, at, index, objects
+from chatsquash.model import Json
+
+_GROWING = ("content", "refusal", "reasoning_content", "reasoning", "thinking")
+_FRAGMENTS = ("arguments", "input", "text", "summary", "data", "transcript")
+_UNLOGGED = ("choices", "object", "obfuscation")
+
+
+class _Text(Struct):
+    """A text that is still coming in."""
+
+    pieces: list[str]
+
+
+class _Draft(Struct):
+    """A choice that is still coming in; calls and reasoning details stand with the keys that tell them apart."""
+
+    message: Object = field(default_factory=lambda: {"role": "assistant", "content": None})
+    calls: list[tuple[int, Object]] = field(default_factory=list)
+    details: list[tuple[int, Object]] = field(default_factory=list)
+    rest: Object = field(default_factory=dict)
+
+    def add(self, choice: Object) -> None:
+        """Take in a choice of one chunk; some servers send a whole message in it."""
+        for key, value in choice.items():
+            if key not in ("index", "delta", "message", "logprobs") and value not in (None, ""):
+                self.rest[key] = value
+        delta = choice.get("delta") or choice.get("message")
+        for key, value in delta.items() if isinstance(delta, dict) else ():
+            self._add_member(key, value)
+
+    def _add_member(self, key: str, value: Json) -> None:
+        if key == "tool_calls" and isinstance(value, list):
+            _add_items(self.calls, value, _is_new_call)
+        elif key == "reasoning_details" and isinstance(value, list):
+            _add_items(self.details, value, _is_new_detail)
+        elif isinstance(value, list):
+            self.message[key] = [*_parts(self.message.get(key)), *value]
+        elif key == "content" and isinstance(self.message.get(key), list):
+            self.message[key] += _parts(value)
+        else:
+            _grow(self.message, {key: value}, _GROWING)
+
+    def choice(self, place: int) -> Object:
+        """The choice as it would have come whole."""
+        message = _finished(self.message)
+        if isinstance(message["content"], list):
+            message["content"] = _merged(message["content"], _joined)
+        for key, found in (("reasoning_details", self.details), ("tool_calls", self.calls)):
+            if found:
+                message[key] = [_finished(item) for _, item in sorted(found, key=itemgetter(0))]
+        return {"index": place, "message": message, "finish_reason": None, **self.rest}
+
+
+def assemble(events: list[Json]) -> Stream:
+    """The completion that chunks add up to; without a finish reason, usage without choices is its end, or an error."""
+    body: Object = {"object": "chat.completion"}
+    drafts: dict[int, _Draft] = {}
+    ended = False
+    for event in objects(events):
+        body |= {key: value for key, value in event.items() if key not in _UNLOGGED and value not in (None, "")}
+        choices = event.get("choices")
+        ended = ended or bool(event.get("error") or (choices == [] and event.get("usage")))
+        for position, choice in enumerate(choices if isinstance(choices, list) else ()):
+            if isinstance(choice, dict):
+                drafts.setdefault(index(choice, position), _Draft()).add(choice)
+    whole = [drafts[place].choice(place) for place in sorted(drafts)]
+    stopped = bool(whole) and all(choice["finish_reason"] for choice in whole)
+    return Stream({**body, "choices": whole} if whole else body, ended or stopped)
+
+
+def _add_items(found: list[tuple[int, Object]], items: list[Json], is_new: Callable[[Object, Object], bool]) -> None:
+    """Each item adds to the last one of its index, or of its place, unless it starts another there."""
+    for position, item in enumerate(items):
+        if isinstance(item, dict):
+            place = index(item, position)
+            last = next((held for key, held in reversed(found) if key == place), None)
+            if last is None or is_new(last, item):
+                last = {}
+                found.append((place, last))
+            _grow(last, item, _FRAGMENTS)
+
+
+def _is_new_call(call: Object, delta: Object) -> bool:
+    """Another id starts another call; without one, so does another name behind arguments."""
+    if delta.get("id") and call.get("id"):
+        return bool(delta["id"] != call["id"])
+    before, name = at(call, "function", "name"), at(delta, "function", "name")
+    begun = _text(at(call, "function", "arguments"))
+    return bool(not delta.get("id") and name and before and name != before and begun)
+
+
+def _is_new_detail(detail: Object, delta: Object) -> bool:
+    """Another type or id starts another detail, and so does encrypted data, which comes whole."""
+    changed = any(delta.get(key) and detail.get(key) and delta[key] != detail[key] for key in ("type", "id"))
+    return changed or bool(delta.get("data") and detail.get("data"))
+
+
+def _grow(held: Object, delta: Object, texts: tuple[str, ...]) -> None:
+    """Texts grow, anything else is set, and what says nothing overwrites nothing."""
+    for key, value in delta.items():
+        if key in ("function", "custom", "function_call", "audio") and isinstance(value, dict):
+            if not isinstance(held.get(key), dict):
+                held[key] = {}
+            _grow_inner(held[key], value)
+        elif key in texts and isinstance(value, str):
+            _append(held, key, value)
+        elif key != "index" and (value not in (None, "") or key not in held):
+            held[key] = value
+
+
+def _grow_inner(held: Object, delta: Object) -> None:
+    for key, value in delta.items():
+        if key in _FRAGMENTS and isinstance(value, str):
+            _append(held, key, value)
+        elif value not in (None, "") or key not in held:
+            held[key] = value
+
+
+def _append(held: Object, key: str, piece: str) -> None:
+    if isinstance(held.get(key), _Text):
+        held[key].pieces.append(piece)
+    else:
+        held[key] = _Text([piece])
+
+
+def _finished(held: Object) -> Object:
+    """What grew, with its texts joined: its own and those one level below."""
+    inner = {key: {k: _text(v) for k, v in value.items()} for key, value in held.items() if isinstance(value, dict)}
+    return {key: _text(value) for key, value in held.items()} | inner
+
+
+def _text(value: Any) -> Json:
+    return "".join(value.pieces) if isinstance(value, _Text) else value
+
+
+def _parts(content: Any) -> list[Json]:
+    """What came before as a list."""
+    text = _text(content)
+    if isinstance(text, str):
+        return [parts.text(text)] if text else []
+    return text if isinstance(text, list) else []
+
+
+def _merged(pieces: list[Json], join: Callable[[Object, Object], Object | None]) -> list[Json]:
+    """Parts with those neighbours joined that can be."""
+    merged: list[Json] = []
+    for part in pieces:
+        both = isinstance(part, dict) and merged and isinstance(merged[-1], dict)
+        joined = join(merged[-1], part) if both else None
+        merged[-1 if joined else len(merged) :] = [joined or part]
+    return merged
+
+
+def _joined(last: Object, part: Object) -> Object | None:
+    """Two texts, or two thinking parts with the texts in them, as one; ``None`` for anything else."""
+    if _are(last, part, "thinking", list):
+        return {**last, "thinking": _merged([*last["thinking"], *part["thinking"]], _joined_text)}
+    return _joined_text(last, part)
+
+
+def _joined_text(last: Object, part: Object) -> Object | None:
+    return {**last, "text": last["text"] + part["text"]} if _are(last, part, "text", str) else None
+
+
+def _are(last: Object, part: Object, kind: str, of: type) -> bool:
+    """Whether two parts are of a kind, with nothing else in the second."""
+    alike = last.get("type") == part.get("type") == kind and part.keys() == {"type", kind}
+    return alike and isinstance(last.get(kind), of) and isinstance(part[kind], of)

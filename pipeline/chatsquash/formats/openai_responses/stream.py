@@ -1,0 +1,103 @@
+"""A response of OpenAI Responses, put together from the events that it was streamed in."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from chatsquash.formats.base import Stream
+from chatsquash.formats.values import Object, index, objects
+from chatsquash.model import Json
+
+
+class _Delta(NamedTuple):
+    """Where the text goes that events of a type bring."""
+
+    item: str
+    member: str
+    part: str | None
+    """The type of the part that it is the text of; ``None`` if it is the member itself."""
+    text: str
+    """The member of the last such event, and of the part, that holds the whole text."""
+
+
+_DELTAS = {
+    "response.output_text": _Delta("message", "content", "output_text", "text"),
+    "response.refusal": _Delta("message", "content", "refusal", "refusal"),
+    "response.reasoning_text": _Delta("reasoning", "content", "reasoning_text", "text"),
+    "response.reasoning_summary_text": _Delta("reasoning", "summary", "summary_text", "text"),
+    "response.function_call_arguments": _Delta("function_call", "arguments", None, "arguments"),
+    "response.custom_tool_call_input": _Delta("custom_tool_call", "input", None, "input"),
+    "response.mcp_call_arguments": _Delta("mcp_call", "arguments", None, "arguments"),
+    "response.code_interpreter_call_code": _Delta("code_interpreter_call", "code", None, "code"),
+}
+ENDS = ("response.completed", "response.incomplete", "response.failed")
+
+
+class _Piece:
+    """What the events of one output item brought."""
+
+    def __init__(self) -> None:
+        self.added: Object = {}
+        self.done: Object | None = None
+        self.texts: dict[tuple[_Delta, int], list[str]] = {}
+
+    def take(self, event: Object) -> None:
+        """What says a whole replaces what came of it before; what says it twice is not added up."""
+        kind, item = event.get("type"), event.get("item")
+        stem, _, verb = kind.rpartition(".") if isinstance(kind, str) else ("", "", "")
+        if isinstance(item, dict) and kind == "response.output_item.done":
+            self.done = item
+        elif isinstance(item, dict) and kind == "response.output_item.added":
+            self.added = item
+        elif delta := _DELTAS.get(stem):
+            at = (delta, index(event, 0, "summary_index" if delta.member == "summary" else "content_index"))
+            text = event.get("delta" if verb == "delta" else delta.text)
+            if verb == "delta" and isinstance(text, str):
+                self.texts.setdefault(at, []).append(text)
+            elif isinstance(text, str):
+                self.texts[at] = [text]
+
+    def item(self) -> Object:
+        """The item as far as it came."""
+        if self.done is not None:
+            return self.done
+        made = dict(self.added)
+        whole: dict[str, list[Json]] = {}
+        for (delta, _), bits in sorted(self.texts.items(), key=lambda held: held[0][1]):
+            made.setdefault("type", delta.item)
+            if delta.part is None:
+                made[delta.member] = "".join(bits)
+            else:
+                whole.setdefault(delta.member, []).append({"type": delta.part, delta.text: "".join(bits)})
+        return {**made, **whole}
+
+
+def assemble(events: list[Json]) -> Stream:
+    """The response of the last event; one that was cut off has the items that came, as far as they did."""
+    known = objects(events)
+    items = _items(known)
+    begun = [event for event in known if isinstance(event.get("response"), dict)]
+    ends = [event["response"] for event in begun if event.get("type") in ENDS]
+    if ends:
+        return Stream(ends[-1] if ends[-1].get("output") or not items else {**ends[-1], "output": items}, True)
+    for event in known:
+        if event.get("type") == "error" or (event.get("error") and "type" not in event):
+            said = {key: value for key, value in event.items() if key not in ("type", "sequence_number")}
+            return Stream({"error": event.get("error") or said or True}, True)
+    if not begun and not items:
+        return Stream(None, False)
+    body = begun[-1]["response"] if begun else {"object": "response"}
+    return Stream({**body, "output": items} if items else body, False)
+
+
+def _items(events: list[Object]) -> list[Json]:
+    """The items that the events brought, in order; told apart by index, since some services change ids on the way."""
+    pieces: dict[tuple[float, str], _Piece] = {}
+    for event in events:
+        place, item = index(event, None, "output_index"), event.get("item")
+        name = event.get("item_id") or (item.get("id") if isinstance(item, dict) else None)
+        if place is not None or isinstance(name, str):
+            key = (float("inf"), str(name)) if place is None else (place, "")
+            pieces.setdefault(key, _Piece()).take(event)
+    made = [pieces[key].item() for key in sorted(pieces, key=lambda key: key[0])]
+    return [item for item in made if item]

@@ -1,0 +1,81 @@
+"""Parts of content as OpenAI chat has them, and content that is made of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from chatsquash.formats.values import Object
+from chatsquash.model import Json
+
+DATA_URL = re.compile(r"data:([^;,]+);base64,(.*)", re.DOTALL)
+"""The address of what is there in base64: its type, and the data."""
+_STANDARD = str.maketrans("-_", "+/")
+_MAGIC = (
+    (b"\x89PNG", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF8", "image/gif"),
+    (b"BM", "image/bmp"),
+    (b"II*\x00", "image/tiff"),
+    (b"MM\x00*", "image/tiff"),
+)
+
+
+class Seams:
+    """Notes where between the parts of a content stood something that is no part of it."""
+
+    def __init__(self) -> None:
+        self.breaks: list[int] = []
+        self._is_apart = False
+
+    def other(self) -> None:
+        """Something that is no part."""
+        self._is_apart = True
+
+    def part(self, place: int) -> None:
+        """A part that stands at a place of the content."""
+        if self._is_apart and place:
+            self.breaks.append(place)
+        self._is_apart = False
+
+
+def text(value: str) -> Object:
+    """A text."""
+    return {"type": "text", "text": value}
+
+
+def image(url: str) -> Object:
+    """An image by its address, which may be its data."""
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
+def file(**members: Json) -> Object:
+    """A file with those members that are given."""
+    return {"type": "file", "file": {name: value for name, value in members.items() if value is not None}}
+
+
+def data_url(mime: str, data: str) -> str:
+    """The address of what is there in base64."""
+    return f"data:{mime};base64,{data}"
+
+
+def standard(data: str) -> str:
+    """Base64 in the standard alphabet, the only one of data URLs; some SDKs write the one for file names."""
+    return data.translate(_STANDARD)
+
+
+def image_type(head: bytes) -> str | None:
+    """The type of an image by its first twelve bytes; ``None`` for what is no image."""
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        return "image/webp"
+    return next((mime for magic, mime in _MAGIC if head.startswith(magic)), None)
+
+
+def alone(parts: list[Json]) -> str | None:
+    """The text of parts that are a single text, which is their content then."""
+    return str(parts[0]["text"]) if len(parts) == 1 and parts[0]["type"] == "text" else None
+
+
+def reasoning(blocks: Iterable[Object]) -> str:
+    """The texts of blocks of reasoning as one."""
+    return "\n\n".join(block["text"] for block in blocks if block.get("text"))

@@ -1,0 +1,71 @@
+"""What formats ask of JSON values, whatever these are."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from chatsquash import jsonio
+from chatsquash.model import Json
+
+Object = dict[str, Any]
+T = TypeVar("T")
+
+
+def kind(value: Json) -> str:
+    """The type of a value, in words."""
+    words = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
+    return words.get(type(value), "a number")
+
+
+def compact(value: Json) -> str:
+    """A value as text, order kept, without white space and without escapes for what is not ASCII."""
+    return jsonio.dumps(value).decode("utf-8", "surrogatepass")
+
+
+def listed(value: Json) -> list[Json]:
+    """A list as it is, a list of anything else, and an empty one for null."""
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+def objects(value: Json) -> list[Object]:
+    """The objects in a list; none in anything else."""
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def at(value: Json, *path: str) -> Json:
+    """The member at the end of a path of members; ``None`` where there is none."""
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def string(holder: Json, name: str) -> str:
+    """A member that is a text; the empty text for anything else."""
+    value = holder.get(name) if isinstance(holder, dict) else None
+    return value if isinstance(value, str) else ""
+
+
+def without(members: dict[Any, Any], *names: str) -> Object:
+    """The members but these, and but those that are null."""
+    return {key: value for key, value in members.items() if key not in names and value is not None}
+
+
+def index(holder: Object, missing: T, member: str = "index") -> int | T:
+    """The place that an item of a stream names."""
+    found = holder.get(member)
+    return found if type(found) is int else missing
+
+
+def unrepeated(sequences: list[list[bytes]]) -> list[int]:
+    """The places of the sequences that are not the beginning of another one; of equal ones the first."""
+    begun: dict[bytes, Json] = {}
+    kept: list[int] = []
+    for place in sorted(range(len(sequences)), key=lambda place: (-len(sequences[place]), place)):
+        level: Json = begun
+        is_known = bool(kept)
+        for each in sequences[place]:
+            is_known = is_known and each in level
+            level = level.setdefault(each, {})
+        if not is_known:
+            kept.append(place)
+    return sorted(kept)

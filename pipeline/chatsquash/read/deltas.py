@@ -1,0 +1,302 @@
+"""Raw lines to entries that say only what each request adds to the one before.
+
+A request repeats the conversation so far, so most of a line's bytes stand in the line before it.  Runs of messages
+whose bytes are the previous request's are replaced by a marker each, and so are unchanged tools; what is left is small
+and is parsed.  On a log that only grows that is one run; where a message changed, a run ends before it and another may
+go on behind it.
+
+A marker that stands among the messages of the result, or in the place of the tools, proves the cut: the parser was in
+the same state before and after the marker as it would have been around the bytes, which are whole elements of an array
+that was parsed before.  Where to cut is a guess, and a wrong guess costs one more parse.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field
+
+from chatsquash import jsonio
+from chatsquash.formats import PLAIN
+from chatsquash.model import Added, Edits, Kept, Message
+from chatsquash.read.lines import Line
+from chatsquash.read.repeats import Array, Run, behind_gap, find
+from chatsquash.read.slices import LineError, Slicer, Slices, Spelled, elements
+from chatsquash.read.tools import KnownTools
+
+# No log can hold these by chance or by intent: they are drawn anew in every process.
+_MARKER = b'"' + os.urandom(16).hex().encode()
+TOOLS = _MARKER + b't"'
+"""What stands in the place of tools that are those of the line before."""
+_FIRST = _MARKER + b'0"'
+"""What stands in the place of the first run."""
+_PATIENCE = 3
+"""Lines in a row that share nothing, after which lines are not compared for a while."""
+_HEAD = 16
+"""Bytes at the beginning of an array that tell, as a guess, that it begins where it began before."""
+_WHILE = 24
+
+
+_flat = jsonio.decoder(jsonio.flat(jsonio.FLAT + 1))  # a list of messages
+
+
+class Effort(Struct):
+    """What reading took; tests hold the reader to it."""
+
+    skipped: int = 0
+    """Bytes split into raw members."""
+    parsed: int = 0
+    """Bytes of messages and tools made into objects."""
+    grown: int = 0
+    """Lines whose messages began with all the previous ones."""
+    patched: int = 0
+    """Lines that shared other runs of messages with the previous one."""
+    alone: int = 0
+    """Lines that shared nothing."""
+    whole: int = 0
+    """Lines that were not compared."""
+    refused: int = 0
+    """Guesses that the parse refused."""
+
+
+class Request(Struct, frozen=True, gc=False):
+    """The messages of a line, and their bytes for the next line to be compared with."""
+
+    messages: list[Message]
+    edits: Edits
+    place: int
+    """Where in its line the array begins."""
+    array: Array | None
+    """``None``: the one before, with ``growth`` at its end."""
+    growth: bytes = b""
+
+
+class History(Struct):
+    """The previous entry of a log, as messages and as bytes."""
+
+    slicer: Slicer
+    tools: KnownTools
+    effort: Effort = field(default_factory=Effort)
+    messages: list[Message] = field(default_factory=list)
+    array: Array = field(default_factory=Array)
+    place: int = 0
+    """Where in its line the array began."""
+    other_place: int = 0
+    """Where it began before it began there; some clients write tools before messages in some requests only."""
+    misses: int = 0
+    """Lines in a row that shared nothing."""
+    uncompared: int = 0
+    """Lines that are not to be compared."""
+    flat: bool = True
+    """Whether all messages had at most ``jsonio.FLAT`` levels so far, as the parser tells where they had."""
+
+    def read(self, line: Line) -> tuple[Slices, Request]:
+        """What a line holds, as an edit of the line before; raises ``LineError`` for what is no entry, and others."""
+        found = None if self.uncompared or not self.array.count else self._compared(line)
+        return found or self._whole(line) or self._alone(line)
+
+    def remember(self, request: Request) -> None:
+        """The request of a line that is an entry: the next one is compared with it."""
+        if request.place != self.place:
+            self.other_place = self.place
+        self.messages, self.place = request.messages, request.place
+        if request.array is not None:
+            self.array = request.array
+        else:
+            self.array.data += request.growth
+            self.array.count = len(request.messages)
+
+    # Ways to read a line; the first that can is taken.
+
+    def _compared(self, line: Line) -> tuple[Slices, Request] | None:
+        """By what it shares with the line before."""
+        place = line.start + self.place
+        grown = line.buffer.startswith(self.array.data, place, line.stop)
+        if not grown:
+            place = self._find_array(line)
+            grown = place >= 0 and line.buffer.startswith(self.array.data, place, line.stop)
+        if grown:
+            self.misses = 0
+            found = self._grown(line, place)
+        else:
+            runs = self.array.runs(line, place) if place >= 0 else []
+            if not runs:
+                self.misses += 1
+                if self.misses >= _PATIENCE:
+                    self.uncompared = _WHILE
+                return None
+            self.misses = 0
+            found = self._patched(line, place, runs)
+        if found is None:
+            self.effort.refused += 1
+        return found
+
+    def _grown(self, line: Line, place: int) -> tuple[Slices, Request] | None:
+        """By what it adds behind all the messages of the line before, as most lines do."""
+        before = self.array.count
+        behind = place + len(self.array.data)
+        slices = self._shortened(line, [(place + 1, behind, _FIRST)], behind, place)
+        if slices is None or not slices.turns.startswith(_FIRST, 1):
+            return None
+        _, *added = self._load(slices.turns)
+        self._judge(added, before)
+        self.effort.grown += 1
+        growth = slices.turns[1 + len(_FIRST) : -1].rstrip()
+        edits: Edits = (Kept(0, before), Added(tuple(added))) if added else (Kept(0, before),)
+        return slices, Request([*self.messages, *added], edits, place - line.start, None, growth)
+
+    def _patched(self, line: Line, place: int, runs: list[Run]) -> tuple[Slices, Request] | None:
+        """By the runs of messages that it shares with the line before."""
+        cuts = [(run.start, run.stop, _marker(n)) for n, run in enumerate(runs)]
+        slices = self._shortened(line, cuts, runs[-1].stop, place)
+        if slices is None:
+            return None
+        # Where the array really begins: the first place named so may have been another's.
+        place = runs[0].start - slices.turns.find(_marker(0))
+        request = self._patch(slices.turns, runs, line, place)
+        return (slices, request) if request else None
+
+    def _whole(self, line: Line) -> tuple[Slices, Request] | None:
+        """In one go, for a while, where lines share nothing."""
+        if not self.uncompared:
+            return None
+        data = line.buffer[line.start : line.stop]
+        flat = self.slicer.parse_flat(data) if self.flat else None
+        parsed = flat or self.slicer.parse(data)
+        if parsed is None:
+            return None
+        self.flat = flat is not None
+        self.uncompared -= 1
+        self.effort.whole += 1
+        messages, slices = parsed
+        self._judge(messages, 0)
+        return slices, Request(messages, _all(messages), 0, Array())
+
+    def _alone(self, line: Line) -> tuple[Slices, Request]:
+        """By itself."""
+        slices = self._split(line.buffer[line.start : line.stop])
+        self.effort.alone += 1
+        raw = slices.turns
+        messages = self._load(raw)
+        self._judge(messages, 0)
+        array = Array(bytearray(raw[:-1].rstrip()), len(messages))
+        place = find(line.buffer, self.slicer.key, array.data, line.start, line.stop)
+        return slices, Request(messages, _all(messages), max(0, place - line.start), array)
+
+    # Where a line repeats the one before
+
+    def _find_array(self, line: Line) -> int:
+        head = bytes(self.array.data[:_HEAD])
+        for place in (self.place, self.other_place):
+            if line.buffer.startswith(head, line.start + place, line.stop):
+                return line.start + place
+        return find(line.buffer, self.slicer.key, b"[", line.start, line.stop)
+
+    def _find_tools(self, line: Line, behind: int, before: int) -> int:
+        """The place of the previous tools, behind the messages or before them; -1 where they are not."""
+        raw = self.tools.raw
+        if not raw or isinstance(raw, list):
+            return -1
+        at = find(line.buffer, b'"tools"', raw, behind, line.stop)
+        return at if at >= 0 else find(line.buffer, b'"tools"', raw, line.start, before)
+
+    def _shortened(self, line: Line, cuts: list[tuple[int, int, bytes]], behind: int, before: int) -> Slices | None:
+        """The members of the line with markers in the places of the cuts and of known tools, if that is an entry."""
+        tools = self._find_tools(line, behind, before)
+        if tools >= 0:
+            cut = (tools, tools + len(self.tools.raw), TOOLS)
+            cuts = [*cuts, cut] if tools >= behind else [cut, *cuts]
+        buffer, at = line.buffer, line.start
+        pieces: list[bytes | bytearray] = []
+        for start, stop, marker in cuts:
+            pieces += buffer[at:start], marker
+            at = stop
+        pieces.append(buffer[at : line.stop])
+        try:
+            slices = self._split(b"".join(pieces))
+        except LineError:
+            return None
+        return slices if tools < 0 or slices.tools == TOOLS else None
+
+    # What was found
+
+    def _patch(self, raw: bytes, runs: list[Run], line: Line, place: int) -> Request | None:
+        """A request that shares runs of messages; ``raw`` has a marker in the place of each."""
+        markers = {_marker(n): run for n, run in enumerate(runs)}
+        array = Array()
+        messages: list[Message] = []
+        edits: list[Kept | Added] = []
+        fresh: list[Message] = []
+        added = 0  # how much longer the array in the line is than raw, up to the present element
+        at = behind_gap(raw, 1)
+        for element, value in zip(elements(raw), self._load(raw), strict=True):
+            run = markers.pop(element, None)
+            if run:
+                shift = at + added - self.array.bounds[run.first][0]
+                known = self.array.bounds[run.first : run.last]
+                array.bounds += [(a + shift, b + shift) for a, b in known] if shift else known
+                messages += self.messages[run.first : run.last]
+                edits += [*_all(fresh), Kept(run.first, run.last)]
+                fresh = []
+                added += run.stop - run.start - len(element)
+            else:
+                self._judge([value], len(messages))
+                array.bounds.append((at + added, at + added + len(element)))
+                messages.append(value)
+                fresh.append(value)
+            at = behind_gap(raw, at + len(element))
+        if markers:
+            return None
+        self.effort.patched += 1
+        array.data = line.buffer[place : place + array.bounds[-1][1]]
+        array.count = len(messages)
+        return Request(messages, (*edits, *_all(fresh)), place - line.start, array)
+
+    def _judge(self, messages: list[Any], first: int) -> None:
+        """Chat messages go into the record as they are; turns of other formats are judged where they are loaded."""
+        if self.slicer.form.NAME != PLAIN:
+            return
+        for at, message in enumerate(messages, first):
+            if type(message) is not dict:
+                raise LineError("bad-entry", f"request.messages[{at}] is no object")
+            if type(message.get("role")) is not str:
+                raise LineError("bad-entry", f"request.messages[{at}] has no role")
+
+    def learn_tools(self, raw: Spelled) -> Any:
+        """The tools in raw JSON, or in the place of the marker for those of the line before."""
+        return self.tools.value if raw == TOOLS else self.tools.learn(raw, self._load_any)
+
+    def _split(self, data: bytes | bytearray) -> Slices:
+        self.effort.skipped += len(data)
+        return self.slicer.split(data)
+
+    def _load(self, raw: bytes) -> Any:
+        """A list of messages."""
+        if self.flat:
+            try:
+                value = _flat.decode(raw)
+            except (msgspec.MsgspecError, ValueError):
+                pass
+            else:
+                self.effort.parsed += len(raw)
+                return value
+        value = self._load_any(raw)
+        self.flat = False
+        return value
+
+    def _load_any(self, raw: bytes) -> Any:
+        self.effort.parsed += len(raw)
+        return jsonio.loads(raw)
+
+
+@cache
+def _marker(number: int) -> bytes:
+    """What stands in the place of a run; one for each, so that none is taken for another."""
+    return b'%b%d"' % (_MARKER, number)
+
+
+def _all(messages: list[Message]) -> Edits:
+    return (Added(tuple(messages)),) if messages else ()

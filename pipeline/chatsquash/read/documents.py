@@ -1,0 +1,318 @@
+"""Files that are no logs and hold conversations: as a client or an agent keeps them, or one request's body alone."""
+
+from __future__ import annotations
+
+import os
+from errno import EFBIG
+from io import BytesIO
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+from msgspec import Struct
+
+from chatsquash import footprint, formats, jsonio
+from chatsquash.formats import bodies, documents
+from chatsquash.formats.base import TurnError
+from chatsquash.model import Conversation, Json, Options, Rejected, uncompressed
+from chatsquash.read import envelopes, recognise
+from chatsquash.read.recognise import first_lines
+from chatsquash.sources.beginnings import beginning, read
+from chatsquash.sources.compression import Expanded, opened
+
+LONGEST = 256 << 20
+"""Bytes of a file that is looked at; a document is held in memory whole."""
+_BROKEN = 10_000
+"""Lines that are no JSON, of which a document has no more."""
+_GLANCE = 1 << 16
+_MARK = b"\xef\xbb\xbf"
+"""The byte order mark, which some editors put before a text."""
+SUFFIXES = (".json", ".db")
+"""Files with these are read where they are recognised, and only there."""
+_DATABASE = b"SQLite format 3\0"
+_DEFAULTS = Options()
+_ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
+
+
+class _NoDocumentError(TurnError):
+    """Of a file's lines very many are no JSON."""
+
+
+class Held(NamedTuple):
+    """A document: its format, the evidence for it, and what it holds."""
+
+    format: str
+    why: str
+    objects: list[Json]
+    broken: list[Rejected] = []  # noqa: RUF012 - never changed
+    """Its lines that are no JSON."""
+    line: bytes = b""
+    """All of it as one line, where it is an exchange that stands on several; it holds no conversations then."""
+
+    def conversations(self) -> list[Conversation]:
+        """Its conversations; raises ``TurnError`` for a document that is broken."""
+        if self.format in documents.names():
+            return documents.named(self.format).conversations(self.objects)
+        return [bodies.load(formats.named(self.format), body) for body in self.objects]
+
+    def aside(self) -> bodies.Aside:
+        """What a request's body has beside its conversation; nothing for a document."""
+        if self.line or self.format in documents.names():
+            return bodies.Aside(0, [], [])
+        return bodies.aside(formats.named(self.format), self.objects[0])
+
+
+def look(file: BinaryIO, forced: str | None = None, options: Options = _DEFAULTS) -> Held | None:
+    """The document in a file, which stands after where it stood before; ``None`` where it holds none that is known.
+
+    Raises ``TurnError`` for a file that may be of two formats, and for one that is said to be a document and is too
+    large for that; ``OSError`` for a document, and for any file with the suffix of one, whose parsed form would take
+    more memory than the options allow, and for a database that takes more of anything.
+    """
+    place = file.tell()
+    try:
+        return _look(file, forced, options)
+    finally:
+        file.seek(place)
+
+
+def _look(file: BinaryIO, forced: str | None, options: Options) -> Held | None:
+    is_named = forced in documents.names()
+    if _is_too_large(file, is_named=is_named):
+        return None
+    # A log is told by its first line, which is sooner than reading it whole.
+    if not is_named and any(map(envelopes.recognise, first_lines(file, _GLANCE, options.max_memory)[:1])):
+        return None
+    file.seek(0)
+    data = read(file, LONGEST + 1)
+    if len(data) > LONGEST:  # as a compressed one may be
+        _refuse_large(is_named=is_named)
+        return None
+    name = getattr(file, "name", "")
+    if isinstance(name, str):
+        refuse_unsaved(data, name)
+    is_json = uncompressed(str(name)).lower().endswith(".json")
+    if not data.startswith(_DATABASE):
+        footprint.hold_to_machine(data)
+        if footprint.exceeds(data, options.max_memory):
+            _refuse_heavy(file, forced, options, is_json=is_json)
+            return None
+    return _told(data, forced, options, is_json=is_json)
+
+
+def _is_too_large(file: BinaryIO, *, is_named: bool) -> bool:
+    """Whether a file has more bytes than are looked at; of a compressed one that is not known before it is expanded."""
+    if isinstance(file, Expanded) or file.seek(0, os.SEEK_END) <= LONGEST:
+        return False
+    _refuse_large(is_named=is_named)
+    return True
+
+
+def _refuse_large(*, is_named: bool) -> None:
+    if is_named:
+        raise TurnError(f"is larger than {LONGEST:,} bytes")
+
+
+def _refuse_heavy(file: BinaryIO, forced: str | None, options: Options, *, is_json: bool) -> None:
+    """Raise ``OSError`` for a document, or what a suffix calls one; lines of anything else are looked at one by one."""
+    memory = options.max_memory
+    if is_json or forced in documents.names() or _told(beginning(file, memory), forced, options, is_json=is_json):
+        raise OSError(EFBIG, footprint.refusal(memory))
+
+
+def _told(data: bytes, forced: str | None, options: Options, *, is_json: bool) -> Held | None:
+    """The document in the bytes of a file, whose name may say that it is JSON; raises ``TurnError`` and ``OSError``."""
+    try:
+        objects, broken = parsed(data, options)
+    except _NoDocumentError:
+        if forced in documents.names():
+            raise
+        return None
+    if forced in documents.names():
+        return Held(forced, f"{forced}, as --from says", objects, broken)
+    fitting = None if forced else documents.recognise(objects)
+    if fitting:
+        return Held(fitting.name, f"{fitting.name} ({fitting.why})", objects, broken)
+    if broken or len(objects) != 1:
+        return None
+    # In a file of lines, a single one may be the first row of a dataset.
+    is_row = not (forced or is_json) and b"\n" not in data.strip() and formats.look_alike(objects[0]) is not None
+    return None if is_row else _alone(objects[0], data, forced)
+
+
+def _alone(value: Json, data: bytes, forced: str | None) -> Held | None:
+    """An exchange on several lines, or a request's body with turns."""
+    if line := as_line(data):
+        return Held("", "", [], line=line)
+    found = bodies.recognise(value)
+    name = forced or found.name
+    if name is None or not bodies.has_turns(formats.named(name), value):
+        return None
+    return Held(name, f"{name}, as --from says" if forced else f"{name} ({found.why})", [value])
+
+
+def as_line(data: bytes) -> bytes | None:
+    """A file that is one exchange on several lines, as one of the same length; ``None`` for any other."""
+    line = data.removeprefix(_MARK).translate(_ONE_LINE)
+    return line if envelopes.recognise(line) is not None else None
+
+
+def is_document(path: str, options: Options = _DEFAULTS) -> bool:
+    """Whether a file begins like one that is recognised: a document, one that is broken in a way to be said, or a log.
+
+    Of a database, only what its first rows tell is read.
+    """
+    try:
+        with opened(path, options) as file:
+            start = beginning(file, options.max_memory)
+            if start.startswith(_DATABASE):
+                return _holds_sessions(file, path, options)
+            is_large = not isinstance(file, Expanded) and file.seek(0, os.SEEK_END) > LONGEST
+        is_log = recognise.look(BytesIO(start))[1].format is not None
+        return is_log or (not is_large and _told(start, None, options, is_json=True) is not None)
+    except TurnError:
+        return True
+    except (OSError, MemoryError):
+        return False
+
+
+def _holds_sessions(file: BinaryIO, path: str, options: Options) -> bool:
+    """Whether a database is a document, or one of which is to be said why it is none."""
+    if _is_too_large(file, is_named=False):
+        return False
+    file.seek(0)
+    data = read(file, LONGEST + 1)
+    refuse_unsaved(data, path)
+    goose: Any = documents.named("goose")
+    return len(data) <= LONGEST and bool(goose.holds_sessions(data, options))
+
+
+class Document(Struct):
+    """A document that was read, with all that a session of it needs."""
+
+    format: str
+    why: str
+    line: bytes
+    """All of it as one line, where it is an exchange that stands on several."""
+    broken: list[Rejected]
+    aside: bodies.Aside
+    conversations: list[Conversation]
+    problem: str | None
+    """What is wrong with it, in words; it has no conversations then."""
+    cut: str | None
+    """Why the rest of a compressed file was not read."""
+    size: int
+    """Bytes of the file, expanded."""
+    digest: str = ""
+    """Of the file as it stands on the disk, once somebody knows it."""
+
+
+_last: tuple[object, Document | None] | None = None
+"""The document that was read last, for its other conversations."""
+
+
+def document(file: BinaryIO, options: Options) -> Document | None:
+    """The document in a file, which is parsed once for all of its conversations; ``None`` and errors as in ``look``."""
+    global _last  # noqa: PLW0603 - one of a process, since it may be large
+    key = _key(file, options)
+    if _last and key == _last[0]:
+        return _last[1]
+    _last = None
+    held = look(file, options.from_format, options)
+    found = _read(held, file) if held else None
+    if key:
+        _last = key, found
+    return found
+
+
+def forget(file: BinaryIO | None = None) -> None:
+    """Let go of the document that was read last, unless it is the one in a file."""
+    global _last  # noqa: PLW0603 - as above
+    if _last and (file is None or _last[0][0] != _status(file)):  # type: ignore[index]
+        _last = None
+
+
+def _key(file: BinaryIO, options: Options) -> tuple[object, ...] | None:
+    status = _status(file)
+    bounds = options.max_memory, options.max_database_time, options.max_expansion, options.max_expanded
+    return (status, options.from_format, *bounds) if status else None
+
+
+def _status(file: BinaryIO) -> tuple[int, ...] | None:
+    """What tells a file from any other, and from what it was; ``None`` for what is no file on a disk."""
+    try:
+        status = os.fstat(file.fileno())
+    except (OSError, ValueError):
+        return None
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+def _read(held: Held, file: BinaryIO) -> Document:
+    problem, found = None, list[Conversation]()
+    try:
+        found = [] if held.line else held.conversations()
+    except TurnError as raised:
+        problem = f"{held.format}: {raised}"
+    place = file.tell()
+    size = file.seek(0, os.SEEK_END)
+    cut = file.problem if isinstance(file, Expanded) else None
+    file.seek(place)
+    aside = bodies.Aside(0, [], []) if problem else held.aside()
+    return Document(held.format, held.why, held.line, held.broken, aside, found, problem, cut, size)
+
+
+def count(path: str, options: Options | None = None) -> int:
+    """How many conversations a file's document holds; 0 for what is no document, or a broken one."""
+    options = options or Options()
+    try:
+        with opened(path, options) as file:
+            found = document(file, options)
+            return len(found.conversations) if found else 0
+    except (OSError, TurnError):
+        return 0
+
+
+def refuse_unsaved(data: bytes, path: str) -> None:
+    """Raise ``TurnError`` for a database that has changes which are not in its file yet."""
+    if not data.startswith(_DATABASE):
+        return
+    log, journal = Path(f"{path}-wal"), Path(f"{path}-journal")
+    if log.is_file() and log.stat().st_size:
+        raise TurnError(f"is a database with changes that are only in {log.name}: end the program that writes it")
+    if journal.is_file() and _begins(journal):
+        what = f"is a database in the middle of a change, which {journal.name} tells how to undo"
+        raise TurnError(f"{what}: end the program that writes it, or start it once")
+
+
+def _begins(journal: Path) -> bool:
+    """Whether a journal holds anything: some programs leave it behind empty, or with zeros in place of its header."""
+    with journal.open("rb") as file:
+        return file.read(1) not in (b"", b"\0")
+
+
+def parsed(data: bytes, options: Options = _DEFAULTS) -> tuple[list[Json], list[Rejected]]:
+    """The JSON value that a file holds, or those of its lines, and its lines that are no JSON; or a database's rows.
+
+    Raises ``TurnError`` where these are very many, and ``OSError`` for a database beyond the bounds.
+    """
+    if data.startswith(_DATABASE):
+        goose: Any = documents.named("goose")
+        return goose.from_database(data, options) or [], []
+    try:
+        return [jsonio.loads(data.removeprefix(_MARK))], []
+    except (ValueError, RecursionError):
+        pass
+    found: list[Json] = []
+    broken: list[Rejected] = []
+    offset = 0
+    for number, whole in enumerate(BytesIO(data), 1):
+        line = whole.removesuffix(b"\n")
+        try:
+            value = line if offset else line.removeprefix(_MARK)
+            found += [jsonio.loads(value)] if value.strip() else []
+        except (ValueError, RecursionError) as problem:
+            reason = f"no JSON: {jsonio.refusal(problem)}" if isinstance(problem, ValueError) else "nested too deeply"
+            broken.append(Rejected(number, offset, len(line), "bad-line", reason))
+            if len(broken) > _BROKEN:
+                raise _NoDocumentError(f"more than {_BROKEN:,} of its lines are no JSON") from None
+        offset += len(whole)
+    return found, broken

@@ -1,0 +1,272 @@
+"""Lines to entries: raw requests of any format as canonical messages, with their edits, times and replies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from chatsquash import jsonio
+from chatsquash.edits import difference
+from chatsquash.formats import PLAIN, bodies
+from chatsquash.formats.base import Tools
+from chatsquash.ledger import Ledger
+from chatsquash.memo import Last
+from chatsquash.model import Added, Entry, Json, Rejected, Tool, WrongType
+from chatsquash.read import envelopes, turns
+from chatsquash.read.bounds import BOUNDS, Bounds
+from chatsquash.read.deltas import TOOLS, Effort, History, Request
+from chatsquash.read.lines import Line
+from chatsquash.read.recognise import Shape, plain_slicer, shape_of
+from chatsquash.read.slices import NOTHING, LineError, Slices, Spelled, is_blank, kind, slicer
+from chatsquash.read.times import Moment, moment
+from chatsquash.read.tools import NO_TOOLS, KnownTools
+from chatsquash.read.turns import Turns
+
+_SHORT = 8
+"""Bytes; shorter lines are looked at first, since a log may have millions that are blank."""
+
+
+def entries(
+    lines: Iterable[Line],
+    ledger: Ledger,
+    effort: Effort | None = None,
+    *,
+    shape: Shape | None = None,
+) -> Iterator[Entry]:
+    """The entries of a log, in file order; lines that are none go to the ledger.
+
+    ``shape`` is what most lines have; a line of another one is read by its own.
+    """
+    return Log(shape or Shape(), {}, BOUNDS, effort).entries(lines, ledger)
+
+
+class _OtherShapeError(Exception):
+    """A line whose response has nothing that the log's format knows, and all of another one."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__(shape.format)
+        self.shape = shape
+
+
+class Log:
+    """Reads lines by the shape that the file has, and those that do not fit by their own.
+
+    ``known`` are tools that were met in other logs and need not be parsed again, by format.
+    """
+
+    def __init__(
+        self, shape: Shape, known: dict[str, KnownTools], bounds: Bounds, effort: Effort | None = None
+    ) -> None:
+        self._shape, self._effort, self._known, self._bounds = shape, effort or Effort(), known, bounds
+        self._answers: dict[str, _Answer] = {}
+        self._stream = self._home = self._new(shape)
+
+    def entries(self, lines: Iterable[Line], ledger: Ledger) -> Iterator[Entry]:
+        """The entries of the log's next lines, in file order; those that are none go to the ledger."""
+        bounds = self._bounds
+        for line in lines:
+            ledger.lines += 1
+            ledger.size += line.size
+            if (
+                line.length < _SHORT
+                and line.length == line.stop - line.start
+                and is_blank(line.buffer[line.start : line.stop])
+            ):
+                ledger.blank += 1  # which the parsers say, too, in a hundred times the time
+                ledger.blank_size += line.size
+                continue
+            try:
+                if line.length > bounds.light:
+                    bounds.hold_size(line.buffer[line.start : line.stop], line.length)
+                entry = self._read(line, ledger)
+            except LineError as problem:
+                if line.length <= line.stop - line.start and is_blank(line.buffer[line.start : line.stop]):
+                    ledger.blank += 1
+                    ledger.blank_size += line.size
+                else:
+                    rejected = Rejected(line.number, line.offset, line.length, problem.code, str(problem))
+                    ledger.reject(rejected, line.size)
+                    if len(ledger.rejected) > bounds.rejected:  # each takes a thousand times the memory of its bytes
+                        ledger.ended = bounds.too_many()
+                        return
+            else:
+                yield entry
+
+    def agreed(self, lines: list[Line], ledger: Ledger) -> list[Entry] | None:
+        """The entries of the first lines where all of these are plain chat; ``None`` where they may not be.
+
+        That is told by the way, of what is left of a line without what it repeats.
+        """
+        history = self._home.history
+        history.slicer, usual = plain_slicer(), history.slicer
+        found: list[Entry] = []
+        for number, line in enumerate(lines, 1):
+            found += self.entries([line], ledger)
+            if len(found) < number or history is not self._stream.history:
+                return None
+        history.slicer = usual
+        return found
+
+    def _new(self, shape: Shape) -> _Stream:
+        if (tools := self._known.get(shape.format)) is None:
+            hold = self._bounds.hold_new if shape.format == PLAIN else None  # others are held once they are loaded
+            tools = self._known[shape.format] = KnownTools(hold)
+        return _Stream(shape, History(slicer(shape.format), tools, self._effort), self._answers, self._bounds)
+
+    def _read(self, line: Line, ledger: Ledger) -> Entry:
+        if self._stream is not self._home:
+            self._stream = self._home = self._new(self._shape)  # a line of another shape is behind us
+        try:
+            return self._stream.read(line, ledger, self._other)
+        except _OtherShapeError as foreign:
+            other = foreign.shape
+        except LineError as problem:
+            found = self._other(line) if problem.code == "bad-entry" else None
+            if found is None:
+                raise
+            other = found
+        self._stream = self._new(other)
+        entry = self._stream.read(line, ledger)
+        ledger.count(line.number, "mixed-formats", self._shape.format, other.format)
+        return entry
+
+    def _other(self, line: Line) -> Shape | None:
+        """The shape of a line that does not have the file's, if it has one that is known."""
+        if self._shape.forced:
+            return None
+        other = shape_of(bytes(line.buffer[line.start : line.stop]))
+        return other if other and (other.format, other.envelope) != (self._shape.format, self._shape.envelope) else None
+
+
+class _Loaded(NamedTuple):
+    """A request as canonical messages, and what the next one needs."""
+
+    turns: Turns
+    whole: list[Any]
+    """The request's turns, with those that it only refers to."""
+    system: tuple[bytes, Json]
+    """The system member, raw and parsed."""
+    referred: bool = False
+    """Whether it refers to turns that do not stand in its line."""
+    brought: list[Tool] = []  # noqa: RUF012 - never changed
+    """The tools that its new turns bring."""
+
+
+class _Answer(NamedTuple):
+    """What a later request may refer to by a response's id."""
+
+    asked: list[Any]
+    said: list[Any]
+
+
+@dataclass(slots=True)
+class _Stream:
+    """Neighbouring lines of one shape."""
+
+    shape: Shape
+    history: History
+    answers: dict[str, _Answer]
+    """The turns up to each response of the log that a later request may refer to, by its id."""
+    bounds: Bounds
+    before: _Loaded | None = None
+    held: list[Tool] = field(default_factory=list)
+    """The last tools that were found to be within the bounds."""
+    tools: Callable[[list[Tool]], Tools] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.tools = Last(self.history.slicer.form.tools)
+
+    def read(self, line: Line, ledger: Ledger, other: Callable[[Line], Shape | None] | None = None) -> Entry:
+        """The entry of a line; raises ``LineError`` and keeps the one before where it is none.
+
+        ``other`` gives the shape of a line that is of another; where that is so, it is raised before anything is noted.
+        """
+        whole = line
+        if self.shape.envelope.unwrap:
+            data = bytearray(envelopes.unwrap(bytes(line.buffer[line.start : line.stop]), self.shape.envelope))
+            line = replace(line, buffer=data, start=0, stop=len(data))
+            if len(data) > self.bounds.light:  # what stood in a string may stand there no more
+                self.bounds.hold_size(data, len(data))
+        try:
+            slices, request = self.history.read(line)
+            self.bounds.hold(request, slices.reply, flat=self.history.flat)
+            if slices.reply.foreign and other and (shape := other(whole)):
+                raise _OtherShapeError(shape)
+            when = moment(slices.timestamp)
+            loaded = None if self.shape.format == PLAIN else self._load(slices, request)
+            tools, wrong = self._tools_of(slices.tools, ledger, line.number)  # last, since it remembers them
+            if tools is not self.held and self.shape.format != PLAIN:  # those of plain chat were held before
+                self.bounds.hold_tools(tools)
+                self.held = tools
+        except RecursionError:
+            raise LineError("bad-line", "nested too deeply") from None
+        except jsonio.NotFiniteError as problem:
+            raise LineError("bad-line", f"messages or tools hold the number {problem}, which is not JSON") from None
+        except ValueError as problem:
+            raise LineError("bad-line", f"no JSON object: {jsonio.refusal(problem)}") from None
+        self.history.remember(request)
+        messages, edits = request.messages, request.edits
+        if loaded:
+            messages, edits, tools = loaded.turns.messages, loaded.turns.edits, bodies.added(tools, loaded.brought)
+            self._remember(loaded, slices, ledger, line.number)
+        reply = slices.reply
+        if when is None or when.naive or slices.session_id is None or wrong or reply.wrong:
+            _note(ledger, line.number, when, slices.session_id, [each for each in (wrong, reply.wrong) if each])
+        at = when.at if when else None
+        return Entry(line.number, at, slices.session_id, messages, edits, tools, reply, size=line.size)
+
+    def _load(self, slices: Slices, request: Request) -> _Loaded:
+        form = self.history.slicer.form
+        before = self.before or _Loaded(turns.nothing(form), [], (NOTHING, None))
+        raw = slices.system
+        system = before.system if raw == before.system[0] else (raw, jsonio.loads(raw) if raw != NOTHING else None)
+        whole, edits = request.messages, request.edits
+        base = self.answers.get(_key(slices.refers)) if slices.refers else None
+        if base:
+            whole = [*base.asked, *base.said, *whole]
+        if base or before.referred:  # the reader's edits are those of what stood in the lines
+            edits = difference(before.whole, whole)
+        brought = bodies.brought(form, (turn for run in edits if isinstance(run, Added) for turn in run.messages))
+        return _Loaded(turns.follow(form, before.turns, whole, edits, system[1]), whole, system, bool(base), brought)
+
+    def _remember(self, loaded: _Loaded, slices: Slices, ledger: Ledger, number: int) -> None:
+        self.before = loaded
+        ledger.loaded = True
+        if slices.refers not in (NOTHING, b"null") and _key(slices.refers) not in self.answers:
+            ledger.count(number, "missing-history")
+        answer = slices.reply.body
+        if isinstance(answer, dict) and isinstance(answer.get("id"), str):
+            said = answer.get("output")
+            self.answers[answer["id"]] = _Answer(loaded.whole, said if isinstance(said, list) else [])
+
+    def _tools_of(self, raw: Spelled, ledger: Ledger, number: int) -> tuple[list[Tool], WrongType | None]:
+        if raw in (NOTHING, b"null"):
+            return NO_TOOLS, None
+        if self.shape.format == PLAIN:
+            if isinstance(raw, bytes) and raw[:1] != b"[" and raw != TOOLS:
+                return NO_TOOLS, WrongType("request.tools", kind(raw))
+            return self.history.learn_tools(raw), None
+        found = self.tools(self.history.learn_tools(raw))
+        if found.hosted:
+            ledger.count(number, "hosted-tools")
+        return found.functions, None
+
+
+def _key(reference: bytes) -> str:
+    value = jsonio.loads(reference) if reference[:1] == b'"' else ""
+    return str(value)
+
+
+def _note(ledger: Ledger, line: int, when: Moment | None, session_id: str | None, wrong: list[WrongType]) -> None:
+    """What a line lacks; each is reported once per session."""
+    if when is None:
+        ledger.count(line, "missing-timestamp")
+    elif when.naive:
+        ledger.count(line, "naive-timestamp")
+    if session_id is None:
+        ledger.count(line, "missing-session-id")
+    for each in wrong:
+        ledger.wrong(line, each)

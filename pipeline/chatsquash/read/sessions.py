@@ -1,0 +1,130 @@
+"""A file that holds several sessions: whose each line is, found in one pass that keeps places only."""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import BinaryIO, TypeVar
+
+from msgspec.structs import replace
+
+from chatsquash import footprint
+from chatsquash.folder import Folder
+from chatsquash.formats.base import TurnError
+from chatsquash.model import Job, Options
+from chatsquash.read import documents, envelopes
+from chatsquash.read.lines import CHUNK, lines
+from chatsquash.read.recognise import look
+from chatsquash.sources.changes import as_found
+from chatsquash.sources.compression import Expanded, opened
+from chatsquash.sources.shortage import shortage
+
+T = TypeVar("T")
+SPAN = 4
+"""Numbers that a line takes in ``Job.spans``: its number, its offset, its length, and that of its line feed."""
+
+
+class MixedSessionsError(Exception):
+    """A log is wrapped as loggers wrap that are known to write several sessions into a file."""
+
+
+def split(job: Job, options: Options | None = None, expanded: Folder | None = None) -> list[Job]:
+    """The sessions in a file, in the order of their first lines; lines that name none are one session together.
+
+    Of a document each conversation is a session.
+
+    A compressed log is expanded into the folder ``expanded``, so that each session is read from its place; where there
+    is no such folder, all that lies before a line is expanded to read it.
+
+    A line that cannot be read stays with the one before it.
+    A file that cannot be read is left as it is, so that converting it will say what is wrong.
+    """
+    options = options or Options()
+    try:
+        with opened(job.path, options) as file:
+            if held := _conversations(file, options):
+                return [replace(job, part=part) for part in range(held)]
+            if not isinstance(file, Expanded):
+                return parts_of(job, as_found(file, job), options)
+            if expanded is None:
+                parts = parts_of(job, file, options)
+            else:
+                name = _copy(file, expanded)
+                with _or_shortage(file, expanded):
+                    descriptor = expanded.open(name)
+                with open(descriptor, "rb", buffering=0) as copy:
+                    parts = [replace(part, path=f"{expanded.path}/{name}") for part in parts_of(job, copy, options)]
+            return [*parts[:-1], replace(parts[-1], cut=file.problem)]
+    except OSError:
+        return [job]
+
+
+def _conversations(file: BinaryIO, options: Options) -> int:
+    """How many conversations the document in a file holds; 0 where it is a log."""
+    try:
+        found = documents.document(file, options)
+    except (OSError, TurnError):
+        return 0
+    if not found or not found.conversations:
+        return 0
+    is_log = not options.from_format and look(file, memory=options.max_memory)[1].format is not None
+    return 0 if is_log else len(found.conversations)
+
+
+def cleared(done: Iterable[tuple[Job, T]], expanded: Folder) -> Iterator[tuple[Job, T]]:
+    """The same, in the order of the jobs; each file in the folder goes once the sessions in it are done."""
+    before, inside = "", f"{expanded.path}/"
+    for job, outcome in done:
+        if job.path != before and before.startswith(inside):
+            expanded.remove(before.removeprefix(inside))
+        before = job.path
+        yield job, outcome
+
+
+def _copy(file: Expanded, folder: Folder) -> str:
+    """The name of a new file with what is in a compressed one, for its owner alone.
+
+    Raises ``ShortageError`` where there is no room for it.
+    """
+    name = f"{os.urandom(8).hex()}.jsonl"
+    with _or_shortage(file, folder):
+        folder.make()
+        descriptor = folder.create(name, 0o600)
+    try:
+        while piece := file.read(CHUNK):
+            with _or_shortage(file, folder):
+                _write(descriptor, piece)
+    finally:
+        os.close(descriptor)
+    return name
+
+
+@contextmanager
+def _or_shortage(file: Expanded, folder: Folder) -> Iterator[None]:
+    """Whatever goes wrong with the copy is no damage of the log."""
+    try:
+        yield
+    except OSError as problem:
+        raise shortage(str(file.name), f"expanded into {folder.path}", problem) from None
+
+
+def _write(descriptor: int, piece: bytes) -> None:
+    rest = memoryview(piece)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+
+
+def parts_of(job: Job, file: BinaryIO, options: Options | None = None) -> list[Job]:
+    """The sessions in an open log by the ids that its lines name."""
+    memory = (options or Options()).max_memory
+    places: dict[str | None, array[int]] = {}
+    name: str | None = None
+    for line in lines(file):
+        data = bytes(line.buffer[line.start : line.stop])
+        found = None if footprint.exceeds(data, memory) else envelopes.outer(data)
+        name = name if found is None else envelopes.session_id(found)
+        feed = line.size - line.length
+        places.setdefault(name, array("Q")).extend((line.number, line.offset, line.length, feed))
+    return [replace(job, size=sum(spans[2::SPAN]), spans=spans, whole=job.size) for spans in places.values()] or [job]

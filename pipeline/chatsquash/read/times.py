@@ -1,0 +1,88 @@
+"""When something was logged, at the precision of the log."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal, DecimalException
+from functools import lru_cache
+
+from msgspec import Struct
+
+from chatsquash import jsonio
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_NAIVE_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - what times without an offset are counted from
+_MICROSECOND = timedelta(microseconds=1)
+_FINER = re.compile(r"[.,]\d{6}(\d{1,3})")
+"""The digits of a fraction that ``fromisoformat`` cuts, as far as they count."""
+_FIRST = (date.min.toordinal() - _EPOCH.toordinal()) * 86_400 * 10**9
+_LAST = (date.max.toordinal() + 1 - _EPOCH.toordinal()) * 86_400 * 10**9
+# Epoch numbers by size: seconds until the year 5138, then milli-, micro- and nanoseconds.
+_UNITS = ((Decimal(10**17), 1), (Decimal(10**14), 10**3), (Decimal(10**11), 10**6), (Decimal(0), 10**9))
+
+
+class Moment(Struct, frozen=True, gc=False):
+    """A point in time: nanoseconds since the epoch; ``naive`` where the log names no offset and UTC was assumed."""
+
+    at: int
+    naive: bool = False
+
+
+def moment(raw: bytes) -> Moment | None:
+    """The time in a raw JSON value: an ISO 8601 string or an epoch number; ``None`` for all else.
+
+    Raises ``ValueError`` for a string that is no JSON after all.
+    """
+    if raw[:1] != b'"':
+        return _number(raw)
+    text = jsonio.loads(raw)
+    try:
+        return _iso(text)
+    except (ValueError, OverflowError):
+        return None
+
+
+def day(at: int) -> str:
+    """The UTC date of nanoseconds since the epoch, as ``YYYY-MM-DD``."""
+    return _date(at // (86_400 * 10**9))
+
+
+@lru_cache(maxsize=64)
+def _date(days: int) -> str:
+    return date.fromordinal(_EPOCH.toordinal() + days).isoformat()
+
+
+def stamp(at: int) -> str:
+    """Nanoseconds since the epoch as ISO 8601 in UTC, to the second."""
+    minutes, seconds = divmod(at // 10**9 % 86_400, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{day(at)}T{hours:02}:{minutes:02}:{seconds:02}Z"
+
+
+def _iso(text: str) -> Moment:
+    read = datetime.fromisoformat(text)
+    naive = read.tzinfo is None
+    at = (read - (_NAIVE_EPOCH if naive else _EPOCH)) // _MICROSECOND * 1000
+    finer = _FINER.search(text, 10)
+    return Moment(at + int(finer[1].ljust(3, "0")) if finer else at, naive)
+
+
+def _number(raw: bytes) -> Moment | None:
+    try:
+        value = Decimal(raw.decode("ascii"))
+        unit = next(unit for least, unit in _UNITS if abs(value) >= least)
+        at = value * unit
+        if _FIRST <= at < _LAST:
+            return Moment(int(at.to_integral_value("ROUND_FLOOR")))
+    except (ValueError, DecimalException, StopIteration):
+        pass
+    return None
+
+
+def is_day(text: str) -> bool:
+    """Whether a text is a date written ``YYYY-MM-DD``."""
+    try:
+        return len(text) == 10 and date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False

@@ -1,0 +1,60 @@
+"""Tool definitions that need not be parsed again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Struct, field
+
+from chatsquash.model import Tool
+from chatsquash.read.slices import Spelled, elements
+
+NO_TOOLS: list[Tool] = []
+"""The tools of a request that has none; always this object."""
+_MOST = 512
+"""Definitions that are remembered, some megabytes at most where they are of the usual size."""
+_LARGE = 1 << 14
+"""Bytes of a definition that is not."""
+
+
+class KnownTools(Struct):
+    """The last two tool lists that were read, since some clients alternate; they may outlive a session.
+
+    Single definitions are remembered, too, for lists that differ in a few, or in their order only.
+    """
+
+    hold: Callable[[dict[bytes, Tool]], None] | None = None
+    """Raises for definitions that are not to be learnt; each is held once."""
+    raw: Spelled = b""
+    value: list[Tool] = field(default_factory=list)
+    older: tuple[Spelled, list[Tool]] = (b"", NO_TOOLS)
+    single: dict[bytes, Tool] = field(default_factory=dict)
+
+    def learn(self, raw: Spelled, load: Callable[[bytes], Any]) -> list[Tool]:
+        """The tools in raw JSON: the same objects as before for the same bytes."""
+        if raw != self.raw:
+            before = (self.raw, self.value)
+            self.raw, self.value = self.older if raw == self.older[0] else (raw, self._load(raw, load))
+            self.older = before
+        return self.value
+
+    def _load(self, raw: Spelled, load: Callable[[bytes], Any]) -> Any:
+        if isinstance(raw, bytes) and raw[:1] != b"[":
+            return load(raw)
+        spelled = elements(raw) if isinstance(raw, bytes) else raw
+        known = list(map(self.single.get, spelled))
+        if all(known):
+            return known
+        new = {each: load(each) for each, tool in zip(spelled, known, strict=True) if not tool}
+        if self.hold:
+            self.hold(new)
+        self._remember(new)
+        return [tool or new[each] for each, tool in zip(spelled, known, strict=True)]
+
+    def _remember(self, new: dict[bytes, Tool]) -> None:
+        for raw, tool in new.items():
+            if len(raw) <= _LARGE:
+                if len(self.single) >= _MOST:
+                    self.single.clear()
+                self.single[raw] = tool

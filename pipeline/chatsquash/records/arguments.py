@@ -1,0 +1,88 @@
+"""Arguments of calls: JSON objects, or their text, as a preset wants them."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import msgspec
+import orjson
+
+from chatsquash import jsonio
+from chatsquash.checks import shapes
+from chatsquash.model import Json
+from chatsquash.records.notes import CannotHoldError, Notes
+from chatsquash.text import json_type
+
+_MISSING = "missing arguments become {}"
+
+
+class Arguments(Protocol):
+    """How a preset has the arguments of a call of ``name`` in message ``at``; raises ``CannotHoldError``."""
+
+    def __call__(self, given: Json, name: str, at: int, notes: Notes) -> Json:
+        """The arguments."""
+
+
+def texts(given: Json, name: str, at: int, notes: Notes) -> str:
+    """JSON text: as it was logged where it was text, whatever it says."""
+    del name, at
+    if isinstance(given, str):
+        return given
+    if given is None:
+        notes.changed[_MISSING] += 1
+        return "{}"
+    notes.changed["arguments become JSON text"] += 1
+    return jsonio.dumps(given).decode("utf-8", "surrogatepass")
+
+
+def objects(given: Json, name: str, at: int, notes: Notes) -> dict[str, Any]:
+    """Objects; what is none and does not parse to one is never guessed."""
+    if isinstance(given, str):
+        value = _parsed(given, name, at, notes)
+    elif given is None:
+        notes.changed[_MISSING] += 1
+        return {}
+    else:
+        value = given
+        notes.floats += floats(value)
+    if not isinstance(value, dict):
+        raise CannotHoldError(shapes.arguments_unparsable(name, json_type(value), at))
+    return value
+
+
+_met: list[float] = []
+
+
+def _float(spelled: str) -> float:
+    value = jsonio.finite(spelled)
+    _met.append(value)
+    return value
+
+
+_decoder = msgspec.json.Decoder(float_hook=_float)  # so that floats are met without a look at every value
+
+
+def floats(value: Json) -> list[float]:
+    """The floats in a value; to write it and read it again is faster than to look."""
+    _met.clear()
+    try:
+        _decoder.decode(orjson.dumps(value))
+    except (orjson.JSONEncodeError, msgspec.MsgspecError, ValueError, RecursionError):
+        return [leaf for leaf in jsonio.leaves(value) if isinstance(leaf, float)]
+    return list(_met)
+
+
+def _parsed(text: str, name: str, at: int, notes: Notes) -> Json:
+    _met.clear()
+    try:
+        value = _decoder.decode(text)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        try:
+            value = jsonio.loads(text)  # which knows what is rare
+        except (ValueError, RecursionError):
+            raise CannotHoldError(shapes.arguments_unparsable(name, "no JSON", at)) from None
+        notes.floats += floats(value)
+        return value
+    if _met:
+        notes.floats += _met
+    return value

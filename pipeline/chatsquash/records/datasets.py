@@ -1,0 +1,131 @@
+"""Datasets that exist already: files or folders of records, JSONL (plain or compressed) and Parquet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from chatsquash import jsonio
+from chatsquash.errors import UsageError
+from chatsquash.model import COMPRESSED, Options
+from chatsquash.read.lines import lines
+from chatsquash.sources.compression import Expanded, opened
+from chatsquash.sources.find import SUFFIXES
+
+PARQUET = ".parquet"
+COLUMNS = ("messages", "tools", "conversations", "system")
+"""What a record may consist of; other columns of a Parquet file are not read."""
+_BATCH = 32 << 20
+"""Bytes of JSON text, about, that are held of a Parquet file at once."""
+_UNBOUNDED = Options(max_expansion=1 << 62, max_expanded=1 << 62)
+"""No more of a dataset is held than a line, however far it expands."""
+_MOST = 8192
+"""Rows that are held at once."""
+
+
+class Row(NamedTuple):
+    """A record as it stands in a file."""
+
+    file: Path
+    number: int
+    """1-based: the line, or the row of a Parquet file."""
+    data: bytes
+    """Its JSON text; empty for a line that is too long to be read."""
+
+    @property
+    def session(self) -> str:
+        """What stands for a session in findings."""
+        return session(self.file)
+
+
+def session(file: Path) -> str:
+    """A file's name without its suffixes."""
+    name = file.name
+    for suffix in (*COMPRESSED, *SUFFIXES, PARQUET):
+        name = name[: -len(suffix)] if name.lower().endswith(suffix) else name
+    return name
+
+
+def rows(path: str, *beside: str) -> Iterator[Row]:
+    """Every record of a dataset; a folder stands for its record files, or for those in its ``data`` folder.
+
+    ``beside`` are columns of Parquet files that are read, too.  Raises ``UsageError`` for what cannot be read.
+    """
+    for file in files(path):
+        try:
+            yield from _parquet(file, (*COLUMNS, *beside)) if file.suffix.lower() == PARQUET else _lines(file)
+        except OSError as problem:
+            raise UsageError(f"{file}: cannot be read ({problem.strerror})") from None
+
+
+def files(path: str) -> list[Path]:
+    """The files of a dataset, by name; raises ``UsageError`` for a folder without any."""
+    folder = Path(path)
+    if not folder.is_dir():
+        return [folder]
+    inside = _inside(folder) or (_inside(folder / "data") if (folder / "data").is_dir() else [])
+    if not inside:
+        raise UsageError(f"{path}: no datasets (*.jsonl, *.ndjson, also compressed, *.parquet) in this folder")
+    return inside
+
+
+def _inside(folder: Path) -> list[Path]:
+    return sorted(each for each in folder.iterdir() if is_dataset(each) and each.is_file())
+
+
+def is_dataset(path: Path) -> bool:
+    """Whether the name is one that record files have."""
+    suffixes = [suffix.lower() for suffix in path.suffixes] or [""]
+    inner = suffixes[-2] if suffixes[-1] in COMPRESSED and len(suffixes) > 1 else suffixes[-1]
+    return inner in SUFFIXES or suffixes[-1] == PARQUET
+
+
+def _lines(path: Path) -> Iterator[Row]:
+    # A pipe is read as it comes.
+    with opened(path, _UNBOUNDED) if path.is_file() else path.open("rb", buffering=0) as file:
+        if _is_packed(path) and not isinstance(file, Expanded) and path.stat().st_size:
+            raise UsageError(f"{path}: cannot be read (it is not compressed, as its name says)")
+        for line in lines(file):
+            data = bytes(line.buffer[line.start : line.stop])
+            if data.strip() or line.length > len(data):
+                yield Row(path, line.number, data)
+        if isinstance(file, Expanded) and file.problem:
+            raise UsageError(f"{path}: cannot be read ({file.problem})")
+
+
+def _is_packed(path: Path) -> bool:
+    return path.suffix.lower() in COMPRESSED
+
+
+def _parquet(path: Path, columns: tuple[str, ...]) -> Iterator[Row]:
+    """The rows of a Parquet file as JSON texts, in batches that do not grow with the file."""
+    import polars as pl
+
+    try:
+        frame = pl.scan_parquet(path, glob=False)
+        frame = frame.select([name for name in frame.collect_schema().names() if name in columns])
+        total = frame.select(pl.len()).collect().item()
+        at, step = 0, 64
+        while at < total:
+            batch = frame.slice(at, step).collect()
+            texts = [_text(dict(zip(batch.columns, row, strict=True))) for row in batch.iter_rows()]
+            for number, text in enumerate(texts, start=at + 1):
+                yield Row(path, number, text)
+            at += step
+            step = max(1, min(_MOST, _BATCH * len(texts) // sum(map(len, texts))))
+    except pl.exceptions.PolarsError as problem:
+        raise UsageError(f"{path}: cannot be read ({str(problem).splitlines()[0]})") from None
+
+
+def _text(row: dict[str, Any]) -> bytes:
+    """A row as one JSON object, without what is null."""
+    members = (jsonio.dumps(name) + b":" + _value(value) for name, value in row.items() if value is not None)
+    return b"{" + b",".join(members) + b"}"
+
+
+def _value(value: Any) -> bytes:
+    """A cell as JSON: a list of texts is one of JSON texts, which is how messages and tools are held."""
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return b"[" + ",".join(value).encode() + b"]"
+    return jsonio.dumps(value)

@@ -1,0 +1,129 @@
+"""Images, sounds, films and files in a content: what trainers that read texts have no place for."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from types import MappingProxyType
+from typing import Any
+
+from chatsquash import chat
+from chatsquash.formats import parts
+from chatsquash.formats.openai_chat.members import is_empty
+from chatsquash.model import Json, Message
+
+FOLDER = "images"
+"""Where the images of a dataset folder are, whose records are lines."""
+NO_IMAGES: Mapping[str, bytes] = MappingProxyType({})
+_IMAGES = ("image_url", "input_image", "image")
+_MEMBERS = ("audio", "images")
+"""Members of a message that hold media."""
+_SUFFIXES = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
+_LARGEST = 64 << 20
+"""Bytes of an image."""
+
+
+class Picture(dict[str, Any]):
+    """The part that stands for an image, and the image."""
+
+    def __init__(self, data: bytes, suffix: str) -> None:
+        super().__init__(type="image")
+        self.data = data
+        self.name = f"{sha256(data).hexdigest()[:40]}.{suffix}"
+        """By what is in it, so that an image is written once."""
+
+
+class Name(str):
+    """The name of an image in a record, and the image."""
+
+    __slots__ = ("data",)
+    data: bytes
+
+
+def name(picture: Picture) -> Name:
+    """The name of the file that a picture is written to."""
+    named = Name(f"{FOLDER}/{picture.name}")
+    named.data = picture.data
+    return named
+
+
+class NoPictureError(ValueError):
+    """Why a medium is not kept, in words."""
+
+
+def of(message: Message) -> Iterator[str]:
+    """The media of a message by their types, those in members of their own too."""
+    content = message.get("content")
+    for part in content if isinstance(content, list) else ():
+        if kind := chat.medium(part):
+            yield kind
+    yield from (name for name in _MEMBERS if not is_empty(message.get(name)))
+
+
+def picture(part: Json) -> Picture:
+    """The image of a part that holds its data; raises ``NoPictureError`` for all other media."""
+    kind = chat.medium(part)
+    url = _url(part) if isinstance(part, dict) and kind in _IMAGES else None
+    if url is None:
+        raise NoPictureError(f"a part of type {kind} is no image with its data")
+    found = parts.DATA_URL.fullmatch(url)
+    if found is None:
+        what = (
+            "has a data URL that is no base64"
+            if url.startswith("data:")
+            else "is at an address, and nothing is fetched"
+        )
+        raise NoPictureError(f"an image {what}")
+    return _decoded(found[2])
+
+
+def _url(part: dict[str, Any]) -> str | None:
+    """The address of an image, as OpenAI, Anthropic, Qwen or MCP spell it."""
+    match part:
+        case {"image_url": {"url": str(url)}} | {"image_url": str(url)} | {"source": {"type": "url", "url": str(url)}}:
+            return url
+        case {"image": str(url)} if url.startswith(("data:", "http:", "https:")):
+            return url
+        case {"source": {"type": "base64", "media_type": str(mime), "data": str(data)}}:
+            return parts.data_url(mime, data)
+        case {"data": str(data), "mimeType": str(mime)}:
+            return parts.data_url(mime, data)
+    return None
+
+
+def _decoded(data: str) -> Picture:
+    if len(data) // 4 * 3 > _LARGEST:
+        raise NoPictureError(f"an image has more than {_LARGEST >> 20} MiB")
+    try:
+        image = base64.b64decode(parts.standard("".join(data.split())), validate=True)
+    except (binascii.Error, ValueError):
+        raise NoPictureError("the data of an image is no base64") from None
+    suffix = _SUFFIXES.get(parts.image_type(image[:12]) or "")
+    if suffix is None:
+        raise NoPictureError("the data of an image is neither PNG, JPEG, GIF nor WebP")
+    return Picture(image, suffix)
+
+
+def text_of(content: str | list[Any]) -> str:
+    """The texts of a content that may have pictures."""
+    return content if isinstance(content, str) else chat.join(content, are_glued=True)
+
+
+def parts_of(content: str | list[Any]) -> list[Any]:
+    """A content as a list of parts."""
+    if not isinstance(content, str):
+        return content
+    return [parts.text(content)] if content else []
+
+
+def together(first: str | list[Any], second: str | list[Any]) -> str | list[Any]:
+    """Two contents as one, with an empty line between texts."""
+    if isinstance(first, str) and isinstance(second, str):
+        return "\n\n".join(filter(None, (first, second)))
+    *before, last = parts_of(first) or [None]
+    following, *behind = parts_of(second) or [None]
+    if last and following and not isinstance(last, Picture) and not isinstance(following, Picture):
+        return [*before, parts.text(f"{last['text']}\n\n{following['text']}"), *behind]
+    return [*before, *([last] if last else []), *([following] if following else []), *behind]

@@ -1,0 +1,49 @@
+"""What presets note while they shape a conversation: what was dropped, what was changed, and what cannot be held."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from chatsquash.checks import reading, shapes
+from chatsquash.jsonio import Rounded
+from chatsquash.model import Found
+from chatsquash.records import rounding
+
+
+class CannotHoldError(Exception):
+    """A preset has no place for something that cannot be left out; the finding says what."""
+
+    def __init__(self, found: Found) -> None:
+        super().__init__(found.text)
+        self.found = found
+
+
+@dataclass(slots=True)
+class Notes:
+    """Counts by kind, in words, and the floats that were met."""
+
+    dropped: Counter[str] = field(default_factory=Counter)
+    changed: Counter[str] = field(default_factory=Counter)
+    floats: list[float] = field(default_factory=list)
+
+    def drop(self, kinds: Iterable[str]) -> None:
+        """These have no place in the record."""
+        self.dropped.update(kinds)
+
+    def add(self, other: Notes) -> None:
+        """What was noted elsewhere."""
+        self.dropped.update(other.dropped)
+        self.changed.update(other.changed)
+        self.floats += other.floats
+
+    def findings(self, *, as_text: bool = False) -> list[Found]:
+        """At most one finding for each sort; ``as_text`` says that no float is a number of the record's JSON."""
+        found = [shapes.shape_dropped(self.dropped)] if self.dropped else []
+        found += [shapes.shape_changed(self.changed)] if self.changed else []
+        if lost := [each.spelled for each in self.floats if isinstance(each, Rounded)]:
+            found.append(reading.number_changed(lost, len(lost)))
+        if not as_text and (hasty := [rounding.spelled(each) for each in self.floats if rounding.changes(each)]):
+            found.append(shapes.float_rounded(hasty, len(hasty)))
+        return found

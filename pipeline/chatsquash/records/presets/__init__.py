@@ -1,0 +1,93 @@
+"""One module per preset: the shape of a record that a family of trainers reads as it is.
+
+A module states its shape as a JSON Schema, makes it of a conversation, and names what it cannot hold.  Modules are
+found by looking in this folder; none is imported before it is asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, cast
+
+from chatsquash.registry import modules
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from chatsquash.model import Conversation, Found, Media, Options, Unpaired
+
+DEFAULT = "chat"
+"""The specified record."""
+NO_RESULT = "[no result]"
+"""What a call without a result is closed with."""
+
+
+class Column(NamedTuple):
+    """A member of a record."""
+
+    name: str
+    kind: Literal["messages", "text", "images"]
+    """``messages``: a list of JSON objects; ``text``: a string; ``images``: those that were kept, by name."""
+    members: tuple[str, ...] = ()
+    """The members of these objects, where each has exactly these and all are strings."""
+
+
+class Choices(NamedTuple):
+    """What the user wants of records that a preset cannot hold as they are; see ``Options``."""
+
+    unpaired: Unpaired = "refuse"
+    unpaired_text: str = NO_RESULT
+    media: Media = "refuse"
+
+
+REFUSED = Choices()
+"""Such records are left out."""
+
+
+class Shaped(NamedTuple):
+    """What a preset makes of a conversation."""
+
+    record: dict[str, Any] | None
+    """``None`` for a conversation that it cannot hold; the last finding then says why, and its code is the reason."""
+    findings: list[Found]
+
+
+class Preset(Protocol):
+    """The names that a module has."""
+
+    NAME: str
+    SCHEMA: dict[str, Any]
+    """The JSON Schema of a record."""
+    COLUMNS: tuple[Column, ...]
+    """In the order of the record; a record may lack one."""
+
+    @staticmethod
+    def shape(conversation: Conversation, choices: Choices = REFUSED) -> Shaped:
+        """The record of a conversation; nothing in the conversation is changed."""
+
+
+class WithFiles(Preset, Protocol):
+    """A preset whose trainers want files of their own beside the dataset's."""
+
+    @staticmethod
+    def extra_files(files: list[str], splits: Mapping[str, Sequence[str]]) -> dict[str, bytes]:
+        """Files by name, for the dataset's files and those of each split, as paths below its folder."""
+
+
+def choices(options: Options) -> Choices:
+    """What the options say of such records."""
+    text = NO_RESULT if options.unpaired_text is None else options.unpaired_text
+    return Choices(options.unpaired, text, options.media)
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """The names of all presets, the default first."""
+    return tuple(sorted(modules(__path__), key=lambda name: (name != DEFAULT, name)))
+
+
+@cache
+def named(name: str) -> Preset:
+    """The preset of a name, which is imported when it is first asked for."""
+    return cast("Preset", importlib.import_module(f"{__name__}.{name}"))

@@ -1,0 +1,79 @@
+"""For TRL, axolotl, Unsloth, ms-swift, Oumi and Megatron-Bridge: wrapped tools, object arguments, texts, no nulls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chatsquash.model import Conversation
+from chatsquash.records import media, schema
+from chatsquash.records.arguments import objects
+from chatsquash.records.presets import REFUSED, Choices, Column, Shaped
+from chatsquash.records.schema import TEXT, WORD
+from chatsquash.records.shaping import Plain, shaped
+
+NAME = "hf"
+_FILE = f"^{media.FOLDER}/[0-9a-f]{{40}}\\.(png|jpg|gif|webp)$"
+_PARTS: schema.Schema = {
+    "type": "array",
+    "items": {
+        "oneOf": [
+            schema.exactly({"type": {"const": "text"}, "text": WORD}),
+            schema.exactly({"type": {"const": "image"}}),
+        ]
+    },
+}
+_SAID: schema.Schema = {"anyOf": [TEXT, _PARTS]}
+"""A text, or with ``--media keep`` texts and images in order."""
+_ASSISTANT = schema.exactly(
+    {"role": {"const": "assistant"}, "content": _SAID},
+    {"reasoning_content": WORD, "tool_calls": schema.calls({"type": "object"})},
+)
+_FUNCTION = {
+    "type": "object",
+    "properties": {"name": WORD, "parameters": {"type": "object"}},
+    "required": ["name", "parameters"],
+    "additionalProperties": {"not": {"type": "null"}},
+}
+SCHEMA: dict[str, Any] = schema.record(
+    {
+        "messages": schema.messages(
+            *(schema.exactly({"role": {"const": role}, "content": _SAID}) for role in ("system", "user")),
+            _ASSISTANT,
+            schema.said("tool", tool_call_id=WORD, name=WORD),
+        )
+    },
+    {"tools": schema.tools(_FUNCTION), "images": {"type": "array", "items": {"type": "string", "pattern": _FILE}}},
+)
+COLUMNS = (Column("messages", "messages"), Column("tools", "messages"), Column("images", "images"))
+
+
+def shape(conversation: Conversation, choices: Choices = REFUSED) -> Shaped:
+    """Turns as they are read; tools if there are any."""
+    return shaped(conversation, objects, _with_images if choices.media == "keep" else _record, choices)
+
+
+def _record(plain: Plain) -> dict[str, Any]:
+    return {"messages": plain.turns, "tools": plain.tools} if plain.tools else {"messages": plain.turns}
+
+
+def _with_images(plain: Plain) -> dict[str, Any]:
+    """The record with the names of its images, of which it may have none.
+
+    Where it has some, all that the user says is lists: TRL puts all images before the first text that is none.
+    """
+    found = [
+        part
+        for turn in plain.turns
+        if isinstance(turn["content"], list)
+        for part in turn["content"]
+        if isinstance(part, media.Picture)
+    ]
+    if found:
+        plain = plain._replace(turns=list(map(_as_parts, plain.turns)))
+    return {**_record(plain), "images": list(map(media.name, found))}
+
+
+def _as_parts(turn: dict[str, Any]) -> dict[str, Any]:
+    if turn["role"] != "user" or isinstance(turn["content"], list):
+        return turn
+    return {**turn, "content": media.parts_of(turn["content"])}

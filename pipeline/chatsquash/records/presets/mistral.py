@@ -1,0 +1,92 @@
+"""For Mistral's API and mistral-finetune: ids of nine characters, text or calls but not both, nothing unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from chatsquash.checks import shapes
+from chatsquash.model import Conversation
+from chatsquash.records import schema, wire
+from chatsquash.records.arguments import texts
+from chatsquash.records.notes import CannotHoldError, Notes
+from chatsquash.records.presets import REFUSED, Choices, Column, Shaped
+from chatsquash.records.schema import TEXT, WORD
+from chatsquash.records.shaping import Plain, shaped
+from chatsquash.records.turns import Turn
+from chatsquash.stages.short_ids import PATTERN, short_ids
+
+NAME = "mistral"
+_ID = {"type": "string", "pattern": PATTERN}
+_ASSISTANT = {"role": {"const": "assistant"}}
+SCHEMA: dict[str, Any] = schema.record(
+    {
+        "messages": schema.messages(
+            schema.said("system"),
+            schema.said("user"),
+            schema.exactly({**_ASSISTANT, "content": WORD}),
+            schema.exactly(
+                {**_ASSISTANT, "content": {"const": ""}, "tool_calls": schema.calls(TEXT, ident=_ID, name=wire.NAME)}
+            ),
+            schema.said("tool", tool_call_id=_ID, name=wire.NAME),
+        )
+    },
+    {"tools": wire.TOOLS},
+)
+COLUMNS = (Column("messages", "messages"), Column("tools", "messages"))
+
+
+def shape(conversation: Conversation, choices: Choices = REFUSED) -> Shaped:
+    """Turns with short ids; those of the assistant in a row are one, in which calls leave no place for text."""
+    return shaped(conversation, texts, _record, choices)
+
+
+def _record(plain: Plain) -> dict[str, Any]:
+    turns = list(_single(wire.messages(plain.turns, plain.notes), plain.notes))
+    first = next(turn for turn in turns if turn["role"] != "system")
+    if first["role"] != "user":
+        raise CannotHoldError(shapes.shape_not_held("no message of the user is first", None))
+    if any(turn["role"] == "assistant" and not (turn["content"] or turn.get("tool_calls")) for turn in turns):
+        raise CannotHoldError(shapes.shape_not_held("an assistant message is empty", None))
+    messages = _short(turns)
+    tools = wire.tools(plain.tools, plain.notes)
+    return {"messages": messages, "tools": tools} if tools else {"messages": messages}
+
+
+def _single(turns: Iterator[Turn], notes: Notes) -> Iterator[Turn]:
+    """Turns of the assistant that follow each other as one, and its text only where there are no calls."""
+    last: Turn | None = None
+    for turn in turns:
+        if turn["role"] == "assistant":
+            if last is not None:
+                notes.changed["messages of the assistant in a row become one"] += 1
+                text = "\n\n".join(filter(None, (last["content"], turn["content"])))
+                last = {**last, **turn, "content": text}
+            else:
+                last = turn
+            continue
+        if last is not None:
+            yield _text_or_calls(last, notes)
+            last = None
+        yield turn
+    if last is not None:
+        yield _text_or_calls(last, notes)
+
+
+def _text_or_calls(turn: Turn, notes: Notes) -> Turn:
+    if "tool_calls" not in turn or not turn["content"]:
+        return turn
+    notes.dropped["text beside calls"] += 1
+    return {**turn, "content": ""}
+
+
+def _short(turns: list[Turn]) -> list[Turn]:
+    idents = [call["id"] for turn in turns for call in turn.get("tool_calls", ())]
+    short = short_ids(idents)
+    return [_with_ids(turn, short) for turn in turns]
+
+
+def _with_ids(turn: Turn, short: dict[str, str]) -> Turn:
+    if "tool_calls" in turn:
+        return {**turn, "tool_calls": [{**call, "id": short[call["id"]]} for call in turn["tool_calls"]]}
+    return {**turn, "tool_call_id": short[turn["tool_call_id"]]} if turn["role"] == "tool" else turn

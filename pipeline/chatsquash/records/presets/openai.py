@@ -1,0 +1,48 @@
+"""For the fine-tuning APIs of OpenAI, Azure, Together and Fireworks: arguments as text, only members that they know."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chatsquash.model import Conversation
+from chatsquash.records import schema, wire
+from chatsquash.records.arguments import texts
+from chatsquash.records.presets import REFUSED, Choices, Column, Shaped
+from chatsquash.records.schema import TEXT, WORD
+from chatsquash.records.shaping import Plain, shaped
+from chatsquash.records.turns import Turn
+
+NAME = "openai"
+_CALLS = schema.calls(TEXT, name=wire.NAME)
+SCHEMA: dict[str, Any] = schema.record(
+    {
+        "messages": schema.messages(
+            schema.said("system"),
+            schema.said("user"),
+            schema.said("assistant"),
+            schema.exactly({"role": {"const": "assistant"}, "tool_calls": _CALLS}, {"content": WORD}),
+            schema.said("tool", tool_call_id=WORD),
+        )
+    },
+    {"tools": wire.TOOLS},
+)
+COLUMNS = (Column("messages", "messages"), Column("tools", "messages"))
+
+
+def shape(conversation: Conversation, choices: Choices = REFUSED) -> Shaped:
+    """Turns without reasoning and without names beside results; no content where there is only a call."""
+    return shaped(conversation, texts, _record, choices)
+
+
+def _record(plain: Plain) -> dict[str, Any]:
+    messages = [_message(turn) for turn in wire.messages(plain.turns, plain.notes)]
+    tools = wire.tools(plain.tools, plain.notes)
+    return {"messages": messages, "tools": tools} if tools else {"messages": messages}
+
+
+def _message(turn: Turn) -> Turn:
+    if turn["role"] == "tool":
+        return {"role": "tool", "tool_call_id": turn["tool_call_id"], "content": turn["content"]}
+    if "tool_calls" in turn and not turn["content"]:
+        return {"role": "assistant", "tool_calls": turn["tool_calls"]}
+    return turn

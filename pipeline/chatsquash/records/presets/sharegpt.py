@@ -1,0 +1,101 @@
+"""For LLaMA-Factory: turns that alternate strictly, calls as text, and ``dataset_info.json``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from pathlib import PurePosixPath
+from typing import Any
+
+import orjson
+
+from chatsquash import chat
+from chatsquash.checks import shapes
+from chatsquash.model import Conversation
+from chatsquash.records import markup, schema
+from chatsquash.records.arguments import objects
+from chatsquash.records.notes import CannotHoldError, Notes
+from chatsquash.records.presets import REFUSED, Choices, Column, Shaped
+from chatsquash.records.schema import TEXT
+from chatsquash.records.shaping import Plain, shaped
+from chatsquash.records.turns import Turn
+
+NAME = "sharegpt"
+_ASKED, _ANSWERED = ("human", "observation"), ("gpt", "function_call")
+_TURNS = schema.many(schema.exactly({"from": {"enum": [*_ASKED, *_ANSWERED]}, "value": TEXT}))
+SCHEMA: dict[str, Any] = schema.record({"conversations": {**_TURNS, "minItems": 2}, "system": TEXT, "tools": TEXT})
+COLUMNS = (Column("conversations", "messages", ("from", "value")), Column("system", "text"), Column("tools", "text"))
+_BETWEEN_RESULTS = "\n</tool_response>\n<tool_response>\n"  # as LLaMA-Factory joins those of other forms
+_INFO = {
+    "formatting": "sharegpt",
+    "columns": {"messages": "conversations", "system": "system", "tools": "tools"},
+    "tags": {
+        "role_tag": "from",
+        "content_tag": "value",
+        "user_tag": "human",
+        "assistant_tag": "gpt",
+        "observation_tag": "observation",
+        "function_tag": "function_call",
+    },
+}
+
+
+def shape(conversation: Conversation, choices: Choices = REFUSED) -> Shaped:
+    """Turns of one side joined, so that both alternate; tools as JSON text."""
+    return shaped(conversation, objects, _record, choices, as_text=True)
+
+
+def extra_files(files: list[str], splits: Mapping[str, Sequence[str]]) -> dict[str, bytes]:
+    """``dataset_info.json``: an entry for each split, or for each file of a split that has several.
+
+    LLaMA-Factory reads a file, or all that are in a folder, under one name.
+    """
+    del files
+    entries: dict[str, Any] = {}
+    for split, parts in splits.items():
+        if not parts:
+            continue
+        if len(parts) > 1 and len(splits) == 1:
+            entries[split] = {"file_name": str(PurePosixPath(parts[0]).parent), **_INFO}
+        elif len(parts) > 1:
+            entries |= {f"{split}_{number}": {"file_name": part, **_INFO} for number, part in enumerate(parts)}
+        else:
+            entries[split] = {"file_name": parts[0], **_INFO}
+    return {"dataset_info.json": orjson.dumps(entries, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)}
+
+
+def _record(plain: Plain) -> dict[str, Any]:
+    system = plain.turns[0]["content"] if plain.turns[0]["role"] == "system" else ""
+    spoken = [turn for turn in plain.turns if turn["role"] != "system"]
+    runs = [(role, list(run)) for role, run in groupby(spoken, key=lambda turn: turn["role"])]
+    turns = [_turn(role, run, plain.notes) for role, run in runs]
+    for at, turn in enumerate(turns):
+        if turn["from"] not in (_ANSWERED if at % 2 else _ASKED):
+            what = f"a turn of {turn['from']} is first" if not at else "the user speaks right behind a result"
+            raise CannotHoldError(shapes.shape_not_held(what, None))
+    tools = json.dumps([tool["function"] for tool in plain.tools], ensure_ascii=False) if plain.tools else ""
+    return {"conversations": turns, "system": system, "tools": tools}
+
+
+def _turn(role: str, run: list[Turn], notes: Notes) -> dict[str, str]:
+    if role == "tool":
+        return {"from": "observation", "value": _BETWEEN_RESULTS.join(turn["content"] for turn in run)}
+    if len(run) > 1:
+        notes.changed[f"messages of role {role} in a row become one"] += len(run) - 1
+    if role == "user":
+        return {"from": "human", "value": _joined([turn["content"] for turn in run])}
+    text = _joined([markup.text(turn, notes) for turn in run])
+    calls = [call for turn in run for call in turn.get("tool_calls", ())]
+    return {"from": "function_call", "value": _calls(text, calls)} if calls else {"from": "gpt", "value": text}
+
+
+def _calls(text: str, calls: list[dict[str, Any]]) -> str:
+    if chat.CALL_OPEN in text:
+        raise CannotHoldError(shapes.shape_not_held(f"{chat.CALL_OPEN} stands in the text beside tool_calls", None))
+    written = ", ".join(map(markup.call, calls))
+    return f"{text}{chat.CALL_OPEN}[{written}]{chat.CALL_CLOSE}" if text or len(calls) > 1 else written
+
+
+def _joined(texts: list[str]) -> str:
+    return "\n\n".join(filter(None, texts))

@@ -1,0 +1,80 @@
+"""For verl, torchtune, NeMo Automodel, Unsloth Studio and base models: nothing but roles and texts.
+
+Tools, calls and results are written as the templates of Qwen 2.5 and Qwen 3 write them, so that these give the same
+text as for the structured form.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from chatsquash import chat
+from chatsquash.model import Conversation
+from chatsquash.records import markup, schema
+from chatsquash.records.arguments import objects
+from chatsquash.records.notes import Notes
+from chatsquash.records.presets import REFUSED, Choices, Column, Shaped
+from chatsquash.records.shaping import Plain, shaped
+from chatsquash.records.turns import Turn
+
+NAME = "text"
+SCHEMA: dict[str, Any] = schema.record(
+    {"messages": schema.messages(*map(schema.said, ("system", "user", "assistant")))}
+)
+COLUMNS = (Column("messages", "messages", ("role", "content")),)
+_TOOLS = """\
+# Tools
+
+You may call one or more functions to assist with the user query.
+
+You are provided with function signatures within <tools></tools> XML tags:
+<tools>
+{}
+</tools>
+
+For each function call, return a json object with function name and arguments within <tool_call></tool_call> XML tags:
+<tool_call>
+{{"name": <function-name>, "arguments": <args-json-object>}}
+</tool_call>"""
+
+
+def shape(conversation: Conversation, choices: Choices = REFUSED) -> Shaped:
+    """Turns with their calls in the text, results as the user's, and the tools in the system's text."""
+    return shaped(conversation, objects, _record, choices, as_text=True)
+
+
+def _record(plain: Plain) -> dict[str, Any]:
+    turns = [*_system(plain), *_turns(plain.turns, plain.notes)]
+    return {"messages": [{"role": turn["role"], "content": turn["content"]} for turn in turns]}
+
+
+def _system(plain: Plain) -> list[Turn]:
+    first = plain.turns[0]
+    said = [first["content"]] if first["role"] == "system" else []
+    tools = "\n".join(json.dumps(tool, ensure_ascii=False) for tool in plain.tools)
+    said += [_TOOLS.format(tools)] if tools else []
+    return [{"role": "system", "content": "\n\n".join(said)}] if said else []
+
+
+def _turns(turns: list[Turn], notes: Notes) -> Iterator[Turn]:
+    """All turns but the system's; results that follow each other are one."""
+    results: list[str] = []
+    for turn in turns:
+        if turn["role"] == "tool":
+            results.append(f"<tool_response>\n{turn['content']}\n</tool_response>")
+            continue
+        if results:
+            yield {"role": "user", "content": "\n".join(results)}
+            results = []
+        if turn["role"] == "assistant":
+            yield {"role": "assistant", "content": _said(turn, notes)}
+        elif turn["role"] == "user":
+            yield turn
+
+
+def _said(turn: Turn, notes: Notes) -> str:
+    text = markup.text(turn, notes)
+    calls = [f"{chat.CALL_OPEN}\n{markup.call(call)}\n{chat.CALL_CLOSE}" for call in turn.get("tool_calls", ())]
+    return "\n".join([text, *calls] if turn["content"] or not calls else [text + calls[0], *calls[1:]])

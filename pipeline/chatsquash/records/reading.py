@@ -1,0 +1,53 @@
+"""Records of any preset as conversations: messages with their calls, and tools."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from chatsquash import footprint, jsonio
+from chatsquash.model import Json
+from chatsquash.text import json_type
+
+
+class NotARecordError(ValueError):
+    """The text says why."""
+
+
+class Record(NamedTuple):
+    """A record with the members that templates and checks know."""
+
+    messages: list[Any]
+    tools: Json
+    """As they stand, wrapped or not; ``None`` where there are none."""
+    places: list[int] | None = None
+    """Of each message its index in the file, where that is another."""
+
+    def place(self, at: int | None) -> int | None:
+        """Where a message stands in the file."""
+        return at if self.places is None or at is None else self.places[at]
+
+
+def parsed(data: bytes) -> Json:
+    """The value of a line; raises ``NotARecordError``, and ``MemoryError`` where this process may not take enough."""
+    footprint.hold_to_machine(data)
+    try:
+        return jsonio.loads(data)
+    except (ValueError, RecursionError) as problem:
+        raise NotARecordError(f"the line is no JSON ({type(problem).__name__})") from None
+
+
+def record(value: Json) -> Record:
+    """The record that a line holds; raises ``NotARecordError``."""
+    if not isinstance(value, dict):
+        raise NotARecordError(f"the line is {json_type(value)}")
+    if "messages" not in value and "conversations" in value:
+        from chatsquash.records.textual import of_sharegpt
+
+        return of_sharegpt(value)
+    messages = value.get("messages")
+    if not isinstance(messages, list):
+        raise NotARecordError("messages is missing" if messages is None else f"messages is {json_type(messages)}")
+    for at, message in enumerate(messages):
+        if not isinstance(message, dict) or not isinstance(message.get("role"), str):
+            raise NotARecordError(f"messages[{at}] is no object with a role")
+    return Record(messages, value.get("tools"))

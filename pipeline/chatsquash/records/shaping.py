@@ -1,0 +1,142 @@
+"""From a conversation to a preset's record: what all presets for training do alike."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import orjson
+
+from chatsquash import jsonio
+from chatsquash.checks import shapes
+from chatsquash.checks.contents import unfit
+from chatsquash.checks.registry import View
+from chatsquash.memo import Last
+from chatsquash.model import Conversation, Found, Json
+from chatsquash.records import definitions, rounding, turns
+from chatsquash.records.arguments import Arguments, floats
+from chatsquash.records.notes import CannotHoldError, Notes
+from chatsquash.records.presets import REFUSED, Choices, Preset, Shaped
+
+_MOST, _LEAST = 2**64 - 1, -(2**63)
+_HALF = re.compile("[\ud800-\udfff]")
+_HALF_WRITTEN = b"\\ud"
+"""In every line with half of a pair, since all else that is beyond ASCII is written as itself."""
+_FRACTION = re.compile(rb'(?:(?:(?<!\\)|\\\\)":|[,\[])-?\d+[.eE]')
+"""In every list or object with a float, as it is written; a text may have it, too."""
+_AROUND = 20  # characters of a text that a finding shows
+
+
+class Plain(NamedTuple):
+    """A conversation in the one form that ``turns.read`` and ``definitions.define`` give."""
+
+    turns: list[turns.Turn]
+    tools: list[dict[str, Any]]
+    notes: Notes
+
+
+def shaped(
+    conversation: Conversation,
+    arguments: Arguments,
+    record: Callable[[Plain], dict[str, Any]],
+    choices: Choices = REFUSED,
+    *,
+    as_text: bool = False,
+) -> Shaped:
+    """What ``record`` makes of a conversation, with what was noted on the way; ``as_text`` as for ``Notes``."""
+    if why := unfit(View(conversation)):
+        return Shaped(None, [why])
+    notes = Notes()
+    try:
+        defined = definitions.define(conversation.tools)
+        notes.add(defined.notes)
+        read = turns.read(conversation.messages, arguments, notes, choices)
+        made = record(Plain(read, defined.wrapped, notes))
+    except CannotHoldError as problem:
+        return Shaped(None, [*notes.findings(as_text=as_text), problem.found])
+    except RecursionError:
+        return Shaped(None, [*notes.findings(as_text=as_text), _too_deep()])
+    return Shaped(made, notes.findings(as_text=as_text))
+
+
+class Line(NamedTuple):
+    """A record as it is written."""
+
+    data: bytes | None
+    """``None`` where the preset cannot hold the conversation; the last finding then says why."""
+    findings: list[Found]
+
+
+def line(preset: Preset, conversation: Conversation, choices: Choices = REFUSED) -> Line:
+    """The JSON line of a conversation in the shape of a preset."""
+    return written(preset, conversation, choices)[0]
+
+
+def written(preset: Preset, conversation: Conversation, choices: Choices) -> tuple[Line, dict[str, bytes]]:
+    """The JSON line of a conversation in the shape of a preset, and the images that it names."""
+    record, findings = preset.shape(conversation, choices)
+    images = {str(name): name.data for name in record["images"]} if record and "images" in record else {}
+    return _line(record, findings), images
+
+
+def _line(record: dict[str, Any] | None, findings: list[Found]) -> Line:
+    if record is None:
+        return Line(None, findings)
+    try:
+        return Line(orjson.dumps(record, default=float), findings)  # for numbers that lost digits, which are a class
+    except orjson.JSONEncodeError:
+        return Line(None, [*findings, _refused(record)])
+
+
+def specified(conversation: Conversation, record: bytes) -> list[Found]:
+    """What loaders do not give back of the specified record; an error where it is not for a dataset folder."""
+    said = [value for message in conversation.messages for value in message.values() if not isinstance(value, str)]
+    odd, odd_tools = _odd(said), _odd_tools(conversation.tools)
+    if (odd.refused or odd_tools.refused or _HALF_WRITTEN in record) and (
+        lost := _lost_in([conversation.messages, conversation.tools])
+    ):
+        return [lost]
+    hasty = [*odd.hasty, *odd_tools.hasty]
+    return [shapes.float_rounded(hasty, len(hasty))] if hasty else []
+
+
+class _Odd(NamedTuple):
+    """What is rare in values."""
+
+    refused: bool
+    """Whether the encoder refuses them."""
+    hasty: list[str]
+    """Floats that loaders round."""
+
+
+def _odd(values: list[Json]) -> _Odd:
+    try:
+        written = orjson.dumps(values, default=float)
+    except orjson.JSONEncodeError:
+        refused, met = True, floats(values)
+    else:
+        refused, met = False, floats(values) if _FRACTION.search(written) else []
+    return _Odd(refused, [rounding.spelled(each) for each in met if rounding.changes(each)])
+
+
+_odd_tools = Last(_odd)
+
+
+def _refused(record: Json) -> Found:
+    """Why the encoder refuses a record: for what loaders refuse, too, or do not give back."""
+    return _lost_in(record) or _too_deep()
+
+
+def _lost_in(record: Json) -> Found | None:
+    """The first integer or text in a record that loaders do not give back."""
+    for leaf in jsonio.leaves(record, keys=True):
+        if isinstance(leaf, int) and not _LEAST <= leaf <= _MOST:
+            return shapes.integer_too_large(str(leaf))
+        if isinstance(leaf, str) and (half := _HALF.search(leaf)):
+            return shapes.lone_surrogate(leaf[max(0, half.start() - _AROUND) : half.end() + _AROUND])
+    return None
+
+
+def _too_deep() -> Found:
+    return shapes.shape_not_held("values are nested too deeply", None)

@@ -1,0 +1,215 @@
+"""A conversation in the one form that all presets for training are made of.
+
+Content is a string, calls have ids and names, results stand right behind their calls and have their names, and only the
+first message is of the system.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any, NamedTuple
+
+from chatsquash import chat
+from chatsquash.checks import contents, shapes
+from chatsquash.formats.openai_chat.members import identifier, is_empty
+from chatsquash.model import Json, Message
+from chatsquash.records import content, media, unpaired
+from chatsquash.records.arguments import Arguments
+from chatsquash.records.notes import CannotHoldError, Notes
+from chatsquash.records.presets import REFUSED, Choices
+from chatsquash.text import quoted
+
+Turn = dict[str, Any]
+_HINT = "--unpaired cut ends the record before the call, --unpaired close gives it a result, "
+
+
+class _Open(NamedTuple):
+    """A call that waits for its result."""
+
+    logged: str | None
+    ident: str
+    name: str
+
+
+def read(messages: list[Message], arguments: Arguments, notes: Notes, choices: Choices = REFUSED) -> list[Turn]:
+    """The turns up to the last one of the assistant; raises ``CannotHoldError``.
+
+    A turn is a new object, or a logged message that is a role and a text, which is not to be changed.
+    """
+    if choices.unpaired == "cut":
+        messages = unpaired.cut(messages, notes)
+    reading = _Reading(messages, arguments, notes, choices)
+    behind: list[Message] = []
+    for at, message in enumerate(messages):
+        try:
+            reading.take(message, at)
+        except content.RefusedMediaError as problem:
+            behind = messages[at:]
+            if any(each["role"] == "assistant" for each in behind):
+                raise CannotHoldError(shapes.media_dropped(str(problem), at)) from None
+            break  # what is behind the last message of the assistant is no part of the record
+    return reading.finish(behind)
+
+
+@dataclass(slots=True)
+class _Reading:
+    messages: list[Message]
+    arguments: Arguments
+    notes: Notes
+    choices: Choices
+    turns: list[Turn] = field(default_factory=list)
+    waiting: list[_Open] = field(default_factory=list)
+    held: list[tuple[Message, int]] = field(default_factory=list)
+    """What came between a call and its results, to go behind them."""
+    folded: Turn | None = None
+    """The last turn that was a later system message."""
+    free: Iterator[str] | None = None
+    """Ids that no call of the conversation has, once one is asked for."""
+
+    def take(self, message: Message, at: int) -> None:
+        """The next message."""
+        role = message["role"]
+        if role == "assistant":
+            self._assistant(message, at)
+        elif role == "tool":
+            self._result(message, at)
+        elif self.waiting:
+            self.held.append((message, at))
+        elif role == "user":
+            self._user(message)
+        elif role in ("system", "developer"):
+            self._system(message)
+        else:
+            raise CannotHoldError(shapes.shape_not_held(f"a message has the role {quoted(role)}", at))
+
+    def finish(self, behind: list[Message]) -> list[Turn]:
+        """All turns but those behind the last one of the assistant; ``behind`` are messages that were not taken."""
+        stop = len(self.turns)
+        while stop and self.turns[stop - 1]["role"] != "assistant":
+            stop -= 1
+        if not stop:
+            raise CannotHoldError(shapes.no_assistant_turn())
+        if not contents.says_something(self.turns[stop - 1]):
+            raise CannotHoldError(contents.emptied())
+        roles = [*(turn["role"] for turn in self.turns[stop:]), *(message["role"] for message, _ in self.held)]
+        roles += [message["role"] for message in behind]
+        self.notes.drop(f"messages of role {role} behind the last of the assistant" for role in roles)
+        return self.turns[:stop]
+
+    def _user(self, message: Message) -> None:
+        turn = self._plain(message, "user")
+        if self.folded is not None and self.turns[-1] is self.folded:
+            self.turns[-1] = _joined(self.folded, turn)
+        else:
+            self.turns.append(turn)
+
+    def _system(self, message: Message) -> None:
+        turn = self._plain(message, "system")
+        if not self.turns:
+            self.turns.append({**turn, "role": "system"})
+        elif len(self.turns) == 1 and self.turns[0]["role"] == "system":
+            self.notes.changed["system messages joined"] += 1
+            self.turns[0] = _joined(self.turns[0], turn)
+        else:
+            self.notes.changed["later system messages become the user's"] += 1
+            self._user({"role": "user", "content": turn["content"]})
+            self.folded = self.turns[-1]
+
+    def _plain(self, message: Message, role: str) -> Turn:
+        if len(message) == 2 and type(message.get("content")) is str:
+            return message  # type: ignore[return-value]
+        return {"role": role, "content": content.text(message, role, self.notes, self.choices.media)}
+
+    def _assistant(self, message: Message, at: int) -> None:
+        if self.waiting:
+            self._close(at)
+        if self.folded is not None and self.turns[-1] is self.folded and self.turns[-2]["role"] == "user":
+            self.turns[-2:] = [_joined(self.turns[-2], self.folded)]
+        turn = self._plain(message, "assistant")
+        if turn is not message:
+            self._more(message, turn, at)
+        self.turns.append(turn)
+
+    def _more(self, message: Message, turn: Turn, at: int) -> None:
+        """The reasoning and the calls of a message."""
+        if reasoning := content.reasoning(message):
+            turn["reasoning_content"] = reasoning
+        calls: Json = message.get("tool_calls")
+        if not is_empty(message.get("function_call")):
+            raise CannotHoldError(shapes.shape_not_held("a call is in function_call, the legacy form", at))
+        if not calls:
+            return
+        if not isinstance(calls, list):
+            raise CannotHoldError(shapes.shape_not_held("tool_calls is no list", at))
+        if chat.CALL_OPEN in media.text_of(turn["content"]):
+            raise CannotHoldError(shapes.shape_not_held(f"{chat.CALL_OPEN} stands in the text beside tool_calls", at))
+        turn["tool_calls"] = [self._call(call, at) for call in calls]
+
+    def _call(self, call: Json, at: int) -> dict[str, Any]:
+        name = chat.call_name(call) if isinstance(call, dict) else None
+        if name is None or call.get("type") not in ("function", "", None):
+            raise CannotHoldError(shapes.shape_not_held("a call is no call of a function with a name", at))
+        function = call["function"]
+        if len(call) > 3 or len(function) > 2:
+            self._unknown(call, ("id", "type", "function", "index"))
+            self._unknown(function, ("name", "arguments"))
+        logged = identifier(call.get("id"))
+        opened = _Open(logged, logged or self._new_id(), name)
+        self.waiting.append(opened)
+        given = self.arguments(function.get("arguments"), name, at, self.notes)
+        return {"id": opened.ident, "type": "function", "function": {"name": name, "arguments": given}}
+
+    def _unknown(self, holder: dict[str, Any], known: tuple[str, ...]) -> None:
+        rest = sorted(key for key in holder if key not in known and not is_empty(holder[key]))
+        self.notes.drop(f"member {key} of calls" for key in rest)
+
+    def _new_id(self) -> str:
+        self.notes.changed["ids for calls without"] += 1
+        if self.free is None:
+            taken = {identifier(call.get("id")) for message in self.messages for call in chat.calls(message)}
+            self.free = (made for number in count(1) if (made := f"call_{number}") not in taken)
+        return next(self.free)
+
+    def _result(self, message: Message, at: int) -> None:
+        """Behind its call: that with its id or, where neither has one, the first that waits."""
+        logged = identifier(message.get("tool_call_id"))
+        place = next((place for place, call in enumerate(self.waiting) if call.logged == logged), None)
+        if place is None:
+            what = f"no call of the assistant before it has the id {quoted(logged)}" if logged else "a result has no id"
+            raise CannotHoldError(shapes.unpaired_call(what, at))
+        call = self.waiting.pop(place)
+        text: Json = message.get("content")
+        if len(message) > 3 or logged is None or type(text) is not str:
+            text = content.text(message, "tool", self.notes, self.choices.media)
+        self.turns.append(_answer(call, text))
+        if self.held:
+            self.notes.changed["results moved up to their calls"] += 1
+        if not self.waiting:
+            self._go_on()
+
+    def _close(self, at: int) -> None:
+        """Give the calls that wait a result, if that is wanted."""
+        if self.choices.unpaired != "close":
+            what = f"there is no result of {quoted(self.waiting[0].name)} before the assistant goes on"
+            raise CannotHoldError(shapes.unpaired_call(what, at, _HINT))
+        self.notes.changed["calls without a result closed"] += len(self.waiting)
+        text = self.choices.unpaired_text
+        self.turns += [_answer(call, text) for call in self.waiting]
+        self.waiting = []
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Take what came before the last result."""
+        held, self.held = self.held, []
+        for each, place in held:
+            self.take(each, place)
+
+
+def _answer(call: _Open, text: Json) -> Turn:
+    return {"role": "tool", "tool_call_id": call.ident, "name": call.name, "content": text}
+
+
+def _joined(first: Turn, second: Turn) -> Turn:
+    return {"role": first["role"], "content": media.together(first["content"], second["content"])}

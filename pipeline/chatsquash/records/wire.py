@@ -1,0 +1,62 @@
+"""What APIs take: the members that they know, names of the characters that they allow, and no reasoning."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from chatsquash.checks import contents, shapes
+from chatsquash.records import schema
+from chatsquash.records.notes import CannotHoldError, Notes
+from chatsquash.records.schema import TEXT, Schema
+from chatsquash.records.turns import Turn
+from chatsquash.text import json_type, quoted
+
+_NAME = "^[a-zA-Z0-9_-]{1,64}$"
+NAME: Schema = {"type": "string", "pattern": _NAME}
+TOOLS = schema.tools(
+    schema.exactly(
+        {"name": NAME, "parameters": {"type": "object"}}, {"description": TEXT, "strict": {"type": "boolean"}}
+    )
+)
+_MEMBERS = {"name": str, "description": str, "parameters": dict, "strict": bool}
+
+
+def messages(turns: list[Turn], notes: Notes) -> Iterator[Turn]:
+    """The turns without reasoning.
+
+    Raises ``CannotHoldError`` for names that no API takes, and for a last reply that is reasoning alone.
+    """
+    for at, turn in enumerate(turns):
+        for call in turn.get("tool_calls", ()):
+            _known_name(call["function"]["name"], at)
+        if "reasoning_content" in turn:
+            notes.dropped["reasoning"] += 1
+            rest = {key: value for key, value in turn.items() if key != "reasoning_content"}
+            if at == len(turns) - 1 and not contents.says_something(rest):
+                raise CannotHoldError(contents.emptied())
+            yield rest
+        else:
+            yield turn
+
+
+def tools(wrapped: list[dict[str, Any]], notes: Notes) -> list[dict[str, Any]]:
+    """The definitions with the members that APIs know."""
+    return [{"type": "function", "function": _function(tool["function"], notes)} for tool in wrapped]
+
+
+def _function(function: dict[str, Any], notes: Notes) -> dict[str, Any]:
+    _known_name(function["name"], None)
+    notes.drop(f"member {key} of tool definitions" for key in function if key not in _MEMBERS)
+    for key, kind in _MEMBERS.items():
+        if key in function and not isinstance(function[key], kind):
+            what = f"{key} of tool {quoted(function['name'])} is {json_type(function[key])}"
+            raise CannotHoldError(shapes.shape_not_held(what, None))
+    return {key: function[key] for key in _MEMBERS if key in function}
+
+
+def _known_name(name: str, at: int | None) -> None:
+    if not re.fullmatch(_NAME.strip("^$"), name):
+        what = f"the tool name {quoted(name)} has more than 64 characters, or others than letters, digits, _ and -"
+        raise CannotHoldError(shapes.shape_not_held(what, at))

@@ -1,0 +1,131 @@
+"""Put keyed pseudonyms in the place of e-mail addresses; ``addresses`` says what is one."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Iterable
+from functools import lru_cache
+
+import orjson
+
+from chatsquash.model import Json, Message
+from chatsquash.redact.addresses import addresses, may_have_address, may_hold_address
+
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+_NAME_LENGTH, _LABEL_LENGTH = 16, 8
+_REMEMBERED = 8192  # addresses, under 2 MB
+
+# No address has a colon or a space, so what is signed for one purpose is never signed for another.
+_DOMAIN_PURPOSE = "domain:"
+_FINGERPRINT_PURPOSE = "fingerprint of a chatsquash key"
+
+Inside = tuple[Json, int, Json]
+"""A container, the number of the one that it is in, and its place in there."""
+
+
+def fingerprint(key: bytes) -> str:
+    """16 hexadecimal characters that tell keys apart and say nothing about the pseudonyms made with them."""
+    return _sign(key, _FINGERPRINT_PURPOSE).hex()[:16]
+
+
+class Anonymizer:
+    """Replaces e-mail addresses in strings, the same address always by the same pseudonym of one key.
+
+    ``jane@corp.com`` becomes 16 characters from a-z0-9, the at sign as it was written, 8 more that all addresses of
+    ``corp.com`` share, and ``.example``.  Upper and lower case make no difference.
+    """
+
+    def __init__(self, key: bytes) -> None:
+        self.count = 0
+        """Addresses replaced so far, repeated ones each time."""
+        self._key = key
+        self._pseudonym = lru_cache(maxsize=_REMEMBERED)(self._make_pseudonym)
+
+    def text(self, text: str) -> str:
+        """Replace all addresses in a text; text that parsed as JSON still does, and a second time changes nothing."""
+        if not may_have_address(text):
+            return text
+        pieces: list[str] = []
+        done = 0
+        for start, sign, domain, end in addresses(text):
+            name, label = self._pseudonym(text[start:sign].lower(), text[domain:end].lower())
+            pieces += (text[done:start], name, text[sign:domain], label, ".example")
+            done = end
+            self.count += 1
+        return "".join((*pieces, text[done:])) if pieces else text
+
+    def counted(self, value: Json) -> tuple[Json, int]:
+        """What ``value`` gives, and how many addresses it replaced, which are not added to ``count``."""
+        before = self.count
+        replaced = self.value(value)
+        found, self.count = self.count - before, before
+        return replaced, found
+
+    def value(self, value: Json) -> Json:
+        """Replace all addresses in the strings of a JSON value, keys aside; what has none is the same object after."""
+        if isinstance(value, str):
+            return self.text(value)
+        inside: list[Inside] = [(value, -1, None)]
+        copies: dict[int, Json] = {}  # of those that change
+        for number, (container, _, _) in enumerate(inside):  # which grows meanwhile, so that depth costs no recursion
+            for place, member in _members(container):
+                if isinstance(member, str):
+                    if "@" not in member and "\\" not in member:  # as in most, which is found at once
+                        continue
+                    if (replaced := self.text(member)) is not member:
+                        copies.setdefault(number, container.copy())[place] = replaced
+                elif isinstance(member, (dict, list)):
+                    inside.append((member, number, place))
+        return _with(copies, inside) if copies else value
+
+    def messages(self, messages: list[Message]) -> tuple[list[Message], list[bytes] | None]:
+        """Messages without addresses, and their JSON, where the fast encoder takes all of them.
+
+        In that JSON what may be an address is found at once, so that only messages with one are looked through.
+        """
+        try:
+            written = list(map(orjson.dumps, messages))
+        except orjson.JSONEncodeError:
+            return list(map(self.value, messages)), None
+        candidates = [at for at, each in enumerate(written) if may_hold_address(each)]
+        if not candidates:
+            return messages, written
+        replaced = messages.copy()
+        for at in candidates:
+            if (message := self.value(messages[at])) is not messages[at]:
+                replaced[at] = message
+                written[at] = orjson.dumps(message)
+        return replaced, written
+
+    def _make_pseudonym(self, local: str, domain: str) -> tuple[str, str]:
+        address, host = _sign(self._key, f"{local}@{domain}"), _sign(self._key, _DOMAIN_PURPOSE + domain)
+        return _base36(address, _NAME_LENGTH), _base36(host, _LABEL_LENGTH)
+
+
+def _with(copies: dict[int, Json], inside: list[Inside]) -> Json:
+    """A copy of the outermost container with these copies of what is in it."""
+    for number in range(len(inside) - 1, 0, -1):  # parents come before what they hold
+        if number in copies:
+            _, parent, place = inside[number]
+            copies.setdefault(parent, inside[parent][0].copy())[place] = copies[number]
+    return copies[0]
+
+
+def _members(container: Json) -> Iterable[tuple[Json, Json]]:
+    if isinstance(container, dict):
+        return container.items()
+    return enumerate(container) if isinstance(container, list) else ()
+
+
+def _sign(key: bytes, text: str) -> bytes:
+    return hmac.digest(key, text.encode(), "sha256")
+
+
+def _base36(digest: bytes, length: int) -> str:
+    """The last ``length`` digits of a big-endian number in base 36."""
+    number = int.from_bytes(digest, "big")
+    digits = []
+    for _ in range(length):
+        number, digit = divmod(number, 36)
+        digits.append(_DIGITS[digit])
+    return "".join(reversed(digits))

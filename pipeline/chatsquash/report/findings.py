@@ -1,0 +1,41 @@
+"""Findings as text for people and as JSON for programs."""
+
+from __future__ import annotations
+
+from chatsquash.model import Finding, Rejected
+from chatsquash.text import escaped, printable, shown
+
+
+def as_text(finding: Finding, record: str | None = None) -> str:
+    """One line of the integrity report, which names the record; not one of the findings about datasets."""
+    at = f"messages[{finding.message}]: " if finding.message is not None else ""
+    session, where = escaped(finding.session), place(finding.file, finding.line)
+    stands = "" if record is None else f"\trecord={escaped(record)}"
+    return f"{finding.severity.upper()}\tsession={session}\tinput={where}{stands}\t[{finding.code}] {at}{finding.text}"
+
+
+def place(file: str, line: int | None) -> str:
+    """Where something was found, as ``FILE:LINE``."""
+    return escaped(file) + (f":{line}" if line is not None else "")
+
+
+def as_json(finding: Finding, record: str | None = None, filtered: str | None = None) -> bytes:
+    """One line of ``findings.jsonl``; ``record`` is where the record stands, ``filtered`` what filtered the session."""
+    return shown(
+        {
+            "code": finding.code,
+            "severity": finding.severity,
+            "session": printable(finding.session) or None,
+            "file": printable(finding.file) or None,
+            "line": finding.line,
+            "record": record,
+            "filtered": filtered,
+            "message": finding.message,
+            "text": finding.text,
+        }
+    )
+
+
+def rejected_as_json(file: str, rejected: Rejected) -> bytes:
+    """One line of ``rejected.jsonl``."""
+    return shown({"file": printable(file), **rejected._asdict()})

@@ -1,0 +1,48 @@
+"""What is shown while a conversion runs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, Self
+
+import click
+
+from chatsquash.model import Job, Outcome
+from chatsquash.text import escaped
+
+Observer = Callable[[Job, Outcome, int], None]
+"""Told each session's job and outcome in order, and the bytes of all logs."""
+
+
+class Watch:
+    """Progress on a terminal, and the traces of sessions with errors."""
+
+    def __init__(self, *, quiet: bool, verbose: bool) -> None:
+        self._bar: Any = None
+        self._wanted = not quiet and bool(sys.stderr) and sys.stderr.isatty()
+        self._verbose = verbose
+        self.observe: Observer | None = self._observe if self._wanted or verbose else None
+        """What to tell each session's outcome to; ``None`` where nothing is to be shown."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def _observe(self, job: Job, outcome: Outcome, total: int) -> None:
+        if self._wanted and self._bar is None:
+            from tqdm import tqdm
+
+            tqdm.monitor_interval = 0  # no thread beside worker processes
+            self._bar = tqdm(total=total, unit="B", unit_scale=True, unit_divisor=1000, file=sys.stderr, leave=False)
+        if self._bar is not None:
+            self._bar.update(job.size)
+        if self._verbose and outcome.trace:
+            line = f"{escaped(job.shown)}: {escaped(outcome.trace)}"
+            if self._bar is not None:
+                self._bar.write(line, file=sys.stderr)
+            else:
+                click.echo(line, err=True)

@@ -1,0 +1,139 @@
+"""Statistics of datasets as tables for people and as JSON for programs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
+
+from chatsquash.text import counted, escaped, printable
+
+_TOOLS = 20
+"""How many tools the table shows; the JSON has all."""
+
+
+class Spread(NamedTuple):
+    """How the records differ in a measure; percentiles have three digits."""
+
+    total: int
+    mean: float
+    median: int
+    p90: int
+    p99: int
+    max: int
+
+
+class Long(NamedTuple):
+    """One of the longest records."""
+
+    characters: int
+    messages: int
+    file: str
+    record: int
+    """Its line, or its row."""
+
+
+@dataclass(slots=True)
+class ToolCount:
+    """How a tool is used."""
+
+    records: int = 0
+    """Records that define it."""
+    calls: int = 0
+
+
+@dataclass(slots=True)
+class Stats:
+    """What is in datasets."""
+
+    files: int = 0
+    records: int = 0
+    unreadable: int = 0
+    """Lines that are no records."""
+    duplicates: int = 0
+    """Records that repeat an earlier one exactly."""
+    with_tools: int = 0
+    """Records that define tools."""
+    with_calls: int = 0
+    """Records with calls."""
+    splits: Counter[str] = field(default_factory=Counter)
+    """Records of each split, as the names of files say."""
+    roles: Counter[str] = field(default_factory=Counter)
+    """Messages of each role."""
+    spreads: dict[str, Spread] = field(default_factory=dict)
+    tools: dict[str, ToolCount] = field(default_factory=dict)
+    longest: list[Long] = field(default_factory=list)
+
+
+def as_json(stats: Stats) -> dict[str, Any]:
+    """The statistics as JSON values."""
+    return {
+        **asdict(stats),
+        "splits": _splits(stats),
+        "roles": {printable(role): count for role, count in stats.roles.most_common()},
+        "spreads": {name.replace(" ", "_"): spread._asdict() for name, spread in stats.spreads.items()},
+        "tools": {printable(name): asdict(count) for name, count in _ranked(stats)},
+        "longest": [{**each._asdict(), "file": printable(each.file)} for each in stats.longest],
+    }
+
+
+def as_text(stats: Stats) -> str:
+    """The statistics for people."""
+    return "\n".join(_lines(stats))
+
+
+def _lines(stats: Stats) -> Iterator[str]:
+    yield f"{counted(stats.records, 'record')} in {counted(stats.files, 'file')}, {_repeated(stats.duplicates)}"
+    if stats.unreadable:
+        lines = counted(stats.unreadable, "line that is no record", "lines that are no records")
+        yield f"{lines}: chatsquash check says why"
+    if stats.splits.keys() - {""}:
+        yield f"splits: {_listed(_splits(stats))}"
+    yield f"roles: {_listed(dict(stats.roles.most_common()))}"
+    yield f"tools: defined in {stats.with_tools:,}, called in {counted(stats.with_calls, 'record')}"
+    if stats.spreads:
+        spreads = [(name, *_numbers(*spread)) for name, spread in stats.spreads.items()]
+        yield from ("", *_table(("per record", "total", "mean", "median", "90 %", "99 %", "most"), spreads))
+    if stats.tools:
+        ranked = _ranked(stats)
+        shown = [(escaped(name), *_numbers(count.records, count.calls)) for name, count in ranked[:_TOOLS]]
+        yield from ("", *_table(("tool", "records", "calls"), shown))
+        if len(ranked) > _TOOLS:
+            yield f"and {len(ranked) - _TOOLS} more"
+    if stats.longest:
+        places = [(f"{escaped(each.file)}:{each.record}", *_numbers(*each[:2])) for each in stats.longest]
+        yield from ("", *_table(("longest", "characters", "messages"), places))
+
+
+def _repeated(count: int) -> str:
+    return f"{count:,} of them {'repeats' if count == 1 else 'repeat'} an earlier one"
+
+
+def _splits(stats: Stats) -> dict[str, int]:
+    return {printable(name): count for name, count in sorted(stats.splits.items()) if name}
+
+
+def _ranked(stats: Stats) -> list[tuple[str, Any]]:
+    """The tools, those first that are called most."""
+    return sorted(stats.tools.items(), key=lambda item: (-item[1].calls, -item[1].records, item[0]))
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{escaped(name)} {count:,}" for name, count in counts.items()) or "none"
+
+
+def _numbers(*values: float) -> tuple[str, ...]:
+    return tuple(f"{value:,}" if isinstance(value, int) else f"{value:,.1f}" for value in values)
+
+
+def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
+    """Rows with the first column to the left and numbers to the right."""
+    lines = [head, *rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return [
+        "  ".join(
+            [line[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True))]
+        )
+        for line in lines
+    ]

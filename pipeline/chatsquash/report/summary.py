@@ -1,0 +1,202 @@
+"""What a run did, in one value, one JSON object and one page of text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from chatsquash.model import Account, Job, Outcome, Severity
+from chatsquash.text import counted, escaped, listed
+
+_KINDS = 8  # of files that were not read; there may be as many suffixes as files
+
+
+@dataclass(slots=True)
+class Summary:
+    """Counts of a run.
+
+    ``sessions == written + sum(left_out.values()) + sum(filtered.values()) + duplicates``, ``lines == sum(account)``
+    and ``bytes == sum(sizes)``.
+    """
+
+    sessions: int = 0
+    """Session logs seen."""
+    written: int = 0
+    """Records written."""
+    left_out: Counter[str] = field(default_factory=Counter)
+    """Sessions left out, by the code of the finding for which they were."""
+    filtered: Counter[str] = field(default_factory=Counter)
+    """Sessions whose record was not wanted, by the option that said so."""
+    duplicates: int = 0
+    """Sessions whose record was that of another."""
+    lines: int = 0
+    """Lines seen."""
+    size: int = 0
+    """Bytes of the logs as they stand on the disk."""
+    account: Account = field(default_factory=Account)
+    """What became of each line."""
+    bytes: int = 0
+    """Bytes of the lines seen; those of compressed logs expanded."""
+    sizes: Account = field(default_factory=Account)
+    """The bytes of the lines that ``account`` counts."""
+    cleaned: Counter[str] = field(default_factory=Counter)
+    """What cleaning changed in the records, by rule."""
+    addresses: int = 0
+    """E-mail addresses replaced."""
+    findings: Counter[tuple[Severity, str]] = field(default_factory=Counter)
+    """Findings by severity and code, those of filtered sessions aside."""
+    filtered_findings: Counter[tuple[Severity, str]] = field(default_factory=Counter)
+    """Those of filtered sessions, which are none of the dataset's."""
+    without_tools: Counter[str] = field(default_factory=Counter)
+    """Records without tools, by the format whose files hold none."""
+    splits: dict[str, tuple[int, float]] = field(default_factory=dict)
+    """Of each split that was asked for its records, and the share of all that it was to have."""
+    others: Counter[str] = field(default_factory=Counter)
+    """What lay beside the logs and was not read: files by suffix, or in words."""
+    passed_over: int = 0
+    """Session logs that the options left aside."""
+    files: list[str] = field(default_factory=list)
+    """Record files, as paths below the output folder."""
+    output: str = ""
+    seconds: float = 0.0
+    reused: int = 0
+    """Sessions whose outcome an earlier run had found."""
+    unchanged: bool = False
+    """Nothing changed since the last run, which this is the summary of; nothing was read or written."""
+
+    def add(self, job: Job, outcome: Outcome, filtered: str = "", *, duplicate: bool = False) -> None:
+        """Count one session more; its record may have been filtered, or be a duplicate."""
+        self.sessions += 1
+        self.size += job.size
+        if filtered:
+            self.filtered[filtered] += 1
+        elif duplicate:
+            self.duplicates += 1
+        elif outcome.record is None:
+            self.left_out[outcome.left_out or ""] += 1
+        else:
+            self.written += 1
+        self.lines += outcome.lines
+        self.account = self.account.plus(outcome.account)
+        self.bytes += outcome.size
+        self.sizes = self.sizes.plus(outcome.sizes)
+        self.addresses += outcome.addresses
+        if any(outcome.cleaned):
+            self.cleaned.update(outcome.cleaned._asdict())
+        counted = self.filtered_findings if filtered else self.findings
+        for finding in outcome.findings:
+            counted[finding.severity, finding.code] += 1
+        if outcome.without_tools and outcome.record is not None:
+            self.without_tools[outcome.without_tools] += 1
+
+    def close(self) -> None:
+        """Assert that every session and every line is accounted for."""
+        self.cleaned["title_requests"] = self.account.cleaned
+        assert self.sessions == self.written + self.left_out.total() + self.filtered.total() + self.duplicates, self
+        assert self.lines == sum(self.account), self
+        assert self.bytes == sum(self.sizes), self
+
+    @property
+    def complete(self) -> bool:
+        """Whether every session was written, unless that was not wanted, and every line could be read.
+
+        As far as anybody can tell: of a log that was cut short, nobody knows what is missing.
+        """
+        cut_short = self.findings["error", "cut-short"] + self.filtered_findings["error", "cut-short"]
+        return not (self.left_out or self.account.unreadable or cut_short)
+
+    def counts(self) -> dict[str, object]:
+        """The counts as JSON values; they depend on the input and the options alone."""
+        return {
+            "sessions": {
+                "seen": self.sessions,
+                "written": self.written,
+                "left_out": dict(sorted(self.left_out.items())),
+                "filtered": dict(sorted(self.filtered.items())),
+                "duplicates": self.duplicates,
+            },
+            "splits": {
+                name: {"records": records, "share": round(self._share(records), 4), "asked": asked}
+                for name, (records, asked) in self.splits.items()
+            },
+            "lines": {"seen": self.lines, **self.account._asdict()},
+            "bytes": {"seen": self.bytes, **self.sizes._asdict()},
+            "cleaned": {rule: count for rule, count in sorted(self.cleaned.items()) if count},
+            "addresses": self.addresses,
+            "findings": _by_severity(self.findings),
+            "filtered_findings": _by_severity(self.filtered_findings),
+            "other_files": dict(sorted(self.others.items())),
+            "passed_over": self.passed_over,
+        }
+
+    def _share(self, records: int) -> float:
+        """The share of all records that these are."""
+        return records / self.written if self.written else 0.0
+
+    def as_json(self) -> dict[str, object]:
+        """The whole summary as JSON values."""
+        run = {"reused": self.reused, "unchanged": self.unchanged, "seconds": round(self.seconds, 3)}
+        return {**self.counts(), "output": self.output, "files": self.files, **run}
+
+    def as_text(self) -> str:
+        """The summary for people."""
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        left_out, filtered = self.left_out.total(), self.filtered.total()
+        beyond = f" + {filtered:,} filtered + {counted(self.duplicates, 'duplicate')}"
+        more = beyond if filtered or self.duplicates else ""
+        yield f"{counted(self.sessions, 'session')} seen = {self.written:,} written + {left_out:,} left out{more}"
+        for what, counts in (("left out", self.left_out), ("filtered", self.filtered)):
+            for why, count in sorted(counts.items()):
+                yield f"  {count:>7,}  {what}: {why}"
+        for name, (records, asked) in self.splits.items():
+            share = f"{self._share(records):.1%} of them, asked for {asked:.1%}"
+            yield f"  {records:>7,}  in split {name}: {share}"
+        parts = " + ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in self.account._asdict().items())
+        yield f"{counted(self.lines, 'line')} seen = {parts}"
+        named = ((rule.replace("_", " ").removesuffix("s"), count) for rule, count in self.cleaned.items() if count)
+        cleaned = ", ".join(counted(count, rule) for rule, count in named)
+        if cleaned:
+            yield f"cleaned: {cleaned}"
+        if self.addresses:
+            yield f"anonymised: {counted(self.addresses, 'e-mail address', 'e-mail addresses')}"
+        if self.others:
+            yield f"not read: {listed(self.others)}"
+        if self.passed_over:
+            yield f"passed over by options: {counted(self.passed_over, 'log')}"
+        yield from by_code("findings", self.findings)
+        yield from by_code("findings of filtered sessions", self.filtered_findings)
+        yield from self._of_the_run()
+        output = escaped(self.output)
+        yield f"records: {output} ({counted(len(self.files), 'file')}); reports: {output}/reports"
+
+    def _of_the_run(self) -> Iterator[str]:
+        if self.unchanged:
+            yield "nothing changed since the last run, nothing was written (--full converts all again)"
+        else:
+            rate = self.size / 1e6 / self.seconds if self.seconds else 0
+            yield f"{self.size / 1e6:,.1f} MB in {self.seconds:.2f} s ({rate:,.0f} MB/s)"
+        if self.reused:
+            yield f"taken from an earlier run: {counted(self.reused, 'session')} (--full converts them again)"
+
+
+def by_code(what: str, findings: Counter[tuple[Severity, str]]) -> Iterator[str]:
+    """The counts of findings, a line each; nothing where there are none."""
+    if findings:
+        yield f"{what}:"
+    for (severity, code), count in sorted(findings.items(), key=_gravest_first):
+        yield f"  {count:>7,}  {severity:<7}  {code}"
+
+
+def _by_severity(findings: Counter[tuple[Severity, str]]) -> dict[str, dict[str, int]]:
+    found: dict[str, dict[str, int]] = {}
+    for (severity, code), count in sorted(findings.items(), key=_gravest_first):
+        found.setdefault(severity, {})[code] = count
+    return found
+
+
+def _gravest_first(item: tuple[tuple[Severity, str], int]) -> tuple[int, str]:
+    (severity, code), _ = item
+    return ("error", "warning", "info").index(severity), code

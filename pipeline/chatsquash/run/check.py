@@ -1,0 +1,110 @@
+"""The record checks on datasets that exist already."""
+
+from __future__ import annotations
+
+from codecs import BOM_UTF8
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from chatsquash import chat, jsonio
+from chatsquash.checks import examine, existing, reading
+from chatsquash.checks.phrases import Phrases, turns
+from chatsquash.checks.registry import View
+from chatsquash.checks.tags import is_inlined, outlined
+from chatsquash.model import FLAGGED, Conversation, Finding, Found, Json
+from chatsquash.records.datasets import files, rows, session
+from chatsquash.records.reading import NotARecordError, Record, parsed, record
+from chatsquash.records.textual import of_text
+from chatsquash.redact.addresses import addresses, may_have_address
+from chatsquash.stages.select import flatten
+from chatsquash.text import json_type
+
+_SESSION = "session_id"
+"""The column that names a record's session, as ``--metadata`` writes it."""
+
+
+class Looks(NamedTuple):
+    """What to look for beside what the rules find."""
+
+    phrases: Phrases = Phrases(FLAGGED)
+    addresses: bool = False
+    """Whether e-mail addresses are left."""
+    also: Callable[[Record], Iterator[Found]] | None = None
+    """Anything else, which may go on elsewhere until it is asked for."""
+
+
+_USUAL = Looks()
+
+
+def check(path: str, looks: Looks = _USUAL) -> Iterator[Finding]:
+    """What is wrong with the records of a dataset; native and inlined calls are told apart record by record.
+
+    A folder stands for the record files in it, or in its ``data`` folder.  Raises ``UsageError`` for a file that
+    cannot be read.
+    """
+    for file in files(path):
+        is_empty = True
+        for row in rows(str(file), _SESSION):
+            is_empty = False
+            data = row.data.removeprefix(BOM_UTF8)
+            named: str | None = None
+            for severity, text, at, code in _row(data, looks):
+                named = named or _session(data) or row.session
+                yield Finding(code, severity, named, str(row.file), row.number, at, text)
+        if is_empty:
+            found = existing.empty_dataset()
+            yield Finding(found.code, found.severity, session(file), str(file), None, None, found.text)
+
+
+def _session(data: bytes) -> str | None:
+    """The session id of a row, where it has one."""
+    try:
+        value = parsed(data)
+    except NotARecordError:
+        return None
+    named = value.get(_SESSION) if isinstance(value, dict) else None
+    return named if isinstance(named, str) else None
+
+
+def _row(data: bytes, looks: Looks) -> Iterator[Found]:
+    try:
+        value = parsed(data)
+        held = record(value)
+    except NotARecordError as problem:
+        yield existing.bad_record(str(problem))
+        return
+    beside = looks.also(held) if looks.also else ()
+    native = of_text(held.messages) or held
+    for found in _record(native):
+        yield found._replace(at=native.place(found.at))
+    for found in beside:
+        yield found._replace(at=held.place(found.at))
+    yield from looks.phrases.found(value)
+    yield from _addresses_left(value) if looks.addresses else ()
+    _, rounded = jsonio.encode(value)
+    if rounded:
+        yield reading.number_changed(rounded, len(rounded))
+
+
+def _addresses_left(value: dict[str, Json]) -> Iterator[Found]:
+    """The addresses that an anonymizer would replace, which takes no key to tell."""
+    for at, member in [*turns(value), (None, value.get("tools"))]:
+        texts = filter(may_have_address, chat.strings(member))
+        if count := sum(1 for text in texts for _ in addresses(text)):
+            yield existing.address_left(count, at)
+
+
+def _record(held: Record) -> Iterator[Found]:
+    messages, tools = held.messages, defined(held.tools)
+    if held.tools is not None and not isinstance(held.tools, list):
+        yield reading.wrong_type("tools", json_type(held.tools), 1)
+    yield from examine(View(Conversation(messages, tools)), "tools", "record")
+    if is_inlined(messages):
+        yield from examine(View(Conversation(messages, tools)), "inlined")
+        messages = outlined(messages)
+    yield from examine(View(Conversation(messages, tools)), "native")
+
+
+def defined(tools: Json) -> list[Any]:
+    """The flattened definitions."""
+    return list(map(flatten, tools if isinstance(tools, list) else []))

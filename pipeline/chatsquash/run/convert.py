@@ -1,0 +1,310 @@
+"""A directory of session logs to a dataset: the whole run."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import fields, replace
+from functools import partial
+from itertools import islice
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import orjson
+
+import chatsquash
+from chatsquash.checks import dataset, reading
+from chatsquash.errors import StoppedError, UsageError
+from chatsquash.folder import Folder
+from chatsquash.ledger import Ledger
+from chatsquash.model import Finding, Job, Options, Outcome, Place
+from chatsquash.model import Found as Fact
+from chatsquash.read.reader import Reader
+from chatsquash.read.sessions import cleared
+from chatsquash.read.times import day
+from chatsquash.redact.pseudonyms import fingerprint
+from chatsquash.report import findings as report
+from chatsquash.report.progress import Observer
+from chatsquash.report.summary import Summary
+from chatsquash.report.usage import Totals
+from chatsquash.run.filters import Sieve
+from chatsquash.run.incremental import Again
+from chatsquash.run.reports import Reports
+from chatsquash.run.session import with_key
+from chatsquash.run.workers import outcomes
+from chatsquash.sources.compression import opened
+from chatsquash.sources.find import Found, discover, nothing_to_read
+from chatsquash.sources.logs import Jobs
+from chatsquash.stages import plan
+from chatsquash.text import escaped, printable, shown
+from chatsquash.write.groups import Groups, labeller
+from chatsquash.write.store import RUN, Output
+
+if TYPE_CHECKING:
+    from chatsquash.run.old_result import Result
+    from chatsquash.write.dataset import Dataset
+
+SCHEMA_VERSION = 1
+_USAGE, _TOOLS, _KEPT = (f"reports/{name}" for name in ("tool-usage.csv", "tools.csv", "rejected-lines.jsonl"))
+_PIECE = 1 << 20
+_QUOTED = re.compile(r"""\\.|'[^'\\]*+(?:\\.[^'\\]*+)*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+\"""", re.DOTALL)
+"""What a finding quotes of a log, which belongs in a report and not on a terminal; and an escape outside of quotes."""
+_TEXTS = ("include", "exclude", "only_model", "flag_phrase")
+
+
+def convert(
+    logs: str | PathLike[str] | Iterable[str | PathLike[str]],
+    output: str | PathLike[str] = "out",
+    options: Options | None = None,
+    observer: Observer | None = None,
+) -> Summary:
+    """Convert session logs into a dataset folder.
+
+    Args:
+        logs: Directories, files or globs, in order.
+        output: The folder for records and reports; made if it is not there.
+        options: What to do; by default what the command does, in this process.
+        observer: Called after each session with its job, its outcome and the bytes of all logs.
+
+    Returns:
+        The counts that the command's summary shows.
+
+    Raises:
+        UsageError: A wrong option, nothing to read, an output folder or key file that cannot be used, or an old result
+            that would be replaced by nothing or by that of other logs.
+        StoppedError: ``strict`` or ``on_invalid="abort"`` ended the run; nothing new was written.
+        ShortageError: A log cannot be read for want of room or descriptors; nothing new was written.
+        OSError: Writing failed, for example on a full disk.
+
+    >>> import tempfile, pathlib
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "s.jsonl").write_text('{"request": {"messages": [{"role": "user", "content": "hi"}]}}')
+    >>> convert(folder, folder / "out", Options(anonymize=False)).written
+    1
+    """
+    started = time.monotonic()
+    options = with_key(options or Options())
+    roots = [fspath(root) for root in ([logs] if isinstance(logs, str | PathLike) else logs)]
+    out = Path(output)
+    found = discover(roots, options, out, partial(_day_logged, options))
+    if not found.jobs:
+        raise UsageError(nothing_to_read(roots, found))
+    folder = Output(out, force=options.force)
+    again = Again(folder, options, described(options))
+    summary = Summary()
+    try:
+        if same := again.unchanged(found):
+            return replace(same, output=printable(str(out)), seconds=time.monotonic() - started)
+        old = None if options.replace else _old_result(folder)
+        if old:
+            old.refuse_other_logs(found.jobs)
+        run = _Run(options, folder, observer, summary)
+        run.all(found.jobs, again, folder.expanded)
+        if old:
+            old.refuse_nothing(summary)
+        run.close(found, started)
+        folder.commit(again.memory(summary, found))
+        again.finished()
+    except BaseException as problem:
+        again.stopped(problem, summary.sessions)
+        raise
+    finally:
+        folder.discard()
+    return summary
+
+
+def _old_result(folder: Output) -> Result | None:
+    """What an earlier run left in the output folder, where that has records."""
+    if (left := folder.result()) is None:
+        return None
+    from chatsquash.run.old_result import old_result  # which a new folder does not need
+
+    return old_result(folder.path, *left)
+
+
+def _day_logged(options: Options, job: Job) -> str | None:
+    """The UTC date of the first readable time that cleaning leaves in a log: that by which it is grouped."""
+    ledger = Ledger("")
+    with opened(job.path, options) as file:
+        logged = Reader(replace(options, sessions_by="file")).entries(file, job, ledger)
+        left = plan(options, None).through(logged, ledger)
+        return next((day(entry.at) for entry in left if entry.at is not None), None)
+
+
+class _Run:
+    """Takes outcomes in order and writes what they hold."""
+
+    def __init__(self, options: Options, out: Output, observer: Observer | None, summary: Summary) -> None:
+        self._options = options
+        self._out = out
+        self._observer = observer
+        self._summary = summary
+        self._totals = Totals()
+        self._label = labeller(options.group_by)
+        self._groups = Groups()
+        self._rows: Counter[str] = Counter()
+        self._sieve = Sieve(options)
+        self._dataset = _dataset(options, out) if options.folder else None
+        self._inputs = bytearray()  # as run.json has them, which takes a tenth of the memory of objects
+        out.refuse_foreign(RUN, _USAGE, _TOOLS, _KEPT)  # at once, not after the work is done
+        self._reports = Reports(out, later=options.folder)
+
+    def all(self, jobs: Jobs, again: Again, expanded: Folder) -> None:
+        """Convert every session, or take what is known; compressed logs to take apart are expanded into a folder."""
+        total = jobs.size
+        done = cleared(outcomes(jobs, self._options, again.journals, expanded), expanded)
+        for job, outcome in islice(done, self._options.limit):
+            self._take(job, outcome)
+            again.see(job)
+            if self._observer:
+                self._observer(job, outcome, total)
+        self._summary.reused = again.journals.reused
+        if self._options.tool_report:
+            self._out.write(_USAGE, self._totals.usage_csv(self._options.group_by))
+            self._out.write(_TOOLS, self._totals.tools_csv())
+
+    def close(self, found: Found, started: float) -> None:
+        """Add up, assert the sums, and write ``run.json``."""
+        summary = self._summary
+        summary.others, summary.passed_over = found.others, found.passed_over
+        for finding in found.findings:
+            self._add(finding)
+        for what, count in sorted(found.others.items()):
+            self._note(reading.file_not_read(what, count))
+        for source, count in sorted(summary.without_tools.items()):
+            self._note(dataset.source_without_tools(source, count))
+        files = self._dataset.finish() if self._dataset else None
+        for fact in self._dataset.findings if self._dataset else ():
+            self._note(fact)
+        summary.splits = self._dataset.shares() if self._dataset else {}
+        self._reports.close(self._dataset.final() if self._dataset else {})
+        summary.close()
+        if self._dataset:
+            self._dataset.describe(summary.counts(), self._totals.most_used(), asked(self._options))
+        staged = self._out.staged()
+        summary.output = printable(str(self._out.path))
+        summary.files = [file.name for file in staged if "/" not in file.name] if files is None else files
+        summary.seconds = time.monotonic() - started
+        written = [{"path": f.name, "size": f.size, "lines": f.lines, "sha256": f.digest.hexdigest()} for f in staged]
+        manifest = {
+            "schema_version": SCHEMA_VERSION,
+            "chatsquash_version": chatsquash.__version__,
+            "options": described(self._options),
+            "counts": summary.counts(),
+            "seconds": round(summary.seconds, 3),
+            "outputs": written,
+        }
+        # The inputs, a line each, go behind the rest as they are.
+        rest = orjson.dumps(manifest, option=orjson.OPT_INDENT_2).removesuffix(b"\n}")
+        for piece in (rest, b',\n  "inputs": [\n    ', self._inputs, b"\n  ]\n}\n"):
+            self._out.write(RUN, piece)
+
+    def _take(self, job: Job, outcome: Outcome) -> None:
+        self._stop_for(outcome, job.shown)
+        turns = outcome.usage.assistant_turns if outcome.usage else None
+        outcome, filtered, duplicate = self._sieve.sift(job, outcome)
+        if self._options.keep_rejected and outcome.rejected:
+            outcome = self._keep(job, outcome)
+        outcome, place = self._write(job, outcome)
+        self._summary.add(job, outcome, filtered, duplicate=duplicate)
+        logged = {"path": printable(job.shown), "size": job.size, "xxh3_128": outcome.digest}
+        self._inputs += (b",\n    " if self._inputs else b"") + shown(logged)
+        self._reports.add(job, outcome, place, turns, filtered or None)
+
+    def _write(self, job: Job, outcome: Outcome) -> tuple[Outcome, Place | None]:
+        """Write a record, if there is one: what is known of its session then, and where it stands."""
+        if outcome.record is None or outcome.usage is None:
+            return outcome, None
+        label = self._groups.file(self._label(outcome.day, job.stem))
+        self._totals.add(label, outcome.usage)
+        if self._dataset:
+            return self._dataset.add(job, outcome)
+        name = f"{label}.jsonl"
+        self._out.append(name, outcome.record)
+        self._rows[name] += 1
+        return outcome, Place(name, self._rows[name])
+
+    def _note(self, fact: Fact) -> None:
+        """A fact about no session."""
+        self._add(Finding(fact.code, fact.severity, "", "", None, None, fact.text))
+
+    def _add(self, finding: Finding) -> None:
+        """A finding that is in no outcome."""
+        self._summary.findings[finding.severity, finding.code] += 1
+        self._reports.note(finding)
+
+    def _stop_for(self, outcome: Outcome, file: str) -> None:
+        invalid = outcome.left_out in ("session-id-mismatch", "timestamp-order")
+        if self._options.on_invalid == "abort" and invalid:
+            raise StoppedError(f"stopped by --on-invalid abort, nothing was written: {_why(outcome, file)}")
+        if self._options.strict and (outcome.left_out or outcome.rejected or _cut_short(outcome)):
+            raise StoppedError(f"stopped by --strict, nothing was written: {_why(outcome, file)}")
+
+    def _keep(self, job: Job, outcome: Outcome) -> Outcome:
+        """Copy lines that could not be read; private, since nothing but credentials was taken out of them.
+
+        The outcome has one finding more if the log is gone.
+        """
+        from chatsquash.redact.credentials import without_credentials  # which few runs need
+
+        try:
+            with opened(job.path, self._options) as file:
+                for rejected in outcome.rejected:
+                    file.seek(rejected.offset)
+                    pieces = without_credentials(_pieces(file, rejected.length))
+                    self._out.append_private(_KEPT, pieces)
+        except FileNotFoundError:  # it was there when the session was converted
+            fact = reading.changed_log("vanished")
+            found = Finding(fact.code, fact.severity, outcome.session, job.shown, None, None, fact.text)
+            return replace(outcome, findings=[*outcome.findings, found])
+        return outcome
+
+
+def _dataset(options: Options, out: Output) -> Dataset:
+    """What writes a dataset folder; not imported where none is asked for, which would take time."""
+    from chatsquash.write.dataset import Dataset
+
+    return Dataset(options, out)
+
+
+def _cut_short(outcome: Outcome) -> Finding | None:
+    return next((finding for finding in outcome.findings if finding.code == "cut-short"), None)
+
+
+def _why(outcome: Outcome, file: str) -> str:
+    """What a run stops for, as an error message: where, what, and the code."""
+    if outcome.rejected and outcome.left_out in (None, "empty-session"):
+        first = outcome.rejected[0]
+        return f"{report.place(file, first.line)}: {escaped(first.reason)} [{first.code}]"
+    named = (finding for finding in outcome.findings if finding.code == outcome.left_out)
+    found = next(named, None) or _cut_short(outcome)
+    assert found
+    text = _QUOTED.sub(lambda quoted: quoted[0] if quoted[0][0] == "\\" else "'…'", found.text)
+    return f"{report.place(file, found.line)}: {text} [{found.code}]"
+
+
+def _pieces(file: BinaryIO, length: int) -> Iterator[bytes]:
+    """So many bytes of a file, a moderate number at a time."""
+    while length and (piece := file.read(min(length, _PIECE))):
+        length -= len(piece)
+        yield piece
+
+
+def described(options: Options) -> dict[str, object]:
+    """The options that decide the output's bytes, as ``run.json`` holds them; the key as its fingerprint."""
+    aside = ("workers", "force", "full", "resume", "replace", "anonymize_key", *_TEXTS)
+    chosen = {field.name: getattr(options, field.name) for field in fields(options) if field.name not in aside}
+    texts = {name: [printable(each) for each in getattr(options, name)] for name in _TEXTS}
+    key = options.anonymize_key if options.anonymize else None
+    return {**chosen, **texts, "anonymize_key_fingerprint": fingerprint(key) if key else None}
+
+
+def asked(options: Options) -> dict[str, object]:
+    """The options that are not as by default, the key and what says where logs are aside."""
+    usual = described(Options())
+    aside = ("anonymize_key_fingerprint", "include", "exclude", "tool_report", "keep_rejected", "strict")
+    chosen = described(options).items()
+    return {name: value for name, value in chosen if name not in aside and value != usual[name]}

@@ -1,0 +1,73 @@
+"""What ``convert`` makes of one source, without an output folder."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import islice
+from os import PathLike
+from pathlib import Path
+
+from msgspec import structs
+
+from chatsquash.errors import UsageError
+from chatsquash.model import Job, Options, Outcome
+from chatsquash.read.sessions import MixedSessionsError
+from chatsquash.run.filters import Sieve
+from chatsquash.run.session import Converter, with_key
+from chatsquash.run.workers import outcomes
+
+
+def convert_session(
+    source: str | PathLike[str] | Iterable[str | bytes], options: Options | None = None
+) -> list[Outcome]:
+    """Convert one log or document: the path of a file, or its lines.
+
+    There is one outcome for each session that ``convert`` sees in such a file with the same options: mostly one,
+    several where a document holds several conversations, or a log mixes sessions.  Options that choose logs, name files
+    or divide records into splits change nothing.  Nothing is written, but
+    for a temporary file that only its owner can read where lines hold several sessions.
+
+    An outcome holds the record's bytes, or none with the code of the finding for which the session was left out, all
+    findings, and what became of each line.  Raises ``OSError`` for a file that cannot be opened and ``UsageError`` for
+    a wrong option and for a key file that cannot be used.
+
+    >>> line = b'{"session_id": "s", "timestamp": 1.5, "request": {"messages": [{"role": "user", "content": "hi"}]}}'
+    >>> [outcome.record for outcome in convert_session([line], Options(anonymize=False))]
+    [b'{"messages":[{"role":"user","content":"hi"}],"tools":[]}']
+    """
+    options = replace(with_key(options or Options()), workers=1)
+    sieve = Sieve(options)
+    found = _of_path(Path(source), options) if isinstance(source, str | PathLike) else _of_lines(source, options)
+    return [sieve.sift(job, outcome).outcome for job, outcome in islice(found, options.limit)]
+
+
+def _of_path(path: Path, options: Options) -> Iterator[tuple[Job, Outcome]]:
+    with path.open("rb"):  # so that what cannot be opened is an error and no outcome
+        pass
+    return outcomes([Job(str(path), str(path), path.name, path.stat().st_size)], options)
+
+
+def _of_lines(lines: Iterable[str | bytes], options: Options) -> Iterable[tuple[Job, Outcome]]:
+    if isinstance(lines, bytes | bytearray):
+        raise UsageError("the source is bytes: give the lines, as in data.splitlines(), or the path of a file")
+    encoded = (line if isinstance(line, bytes) else line.encode("utf-8", "surrogatepass") for line in lines)
+    data = b"\n".join(line.removesuffix(b"\n") for line in encoded)
+    job = Job("", "session", "session", len(data))
+    if options.sessions_by != "id":
+        try:
+            return [(job, Converter(options).read(io.BytesIO(data), job))]
+        except MixedSessionsError:
+            pass
+    return _split(data, job, options)
+
+
+def _split(data: bytes, job: Job, options: Options) -> list[tuple[Job, Outcome]]:
+    """The sessions in a file with these lines, which is there meanwhile, for its owner alone."""
+    from tempfile import NamedTemporaryFile  # which takes long to import, and few sources need it
+
+    with NamedTemporaryFile(suffix=".jsonl") as file:
+        file.write(data)
+        file.flush()
+        return list(outcomes([structs.replace(job, path=file.name)], options))

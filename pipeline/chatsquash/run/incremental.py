@@ -1,0 +1,135 @@
+"""A run and the one before it: what need not be converted again, and what to remember for the next."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, get_origin
+
+import msgspec
+from msgspec import Struct
+from xxhash import xxh3_128
+
+from chatsquash.errors import ChatsquashError, ShortageError
+from chatsquash.model import Job, Options
+from chatsquash.report.summary import Summary
+from chatsquash.run.journal import Journals, Writer, code_version, identify, identity, is_passing
+from chatsquash.sources.find import Found
+from chatsquash.text import counted
+from chatsquash.write.store import Output
+
+
+class Memory(Struct):
+    """What a run leaves for the next."""
+
+    logs: bytes
+    """The hash of all logs, as ``Again.see`` sees them, and of all options; empty where a log was not read."""
+    journals: list[str]
+    summary: Summary
+
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+def _counters(kind: Any, value: Any) -> Any:
+    return Counter(value) if get_origin(kind) is Counter else value
+
+
+class Again:
+    """One run into an output folder that may have seen others."""
+
+    def __init__(self, out: Output, options: Options, described: Mapping[str, object]) -> None:
+        self._out = out
+        self._options = options
+        self._start = msgspec.json.encode([code_version(), described], order="sorted")
+        self.journals = Journals(Writer(out.journal, f"{time.time_ns():020}", identity(described)))
+        self._seen = xxh3_128(self._start)
+        self._last = ""
+        self._memory = b""
+        self._useless: set[str] = set()
+
+    def unchanged(self, found: Found) -> Summary | None:
+        """The summary of the last run, where nothing changed since: no log, no option, no file that it wrote.
+
+        Else gets ready to take from it what is still true.
+        """
+        data, is_as_left = self._out.remembered()
+        memory = _remembered(data)
+        if memory and is_as_left and not self._options.full and memory.logs == self._hash(found):
+            return replace(memory.summary, unchanged=True)
+        known = set(memory.journals if memory else ())
+        old = () if self._options.full else [name for name in self.journals.names() if name in known]
+        new = [name for name in self.journals.names() if name not in known] if self._options.resume else ()
+        self.journals.load((*old, *new))
+        return None
+
+    def see(self, job: Job) -> None:
+        """Take note of a log that was converted; its sessions follow each other."""
+        seen = self.journals.writer.seen.pop(job.shown, None)
+        if job.shown != self._last:
+            self._last = job.shown
+            if seen:
+                self._seen.update(seen)
+            else:
+                _update(self._seen, job)
+
+    def memory(self, summary: Summary, found: Found) -> bytes:
+        """What the next run wants to know."""
+        passing = is_passing(code for _, code in (*summary.findings, *summary.filtered_findings))
+        logs = b"" if passing else _digest(self._seen, found)
+        kept = self.journals.settle()
+        self._useless = set(self.journals.names()).difference(kept)
+        self._memory = _encode(Memory(logs, kept, replace(summary, reused=0)))
+        return self._memory
+
+    def finished(self) -> None:
+        """Delete the journals that are of no more use."""
+        self.journals.forget(self._useless)
+
+    def stopped(self, problem: BaseException, taken: int) -> None:
+        """Keep what a run finished that was interrupted, and say with the exception how to go on.
+
+        A run that stopped by itself leaves no trace, unless the machine lacked something.
+        """
+        if isinstance(problem, ChatsquashError) and not isinstance(problem, ShortageError):
+            self.journals.forget(self.journals.own())
+        elif self._memory and self._out.remembered()[0] == self._memory:
+            problem.add_note("all was written before")
+        elif self._out.is_decided():
+            problem.add_note("all is converted, the same command puts the files in their places")
+        elif self.journals.own() or self.journals.reused:
+            # Of none that was taken in order, others behind it may be done all the same.
+            done = f"{counted(taken, 'session')} done, " if taken else ""
+            problem.add_note(f"{done}nothing new written; the same command with --resume goes on from there")
+
+    def _hash(self, found: Found) -> bytes:
+        seen = xxh3_128(self._start)
+        for job in found.jobs:
+            _update(seen, job)
+        return _digest(seen, found)
+
+
+def _update(seen: xxh3_128, job: Job) -> None:
+    try:
+        seen.update(identify(job))
+    except OSError:
+        seen.update(b"gone")
+
+
+def _digest(seen: xxh3_128, found: Found) -> bytes:
+    whole = seen.copy()
+    beside = [getattr(found, name) for name in found.__struct_fields__ if name != "jobs"]
+    known = [sorted(value.items()) if isinstance(value, Counter) else value for value in beside]
+    whole.update(repr(known).encode("utf-8", "backslashreplace"))
+    return whole.digest()
+
+
+def _remembered(data: bytes) -> Memory | None:
+    if not data:
+        return None  # without looking through the type of a memory, which takes time
+    try:
+        return msgspec.msgpack.decode(data, type=Memory, dec_hook=_counters)
+    except msgspec.MsgspecError:
+        return None

@@ -1,0 +1,203 @@
+"""A session entry by entry, to see why it came out as it did."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from chatsquash import chat, jsonio
+from chatsquash.errors import UsageError
+from chatsquash.ledger import Ledger
+from chatsquash.model import Entry, Job, Kept, Message, Options, Outcome, Reply, Seen
+from chatsquash.read.envelopes import PLAIN
+from chatsquash.read.sessions import MixedSessionsError, split
+from chatsquash.report.findings import as_text
+from chatsquash.run.session import Converter
+from chatsquash.sources.find import discover, nothing_to_read
+from chatsquash.stages.select import Snapshot
+from chatsquash.text import escaped
+
+_COLUMNS = ("line", "time", "kept", "added", "tools", "reply", "outcome", "roles added")
+_SHOWN = 200
+_ROLE = 12
+_WIDTH = 100
+
+
+@dataclass(slots=True)
+class _Row:
+    """What is shown of an entry; the entry itself would keep its messages in memory."""
+
+    cells: tuple[str, ...]
+    roles: str
+    texts: list[str]
+    outcome: str = "cleaned"
+
+
+@dataclass(slots=True)
+class _Rows:
+    """Listens to the entries on their way through the stages."""
+
+    verbose: bool
+    by_line: dict[int, _Row] = field(default_factory=dict)
+    before: list[Message] = field(default_factory=list)
+    """The messages of the entry before."""
+    spelled: dict[int, bytes] = field(default_factory=dict)
+    """Those as JSON that were compared, by their ids: neighbours share messages that did not change."""
+    seen: Seen | None = None
+    """What the log's first lines told."""
+
+    def logged(self, stream: Iterator[Entry]) -> Iterator[Entry]:
+        for entry in stream:
+            self.by_line[entry.line] = self._row(entry)
+            yield entry
+
+    def left(self, stream: Iterator[Entry]) -> Iterator[Entry]:
+        for entry in stream:
+            self.by_line[entry.line].outcome = "superseded"
+            yield entry
+
+    def settle(self, snapshot: Snapshot | None, ledger: Ledger) -> None:
+        """Mark what was selected, and what was cut behind it."""
+        self.seen = ledger.seen
+        for line, row in self.by_line.items():
+            if snapshot and row.outcome == "superseded" and line >= snapshot.entry.line:
+                row.outcome = "selected" if line == snapshot.entry.line else "cut"
+
+    def _row(self, entry: Entry) -> _Row:
+        added = self._added(entry)
+        kept = len(entry.messages) - len(added)
+        cells = (
+            str(entry.line),
+            _time(entry.at),
+            str(kept),
+            str(len(added)),
+            str(len(entry.tools)),
+            _reply(entry.reply),
+        )
+        texts = [_text(message) for message in added] if self.verbose else []
+        return _Row(cells, escaped(chat.trace(added)), texts)
+
+    def _added(self, entry: Entry) -> list[Message]:
+        """The messages that the entry before does not have; its edits say less where the reader did not compare."""
+        before, self.before = self.before, entry.messages
+        if entry.kept == len(before) and not any(isinstance(run, Kept) for run in entry.edits[1:]):
+            return entry.messages[len(before) :]
+        known = self.spelled
+        left = Counter(_spell(message, known) for message in before)
+        added: list[Message] = []
+        for message in entry.messages:
+            spelled = _spell(message, known)
+            if left[spelled]:
+                left[spelled] -= 1
+            else:
+                added.append(message)
+        self.spelled = {id(message): known[id(message)] for message in entry.messages}
+        return added
+
+
+def _spell(message: Message, known: dict[int, bytes]) -> bytes:
+    """A message as JSON, which is remembered by its id: what is known is of messages that are still held."""
+    spelled = known.get(id(message))
+    if spelled is None:
+        spelled = known[id(message)] = jsonio.dumps(message)
+    return spelled
+
+
+def inspect(logs: Iterable[str], options: Options, *, verbose: bool = False) -> Iterator[str]:
+    """Session logs (folders, files or globs) as lines of text: per session a table of its entries, and the findings.
+
+    Columns: line; time (UTC); messages kept from the entry before, and added; tools; kind and size in bytes of the
+    reply; what became of the entry; the roles of the messages added.  ``verbose`` adds the beginning of each added
+    message's text, escaped.  Raises ``UsageError`` for a file that cannot be read, and where there is none.
+    """
+    roots = list(logs)
+    found = discover(roots, options)
+    if not found.jobs:
+        raise UsageError(nothing_to_read(roots, found))
+    converter = Converter(options)
+    number = 0
+    for job in found.jobs:
+        for shown in _sessions(job, options, converter, verbose):
+            yield from [""] if number else []
+            yield from shown
+            number += 1
+
+
+def _sessions(job: Job, options: Options, converter: Converter, verbose: bool) -> Iterator[list[str]]:
+    """What is shown of a log, or of each of the sessions that its file holds."""
+    parts = split(job, options) if options.sessions_by == "id" else [job]
+    try:
+        for part in parts:
+            yield _session(part, converter, verbose)
+    except MixedSessionsError:
+        parts = split(job, options)
+        if parts == [job]:
+            raise UsageError(f"{job.shown}: cannot be read (it changed while it was read)") from None
+        for part in parts:
+            yield _session(part, converter, verbose)
+    except OSError as problem:
+        raise UsageError(f"{job.shown}: cannot be read ({problem.strerror})") from None
+
+
+def _session(job: Job, converter: Converter, verbose: bool) -> list[str]:
+    rows = _Rows(verbose)
+    outcome = converter.convert(job, rows)
+    for rejected in outcome.rejected:
+        cells = (str(rejected.line), *[""] * 4, f"{rejected.length:,} B")
+        rows.by_line[rejected.line] = _Row(cells, "", [], rejected.code)
+    return list(_shown(job, rows, outcome))
+
+
+def _shown(job: Job, rows: _Rows, outcome: Outcome) -> Iterator[str]:
+    yield f"{escaped(job.shown)}: session {escaped(outcome.session)}"
+    if rows.seen and rows.seen.format:
+        told = f"format: {escaped(rows.seen.why)}"
+        yield from [told] if len(told) <= _WIDTH else textwrap.wrap(told, _WIDTH, subsequent_indent=" " * 6)
+        yield from [f"envelope: {rows.seen.envelope}"] if rows.seen.envelope != PLAIN.name else []
+    yield from _table([rows.by_line[line] for line in sorted(rows.by_line)])
+    yield f"record: {len(outcome.record):,} bytes" if outcome.record else f"left out: {outcome.left_out}"
+    yield from map(as_text, outcome.findings)
+
+
+def _table(rows: list[_Row]) -> Iterator[str]:
+    head = _Row(_COLUMNS[:-2], _COLUMNS[-1], [], _COLUMNS[-2])
+    body = [(*row.cells, row.outcome) for row in (head, *rows)]
+    widths = [max(map(len, column)) for column in zip(*body, strict=True)]
+    for cells, row in zip(body, (head, *rows), strict=True):
+        line = "  ".join([*(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)), row.roles])
+        yield from _wrapped(line)
+        yield from (f"    {text}" for text in row.texts)
+
+
+def _wrapped(line: str) -> list[str]:
+    """A row on as many lines as it needs; that most need one is told at once, since wrapping takes time."""
+    if len(line) <= _WIDTH:
+        return [line.rstrip()]
+    return textwrap.wrap(line, _WIDTH, subsequent_indent=" " * 6, break_on_hyphens=False)
+
+
+def _time(at: int | None) -> str:
+    if at is None:
+        return "-"
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=at // 1000)
+    return moment.replace(tzinfo=None).isoformat(sep=" ", timespec="milliseconds")
+
+
+def _reply(reply: Reply) -> str:
+    if reply.message is None:
+        return "none"
+    return f"{_short(chat.token(reply.message))} {len(jsonio.dumps(reply.message)):,} B"
+
+
+def _text(message: Message) -> str:
+    text = chat.text(message) or ""
+    shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    return f"{_short(message['role'])}: {escaped(shown)}"
+
+
+def _short(role: str) -> str:
+    """A role, which is any text, for a narrow column."""
+    return escaped(role if len(role) <= _ROLE else f"{role[: _ROLE - 1]}…")

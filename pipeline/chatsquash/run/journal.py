@@ -1,0 +1,294 @@
+"""What finished sessions gave, kept in the output folder so that a later run need not find it again.
+
+Each process of a run appends to a journal of its own, in one write per session, so that a run that is killed leaves
+all that it finished.  A session is known by its log (path, size, time of change, hash of head and tail), by the options
+that decide its outcome, by the fingerprint of the key and by the code that converts; its outcome by a hash.  What does
+not agree is converted again.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from functools import cache
+from typing import BinaryIO, NamedTuple
+
+import msgspec
+import orjson
+from msgspec import Struct, field
+from xxhash import xxh3_64, xxh3_128, xxh3_128_digest
+
+import chatsquash
+from chatsquash.folder import Folder
+from chatsquash.model import Job, Outcome
+
+_FRAME = struct.Struct("<Q16s8s")
+"""The length of an outcome, the key of its session, and the hash of both."""
+_NEVER_WAITING = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+"""Whatever took the place of a log since it was found."""
+_ENDS = 4096
+"""Bytes of a log's head, and of its tail, that are hashed."""
+_OF_THE_RUN = frozenset(
+    [
+        "group_by",
+        "tool_report",
+        "keep_rejected",
+        "strict",
+        "since",
+        "until",
+        "limit",
+        "include",
+        "exclude",
+        "follow_links",
+    ]
+)
+"""Options that choose logs or say what is done with outcomes, and change none."""
+_PASSING = frozenset(("unreadable-log", "changed-log", "lost-worker"))
+"""Findings that the next run may not come to again."""
+_MANY = 32
+"""Journals above which they are put together."""
+_encode = msgspec.msgpack.Encoder().encode
+
+
+class Place(Struct, frozen=True):
+    """Where the outcome of a session stands."""
+
+    journal: str
+    offset: int
+    size: int
+    """Bytes of its frame."""
+
+
+class Packed(NamedTuple):
+    """An outcome as it is kept, which is also the fastest way to hand it to another process."""
+
+    seen: bytes
+    """What ``identify`` told of its log."""
+    payload: bytes
+
+    @property
+    def outcome(self) -> Outcome:
+        """The outcome itself."""
+        return _decoder().decode(self.payload)
+
+
+@cache
+def _decoder() -> msgspec.msgpack.Decoder[Outcome]:
+    return msgspec.msgpack.Decoder(Outcome)  # when first needed: to look through its type takes time
+
+
+def identity(described: Mapping[str, object]) -> bytes:
+    """What decides outcomes beside the logs: options as ``run.json`` holds them, and the code."""
+    deciding = {name: value for name, value in described.items() if name not in _OF_THE_RUN}
+    return xxh3_128_digest(orjson.dumps([code_version(), deciding], option=orjson.OPT_SORT_KEYS))
+
+
+@cache
+def code_version() -> str:
+    """The version, and what tells two states of the code with one version apart: sizes and times of its modules."""
+    seen = xxh3_128()
+    # No Paths, which take three times as long.
+    for folder, below, names in os.walk(os.path.dirname(chatsquash.__file__)):  # noqa: PTH120
+        below.sort()
+        for name in sorted(name for name in names if name.endswith(".py")):
+            status = os.stat(f"{folder}/{name}")  # noqa: PTH116
+            seen.update(f"{name} {status.st_size} {status.st_mtime_ns}\n".encode("utf-8", "surrogateescape"))
+    return f"{chatsquash.__version__} {seen.hexdigest()}"
+
+
+def identify(job: Job, file: BinaryIO | None = None) -> bytes:
+    """What tells a log from what it was, without reading all of it; raises ``OSError`` where it cannot be read.
+
+    ``file`` is the log, where it is open; not a copy of what is in a compressed one.
+    """
+    if file is not None and job.path == job.shown:
+        ends = _ends(job, file.fileno())
+    else:
+        descriptor = os.open(job.shown, _NEVER_WAITING)
+        try:
+            ends = _ends(job, descriptor)
+        finally:
+            os.close(descriptor)
+    named = f"{job.shown}\0{job.name}\0{job.file_size}\0{job.modified}\0"
+    return xxh3_128_digest(named.encode("utf-8", "surrogateescape") + ends)
+
+
+def _ends(job: Job, descriptor: int) -> bytes:
+    ends = os.pread(descriptor, _ENDS, 0)
+    return ends + os.pread(descriptor, _ENDS, job.file_size - _ENDS) if job.file_size > _ENDS else ends
+
+
+def is_passing(codes: Iterable[str]) -> bool:
+    """Whether one of these findings may be gone in the next run, though the log is the same."""
+    return not _PASSING.isdisjoint(codes)
+
+
+class Writer(Struct):
+    """Appends to the journal of this process; it crosses to another one before it does."""
+
+    folder: Folder
+    run: str
+    identity: bytes
+    descriptor: int | None = None
+    failed: bool = False
+    seen: dict[str, bytes] = field(default_factory=dict)
+    """What ``identify`` told of logs once they were converted, by their shown paths, until somebody takes it."""
+
+    def key(self, job: Job, seen: bytes) -> bytes:
+        """The key of a session, of which ``identify`` tells so much."""
+        part = job.spans.tobytes() if job.spans else str(job.part).encode()
+        return xxh3_128_digest(self.identity + seen + part)
+
+    def add(self, job: Job, outcome: Outcome, seen: bytes | None = None) -> Packed | None:
+        """Keep an outcome; that it cannot be kept, as on a full disk, stops nothing: whatever is wrong will say so.
+
+        ``seen`` is what ``identify`` told of the log, where somebody asked already.
+        """
+        if self.failed or job.modified is None or is_passing(found.code for found in outcome.findings):
+            return None
+        try:
+            seen = seen or identify(job)
+            key, payload = self.key(job, seen), _encode(outcome)
+        except (OSError, UnicodeEncodeError):
+            return None  # the log is gone, or its name is no text: it will be converted again
+        try:
+            self._append(key, payload)
+        except OSError:
+            self.failed = True  # what stood behind half a frame would never be found
+        return Packed(seen, payload)
+
+    def _append(self, key: bytes, payload: bytes) -> None:
+        if self.descriptor is None:
+            self.folder.make(mode=0o700)
+            self.descriptor = self.folder.create(f"{self.run}-{os.getpid()}", 0o600)
+        written = os.writev(self.descriptor, (_FRAME.pack(len(payload), key, _digest(key, payload)), payload))
+        self.failed = written < _FRAME.size + len(payload)
+
+    def close(self) -> None:
+        """Close the journal."""
+        if self.descriptor is not None:
+            os.close(self.descriptor)
+            self.descriptor = None
+
+
+class Journals(Struct):
+    """The journals of an output folder: those that earlier runs left, and that of this one."""
+
+    writer: Writer
+    reused: int = 0
+    """Sessions that were taken from them."""
+    _places: dict[bytes, Place] = field(default_factory=dict)
+    _used: dict[str, dict[int, int]] = field(default_factory=dict)
+    """Of each journal where the frames are that were taken, and their sizes."""
+
+    @property
+    def folder(self) -> Folder:
+        """Where they are."""
+        return self.writer.folder
+
+    def is_empty(self) -> bool:
+        """Whether nothing is known."""
+        return not self._places
+
+    def names(self) -> list[str]:
+        """All that are there, in the order in which they were begun."""
+        with suppress(OSError):
+            return sorted(self.folder.names())
+        return []
+
+    def load(self, names: Iterable[str]) -> None:
+        """Look up what these hold; of a session that stands in several, the last counts."""
+        for name in names:
+            with suppress(OSError):
+                for key, place in _places(self.folder, name):
+                    self._places[key] = place
+
+    def find(self, job: Job) -> Place | None:
+        """Where the outcome of a session stands, if it is known."""
+        with suppress(OSError):
+            return self._places.get(self.writer.key(job, identify(job)))
+        return None
+
+    def get(self, place: Place) -> Outcome | None:
+        """An outcome; ``None`` where it is damaged."""
+        try:
+            frame = _read(self.folder, place)
+            _, key, digest = _FRAME.unpack_from(frame)
+            payload = memoryview(frame)[_FRAME.size :]
+            if digest != _digest(key, payload):
+                return None
+            outcome = _decoder().decode(payload)
+        except (OSError, struct.error, msgspec.MsgspecError):
+            return None
+        self.reused += 1
+        self._used.setdefault(place.journal, {})[place.offset] = place.size
+        return outcome
+
+    def settle(self) -> list[str]:
+        """The names of the journals to keep for the next run: this run's own, and those that it took something from.
+
+        Where most of what they hold is of no more use, or they are many, what is of use is put into one.
+        """
+        self.writer.close()
+        own = self.own()
+        held = sum(status.st_size for name in self._used if (status := self.folder.status(name)))
+        useful = sum(sum(frames.values()) for frames in self._used.values())
+        if len(self._used) <= _MANY and 2 * useful >= held:
+            return [*self._used, *own]
+        joined = f"{self.writer.run}-joined"
+        try:
+            self._join(joined)
+        except OSError:  # no room: it is done another time
+            return [*self._used, *own]
+        return [joined, *own]
+
+    def _join(self, joined: str) -> None:
+        with open(self.folder.create(joined, 0o600), "wb") as file:
+            for name, frames in self._used.items():
+                file.writelines(_read(self.folder, Place(name, offset, size)) for offset, size in frames.items())
+
+    def forget(self, names: Iterable[str]) -> None:
+        """Delete these; the folder, too, where nothing is left."""
+        self.writer.close()
+        for name in names:
+            with suppress(OSError):
+                self.folder.remove(name)
+        with suppress(OSError):
+            self.folder.remove_folder()  # does nothing to one that is not empty
+
+    def own(self) -> list[str]:
+        """Those that this run wrote."""
+        return [name for name in self.names() if name.startswith(f"{self.writer.run}-")]
+
+
+def _digest(key: bytes, payload: bytes | memoryview) -> bytes:
+    digest = xxh3_64(key)
+    digest.update(payload)
+    return digest.digest()
+
+
+def _read(folder: Folder, place: Place) -> bytes:
+    descriptor = folder.open(place.journal)
+    try:
+        return os.pread(descriptor, place.size, place.offset)
+    finally:
+        os.close(descriptor)
+
+
+def _places(folder: Folder, name: str) -> Iterator[tuple[bytes, Place]]:
+    """The frames of a journal, up to one that is not whole."""
+    descriptor = folder.open(name)
+    try:
+        end = os.fstat(descriptor).st_size
+        offset = 0
+        while offset + _FRAME.size <= end:
+            length, key, _ = _FRAME.unpack(os.pread(descriptor, _FRAME.size, offset))
+            size = _FRAME.size + length
+            if offset + size > end:
+                return
+            yield key, Place(name, offset, size)
+            offset += size
+    finally:
+        os.close(descriptor)

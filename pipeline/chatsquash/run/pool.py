@@ -1,0 +1,171 @@
+"""Worker processes: each has one lot of sessions at a time, and one that dies is replaced."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, BinaryIO, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from chatsquash import platform
+from chatsquash.errors import ShortageError
+from chatsquash.model import Job, Options, Outcome
+from chatsquash.read.sessions import MixedSessionsError
+from chatsquash.run.accounts import unreadable
+from chatsquash.run.journal import Packed, Writer, identify
+from chatsquash.run.session import Converter
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+    from multiprocessing.process import BaseProcess
+
+_NO_MEMORY = 70
+"""The exit code of a worker process that ran out of memory, where the system did not kill it."""
+
+Batch = tuple[Job, ...]
+Found = tuple[Job, Outcome | None]
+"""A job and its outcome; ``None`` for a file that has to be split into its sessions first."""
+
+
+class Lot(Struct, frozen=True):
+    """What one process converts at a time."""
+
+    number: int
+    jobs: Batch
+    alone: bool = False
+    """Whether it is one of those that were under way when a process died, and no other is under way beside it."""
+
+
+class Team:
+    """Worker processes, each with a connection; one that dies is replaced."""
+
+    def __init__(self, options: Options, writer: Writer | None) -> None:
+        self._writer = writer
+        self._given = (options, writer and replace(writer, descriptor=None))  # each has a journal of its own
+        self._members: dict[Connection, BaseProcess] = {}
+        self.under_way: dict[Connection, Lot] = {}
+
+    def hire(self, count: int) -> None:
+        """Start so many processes."""
+        # Imported here, since it takes longer than to convert a small log.
+        from multiprocessing import get_context
+
+        method = platform.start_method()
+        context = get_context(method)
+        with platform.uninterrupted():
+            for _ in range(count):
+                ours, theirs = context.Pipe()
+                # A fork copies our ends; a worker that kept them would not notice when this process is gone.
+                copied = [*self._members, ours] if method == "fork" else []
+                process = context.Process(  # type: ignore[attr-defined]
+                    target=_serve, args=(theirs, copied, *self._given), daemon=True
+                )
+                process.start()
+                theirs.close()
+                self._members[ours] = process
+
+    def idle(self) -> list[Connection]:
+        """Those that have nothing to do."""
+        return [each for each in self._members if each not in self.under_way]
+
+    def hand(self, connection: Connection, lot: Lot) -> None:
+        """Give a lot to one that is idle."""
+        self.under_way[connection] = lot
+        with suppress(BrokenPipeError, ConnectionResetError):  # which waiting for it will tell
+            connection.send(lot.jobs)
+
+    def finished(self) -> Iterator[tuple[Lot, list[Found] | str]]:
+        """Wait; then the lots that came back, with their outcomes, or with how the process ended.
+
+        Raises ``ShortageError`` where a process met one.
+        """
+        from multiprocessing.connection import wait
+
+        for connection in cast("list[Connection]", wait(list(self.under_way))):
+            lot = self.under_way.pop(connection)
+            found: list[Found] | str
+            try:
+                received = connection.recv()
+                if isinstance(received, str):
+                    raise ShortageError(received)
+                found = [self._received(job, sent) for job, sent in zip(lot.jobs, received, strict=True)]
+            except (EOFError, OSError):
+                found = self._replace(connection)
+            yield lot, found
+
+    def dismiss(self) -> None:
+        """End all processes."""
+        with platform.uninterrupted():
+            for connection, process in self._members.items():
+                process.kill()  # what it writes is read up to where it is whole
+                process.join()
+                connection.close()
+
+    def _received(self, job: Job, sent: Packed | Outcome | None) -> Found:
+        if not isinstance(sent, Packed):
+            return job, sent
+        assert self._writer
+        self._writer.seen[job.shown] = sent.seen
+        return job, sent.outcome
+
+    def _replace(self, connection: Connection) -> str:
+        """Start another process in the place of one that ended; how it ended, in words."""
+        process = self._members.pop(connection)
+        process.kill()
+        process.join()
+        connection.close()
+        self.hire(1)
+        code = process.exitcode or 0
+        return signal.Signals(-code).name if code < 0 else f"exit code {code}"
+
+
+def _serve(connection: Connection, copied: list[Connection], options: Options, writer: Writer | None) -> None:
+    """A worker process: batches in, outcomes out, until the other side is gone."""
+    platform.leave_interrupts_to_parent()
+    platform.collect_less()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    for each in copied:
+        each.close()
+    converter = Converter(options)
+    with suppress(EOFError, ConnectionError):
+        while True:
+            try:
+                done = (attempt(converter, writer, job) for job in connection.recv())
+                found = [packed or outcome for outcome, packed in done]  # not both, since records may be large
+            except MemoryError:
+                os._exit(_NO_MEMORY)  # each of them is tried once more, alone
+            except ShortageError as problem:
+                connection.send(str(problem))
+                return
+            connection.send(found)
+
+
+def _end_with_parent() -> None:
+    """A parent that is killed cannot end its workers, which would go on with what nobody waits for."""
+    from multiprocessing import parent_process
+
+    if parent := parent_process():
+        parent.join()
+        os._exit(1)
+
+
+def attempt(converter: Converter, writer: Writer | None, job: Job) -> tuple[Outcome | None, Packed | None]:
+    """The outcome of a session, and how it is kept; none for a file that has to be split into its sessions first."""
+    seen: list[bytes] = []
+
+    def look(job: Job, file: BinaryIO) -> None:
+        with suppress(OSError, UnicodeEncodeError):  # the journal will look again, and leave it out
+            seen.append(identify(job, file))
+
+    try:
+        outcome = converter.convert(job, also=look if writer else None)
+    except MixedSessionsError:
+        return None, None
+    except OSError as problem:
+        return unreadable(job, problem), None
+    return outcome, writer.add(job, outcome, seen[0] if seen else None) if writer else None

@@ -1,0 +1,187 @@
+"""What is in datasets: counts, turns, lengths, use of tools, duplicates."""
+
+from __future__ import annotations
+
+import re
+from codecs import BOM_UTF8
+from collections import Counter
+from collections.abc import Callable, Iterable
+from math import ceil
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+from xxhash import xxh3_64_intdigest
+
+from chatsquash import chat, jsonio
+from chatsquash.errors import UsageError
+from chatsquash.model import Json, Message
+from chatsquash.records.datasets import Row, files, rows
+from chatsquash.records.reading import NotARecordError, Record, parsed, record
+from chatsquash.records.textual import of_text
+from chatsquash.report.stats import Long, Spread, Stats, ToolCount
+from chatsquash.stages.select import flatten
+
+if TYPE_CHECKING:
+    from chatsquash.templates.bounded import Template
+
+MEASURES = ("messages", "assistant turns", "tool calls", "characters", "characters of tools", "tokens")
+"""What is measured of every record; tokens where there is a tokenizer."""
+LONGEST = 5
+_BATCH = 4096
+_SPLIT = re.compile(r"([^/\\]+?)-\d{5}-of-\d{5}\.")
+
+Tokens = Callable[[Record], int]
+
+
+def stats(datasets: Iterable[str], tokens: Tokens | None = None) -> Stats:
+    """The statistics of datasets; raises ``UsageError`` for what cannot be read."""
+    counting = _Counting(tokens)
+    for dataset in datasets:
+        counting.stats.files += len(files(dataset))
+        for row in rows(dataset):
+            counting.take(row)
+    return counting.finish()
+
+
+def counter(tokenizer: str, template: Template | None = None) -> Tokens:
+    """Counts the tokens of a record with a ``tokenizer.json``: of its rendering, or of all its texts one by one."""
+    try:
+        from tokenizers import Tokenizer
+    except ImportError:
+        raise UsageError("--tokenizer needs the package tokenizers: pip install 'chatsquash[tokens]'") from None
+    try:
+        loaded = Tokenizer.from_file(tokenizer)
+    except Exception as problem:  # noqa: BLE001 - that is all it raises
+        raise UsageError(f"{tokenizer}: is no tokenizer.json ({problem})") from None
+    loaded.no_truncation()
+    loaded.no_padding()
+
+    def count(held: Record) -> int:
+        texts = [_rendered(template, held)] if template else [*_texts(held), _definitions(held)]
+        encoded = loaded.encode_batch([_printable(text) for text in texts if text], add_special_tokens=False)
+        return sum(map(len, encoded))
+
+    return count
+
+
+def _rendered(template: Template, held: Record) -> str:
+    """The rendering of a record; nothing where the template raises."""
+    if template.given_up:
+        raise UsageError(f"the template is {template.given_up} (--render-time allows more)")
+    return template.render(held.messages, held.tools).text or ""
+
+
+class _Counting:
+    """Takes record after record; what it holds does not grow with them, but for eight bytes each to know duplicates."""
+
+    def __init__(self, tokens: Tokens | None) -> None:
+        self.stats = Stats()
+        self._tokens = tokens
+        self._measures = MEASURES if tokens else MEASURES[:-1]
+        self._batch: list[tuple[int, ...]] = []
+        self._places: list[tuple[str, int]] = []
+        self._digests: list[pl.Series] = []
+        self._sums = dict.fromkeys(self._measures, 0)
+        self._most = dict.fromkeys(self._measures, 0)
+        self._counts: dict[str, Counter[int]] = {name: Counter() for name in self._measures}
+
+    def take(self, row: Row) -> None:
+        """Count a row."""
+        try:
+            held = record(parsed(row.data.removeprefix(BOM_UTF8)))
+        except NotARecordError:
+            self.stats.unreadable += 1
+            return
+        native = of_text(held.messages) or held
+        calls = self._use(native)
+        split = _SPLIT.match(row.file.name)
+        self.stats.splits[split[1] if split else ""] += 1
+        self.stats.roles.update(message["role"] for message in native.messages)
+        turns = sum(message["role"] == "assistant" for message in native.messages)
+        lengths = sum(map(len, _texts(held))), len(_definitions(held))
+        measures = (len(native.messages), turns, calls, *lengths, *([self._tokens(held)] if self._tokens else []))
+        self._batch.append((*measures, xxh3_64_intdigest(row.data.strip())))
+        self._places.append((str(row.file), row.number))
+        if len(self._batch) == _BATCH:
+            self._fold()
+
+    def finish(self) -> Stats:
+        """All that was counted."""
+        self._fold()
+        digests = pl.concat(self._digests) if self._digests else pl.Series(dtype=pl.UInt64)
+        self.stats.duplicates = len(digests) - digests.n_unique()
+        self.stats.spreads = {name: self._spread(name) for name in self._measures if self.stats.records}
+        return self.stats
+
+    def _use(self, held: Record) -> int:
+        """Count the tools of a record; gives how many calls there are."""
+        defined = held.tools if isinstance(held.tools, list) else []
+        for name in {name for tool in defined if (name := chat.tool_name(flatten(tool)))}:
+            self.stats.tools.setdefault(name, ToolCount()).records += 1
+        called = [chat.call_name(call) or "" for message in held.messages for call in chat.calls(message)]
+        for name in called:
+            self.stats.tools.setdefault(name, ToolCount()).calls += 1
+        self.stats.with_tools += bool(defined)
+        self.stats.with_calls += bool(called)
+        return len(called)
+
+    def _fold(self) -> None:
+        """Put the batch into sums, counts of rounded values and the longest records."""
+        schema = {**dict.fromkeys(self._measures, pl.Int64), "digest": pl.UInt64}
+        frame = pl.DataFrame(self._batch, schema=schema, orient="row")
+        self.stats.records += len(frame)
+        self._digests.append(frame["digest"])
+        for name in self._measures:
+            column = frame[name]
+            self._sums[name] += int(column.sum())
+            self._most[name] = max(self._most[name], int(column.max() or 0))  # type: ignore[arg-type]
+            rounded = column.cast(pl.Float64).round_sig_figs(3).cast(pl.Int64)
+            self._counts[name].update(dict(rounded.value_counts().iter_rows()))
+        longest = frame.with_row_index().sort("characters", "index", descending=[True, False]).head(LONGEST)
+        found = [Long(row["characters"], row["messages"], *self._places[row["index"]]) for row in longest.to_dicts()]
+        ranked = sorted([*self.stats.longest, *found], key=lambda each: (-each.characters, each.file, each.record))
+        self.stats.longest = ranked[:LONGEST]
+        self._batch, self._places = [], []
+
+    def _spread(self, name: str) -> Spread:
+        count, total = self.stats.records, self._sums[name]
+        median, p90, p99 = (min(self._at(name, ceil(count * share)), self._most[name]) for share in (0.5, 0.9, 0.99))
+        return Spread(total, total / count, median, p90, p99, self._most[name])
+
+    def _at(self, name: str, rank: int) -> int:
+        """The value of the record at a rank, the smallest first."""
+        seen = 0
+        for value, count in sorted(self._counts[name].items()):
+            seen += count
+            if seen >= rank:
+                return value
+        return 0
+
+
+def _texts(held: Record) -> list[str]:
+    """All that is said and called."""
+    return [text for message in held.messages for text in _said(message)]
+
+
+def _said(message: Message) -> list[str]:
+    reasoning: list[Any] = [message.get(key) for key in chat.REASONING_KEYS[:2]]
+    functions = [call["function"] for call in chat.calls(message) if chat.call_name(call)]
+    arguments = [text for function in functions for text in (function["name"], _spelled(function.get("arguments")))]
+    return [text for text in (chat.text(message), *reasoning, *arguments) if isinstance(text, str)]
+
+
+def _spelled(arguments: Json) -> str:
+    return arguments if isinstance(arguments, str) else _json(arguments)
+
+
+def _definitions(held: Record) -> str:
+    return _json(held.tools) if held.tools else ""
+
+
+def _json(value: Json) -> str:
+    return jsonio.dumps(value).decode()
+
+
+def _printable(text: str) -> str:
+    """A text without lone surrogates, which no tokenizer takes."""
+    return text.encode("utf-8", "replace").decode()

@@ -1,0 +1,239 @@
+"""Whether an output folder is what its ``run.json`` says, and the logs what they were."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from hashlib import sha256
+from itertools import groupby, islice
+from operator import itemgetter
+from pathlib import Path
+from typing import BinaryIO
+
+import orjson
+from xxhash import xxh3_128
+
+from chatsquash.errors import UsageError
+from chatsquash.folder import Folder
+from chatsquash.model import OURS, Job, Json, Options
+from chatsquash.read.lines import lines
+from chatsquash.read.sessions import SPAN, parts_of
+from chatsquash.run.reports import FINDINGS, REJECTED, SESSIONS
+from chatsquash.sources.compression import opened
+from chatsquash.write.commit import RUN, is_pending
+from chatsquash.write.written import inside
+
+_PIECE = 1 << 20
+_ESCAPED = re.compile(r"\\udc([89a-f][0-9a-f])")
+_PACKED = (".gz", ".zst", ".parquet", ".png", ".jpg", ".gif", ".webp")
+"""Files whose lines, or rows, cannot be counted by their line feeds."""
+_DUPLICATE = "duplicate-record"
+_RECORDS = re.compile(r"data/.*|[^/]*\.jsonl")
+
+
+@dataclass(slots=True)
+class Verified:
+    """What was compared, and what does not agree."""
+
+    files: int = 0
+    logs: int = 0
+    problems: list[str] = field(default_factory=list)
+    """Where and what, a line each."""
+
+
+def verify(out: Path, *, logs: bool = False) -> Verified:
+    """Compare an output folder with its ``run.json``: hashes, counts and sums; with ``logs`` the inputs, too.
+
+    Raises ``UsageError`` for a folder without a ``run.json`` that can be read.
+    """
+    folder = Folder(out)
+    try:
+        return _verified(out, folder, logs=logs)
+    finally:
+        folder.close()
+
+
+def _verified(out: Path, folder: Folder, *, logs: bool) -> Verified:
+    done = Verified()
+    run = _run(out, folder)
+    try:
+        if is_pending(folder):
+            done.problems.append(f"{out}: a run was killed while its files took their places: convert again")
+        for told in run["outputs"]:
+            done.files += 1
+            done.problems += _file(out, folder, told)
+        done.problems += _counts(out, folder, run)
+        left = len(run["inputs"])
+        for path, inputs in groupby(run["inputs"], itemgetter("path")) if logs else ():
+            told = list(inputs)
+            left -= len(told)
+            done.logs += 1
+            is_cut = not left and run["options"].get("limit") == len(run["inputs"])
+            done.problems += _log(path, told, _bounds(run["options"]), len(told) if is_cut else None)
+    except (KeyError, TypeError, AttributeError, ValueError) as problem:
+        raise UsageError(f"{out / RUN}: is not one of chatsquash ({type(problem).__name__}: {problem})") from None
+    return done
+
+
+def _run(out: Path, folder: Folder) -> dict[str, Json]:
+    try:
+        run = orjson.loads(folder.read(RUN))
+    except OSError as problem:
+        why = (
+            "no run was finished there"
+            if isinstance(problem, FileNotFoundError) and (out / OURS).is_dir()
+            else f"{problem.strerror}"
+        )
+        raise UsageError(f"{out / RUN}: cannot be read, {why}: convert again, or name another folder") from None
+    except ValueError:
+        raise UsageError(f"{out / RUN}: is no JSON: convert again") from None
+    if not isinstance(run, dict):
+        raise UsageError(f"{out / RUN}: is no object: convert again")
+    return run
+
+
+def _file(out: Path, folder: Folder, told: dict[str, Json]) -> Iterator[str]:
+    """How a file differs from what is told of it."""
+    name = inside(told["path"])
+    path = out / name
+    digest, size, lines = sha256(), 0, 0
+    try:
+        with open(folder.open(name), "rb") as file:
+            while piece := file.read(_PIECE):
+                digest.update(piece)
+                size += len(piece)
+                lines += piece.count(b"\n")
+    except OSError as problem:
+        yield f"{path}: cannot be read ({problem.strerror})"
+        return
+    if (size, digest.hexdigest()) != (told["size"], told["sha256"]):
+        yield f"{path}: has {size:,} bytes and the hash {digest.hexdigest()}, not {told['size']:,} and {told['sha256']}"
+    elif path.suffix not in _PACKED and lines != told["lines"]:
+        yield f"{path}: has {lines:,} lines, not {told['lines']:,}"
+
+
+def _counts(out: Path, folder: Folder, run: dict[str, Json]) -> Iterator[str]:
+    """Which counts do not agree with each other, or with the files."""
+    counts = run["counts"]
+    for name in ("sessions", "lines", "bytes"):
+        if isinstance(counts[name], dict):
+            seen, *parts = (_total(value) for value in counts[name].values())
+            if seen != sum(parts):
+                yield f"{out / RUN}: of {seen:,} {name} {sum(parts):,} are accounted for"
+    lines = {told["path"]: told["lines"] for told in run["outputs"]}
+    sessions, written = counts["sessions"]["seen"], counts["sessions"]["written"]
+    records = [count for path, count in lines.items() if _RECORDS.fullmatch(path)]
+    if records and sum(records) != written:
+        yield f"{out / RUN}: tells of {written:,} records, the files have {sum(records):,}"
+    if (inputs := len(run["inputs"])) != sessions:
+        yield f"{out / RUN}: tells of {sessions:,} sessions, {inputs:,} inputs are named"
+    compared = [
+        ("rejected lines", lines[REJECTED], counts["lines"]["unreadable"]),
+        *_findings(folder, counts),
+    ]
+    for what, there, told in compared:
+        if there != told:
+            yield f"{out / RUN}: tells of {told:,} {what}, the reports have {there:,}"
+    if SESSIONS in lines and (out / SESSIONS).is_file():  # else it was said already, or is a run of before
+        yield from _table(out, counts["sessions"], lines)
+
+
+def _table(out: Path, told: dict[str, Json], lines: dict[str, int]) -> Iterator[str]:
+    """Which sums over the session table do not agree with the counts, or with the files that it names."""
+    rows: Counter[str] = Counter()
+    kinds: Counter[str] = Counter()
+    with (out / SESSIONS).open("rb") as file:
+        for session in map(orjson.loads, file):
+            kinds[_kind(session)] += 1
+            if (name := session["file"]) is not None:
+                rows[name] += 1
+                if session["row"] != rows[name]:
+                    yield f"{out / SESSIONS}: has row {session['row']:,} of {name} in the place of row {rows[name]:,}"
+    expected = {
+        "written": told["written"],
+        f"left out: {_DUPLICATE}": told["duplicates"],
+        **{f"left out: {code}": count for code, count in told["left_out"].items()},
+        **{f"filtered: {option}": count for option, count in told["filtered"].items()},
+    }
+    for kind in sorted({*expected, *kinds}):
+        if kinds[kind] != expected.get(kind, 0):
+            yield f"{out / RUN}: tells of {expected.get(kind, 0):,} sessions {kind}, {SESSIONS} has {kinds[kind]:,}"
+    for name in sorted(rows):
+        if rows[name] != lines.get(name, 0):
+            yield f"{out / RUN}: tells of {lines.get(name, 0):,} records in {name}, {SESSIONS} has {rows[name]:,}"
+
+
+def _kind(session: dict[str, Json]) -> str:
+    """What became of a session, in words."""
+    if session["file"] is not None:
+        return "written"
+    return f"filtered: {session['filtered']}" if session["filtered"] else f"left out: {session['left_out']}"
+
+
+def _total(value: Json) -> int:
+    return sum(map(_total, value.values())) if isinstance(value, dict) else int(value)
+
+
+def _findings(folder: Folder, counts: dict[str, Json]) -> Iterator[tuple[str, int, int]]:
+    """Of each severity, in the dataset and in filtered sessions: what it is, how many there are, and are told of."""
+    there: Counter[tuple[str, str]] = Counter()
+    with suppress(OSError), open(folder.open(FINDINGS), "rb") as file:  # where it cannot be read, that was said
+        for line in map(orjson.loads, file):
+            there["filtered_findings" if line.get("filtered") else "findings", line["severity"]] += 1
+    told = {
+        (what, severity): _total(codes)
+        for what in ("findings", "filtered_findings")
+        for severity, codes in counts.get(what, {}).items()
+    }
+    for what, severity in sorted({*there, *told}):
+        yield f"{what.replace('_', ' ')} {severity}", there[what, severity], told.get((what, severity), 0)
+
+
+def _bounds(told: dict[str, Json]) -> Options:
+    """The options that say how far logs were read."""
+    return Options(**{name: told[name] for name in ("max_line", "max_expansion", "max_expanded")})
+
+
+def _log(path: str, told: list[dict[str, Json]], options: Options, taken: int | None) -> Iterator[str]:
+    """How a log differs from what is told of it, as one session or several; of these maybe only the first ones."""
+    job = Job(_spelled(path), path, Path(path).name, 0)
+    digests = [each["xxh3_128"] for each in told if each["xxh3_128"]]  # empty: it could not be read then, either
+    try:
+        with open(job.path, "rb", buffering=0) as file:
+            whole = {_hash(file)} if digests else set()
+            if set(digests) != whole and sorted(digests) != sorted(islice(_parts(job, options), taken)):
+                yield f"{path}: is not what it was when it was converted"
+    except OSError as problem:
+        if digests:
+            yield f"{path}: cannot be read ({problem.strerror})"
+
+
+def _spelled(path: str) -> str:
+    """A path as the system has it: bytes that are no text stand escaped in ``run.json``."""
+    if os.path.lexists(path):
+        return path
+    return _ESCAPED.sub(lambda found: chr(0xDC00 + int(found[1], 16)), path)
+
+
+def _hash(file: BinaryIO) -> str:
+    digest = xxh3_128()
+    file.seek(0)
+    while piece := file.read(_PIECE):
+        digest.update(piece)
+    return digest.hexdigest()
+
+
+def _parts(job: Job, options: Options) -> Iterator[str]:
+    """The hashes of the sessions that a file holds."""
+    with opened(job.path, options) as file:
+        digests = [(xxh3_128(), part.spans or ()) for part in parts_of(job, file)]
+        owners = {number: digest for digest, spans in digests for number in spans[::SPAN]}
+        file.seek(0)
+        for line in lines(file, options.max_line):  # once, since in a compressed log going back is to begin again
+            if owner := owners.get(line.number):  # none: the log grows
+                owner.update(line.buffer[line.start : line.stop])
+    return (digest.hexdigest() for digest, _ in digests)

@@ -1,0 +1,1 @@
+"""Where logs lie, what they are compressed with, and their bytes."""

@@ -1,0 +1,90 @@
+"""What a file begins with, as JSON that is whole although the file goes on: by it is told what the file is."""
+
+from __future__ import annotations
+
+import re
+from typing import BinaryIO
+
+from chatsquash import footprint, jsonio
+
+MOST = 4 << 20
+"""Bytes of a file by which it is told."""
+_MEMORY = 32 << 20
+"""Bytes of memory that these may take once they are parsed: of very many small values fewer tell as much."""
+_TOKENS = re.compile(rb'"(?:[^"\\]++|\\.)*+("?)|[\[\]{}]', re.DOTALL)
+_CLOSING = {b"[": b"]", b"{": b"}"}
+_SPACE = b" \t\r\n"
+_HALF = re.compile(rb"(?<!\\)((?:\\\\)*)\\u[0-9a-fA-F]{0,3}\Z|[\xc0-\xff][\x80-\xbf]{0,2}\Z")
+"""An escape or a character that may be cut in two."""
+
+
+def beginning(file: BinaryIO, memory: int = footprint.MOST) -> bytes:
+    """At most ``MOST`` bytes of a file, fewer where these would take more memory once they are parsed.
+
+    Where the file goes on they are made whole: lines end with the last whole one, a value that is cut is closed.  The
+    file is read from its beginning.
+    """
+    file.seek(0)
+    data = read(file, MOST + 1)
+    most = MOST
+    while most > 1 and not _fits(data[:most], min(memory, _MEMORY)):
+        most = min(most, len(data)) // 2
+    return data if len(data) <= most else mended(data[:most])
+
+
+def read(file: BinaryIO, most: int) -> bytes:
+    """So many bytes; an unbuffered file may give less at a time than was asked for."""
+    pieces = []
+    while most > 0 and (piece := file.read(min(most, 1 << 20))):
+        pieces.append(piece)
+        most -= len(piece)
+    return b"".join(pieces)
+
+
+def _fits(data: bytes, memory: int) -> bool:
+    try:
+        footprint.hold_to_machine(data)
+    except MemoryError:
+        return False
+    return not footprint.exceeds(data, memory)
+
+
+def mended(data: bytes) -> bytes:
+    """Text that is cut, without the line that is not whole; or, where not even the first one is, closed."""
+    first, feed, _ = data.lstrip(_SPACE).partition(b"\n")
+    if feed and _is_json(first):
+        return data[: data.rindex(b"\n") + 1]
+    return _closed(data)
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        jsonio.loads(line.removeprefix(b"\xef\xbb\xbf"))
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _closed(data: bytes) -> bytes:
+    """A JSON value that is cut, up to its last whole member or element; its last string counts as far as it goes."""
+    open_: list[bytes] = []
+    start = stop = 0
+    is_text = is_whole = False
+    for token in _TOKENS.finditer(data):
+        start, stop = token.span()
+        first = data[start : start + 1]
+        is_text, is_whole = first == b'"', bool(token[1])
+        if first in _CLOSING:
+            open_.append(_CLOSING[first])
+        elif open_ and not is_text:
+            open_.pop()
+    closing = b"".join(reversed(open_))
+    comma = data.rfind(b",", stop)
+    if comma >= 0:
+        return data[:comma] + closing
+    before = data[:start].rstrip(_SPACE)
+    if is_text and open_[-1:] == [b"}"] and not before.endswith(b":"):  # a name whose value is not there
+        return before.removesuffix(b",") + closing
+    if is_text and not is_whole:
+        return _HALF.sub(rb"\1", data[:stop]) + b'"' + closing
+    return data[:stop] + closing

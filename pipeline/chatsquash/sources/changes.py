@@ -1,0 +1,75 @@
+"""A log that changes while a run goes on is read as it was found, up to its last whole line then."""
+
+from __future__ import annotations
+
+import io
+import os
+from typing import Any, BinaryIO
+
+from chatsquash.model import Job
+from chatsquash.read import documents
+
+GREW, SHRANK, VANISHED, REWRITTEN = "grew", "shrank", "vanished", "was written to"
+_STEP = 1 << 16
+
+
+def change(job: Job) -> str | None:
+    """What happened to a log since it was found."""
+    if job.modified is None:
+        return None
+    try:
+        status = os.stat(job.shown)  # noqa: PTH116 - a Path takes longer
+    except OSError:
+        return VANISHED
+    if status.st_size != job.file_size:
+        return GREW if status.st_size > job.file_size else SHRANK
+    return REWRITTEN if status.st_mtime_ns != job.modified else None
+
+
+def as_found(file: BinaryIO, job: Job) -> BinaryIO:
+    """A log that grew as it was when it was found, up to its last whole line then; any other as it is.
+
+    What is no text of lines, such as a document, has none to stop at.
+    """
+    is_whole = job.part is None and job.path == job.shown  # neither a document nor a copy of a compressed log
+    is_text = is_whole and not job.path.endswith(documents.SUFFIXES) and isinstance(file, io.FileIO)
+    if not is_text or change(job) != GREW:
+        return file
+    return _UpTo(file, _whole_lines(file, job.file_size))
+
+
+def _whole_lines(file: BinaryIO, size: int) -> int:
+    """Where, within so many bytes, the last whole line ends."""
+    while size > 0:
+        start = max(0, size - _STEP)
+        file.seek(start)
+        found = file.read(size - start).rfind(b"\n")
+        if found >= 0:
+            return start + found + 1
+        size = start
+    return 0
+
+
+class _UpTo(io.RawIOBase, BinaryIO):
+    """A file that ends earlier."""
+
+    def __init__(self, file: BinaryIO, end: int) -> None:
+        self._file = file
+        self._end = end
+        file.seek(0)
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """As a file does it, with its own end."""
+        offset, whence = (self._end + offset, os.SEEK_SET) if whence == os.SEEK_END else (offset, whence)
+        return self._file.seek(offset, whence)
+
+    def readinto(self, buffer: Any) -> int:
+        """As a file does it, up to its own end."""
+        with memoryview(buffer) as view, view[: max(0, self._end - self._file.tell())] as free:
+            return self._file.readinto(free)  # type: ignore[attr-defined, no-any-return]

@@ -1,0 +1,291 @@
+"""Logs on the disk, plain or compressed as their first bytes tell, to what is in them."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import stat
+import zlib
+from collections.abc import Callable
+from errno import EINVAL, EISDIR, ENOTSUP
+from importlib import import_module
+from sys import modules
+from typing import Any, BinaryIO
+
+from msgspec import Struct
+
+from chatsquash.model import Options
+from chatsquash.sources.decoders import Gzip, Zstandard
+from chatsquash.sources.shortage import SCARCE, shortage
+
+_PIECE = 1 << 16
+_MEMORY = 256 << 20
+"""Bytes that expanding may take beside the data: what ``xz -9`` and ``zstd --ultra`` need and more."""
+_SKIPPED = rb"[\x50-\x5f]\x2a\x4d\x18"  # a frame of zstd that holds no data
+_ENDS_EARLY = "the compressed data ends early"
+_DAMAGED = "the compressed data is damaged"
+_GARBAGE = "something else follows the compressed data"
+
+
+class Kind(Struct, frozen=True):
+    """A way to compress."""
+
+    begins: bytes
+    """A pattern, compiled when a file begins like no ordinary log."""
+    decoder: Callable[[], Any]
+    """Makes what expands one stream: with ``decompress(data, most)``, ``needs_input``, ``eof``, ``unused_data``."""
+    piece: int = _PIECE
+    """Bytes that are expanded at a time."""
+
+
+def opened(path: str | os.PathLike[str], options: Options | None = None) -> BinaryIO:
+    """A log, unbuffered; a compressed one is expanded as it is read, as far as the options allow.
+
+    Raises ``OSError`` for what is no regular file, opening which might wait forever, and where zstd is not at hand, and
+    ``ShortageError`` where the machine has too little of something to open any.
+    """
+    try:
+        return _opened(path, options or Options())
+    except OSError as problem:
+        if problem.errno in SCARCE:
+            raise shortage(os.fspath(path), "opened", problem) from None
+        raise
+
+
+def _opened(path: str | os.PathLike[str], options: Options) -> BinaryIO:
+    # Without waiting for a pipe's other end, which may have taken the place of a file since that was found.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        kind = recognise(_first(descriptor))
+        file = io.FileIO(descriptor)
+        file.name = os.fspath(path)  # as files have it that were opened by name
+        return Expanded(file, kind, options) if kind else file  # type: ignore[return-value]
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def _first(descriptor: int) -> bytes:
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
+        raise OSError(EINVAL, os.strerror(EISDIR) if stat.S_ISDIR(mode) else "it is no regular file")
+    return os.pread(descriptor, 10, 0)
+
+
+def recognise(first: bytes) -> Kind | None:
+    """How a file is compressed, by its first bytes; ``None`` for a plain one."""
+    if first[:1] == b"{":  # as nearly all logs begin
+        return None
+    return next((kind for kind in KINDS if re.match(kind.begins, first)), None)
+
+
+class Expanded(io.RawIOBase):
+    """What is in a compressed file; going back expands it once more from its beginning."""
+
+    def __init__(self, file: io.FileIO, kind: Kind, options: Options) -> None:
+        self._file, self._kind = file, kind
+        self.name = file.name
+        size = os.fstat(file.fileno()).st_size
+        self._most, self._beyond = min(
+            (size * options.max_expansion, f"{options.max_expansion:,} times its size (--max-expansion allows more)"),
+            (options.max_expanded, f"{options.max_expanded:,} bytes (--max-expanded allows more)"),
+        )
+        self.hashed: Callable[[memoryview], object] | None = None
+        """Is given all bytes of the file as it stands on the disk, in turn."""
+        self._hashed_to = 0
+        self._restart()
+
+    def _restart(self) -> None:
+        self._made = self._at = 0
+        self._file.seek(0)
+        self._begin()
+        self._rest = memoryview(b"")
+        """What was expanded and not yet read."""
+        self.problem: str | None = None
+        """Why what was read is not all of it, once its end is reached."""
+        self._ended = False
+
+    def _begin(self, given: bytes = b"", known: int = 0, careful: int | None = None) -> None:
+        """Expand a stream that begins where the file stands, or with what was read before that.
+
+        ``known`` are bytes of it that were made before; from ``careful`` on the decoder is given a byte at a time.
+        """
+        self._decoder = self._kind.decoder()
+        self._given = given
+        self._stream = self._piece = self._file.tell() - len(given)
+        """Where the stream begins in the file, and the last piece of it that the decoder was given."""
+        self._of_stream, self._known, self._careful = 0, known, careful
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def seekable(self) -> bool:
+        """It is, at some cost."""
+        return True
+
+    def tell(self) -> int:
+        """How many expanded bytes lie before the next one."""
+        return self._at
+
+    def fileno(self) -> int:
+        """The descriptor of the compressed file."""
+        return self._file.fileno()
+
+    def close(self) -> None:
+        """Close the compressed file."""
+        self._file.close()
+        super().close()
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Go to a place, by expanding all that lies before it."""
+        if whence == os.SEEK_SET and offset < self._at:
+            self._restart()
+        left = offset - self._at if whence == os.SEEK_SET else None
+        while left is None or left:
+            piece = self._next(_PIECE if left is None else min(left, _PIECE))
+            if not piece:
+                break
+            left = None if left is None else left - len(piece)
+        return self._at
+
+    def readinto(self, into: Any) -> int:
+        """As many bytes as there is room for, fewer at the end only."""
+        view = memoryview(into)
+        filled = 0
+        while filled < len(view) and (piece := self._next(len(view) - filled)):
+            view[filled : filled + len(piece)] = piece
+            filled += len(piece)
+        return filled
+
+    def finish(self) -> None:
+        """Have what is left of the file hashed."""
+        while self._raw():
+            pass
+
+    def _next(self, most: int) -> memoryview:
+        """Some of what comes next; nothing at the end."""
+        while not self._rest and not self._ended:
+            self._rest = memoryview(self._expand(most))
+        piece, self._rest = self._rest[:most], self._rest[most:]
+        self._at += len(piece)
+        return piece
+
+    def _expand(self, most: int) -> bytes:
+        if self._decoder.eof and not self._next_stream():
+            return b""
+        data, self._given = (self._given or self._raw()) if self._decoder.needs_input else b"", b""
+        if self._decoder.needs_input and not data:
+            return self._end(_ENDS_EARLY)
+        self._piece = self._file.tell() - len(data) if data else self._piece
+        try:
+            made: bytes = self._decoder.decompress(data, most)
+        except _errors() as problem:
+            return self._damaged(problem)
+        made = self._new(made)
+        allowed = self._most - self._made
+        if len(made) > allowed:
+            self._end(f"it expands to more than {self._beyond}")
+            made = made[:allowed]
+        self._made += len(made)
+        return made
+
+    def _damaged(self, problem: Exception) -> bytes:
+        """The end; but before it what the piece gives that holds the damage, which the decoder does not hand out.
+
+        So that is expanded once more, in steps so small that nothing whole stands before the damage within the last.
+        """
+        if "memory" in str(problem).lower():
+            return self._end(f"it takes more than {_MEMORY >> 20} MiB of memory to expand")
+        if self._careful is not None:
+            return self._end(_DAMAGED)
+        self._file.seek(self._stream)
+        self._begin(known=self._of_stream, careful=self._piece)
+        return b""
+
+    def _new(self, made: bytes) -> bytes:
+        """What of the next bytes of a stream was not made before."""
+        self._of_stream += len(made)
+        if not self._known:
+            return made
+        again = min(len(made), self._known)
+        self._known -= again
+        return made[again:]
+
+    def _next_stream(self) -> bool:
+        """Whether another stream follows the one that ended; zeros, with which some files are filled up, may."""
+        rest: bytes = self._decoder.unused_data
+        while len(rest) < 10 and (more := self._raw()):
+            rest += more
+        while rest and not rest.strip(b"\0"):
+            rest = self._raw()
+        if rest and re.match(self._kind.begins, rest):
+            self._begin(rest)
+            return True
+        self._end(_GARBAGE if rest else None)
+        return False
+
+    def _end(self, problem: str | None) -> bytes:
+        self._ended, self.problem, self._careful = True, problem, None
+        return b""
+
+    def _raw(self) -> bytes:
+        """The next bytes of the file as it stands on the disk."""
+        at, size = self._file.tell(), self._kind.piece
+        if self._careful is not None:
+            size = max(1, min(size, self._careful - at))
+        data = self._file.read(size) or b""
+        if self.hashed and at + len(data) > self._hashed_to:
+            self.hashed(memoryview(data)[max(0, self._hashed_to - at) :])
+            self._hashed_to = at + len(data)
+        return data
+
+
+def _zstd() -> Any:
+    try:
+        return _library("compression.zstd").ZstdDecompressor()
+    except ImportError:
+        return Zstandard(_zstandard(), _MEMORY // 2)
+
+
+def _zstandard() -> Any:
+    try:
+        return _library("zstandard")
+    except ImportError:
+        raise OSError(ENOTSUP, "zstd needs Python 3.14, or pip install 'chatsquash[zstd]'") from None
+
+
+def _bzip2() -> Any:
+    return _library("bz2").BZ2Decompressor()
+
+
+def _xz() -> Any:
+    lzma = _library("lzma")
+    return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MEMORY)
+
+
+def _library(name: str) -> Any:
+    """A module; raises ``OSError`` where there is no descriptor left to load it with, which ``ImportError`` hides."""
+    try:
+        return import_module(name)
+    except ImportError:
+        os.close(os.open(os.devnull, os.O_RDONLY))
+        raise
+
+
+def _errors() -> tuple[type[Exception], ...]:
+    """What the libraries raise; those that are needed are loaded by now, and no others, since that takes time."""
+    names = (("lzma", "LZMAError"), ("compression.zstd", "ZstdError"), ("zstandard", "ZstdError"))
+    loaded = (getattr(modules[module], name) for module, name in names if module in modules)
+    return (OSError, zlib.error, *loaded)
+
+
+KINDS = (
+    Kind(rb"\x1f\x8b\x08", Gzip),
+    Kind(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)", _bzip2),
+    Kind(rb"\xfd7zXZ\0", _xz),
+    # A block of four bytes may make 128 KiB.
+    Kind(rb"\x28\xb5\x2f\xfd|" + _SKIPPED, _zstd, piece=1 << 9),
+)
+"""What is read."""

@@ -1,0 +1,57 @@
+"""Logs that lie there twice, compressed and not, or compressed in two ways: the first that is met counts."""
+
+from __future__ import annotations
+
+from itertools import count
+
+from chatsquash.checks import copies
+from chatsquash.model import Finding, Job, Options, uncompressed
+from chatsquash.read.lines import CHUNK
+from chatsquash.sources.compression import opened
+from chatsquash.sources.logs import Jobs
+
+
+class Copies:
+    """Knows the logs that were met, once one of them is compressed."""
+
+    def __init__(self, jobs: Jobs) -> None:
+        self._jobs = jobs
+        self._places: dict[int, int] = {}  # by the hash of the name, since names take much memory
+        self._known = 0
+        self._compressed = False
+
+    def met(self, job: Job) -> Job | None:
+        """The log of which another one is a copy, by its name; in a folder the plain one is met first."""
+        plain = uncompressed(job.path)
+        self._compressed |= plain != job.path
+        if not self._compressed:
+            return None
+        for at in range(self._known, len(self._jobs)):
+            self._places.setdefault(hash(uncompressed(self._jobs[at].path)), at)
+        self._known = len(self._jobs)
+        first = self._jobs[place] if (place := self._places.get(hash(plain))) is not None else None
+        return first if first and uncompressed(first.path) == plain else None
+
+
+def second_copy(first: Job, second: Job, options: Options) -> Finding:
+    """What is reported about a copy: whether it holds what the log that counts holds, and from where on it does not."""
+    try:
+        at = _differ(first, second, options)
+    except OSError as problem:
+        found = copies.second_copy_differs(first.shown, None, problem.strerror or type(problem).__name__)
+    else:
+        found = copies.second_copy(first.shown) if at is None else copies.second_copy_differs(first.shown, at)
+    return Finding(found.code, found.severity, second.stem, second.shown, None, None, found.text)
+
+
+def _differ(first: Job, second: Job, options: Options) -> int | None:
+    """The first byte in which two logs differ."""
+    with opened(first.path, options) as one, opened(second.path, options) as other:
+        for at in count(0, CHUNK):
+            left, right = one.read(CHUNK), other.read(CHUNK)
+            if left != right:
+                same = (number for number, (a, b) in enumerate(zip(left, right, strict=False)) if a != b)
+                return at + next(same, min(len(left), len(right)))
+            if not left:
+                return None
+    raise AssertionError

@@ -1,0 +1,318 @@
+"""Which files are session logs, in an order that depends on nothing but their names."""
+
+from __future__ import annotations
+
+import glob
+import os
+import stat
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from errno import ELOOP, ENOENT
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from operator import attrgetter
+from pathlib import Path, PurePosixPath
+
+from msgspec import Struct, field
+
+from chatsquash.errors import UsageError
+from chatsquash.model import COMPRESSED, OURS, Finding, Job, Options, uncompressed
+from chatsquash.read import documents
+from chatsquash.read.times import is_day
+from chatsquash.sources.copies import Copies, second_copy
+from chatsquash.sources.logs import Jobs
+from chatsquash.text import escaped, listed
+
+SUFFIXES = (".jsonl", ".ndjson")
+NO_SUFFIX, LINKED_FOLDER, BROKEN_LINK, SPECIAL = "no suffix", "linked folder", "broken link", "special file"
+SAME_FILE, EARLIER_OUTPUT, SECOND_COPY = "same file again", "earlier output", "second copy"
+
+Glob = tuple[str, ...]
+"""The parts of a pattern; ``**`` stands for any number of folders."""
+_NAMED = 5  # arguments in an error
+
+
+class Found(Struct):
+    """The logs to convert, and what else lay beside them."""
+
+    jobs: Jobs = field(default_factory=Jobs)
+    others: Counter[str] = field(default_factory=Counter)
+    """What is no session log: files by suffix, or in words, as in ``linked folder``."""
+    passed_over: int = 0
+    """Session logs that the options leave aside."""
+    findings: list[Finding] = field(default_factory=list)
+    """What was found on the way about single files."""
+
+
+class _Root(Struct, frozen=True):
+    """A file or folder that an argument names, or that fits the first parts of a glob."""
+
+    base: Path
+    """What the names of logs are relative to."""
+    below: PurePosixPath
+    """Where it is, below ``base``."""
+    suffixes: tuple[str, ...] = SUFFIXES
+    rest: Glob = ()
+    """What has to fit the paths below it."""
+
+
+def _no_day(_: Job) -> None:
+    return None
+
+
+def discover(
+    logs: Iterable[str],
+    options: Options,
+    out: Path | None = None,
+    day_of: Callable[[Job], str | None] = _no_day,
+) -> Found:
+    """The session logs in directories, files and globs; ``out``, the output folder, is never read.
+
+    ``day_of`` gives the day of a log whose path has none; it is asked only where options choose by day.  Raises
+    ``UsageError`` for an argument that names nothing and for a date that is none.
+    """
+    _check_dates(options.since, options.until)
+    documents.forget()
+    found = Found()
+    search = _Search(options, out, day_of, found, Copies(found.jobs))
+    for given in logs:
+        search.argument(given)
+    return found
+
+
+def path_day(name: str) -> str | None:
+    """The last part of a path that is a date, ``YYYY-MM-DD``; the file's suffix aside."""
+    folders, _, last = name.rpartition("/")
+    stem = last.partition(".")[0]
+    return stem if is_day(stem) else _folders_day(folders)
+
+
+@lru_cache(maxsize=64)  # neighbours lie in one folder
+def _folders_day(folders: str) -> str | None:
+    return next((part for part in reversed(folders.split("/")) if is_day(part)), None)
+
+
+def _check_dates(since: str | None, until: str | None) -> None:
+    for value, name in ((since, "--since"), (until, "--until")):
+        if value is not None and not is_day(value):
+            raise UsageError(f"{name} {value}: not a date; write YYYY-MM-DD")
+    if since and until and since > until:
+        raise UsageError(f"--since {since} is after --until {until}: no day is left")
+
+
+class _Search(Struct):
+    """Takes files in the order of their paths, each once."""
+
+    options: Options
+    out: Path | None
+    day_of: Callable[[Job], str | None]
+    found: Found
+    copies: Copies
+    seen: set[int] = field(default_factory=set)
+    """Devices and inodes in one number each, which takes less memory than pairs."""
+    outputs: set[str] = field(default_factory=set)
+    """The outputs of earlier runs that were met."""
+
+    def argument(self, given: str) -> None:
+        """What an argument names: a file, a folder, or whatever fits it as a glob."""
+        path = Path(given)
+        try:
+            is_folder = stat.S_ISDIR(os.stat(given).st_mode)  # noqa: PTH116 - Path("") would be the present folder
+        except OSError as problem:
+            if not glob.has_magic(given):
+                raise UsageError(f"{given}: cannot be read ({problem.strerror})") from None
+            for root in _expand(given, path.parts):
+                self._fitting(root)
+            return
+        if self._is_out(path):
+            raise UsageError(f"{given}: lies in the output folder, which is never read; choose another with --output")
+        if is_folder:
+            self._folder(_Root(path, PurePosixPath()))
+        else:
+            self._file(str(path), path.name, (_suffix(path.name),))
+
+    def _fitting(self, root: _Root) -> None:
+        path = root.base / root.below
+        inside = (root.base / part for part in (root.below, *root.below.parents) if part.parts)
+        if self._is_out(path) or any(map(self._is_earlier_output, inside)):
+            return
+        if not path.is_dir():
+            self._file(str(path), root.below.as_posix(), root.suffixes)
+        elif path.is_symlink() and not self.options.follow_links:
+            self.found.others[LINKED_FOLDER] += 1
+        else:
+            self._folder(root)
+
+    def _folder(self, root: _Root) -> None:
+        entered: set[str] = set()  # a link to where we were already would never end
+        todo = self._inside(
+            str(root.base / root.below), "" if root.below == PurePosixPath() else str(root.below), entered
+        )
+        above = len(root.below.parts)
+        while todo:
+            path, name, item = todo.pop()
+            if not _is_folder(item):
+                if not root.rest or _fits(tuple(name.split("/"))[above:], root.rest):
+                    self._file(path, name, root.suffixes, linked=item.is_symlink())
+            elif item.is_symlink() and not self.options.follow_links:
+                self.found.others[LINKED_FOLDER] += 1
+            elif not self._excluded(name) and not self._is_earlier_output(Path(path)):
+                todo += self._inside(path, name, entered)
+
+    def _inside(self, folder: str, below: str, entered: set[str]) -> list[tuple[str, str, os.DirEntry[str]]]:
+        """What is in a folder, the first name last: each path, its name below the root, and what it is."""
+        real = os.path.realpath(folder)
+        if real in entered or self._is_out(Path(real)):
+            return []
+        entered.add(real)
+        try:
+            with os.scandir(folder) as items:
+                names = sorted(items, key=attrgetter("name"), reverse=True)
+        except OSError as problem:
+            hint = "mend its permissions, or pass it over with --exclude"
+            raise UsageError(f"{folder}: cannot be listed ({problem.strerror}); {hint}") from None
+        # Put together as texts, since there may be many and a Path takes ten times as long.
+        path = "" if folder == "." else folder.rstrip("/") + "/"
+        name = f"{below}/" if below else ""
+        return [(path + item.name, name + item.name, item) for item in names]
+
+    def _file(self, path: str, name: str, suffixes: tuple[str, ...], *, linked: bool = True) -> None:
+        suffix = _suffix(name)
+        inner = _suffix(uncompressed(name)) if suffix in COMPRESSED else suffix
+        asked = suffix in suffixes or inner in suffixes
+        if not asked and not (inner in documents.SUFFIXES and documents.is_document(path, self.options)):
+            self.found.others[escaped(suffix) or NO_SUFFIX] += 1
+        elif not self._wanted(name):
+            self.found.passed_over += 1
+        else:
+            self._take(path, name, linked=linked)
+
+    def _take(self, path: str, name: str, *, linked: bool) -> None:
+        try:
+            status = os.stat(path)  # noqa: PTH116 - as in _inside
+        except OSError as problem:
+            if problem.errno in (ENOENT, ELOOP):
+                self.found.others[BROKEN_LINK] += 1
+            else:
+                self._add(Job(path, path, name, 0))  # converting it will say what is wrong
+            return
+        if not stat.S_ISREG(status.st_mode):
+            self.found.others[SPECIAL] += 1
+        elif linked and os.path.islink(path) and self._is_out(Path(path)):  # noqa: PTH114
+            return
+        elif not self._is_new(status):
+            self.found.others[SAME_FILE] += 1
+        else:
+            self._add(Job(path, path, name, status.st_size, modified=status.st_mtime_ns))
+
+    def _is_new(self, status: os.stat_result) -> bool:
+        """Whether a file was not met before, under whatever name."""
+        known = len(self.seen)
+        self.seen.add(status.st_dev << 64 | status.st_ino)
+        return len(self.seen) > known
+
+    def _add(self, job: Job) -> None:
+        full = self.options.limit is not None and len(self.found.jobs) >= self.options.limit
+        if full or not self._in_time(job):
+            self.found.passed_over += 1
+        elif first := self.copies.met(job):
+            self.found.others[SECOND_COPY] += 1
+            self.found.findings.append(second_copy(first, job, self.options))
+        else:
+            self.found.jobs.append(job)
+
+    def _wanted(self, name: str) -> bool:
+        include, exclude = self.options.include, self.options.exclude
+        return (not include or _matches(name, include)) and not (exclude and _matches(name, exclude))
+
+    def _excluded(self, name: str) -> bool:
+        return _matches(name, self.options.exclude)
+
+    def _in_time(self, job: Job) -> bool:
+        since, until = self.options.since, self.options.until
+        if since is None and until is None:
+            return True
+        try:
+            logged = path_day(job.name) or self.day_of(job)
+        except (OSError, MemoryError):
+            return True  # so that converting it will say what is wrong
+        return logged is not None and (since or logged) <= logged <= (until or logged)
+
+    def _is_out(self, path: Path) -> bool:
+        # realpath, since Path.resolve raises for links that lead to themselves
+        return self.out is not None and Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.out))
+
+    def _is_earlier_output(self, folder: Path) -> bool:
+        """Whether another run wrote a folder, which is then passed over; it counts once."""
+        if not (folder / OURS).is_dir() or self._is_out(folder):
+            return False
+        real = os.path.realpath(folder)
+        self.found.others[EARLIER_OUTPUT] += real not in self.outputs
+        self.outputs.add(real)
+        return True
+
+
+def _is_folder(item: os.DirEntry[str]) -> bool:
+    try:
+        return item.is_dir()
+    except OSError:  # a link that leads to itself
+        return False
+
+
+def _expand(given: str, parts: Glob) -> Iterator[_Root]:
+    """What fits a glob up to its first ``**``; links to folders above would keep ``glob`` busy forever there."""
+    fixed = next(at for at, part in enumerate(parts) if glob.has_magic(part))
+    deep = parts.index("**") if "**" in parts else len(parts)
+    base = Path(*parts[:fixed])
+    shallow = str(PurePosixPath(*parts[fixed:deep]))
+    matches = glob.glob(shallow, root_dir=base) if deep > fixed else [shallow] * base.is_dir()
+    if not matches:
+        raise UsageError(f"{given}: nothing matches")
+    rest = (*parts[deep:], "**") if deep < len(parts) else ()
+    for below in sorted(map(PurePosixPath, matches), key=attrgetter("parts")):
+        yield _Root(base, below, _suffixes(parts[-1]), rest)
+
+
+def _suffixes(pattern: str) -> tuple[str, ...]:
+    """A suffix that is spelled out is asked for, as in ``*.log``; what else fits, as in ``*``, is not."""
+    suffix = PurePosixPath(pattern).suffix.lower()
+    return (*SUFFIXES, suffix) if suffix and not glob.has_magic(suffix) else SUFFIXES
+
+
+def _suffix(name: str) -> str:
+    """A file's suffix, lower case, as ``PurePath.suffix`` has it."""
+    last = name.rpartition("/")[2]
+    dot = last.rfind(".")
+    return last[dot:].lower() if 0 < dot < len(last) - 1 else ""
+
+
+def _matches(name: str, patterns: Iterable[str]) -> bool:
+    """Whether a path, or a folder that it lies in, fits a glob; one without a slash fits at any depth."""
+    for pattern in patterns:
+        parts = PurePosixPath(pattern).parts
+        if _fits(tuple(name.split("/")), (*(() if len(parts) > 1 else ("**",)), *parts, "**")):
+            return True
+    return False
+
+
+def _fits(parts: tuple[str, ...], pattern: Glob) -> bool:
+    if not pattern:
+        return not parts
+    head, rest = pattern[0], pattern[1:]
+    if head == "**":
+        return any(_fits(parts[at:], rest) for at in range(len(parts) + 1))
+    return bool(parts) and fnmatchcase(parts[0], head) and _fits(parts[1:], rest)
+
+
+def nothing_to_read(roots: list[str], found: Found) -> str:
+    """The error for arguments that lead to no session log: what was seen instead, and what would be read."""
+    beside = [listed(found.others)] if found.others else []
+    beside += [f"{found.passed_over:,} passed over by options"] if found.passed_over else []
+    seen = ", ".join(beside) or "no files"
+    where = ", ".join([*roots[:_NAMED], *(["..."] if len(roots) > _NAMED else [])])
+    hint = (
+        "Widen --include, --exclude, --since or --until"
+        if found.passed_over
+        else "Logs are *.jsonl and *.ndjson, or files named"
+    )
+    return f"{where}: no session logs to read; seen: {seen}. {hint}"

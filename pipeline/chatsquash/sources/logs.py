@@ -1,0 +1,59 @@
+"""The logs of a run, of which there may be very many, as bytes and numbers: objects would take ten times the memory."""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Iterator, Sequence
+from typing import overload
+
+from chatsquash.model import Job
+
+_NUMBERS = 4
+"""Of a log: where its path ends, the length of its name, its size, and when it was changed."""
+_NEVER = -1
+
+
+class Jobs(Sequence[Job]):
+    """Logs as they are found: whole files, whose names end their paths."""
+
+    def __init__(self) -> None:
+        self._paths = bytearray()
+        self._numbers = array("q")
+
+    def append(self, job: Job) -> None:
+        """Add a log."""
+        self._paths += os.fsencode(job.path)
+        modified = _NEVER if job.modified is None else job.modified
+        self._numbers.extend((len(self._paths), len(os.fsencode(job.name)), job.size, modified))
+
+    @property
+    def size(self) -> int:
+        """Bytes of all logs."""
+        return sum(self._numbers[2::_NUMBERS])
+
+    def __len__(self) -> int:
+        return len(self._numbers) // _NUMBERS
+
+    @overload
+    def __getitem__(self, at: int) -> Job: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Job]: ...
+    def __getitem__(self, at: int | slice) -> Job | list[Job]:
+        if isinstance(at, slice):
+            return [self[each] for each in range(*at.indices(len(self)))]
+        number = range(len(self))[at] * _NUMBERS
+        start = self._numbers[number - _NUMBERS] if number else 0
+        return self._job(start, *self._numbers[number : number + _NUMBERS])
+
+    def __iter__(self) -> Iterator[Job]:
+        start = 0
+        for number in range(0, len(self._numbers), _NUMBERS):
+            job = self._numbers[number : number + _NUMBERS]
+            yield self._job(start, *job)
+            start = job[0]
+
+    def _job(self, start: int, stop: int, name: int, size: int, modified: int) -> Job:
+        whole = bytes(self._paths[start:stop])
+        path, below = os.fsdecode(whole), os.fsdecode(whole[-name:])
+        return Job(path, path, below, size, modified=None if modified == _NEVER else modified)

@@ -1,0 +1,69 @@
+"""Join the texts of a message that are to be one, while it is known what stood between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import groupby
+from typing import Any
+
+from chatsquash import chat
+from chatsquash.checks import shapes
+from chatsquash.formats.calls import after
+from chatsquash.ledger import Ledger
+from chatsquash.model import Conversation, Json, Message
+
+Wanted = Callable[[Message], bool]
+"""Whether the texts of a message are to be one."""
+_REASONING = ("thinking", "redacted_thinking", "reasoning")
+
+
+def join_texts(conversation: Conversation, ledger: Ledger, line: int, wanted: Wanted) -> Conversation:
+    """Texts between which no other part stands become one; those behind calls come before them, which is noted."""
+    moved = 0
+    messages: list[Message] = []
+    for message in conversation.messages:
+        late = after(message)
+        if (late or isinstance(message.get("content"), list)) and wanted(message):
+            moved += len(late)
+            messages.append(_joined(message, late))
+        else:
+            messages.append(message)
+    if moved:
+        ledger.note(shapes.shape_changed({"texts behind calls moved before them": moved}), line)
+    return Conversation(messages, conversation.tools)
+
+
+def _joined(message: Message, late: list[str]) -> Message:
+    content = message.get("content")
+    parts: list[Json] = content if isinstance(content, list) else [content] if content else []
+    breaks = {*chat.private(message).get(chat.BREAKS, ()), *range(len(parts), len(parts) + len(late))}
+    made: dict[str, Any] = {**message, "content": _runs([*parts, *late], message["role"] == "assistant", breaks)}
+    return made  # type: ignore[return-value]
+
+
+def _runs(content: list[Json], by_assistant: bool, breaks: set[int]) -> Json:
+    """The parts with each run of texts as one, and reasoning in front of all; a text alone is a string."""
+    thoughts: list[Json] = []
+    others: list[Json] = []
+    apart: set[int] = set()
+    for at, part in enumerate(content):
+        is_thought = by_assistant and isinstance(part, dict) and part.get("type") in _REASONING
+        if is_thought or at in breaks:
+            apart.add(len(others))
+        (thoughts if is_thought else others).append(part)
+    parts = [*thoughts, *_joined_runs(others, by_assistant, apart)]
+    text = chat.part_text(parts[0]) if len(parts) == 1 else None
+    return parts if text is None else text
+
+
+def _joined_runs(parts: list[Json], by_assistant: bool, apart: set[int]) -> list[Json]:
+    found: list[Json] = []
+    for is_text, run in groupby(range(len(parts)), key=lambda at: chat.part_text(parts[at]) is not None):
+        places = list(run)
+        held = parts[places[0] : places[-1] + 1]
+        if is_text:
+            inner = {at - places[0] for at in places if at in apart}
+            found.append({"type": "text", "text": chat.join(held, by_assistant, inner)})
+        else:
+            found += held
+    return found

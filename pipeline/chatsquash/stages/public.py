@@ -1,0 +1,100 @@
+"""Take off what messages carry privately: what their format has and OpenAI chat has no place for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from chatsquash import chat
+from chatsquash.chat import PRIVATE
+from chatsquash.checks import reading
+from chatsquash.ledger import Ledger
+from chatsquash.model import Conversation, Json, Message
+from chatsquash.stages.join_texts import Wanted
+
+
+def leave_out(
+    conversation: Conversation, ledger: Ledger, line: int, joins: Wanted | None = None, *, judged: bool = False
+) -> Conversation:
+    """The conversation without messages that hold nothing a record has a place for; what is lost so is noted.
+
+    Text behind calls has a place in messages that ``joins`` names.  ``judged``: media are judged later, so messages of
+    nothing else stay.
+    """
+    messages: list[Message] = []
+    for message in conversation.messages:
+        kinds = Counter(_lost(message, joins)) if PRIVATE in message else None
+        left = not kinds or _says_something(message) or (judged and bool(_media(message)))
+        if kinds:
+            ledger.note(reading.not_held(kinds, len(messages) if left else None), line)
+        if left:
+            messages.append(message)
+    return Conversation(messages, conversation.tools)
+
+
+def with_media(conversation: Conversation) -> Conversation:
+    """The conversation with media that chat messages have no place for, behind what the message says: to be judged."""
+    return Conversation([_with_media(message) for message in conversation.messages], conversation.tools)
+
+
+def _with_media(message: Message) -> Message:
+    lost = _media(message)
+    if not lost:
+        return message
+    content = message.get("content")
+    parts = content if isinstance(content, list) else [content] if content else []
+    made: dict[str, Any] = {**message, "content": [*parts, *lost]}
+    return made  # type: ignore[return-value]
+
+
+def _media(message: Message) -> list[Json]:
+    """The media that a message carries privately."""
+    return [block for block in chat.private(message).get("native", ()) if _is_medium(block)]
+
+
+def _is_medium(block: Json) -> bool:
+    """Whether a block is a whole medium; what has no type may be what was left of one that has a place."""
+    return isinstance(block, dict) and ("images" in block or ("type" in block and chat.medium(block) is not None))
+
+
+def public(conversation: Conversation) -> Conversation:
+    """The conversation without private members."""
+    return Conversation([_bare_message(message) for message in conversation.messages], _bare_tools(conversation.tools))
+
+
+def _bare_message(message: Message) -> Message:
+    calls = message.get("tool_calls")
+    if isinstance(calls, list) and any(map(chat.private, calls)):
+        message = {**message, "tool_calls": [_bare(call) for call in calls]}
+    return _bare(message) if chat.private(message) else message
+
+
+def _bare_tools(tools: list[Json]) -> list[Json]:
+    return [_bare(tool) for tool in tools] if any(map(chat.private, tools)) else tools
+
+
+def _bare(holder: Any) -> Any:
+    if not chat.private(holder):
+        return holder
+    return {key: value for key, value in holder.items() if key != PRIVATE}
+
+
+def _lost(message: Message, joins: Wanted | None) -> Iterator[str]:
+    """What a message holds beside its text, its parts and its calls, in words."""
+    held = chat.private(message)
+    yield from map(_kind, held.get("native", ()))
+    if not (joins and joins(message)):
+        yield from ("text behind calls" for _ in held.get("after", ()))
+
+
+def _says_something(message: Message) -> bool:
+    return message["role"] == "tool" or any(message[key] for key in message.keys() - {"role", PRIVATE})  # type: ignore[literal-required]
+
+
+def _kind(block: Json) -> str:
+    """What a block calls itself, or the first of its members."""
+    if not isinstance(block, dict):
+        return "block"
+    named = block.get("type")
+    return named if isinstance(named, str) else next(iter(block), "block")

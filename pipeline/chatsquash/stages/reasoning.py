@@ -1,0 +1,108 @@
+"""What becomes of the reasoning of assistant messages: kept, written before the text, or removed."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Literal
+
+from chatsquash import chat
+from chatsquash.checks import reading
+from chatsquash.formats import openai_chat
+from chatsquash.ledger import Ledger
+from chatsquash.model import Conversation, Json, Message
+
+_PROVIDER = "provider_specific_fields"
+"""Where LiteLLM repeats what it takes from a provider."""
+OPEN, CLOSE = "<think>", "</think>"
+_LEADING = re.compile(r"\s*<think>(.*?)</think>\s*", re.DOTALL)
+
+
+def reason(conversation: Conversation, ledger: Ledger, line: int, *, mode: Literal["inline", "drop"]) -> Conversation:
+    """Reasoning, in every spelling that vendors have, as ``<think>`` blocks before the text, or removed.
+
+    A message that held nothing else is left out, which is noted.
+    """
+    work = _inline if mode == "inline" else _drop
+    messages: list[Message] = []
+    alone = 0
+    for message in conversation.messages:
+        new = work(message) if message["role"] == "assistant" else message
+        left = new is message or _says_something(new) or not _says_something(message)
+        alone += not left
+        messages += [new] if left else []
+    if alone:
+        ledger.note(reading.not_held({"reasoning alone": alone}, None), line)
+    return Conversation(messages, conversation.tools)
+
+
+def _says_something(message: Message) -> bool:
+    return any(value for key, value in message.items() if key != "role")
+
+
+def _inline(message: Message) -> Message:
+    bare = _without(message)
+    text = _text(message)
+    leading = _LEADING.match(_start(bare))
+    inside = leading[1].strip() if leading else ""
+    if inside and inside == text:
+        return bare
+    said = _unopened(bare, leading) if leading and not inside else bare  # an empty block says nothing
+    return _prefixed(said, f"{OPEN}\n{text}\n{CLOSE}\n\n") if text else said
+
+
+def _drop(message: Message) -> Message:
+    bare = _without(message)
+    leading = _LEADING.match(_start(bare))
+    return _unopened(bare, leading) if leading else bare
+
+
+def _text(message: Message) -> str:
+    """The reasoning of a message, in its members and in parts of its content."""
+    content = message.get("content")
+    parts = content if isinstance(content, list) else []
+    said = [part["text"] for part in parts if _is_reasoning(part) and isinstance(part.get("text"), str)]
+    return "\n\n".join(filter(None, (openai_chat.reasoning(message).strip(), *map(str.strip, said))))
+
+
+def _start(message: Message) -> str:
+    """The text that a message begins with."""
+    content = message.get("content")
+    first = content[0] if isinstance(content, list) and content else content
+    return chat.part_text(first) or ""
+
+
+def _unopened(message: Message, leading: re.Match[str]) -> Message:
+    """The message without the block that it begins with."""
+    content, rest = message["content"], leading.string[leading.end() :]
+    if isinstance(content, list):
+        part = {**content[0], "text": rest} if isinstance(content[0], dict) else {"type": "text", "text": rest}
+        return {**message, "content": [*([part] if rest else []), *content[1:]]}
+    return {**message, "content": rest}
+
+
+def _without(message: Message) -> Message:
+    """The message without its reasoning members and without parts of its content that are reasoning."""
+    content = message.get("content")
+    if not any(key in message for key in (*chat.REASONING_KEYS, _PROVIDER)) and not isinstance(content, list):
+        return message
+    kept: Message = _bare(message)
+    if isinstance(held := message.get(_PROVIDER), dict):
+        kept[_PROVIDER] = _bare(held)  # type: ignore[literal-required]
+    if isinstance(content, list):
+        kept["content"] = [part for part in content if not _is_reasoning(part)]
+    return kept
+
+
+def _bare(holder: Any) -> Any:
+    return {key: value for key, value in holder.items() if key not in chat.REASONING_KEYS}
+
+
+def _is_reasoning(part: Json) -> bool:
+    return isinstance(part, dict) and part.get("type") in ("thinking", "reasoning", "redacted_thinking")
+
+
+def _prefixed(message: Message, prefix: str) -> Message:
+    content = message.get("content")
+    if isinstance(content, list):
+        return {**message, "content": [{"type": "text", "text": prefix}, *content]}
+    return {**message, "content": prefix + (content if isinstance(content, str) else "")}

@@ -1,0 +1,212 @@
+"""Find the snapshot that becomes the record, and the tools of the entries up to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct, field
+
+from chatsquash import chat, jsonio
+from chatsquash.checks import reading
+from chatsquash.ledger import Ledger
+from chatsquash.memo import Last, Same
+from chatsquash.model import Added, Entry, Found, Kept, Tool
+
+
+class Snapshot(Struct, frozen=True):
+    """The entry that becomes the record, and what stood around it."""
+
+    entry: Entry
+    tools: list[Tool]
+    """The union over the entries up to it, flattened."""
+    started: int | None
+    """The first readable time of the entries up to it, as in ``Entry.at``."""
+    ended: int | None
+    """The last one."""
+    superseded: int
+    """Entries before it."""
+    cut: int
+    """Entries behind it."""
+    superseded_size: int = 0
+    """Bytes of the lines before it."""
+    cut_size: int = 0
+    """Bytes of those behind it."""
+
+
+def select(entries: Iterator[Entry], ledger: Ledger, *, trace_roles: bool = True) -> Snapshot | None:
+    """Cut to the last entry with the most messages and take it; ``None`` for a session without entries.
+
+    What is found in entries behind it does not count, so facts wait until an entry is known to stay.
+    """
+    best: Entry | None = None
+    last: Entry | None = None
+    started: int | None = None
+    ended: int | None = None
+    first: int | None = None  # the same two, also of entries that may turn out to be behind
+    latest: int | None = None
+    tools, trace = Tools(), Trace()
+    waiting: list[tuple[Found, int]] = []
+    superseded = seen = superseded_size = size = 0
+    for entry in entries:
+        seen += 1
+        size += entry.size
+        if entry.at is not None:
+            latest = entry.at
+            first = latest if first is None else first
+        waiting += tools.take(entry)
+        if trace_roles:
+            waiting += trace.take(entry)
+        if best is None or len(entry.messages) >= len(best.messages):
+            best, superseded, superseded_size = entry, seen - 1, size - entry.size
+            started, ended = first, latest
+            tools.settle()
+            for found, line in waiting:
+                ledger.note(found, line)
+            waiting.clear()
+        last = entry
+    if best is None or last is None:
+        return None
+    if last is not best:
+        short = reading.short_tail(last.line, len(last.messages), best.line, len(best.messages))
+        ledger.note(short, best.line)
+    cut, cut_size = seen - 1 - superseded, size - best.size - superseded_size
+    return Snapshot(best, tools.settled(), started, ended, superseded, cut, superseded_size, cut_size)
+
+
+Key = tuple[str, bytes | str]
+_MOST = 1024
+"""Definitions that are remembered to have been taken, beside those of the present list."""
+
+
+class Tools(Struct):
+    """The union of tool definitions by name, in order of first appearance; the first of a name wins."""
+
+    _last: list[Tool] | None = None
+    _known: dict[Key, Tool] = field(default_factory=dict)
+    _lines: dict[Key, int] = field(default_factory=dict)
+    _spelled: dict[Key, bytes] = field(default_factory=dict)
+    _customs: dict[str, tuple[Key, int]] = field(default_factory=dict)
+    """Of each custom tool the first definition, and the line it is in."""
+    _conflicts: set[Key] = field(default_factory=set)
+    _seen: dict[int, Tool] = field(default_factory=dict)
+    """Definitions that were taken, by identity; some clients send the same ones in another order each time."""
+    _settled: int = 0
+
+    def take(self, entry: Entry) -> Iterator[tuple[Found, int]]:
+        """Add an entry's tools; yields the conflicts that are new."""
+        before, self._last = self._last, entry.tools
+        if entry.tools is before:
+            return
+        keyed = _keyed(entry.tools if before is None else self._unseen(entry.tools))
+        if before is None and len({key for key, _ in keyed}) == len(keyed):
+            self._known, self._lines = dict(keyed), dict.fromkeys((key for key, _ in keyed), entry.line)
+        else:
+            yield from self._add(keyed, entry.line)
+        yield from self._compare_customs(keyed, entry.line)
+
+    def _add(self, keyed: list[tuple[Key, Tool]], line: int) -> Iterator[tuple[Found, int]]:
+        for key, tool in keyed:
+            name = key[1]
+            first, first_line = self._known.setdefault(key, tool), self._lines.setdefault(key, line)
+            if first is tool or not isinstance(name, str) or key in self._conflicts:
+                continue
+            if self._spell(key, first) != _spelled(tool):
+                self._conflicts.add(key)
+                yield reading.tool_conflict(name, first_line, line), line
+
+    def _compare_customs(self, keyed: list[tuple[Key, Tool]], line: int) -> Iterator[tuple[Found, int]]:
+        """Custom tools have their name further inside, so that the record has each of their definitions."""
+        for key, tool in keyed:
+            name = (chat.custom(tool) or {}).get("name") if key[0] == "unnamed" else None
+            if not isinstance(name, str):
+                continue
+            first, first_line = self._customs.setdefault(name, (key, line))
+            if first != key and ("custom", name) not in self._conflicts:
+                self._conflicts.add(("custom", name))
+                yield reading.tool_conflict(name, first_line, line, is_custom=True), line
+
+    def _unseen(self, tools: list[Tool]) -> list[Tool]:
+        """Those of a list that no list before it had as the same objects, as far as that is remembered."""
+        unseen = [tool for tool in tools if id(tool) not in self._seen]
+        if len(self._seen) >= _MOST:
+            self._seen.clear()
+        self._seen.update((id(tool), tool) for tool in unseen)
+        return unseen
+
+    def _spell(self, key: Key, tool: Tool) -> bytes:
+        spelled = self._spelled.get(key)
+        if spelled is None:
+            spelled = self._spelled[key] = _spelled(tool)
+        return spelled
+
+    def settle(self) -> None:
+        """The entries so far stay."""
+        self._settled = len(self._known)
+
+    def settled(self) -> list[Tool]:
+        """The definitions of the entries that stay; the same object as in the last session where they are its."""
+        return _same(list(self._known.values())[: self._settled])
+
+
+_same: Same[Tool] = Same()
+
+
+@Last
+def _keyed(tools: list[Tool]) -> list[tuple[Key, Tool]]:
+    """Definitions, flattened, with what tells them apart: the name, or all of it where there is none."""
+    flat = [(chat.tool_name(tool), tool) for tool in map(flatten, tools)]
+    return [(("unnamed", _spelled(tool)) if name is None else ("named", name), tool) for name, tool in flat]
+
+
+def flatten(tool: Tool) -> Tool:
+    """The function of a tool definition, or the whole definition where it has none."""
+    function = tool.get("function") if isinstance(tool, dict) else None
+    return function if isinstance(function, dict) else tool
+
+
+def _spelled(tool: Tool) -> bytes:
+    # Encoded bytes tell 1 from 1.0 and from true, which Python's == does not; the order of keys says nothing.
+    return jsonio.dumps(tool, sort_keys=True)
+
+
+class Trace(Struct):
+    """The role traces of neighbouring entries: each must begin with all of the one before."""
+
+    _entry: Entry | None = None
+    _tokens: list[str] = field(default_factory=list)
+
+    def take(self, entry: Entry) -> Iterator[tuple[Found, int]]:
+        """Compare an entry with the one before; yields what breaks the rule."""
+        before, self._entry = self._entry, entry
+        if before is not None and entry.kept == len(before.messages):
+            for run in entry.edits[1:] if entry.kept else entry.edits:  # the first run stands there already
+                self._tokens += self._of(run)
+            return
+        earlier, self._tokens = self._tokens, self._follow(entry)
+        if before is not None and (at := _departs(earlier, self._tokens)) is not None:
+            seen = self._tokens[at[1]] if at[1] < len(self._tokens) else ""
+            yield reading.role_sequence(before.line, entry.line, at[1], earlier[at[0]], seen), entry.line
+
+    def _follow(self, entry: Entry) -> list[str]:
+        return [token for run in entry.edits for token in self._of(run)]
+
+    def _of(self, run: Kept | Added) -> list[str]:
+        return self._tokens[run.start : run.stop] if isinstance(run, Kept) else [*map(chat.token, run.messages)]
+
+
+def _departs(earlier: list[str], later: list[str]) -> tuple[int, int] | None:
+    """Where a trace stops being the beginning of the next: positions in both.
+
+    ``Ac At`` may meet ``Act``: some clients log a text and the call after it apart and send them back as one message.
+    """
+    if later[: len(earlier)] == earlier:
+        return None
+    i = j = 0
+    while i < len(earlier):
+        if j < len(later) and earlier[i] == later[j]:
+            i, j = i + 1, j + 1
+        elif earlier[i : i + 2] == ["Ac", "At"] and later[j : j + 1] == ["Act"]:
+            i, j = i + 2, j + 1
+        else:
+            return i, j
+    return None

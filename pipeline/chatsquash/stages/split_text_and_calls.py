@@ -1,0 +1,27 @@
+"""Give text beside calls a message of its own, for templates that print only one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from chatsquash import chat
+from chatsquash.checks import shapes
+from chatsquash.ledger import Ledger
+from chatsquash.model import Conversation, Message
+
+
+def split_text_and_calls(conversation: Conversation, ledger: Ledger, line: int) -> Conversation:
+    """The text, with all but the calls, comes in a message before them; how often is noted."""
+    messages = [part for message in conversation.messages for part in _parts(message)]
+    if count := len(messages) - len(conversation.messages):
+        ledger.note(shapes.shape_changed({"texts split from calls": count}), line)
+    return Conversation(messages, conversation.tools)
+
+
+def _parts(message: Message) -> Iterator[Message]:
+    if not chat.calls(message) or not (chat.text(message) or "").strip():
+        yield message
+        return
+    said: Message = {key: value for key, value in message.items() if key != "tool_calls"}  # type: ignore[assignment]
+    yield said
+    yield {"role": "assistant", "content": "", "tool_calls": message["tool_calls"]}

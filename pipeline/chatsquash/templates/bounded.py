@@ -1,0 +1,137 @@
+"""A chat template that is compiled and rendered in a process of its own, since what it does has no bounds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from chatsquash import jsonio
+from chatsquash.checks.template import Place, Trial
+from chatsquash.confine.process import Confined, EndedError, OutOfMemoryError, OutOfTimeError
+from chatsquash.errors import UsageError
+from chatsquash.templates.render import LONGEST, Rendering
+from chatsquash.templates.source import read
+
+if TYPE_CHECKING:
+    from chatsquash.model import Json, Message
+
+_SLOW_RECORDS = 20
+"""Records that take over a tenth of their time, after which a template is given up."""
+_MOST = 6 * LONGEST + (1 << 20)
+"""Bytes of an answer: what a character takes at most, and what stands around."""
+
+
+class Bounds(NamedTuple):
+    """What rendering a record may take."""
+
+    seconds: float = 10
+    memory: int = 1_000_000_000
+    """Bytes beside those of the interpreter and the package."""
+
+    @property
+    def slow(self) -> float:
+        """The seconds beyond which a record is slow."""
+        return self.seconds / 10
+
+
+BOUNDS = Bounds()
+
+
+class Template:
+    """The template of a file; one process compiles it and renders all records, until one of them goes beyond bounds."""
+
+    def __init__(self, path: str, bounds: Bounds = BOUNDS) -> None:
+        """Raises ``UsageError`` for a file that holds no template, or one that cannot be compiled within the bounds."""
+        self._path = path
+        self._source = read(path)
+        self.bounds = bounds
+        self._process: Confined | None = None
+        self._slow = 0
+        self._asked = False
+        self._opened()
+
+    @property
+    def given_up(self) -> str:
+        """Why the template is not to be rendered with any more; empty while it may be."""
+        if self._slow < _SLOW_RECORDS:
+            return ""
+        return f"given up after {_SLOW_RECORDS} records that took over {self.bounds.slow:g} s each"
+
+    def render(self, messages: list[Message], tools: Json) -> Rendering:
+        """The text of a record."""
+        self._begin("render", messages, tools)
+        text, problem = self._answer(self.bounds.seconds, counts=True)[:2]
+        return Rendering(text, problem)
+
+    def begin(self, messages: list[Message], tools: Json) -> None:
+        """Begin a trial, which goes on until it is asked for."""
+        self._begin("trial", messages, tools)
+
+    def trial(self, messages: list[Message]) -> Trial:
+        """What the template makes of the record, and what of the record is not in it or not as it should be."""
+        return _trial(messages, self._answer(self.bounds.seconds, counts=True))
+
+    def attempt(self, messages: list[Message], tools: Json, seconds: float) -> Trial:
+        """The same of what a record might be, which says nothing on how slow the template is."""
+        self._begin("trial", messages, tools)
+        return _trial(messages, self._answer(seconds, counts=False))
+
+    def took(self, seconds: float) -> None:
+        """Count a record if it was slow."""
+        self._slow += seconds > self.bounds.slow
+
+    def close(self) -> None:
+        """End the process."""
+        if self._process:
+            self._process.close()
+            self._process = None
+        self._asked = False
+
+    def _begin(self, what: str, messages: list[Message], tools: Json) -> None:
+        if self._asked:  # what nobody asked for would be taken for this answer
+            self.close()
+        request = jsonio.dumps([what, messages, tools])
+        self._opened().begin(request)
+        self._asked = True
+
+    def _answer(self, seconds: float, *, counts: bool) -> list[Any]:
+        """The answer of ``chatsquash.templates.worker``; no text and the problem where it went beyond the bounds."""
+        process = self._opened()
+        try:
+            took, *answer = list[Any](jsonio.loads(process.answer(_MOST, seconds)))
+        except EndedError as problem:
+            self._process = None
+            took, answer = seconds, [None, f"{type(problem).__name__}: {self._why(problem, 'the record')}"]
+        self._asked = False
+        if counts:
+            self.took(took)
+        return answer
+
+    def _opened(self) -> Confined:
+        """The process, which is started when there is none."""
+        if self._process is None:
+            process = Confined("chatsquash.templates.worker", self.bounds.memory, self.bounds.seconds)
+            process.begin(jsonio.dumps(["open", self._path, *self._source]))
+            try:
+                problem = jsonio.loads(process.answer(_MOST))
+            except EndedError as ended:
+                problem = f"{self._path}: is no template that can be used: {self._why(ended, 'compiling it')}"
+            if problem:
+                process.close()
+                raise UsageError(problem)
+            self._process = process
+        return self._process
+
+    def _why(self, problem: EndedError, what: str) -> str:
+        if isinstance(problem, OutOfTimeError):
+            return f"{what} takes longer than {self.bounds.seconds:g} s (--render-time allows more)"
+        if isinstance(problem, OutOfMemoryError):
+            return f"{what} takes more than {self.bounds.memory:,} bytes of memory (--render-memory allows more)"
+        return f"{what} failed, {problem}"
+
+
+def _trial(messages: list[Message], answer: list[Any]) -> Trial:
+    if len(answer) == len(Rendering._fields):
+        return Trial(messages, None, answer[1], beyond=True)
+    text, problem, sought, *places, nulls, flat, empty, beyond = answer
+    lost, twice, spelled = (tuple(Place(*each) for each in kind) for kind in places)
+    return Trial(messages, text, problem, frozenset(sought), lost, twice, spelled, tuple(nulls), flat, empty, beyond)

@@ -1,0 +1,129 @@
+"""Which preset and modifiers a record would have to be converted with so that a template shows all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any, NamedTuple
+
+from chatsquash.checks import rules
+from chatsquash.checks.template import Kind
+from chatsquash.ledger import Ledger
+from chatsquash.model import Conversation, Options
+from chatsquash.records import presets
+from chatsquash.stages import plan
+
+Codes = frozenset[str]
+
+CURES = (
+    Options(preset="hf"),
+    Options(preset="openai"),
+    Options(preset="hf", split_parallel=True),
+    Options(preset="hf", split_text_and_calls=True),
+    Options(preset="hf", split_parallel=True, split_text_and_calls=True),
+    Options(preset="hf", reasoning="inline"),
+    Options(preset="hf", tool_ids="short9"),
+    Options(preset="hf", tool_ids="short9", split_text_and_calls=True),
+    Options(preset="hf", merge_consecutive=True),
+    Options(preset="hf", merge_consecutive=True, tool_ids="short9"),
+    Options(preset="hf", system="drop"),
+    Options(preset="hf", system="drop", merge_consecutive=True),
+    Options(preset="mistral"),
+    Options(preset="text"),
+    Options(preset="text", system="drop"),
+    Options(preset="text", merge_consecutive=True),
+    Options(preset="text", merge_consecutive=True, system="drop"),
+)
+"""What is tried, the simplest first."""
+
+
+class Look(NamedTuple):
+    """What is wrong with a record, and of what kinds are the things that its rendering should show."""
+
+    codes: Codes
+    kinds: frozenset[Kind]
+
+
+_SERIOUS = frozenset(code for code, rule in rules().items() if rule.severity != "info")
+_RAISES = "template-error"
+_HELD: dict[str, Kind] = {"template-reasoning-lost": "reasoning", "template-system-lost": "system"}
+"""What must still be there where a code is gone: to drop a thing is no cure for its loss."""
+
+
+class _Known(NamedTuple):
+    """What helped conversations that are alike."""
+
+    cures: dict[str, Options]
+    times: int
+    """In a row."""
+
+
+_OFTEN = 20
+_MANY = 1000
+
+
+class Cures:
+    """Finds cures by trying them, simple ones first; what helped often is tried before, which is faster."""
+
+    def __init__(self, look: Callable[[dict[str, Any]], Look]) -> None:
+        self._look = look
+        self._known: dict[object, _Known] = {}
+
+    def find(self, conversation: Conversation, wrong: Codes, like: object) -> dict[str, Options]:
+        """The first cure of each code: options that take it away and bring no other; where none does, one that renders.
+
+        ``like`` says which conversations are alike.
+        """
+        known = self._known.get(like, _Known({}, 0))
+        if known.times >= _OFTEN and self._help(known.cures, conversation, wrong):
+            return known.cures
+        found = self._search(conversation, wrong)
+        if len(self._known) > _MANY:  # what a template raises may be another text for every record
+            self._known.clear()
+        self._known[like] = _Known(found, known.times + 1 if found == known.cures else 1)
+        return found
+
+    def _help(self, cures: dict[str, Options], conversation: Conversation, wrong: Codes) -> bool:
+        return bool(cures) and all(code in self._taken(cure, conversation, wrong)[0] for code, cure in cures.items())
+
+    def _search(self, conversation: Conversation, wrong: Codes) -> dict[str, Options]:
+        found: dict[str, Options] = {}
+        rendering: Options | None = None
+        for cure in CURES:
+            if wrong - found.keys():
+                taken, renders = self._taken(cure, conversation, wrong)
+                rendering = rendering or (cure if renders else None)
+                for code in taken:
+                    found.setdefault(code, cure)
+        if rendering and _RAISES in wrong:
+            found.setdefault(_RAISES, rendering)
+        return found
+
+    def _taken(self, cure: Options, conversation: Conversation, wrong: Codes) -> tuple[Codes, bool]:
+        """The codes that a cure takes away, and whether it makes a record that the template renders."""
+        record = converted(conversation, cure)
+        if record is None:
+            return frozenset(), False
+        left, kinds = self._look(record)
+        taken = frozenset(code for code in wrong - left if code not in _HELD or _HELD[code] in kinds)
+        return (taken if left & _SERIOUS <= wrong else frozenset()), _RAISES not in left
+
+
+def converted(conversation: Conversation, options: Options) -> dict[str, Any] | None:
+    """The record of a conversation; ``None`` where the preset cannot hold it."""
+    ledger = Ledger("")
+    try:
+        for stage in plan(options, None).conversation:
+            conversation = stage(conversation, ledger, 0)
+        return presets.named(options.preset).shape(conversation).record
+    except RecursionError:
+        return None
+
+
+def spelled(options: Options) -> str:
+    """Options as they are written on the command line: those that are not the defaults, the preset first."""
+    plain = Options()
+    given = ((each.name, getattr(options, each.name)) for each in fields(options))
+    changed = [(name.replace("_", "-"), value) for name, value in given if value != getattr(plain, name)]
+    changed.sort(key=lambda option: option[0] != "preset")
+    return " ".join(f"--{name}" if value is True else f"--{name} {value}" for name, value in changed)

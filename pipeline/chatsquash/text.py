@@ -1,0 +1,79 @@
+"""Words and values as reports and terminals show them: escaped, cut short, counted."""
+
+from __future__ import annotations
+
+import json
+import reprlib
+from collections import Counter
+
+import orjson
+
+from chatsquash import jsonio
+from chatsquash.model import Json
+
+SHOWN = 80
+"""Characters of a name or an id from a log that a finding shows."""
+_KINDS = 8  # of files that were not read; there may be as many suffixes as files
+
+
+def escaped(text: str) -> str:
+    """Text for a finding: control, bidi and other characters that do not print, and lone surrogates, as escapes."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
+
+
+def quoted(value: Json) -> str:
+    """A name, an id or any other value from a log for a finding: in single quotes, escaped and cut short."""
+    text = value if isinstance(value, str) else reprlib.repr(value)
+    shown = text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
+    return "'" + escaped(shown.replace("\\", "\\\\").replace("'", "\\'")) + "'"
+
+
+def json_type(value: Json) -> str:
+    """What a JSON value is, in words."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "a boolean"
+    names = {str: "a string", list: "a list", dict: "an object"}
+    return next((name for kind, name in names.items() if isinstance(value, kind)), "a number")
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """``1 call``, ``2 calls``, ``2 entries``."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def printable(text: str) -> str:
+    """A text as UTF-8 can hold it: file names may be any bytes."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def listed(others: Counter[str]) -> str:
+    """The most frequent kinds of what was not read, with their counts."""
+    most = sorted(others.items(), key=lambda item: (-item[1], item[0]))
+    rest = sum(count for _, count in most[_KINDS:])
+    return ", ".join(f"{count:,} {kind}" for kind, count in [*most[:_KINDS], *([("others", rest)] if rest else [])])
+
+
+def shown(value: Json, *, indent: bool = False) -> bytes:
+    """JSON in which nothing stands that does not print: controls, bidi marks and lone surrogates are escaped.
+
+    It loads as the value that it was.  ``indent``: on several lines, whose line feeds are the only ones.
+    """
+    if not indent and (written := jsonio.dumps(value)).isascii() and b"\x7f" not in written:
+        return written  # the encoder escapes all other controls
+    spelled = _indented(value) if indent else jsonio.dumps(value).decode()
+    if spelled.isprintable():
+        return spelled.encode()
+    kept = "\n" if indent else ""
+    printing = (char if char.isprintable() or char == kept else json.dumps(char)[1:-1] for char in spelled)
+    return "".join(printing).encode()
+
+
+def _indented(value: Json) -> str:
+    try:
+        return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+    except orjson.JSONEncodeError:  # lone surrogates, and integers beyond 64 bits
+        return json.dumps(value, indent=2, ensure_ascii=False)

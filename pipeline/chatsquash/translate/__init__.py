@@ -1,0 +1,1 @@
+"""Conversations from one format to another, and what that loses."""

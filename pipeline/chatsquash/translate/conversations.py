@@ -1,0 +1,154 @@
+"""One conversation, whatever its format: read from JSON values, written as another format, and what that loses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chatsquash import formats
+from chatsquash.errors import UsageError
+from chatsquash.formats import bodies, documents
+from chatsquash.formats.base import TurnError
+from chatsquash.model import Conversation, Json
+from chatsquash.translate import losses as comparison
+
+
+def known() -> tuple[str, ...]:
+    """The names of all formats that are read."""
+    return (*formats.names(), *documents.names())
+
+
+def writable() -> tuple[str, ...]:
+    """The names of all formats that are written."""
+    return tuple(name for name in known() if hasattr(module(name), "dump"))
+
+
+def module(name: str) -> Any:
+    """The module of a format; raises ``UsageError`` for a name that is none."""
+    if name in formats.names():
+        return formats.named(name)
+    if name in documents.names():
+        return documents.named(name)
+    raise UsageError(f"{name}: no known format; known are {', '.join(known())}")
+
+
+def load(obj: Json, format: str | None = None) -> Conversation:  # noqa: A002 - the word of the field
+    """The conversation in a request's body, a record, an exchange or a document.
+
+    Args:
+        obj: A JSON value: a body such as ``{"messages": [...], "tools": [...]}``, a list of its turns, an exchange
+            ``{"request": ..., "response": ...}``, or a document such as a client keeps.
+        format: Its format, as ``chatsquash formats`` lists them; told from the value by default.
+
+    Returns:
+        Its messages as OpenAI chat has them, with what that has no place for in private members, and its tools.  Of a
+        document with several conversations the first.
+
+    Raises:
+        UsageError: The format is not known or cannot be told, or the value is not of it.
+
+    >>> load([{"role": "user", "content": "hi"}]).messages
+    [{'role': 'user', 'content': 'hi'}]
+    """
+    return load_all([obj], format)[0]
+
+
+def load_all(objects: list[Json], format: str | None = None, *, every: bool = False) -> list[Conversation]:  # noqa: A002
+    """Every conversation in a file, whose lines, or whose one value, these are; raises as ``load``.
+
+    ``every``: of a history also the branches that others go on from, all in the order of the file.
+    """
+    name = format or recognise(objects)
+    form = module(name)
+    try:
+        if name in documents.names():
+            found: list[Conversation] = _of_document(form, objects, every=every)
+        else:
+            found = [_exchanged(form, each) for each in objects]
+    except TurnError as problem:
+        raise UsageError(f"not {name}: {problem}") from None
+    if not found:
+        raise UsageError(f"{name}: there is no conversation in it")
+    return found
+
+
+def _of_document(form: Any, objects: list[Json], *, every: bool) -> list[Conversation]:
+    found: list[Conversation] = form.every(objects) if every and hasattr(form, "every") else form.conversations(objects)
+    return found
+
+
+def recognise(objects: list[Json]) -> str:
+    """The format of a file; raises ``UsageError`` where nothing is known of it, or where it may be of two."""
+    try:
+        fitting = documents.recognise(objects)
+    except TurnError as problem:
+        raise UsageError(f"{problem}; choose with --from") from None
+    if fitting:
+        return fitting.name
+    seen = [_recognised(each) for each in objects[:50]]
+    whole = formats.recognise_file(seen)
+    if whole.name is None:
+        raise UsageError(f"{whole.why}; documents that are known: {', '.join(documents.names())}; choose with --from")
+    return whole.name
+
+
+def dump(conversation: Conversation, format: str) -> Json:  # noqa: A002
+    """A conversation in a format: a body with turns, system prompt and tools, or a document.
+
+    Raises ``UsageError`` for a format that is not known or not written, and for a conversation that none of its
+    documents can stand for.  What the format cannot hold is left out: ``losses`` says what.
+    """
+    form = _writer(format)
+    _refuse_none(conversation)
+    try:
+        return form.dump(conversation)
+    except TurnError as problem:
+        raise UsageError(f"{format}: {problem}") from None
+
+
+def dump_all(branches: list[Conversation], format: str) -> Json:  # noqa: A002
+    """The branches of a history as one document, for a format that ``holds_branches``; raises as ``dump``."""
+    for conversation in branches:
+        _refuse_none(conversation)
+    return _writer(format).dump_all(branches)
+
+
+def holds_branches(format: str) -> bool:  # noqa: A002
+    """Whether a document of a format may hold several branches."""
+    return hasattr(_writer(format), "dump_all")
+
+
+def _writer(name: str) -> Any:
+    form = module(name)
+    if not hasattr(form, "dump"):
+        raise UsageError(f"{name}: is read only; written are {', '.join(writable())}")
+    return form
+
+
+def _refuse_none(conversation: Conversation) -> None:
+    """Raise ``UsageError`` for what is no conversation."""
+    for at, message in enumerate(conversation.messages):
+        if not isinstance(message, dict) or not isinstance(message.get("role"), str):
+            raise UsageError(f"messages[{at}] is no message: one is an object with a role")
+    if not isinstance(conversation.tools, list):
+        raise UsageError("tools is no list")
+
+
+def losses(conversation: Conversation, format: str) -> list[str]:  # noqa: A002
+    """The paths at which a conversation differs from itself once it was written in a format and read again."""
+    return comparison.differences(conversation, load(dump(conversation, format), format))
+
+
+def _recognised(obj: Json) -> formats.Recognised:
+    """The format of an exchange, by both its sides, or of a request."""
+    if isinstance(obj, dict) and "request" in obj:
+        request = obj["request"]
+        return formats.recognise(request if isinstance(request, dict) else None, obj.get("response"), None)
+    return bodies.recognise(obj)
+
+
+def _exchanged(form: Any, obj: Json) -> Conversation:
+    if not (isinstance(obj, dict) and isinstance(obj.get("request"), dict)):
+        return bodies.load(form, obj)
+    conversation = bodies.load(form, obj["request"])
+    reply = form.reply(obj.get("response")).message
+    return Conversation([*conversation.messages, *([reply] if reply else [])], conversation.tools)

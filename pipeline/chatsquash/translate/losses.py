@@ -1,0 +1,172 @@
+"""What a format cannot hold of a conversation: told by writing it and reading it back."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Hashable, Iterator
+from typing import Any
+
+from chatsquash import chat, jsonio
+from chatsquash.chat import PRIVATE, Private
+from chatsquash.model import Conversation, Json, Message
+
+_INDEX = re.compile(r"\[(\+?)\d+\]")
+_SPELLED = (chat.BREAKS, "from", "content_list", "reasoning_key", "synthetic_id")
+_ABSENT = object()
+
+_Pair = tuple[int | None, int | None]
+"""The places of a message before and after; ``None`` where it is not."""
+
+
+def differences(before: Conversation, after: Conversation) -> list[str]:
+    """The paths at which a conversation lost or changed something, in order: ``messages[2].tool_calls[0].id``.
+
+    Messages are compared with those that they became, so that one that is gone is one path; one that is new in front
+    of ``messages[3]`` is ``messages[+3]``.  What a format only adds to a message is no difference where it says nothing
+    new: private members, and the name of a result that its call tells.
+    """
+    place = [] if before.branch == after.branch else ["branch"]
+    messages = _aligned(_plain(before.messages), _plain(after.messages))
+    return [*place, *messages, *_differences("tools", before.tools, after.tools)]
+
+
+def kind(path: str) -> str:
+    """A path without its indices, by which losses are counted."""
+    return _INDEX.sub(r"[\1]", path)
+
+
+def _plain(messages: list[Message]) -> list[Any]:
+    """The messages without names of results that their calls tell."""
+    calls = [call for message in messages for call in chat.calls(message)]
+    told = {(call["id"], chat.call_name(call)) for call in calls if isinstance(call.get("id"), str)}
+    return [
+        {key: value for key, value in message.items() if key != "name"} if _ends(message) in told else message
+        for message in messages
+    ]
+
+
+def _ends(message: Message) -> tuple[str, str | None] | None:
+    """The id and the name by which a result is known."""
+    call_id, name = message.get("tool_call_id"), message.get("name")
+    if message.get("role") != "tool" or not isinstance(call_id, str) or not isinstance(name, str):
+        return None
+    return call_id, name
+
+
+# Which message became which
+
+
+def _aligned(before: list[Any], after: list[Any]) -> Iterator[str]:
+    here = 0
+    for left, right in _pairs(before, after):
+        if left is None:
+            yield f"messages[+{here}]"
+            continue
+        here = left + 1
+        if right is None:
+            yield f"messages[{left}]"
+        else:
+            yield from _differences(f"messages[{left}]", before[left], after[right])
+
+
+def _pairs(before: list[Any], after: list[Any]) -> list[_Pair]:
+    """Every message of both, in order, beside the one that it is: one equal, else one alike, else one in its place."""
+    if list(map(_speaker, before)) == list(map(_speaker, after)):
+        return _in_place(before, after)
+    return _matched(before, after, (_whole, _links, _speaker))
+
+
+def _matched(before: list[Any], after: list[Any], keys: tuple[Callable[[Any], Hashable], ...]) -> list[_Pair]:
+    """The pairs of two runs; what one key leaves is matched by the next."""
+    if not (keys and before and after):
+        return _in_place(before, after)
+    key, *others = keys
+    found: list[_Pair] = []
+    i = j = 0
+    for left, right in [*_met(list(map(key, before)), list(map(key, after))), (len(before), len(after))]:
+        inner = _matched(before[i:left], after[j:right], tuple(others))
+        found += [(None if a is None else i + a, None if b is None else j + b) for a, b in inner]
+        found += [(left, right)] if left < len(before) else []
+        i, j = left + 1, right + 1
+    return found
+
+
+def _met(left: list[Hashable], right: list[Hashable]) -> Iterator[tuple[int, int]]:
+    """The places where two runs say the same, in order; the next is the one that passes over the least of both."""
+    places: dict[Hashable, list[int]] = {}
+    for place, value in enumerate(right):
+        places.setdefault(value, []).append(place)
+    i = j = 0
+    while (found := _nearest(left, places, i, j)) is not None:
+        yield found
+        i, j = found[0] + 1, found[1] + 1
+
+
+def _nearest(left: list[Hashable], places: dict[Hashable, list[int]], i: int, j: int) -> tuple[int, int] | None:
+    """The next of them from ``i`` and ``j`` on; what is looked at is passed over, so repetitions cost nothing."""
+    found: tuple[int, int] | None = None
+    for at in range(i, len(left)):
+        if found and at - i >= found[0] - i + found[1] - j:
+            break
+        same = places.get(left[at], [])
+        next_one = bisect_left(same, j)
+        if next_one < len(same) and (not found or at + same[next_one] < sum(found)):
+            found = at, same[next_one]
+    return found
+
+
+def _in_place(before: list[Any], after: list[Any]) -> list[_Pair]:
+    both = min(len(before), len(after))
+    gone: list[_Pair] = [(at, None) for at in range(both, len(before))]
+    new: list[_Pair] = [(None, at) for at in range(both, len(after))]
+    return [*((at, at) for at in range(both)), *gone, *new]
+
+
+def _whole(message: Any) -> Hashable:
+    """All that a message shows."""
+    return jsonio.dumps({key: value for key, value in sorted(message.items()) if key != PRIVATE and value is not None})
+
+
+def _links(message: Any) -> Hashable:
+    """What a message is in a conversation: who speaks, which calls it makes, which one it answers."""
+    made = [call.get("id") for call in chat.calls(message)]
+    return _speaker(message), jsonio.dumps([message.get("tool_call_id"), *made])
+
+
+def _speaker(message: Any) -> Hashable:
+    """Who speaks; developers say what the system says."""
+    return "system" if message.get("role") == "developer" else jsonio.dumps(message.get("role"))
+
+
+# What became of it
+
+
+def _differences(path: str, before: Any, after: Any) -> Iterator[str]:
+    if isinstance(before, dict) and isinstance(after, dict):
+        added = () if isinstance(before, Private) else after.keys() - before.keys() - {PRIVATE}
+        for key in [*before, *sorted(added)]:
+            if key == PRIVATE:
+                yield from _differences(f"{path}.{key}", _meaning(before), _meaning(after))
+            else:
+                yield from _differences(f"{path}.{key}", before.get(key, _ABSENT), after.get(key, _ABSENT))
+    elif isinstance(before, list) and isinstance(after, list):
+        for at in range(max(len(before), len(after))):
+            yield from _differences(f"{path}[{at}]", _item(before, at), _item(after, at))
+    elif not _same(before, after):
+        yield path
+
+
+def _meaning(holder: dict[str, Any]) -> Private:
+    """What is held privately, without how a document spelled what canonical messages spell in one way only."""
+    return Private({key: value for key, value in chat.private(holder).items() if key not in _SPELLED})
+
+
+def _same(before: Any, after: Any) -> bool:
+    """Whether two values say the same; a member that is null says no more than one that is not there."""
+    before, after = (None if value is _ABSENT else value for value in (before, after))
+    return jsonio.dumps(before) == jsonio.dumps(after)
+
+
+def _item(items: list[Json], at: int) -> Any:
+    return items[at] if at < len(items) else _ABSENT

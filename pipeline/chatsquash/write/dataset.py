@@ -1,0 +1,110 @@
+"""The dataset folder: files by split, a card that says what they are and how they load, and what is not for upload."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from chatsquash.checks import dataset as checks
+from chatsquash.model import Finding, Found, Job, Options, Outcome, Place
+from chatsquash.records.media import FOLDER as IMAGES
+from chatsquash.records.presets import named
+from chatsquash.write.card import CARD, Told, card
+from chatsquash.write.columns import fields, metadata
+from chatsquash.write.shards import FOLDER, Shards
+from chatsquash.write.splits import Splits
+from chatsquash.write.statistics import Statistics
+from chatsquash.write.store import RUN, Output
+
+IGNORE = ".gitignore"
+INFO = "dataset_info.json"
+_PUBLIC = (f"/{CARD}", f"/{FOLDER}/", f"/{IMAGES}/", f"/{INFO}")
+_PRIVATE = (".chatsquash/", IGNORE, "reports/", RUN)
+"""What we write beside; named one by one, too, for what does not know that ``!`` makes an exception."""
+
+
+class Dataset:
+    """Takes records in order and writes them to the files of their splits."""
+
+    def __init__(self, options: Options, out: Output) -> None:
+        self._options, self._out = options, out
+        self._splits = Splits(options)
+        self._shards = {split.name: Shards(out, options, split.name) for split in self._splits.splits}
+        self._statistics = Statistics()
+        self._images: set[str] = set()
+        self.findings: list[Found] = []
+        """What is wrong with the dataset as a whole; complete when it is finished."""
+        out.refuse_foreign(CARD, IGNORE, INFO, f"{FOLDER}/any")  # at once, not after the work is done
+
+    def add(self, job: Job, outcome: Outcome) -> tuple[Outcome, Place]:
+        """Write a record: the outcome, with one finding more if it should stand elsewhere, and where it stands.
+
+        ``final`` says which parts of places are known at the end only.
+        """
+        assert outcome.record is not None, job.shown
+        split, found = self._splits.of(job, outcome)
+        beside = metadata(outcome) if self._options.metadata else {}
+        place = self._shards[split].add(outcome.record, beside, outcome.images)
+        if outcome.images and self._options.format != "parquet":
+            self._write(outcome.images)
+        self._statistics.add(outcome)
+        if found is None:
+            return outcome, place
+        leak = Finding(found.code, found.severity, outcome.session, job.shown, None, None, found.text)
+        return replace(outcome, findings=[*outcome.findings, leak]), place
+
+    def final(self) -> dict[str, str]:
+        """What stands in places, and what takes its place once the dataset is finished."""
+        return dict(shards.final() for shards in self._shards.values())
+
+    def _write(self, images: Mapping[str, bytes]) -> None:
+        """Write the images that no record before had."""
+        for name in images.keys() - self._images:
+            self._out.write(name, images[name], lines=0)
+            self._images.add(name)
+
+    def finish(self) -> list[str]:
+        """Write what is left, and the files beside; the names of the files that hold records."""
+        files = {name: shards.close() for name, shards in self._shards.items()}
+        records = sum(shards.records for shards in self._shards.values())
+        self.findings += [checks.empty_split(name, records) for name, held in files.items() if records and not held]
+        self.findings += self._splits.missed()
+        self._out.write(IGNORE, _ignored())
+        for name, data in self._extra({name: held for name, held in files.items() if held}).items():
+            self._out.refuse_foreign(name)
+            self._out.write(name, data)
+        return [name for held in files.values() for name in held]
+
+    def shares(self) -> dict[str, tuple[int, float]]:
+        """The records of each split, and the share of all that it was to have; nothing where none was asked for."""
+        if self._options.split is None:
+            return {}
+        return {split.name: (self._shards[split.name].records, split.share) for split in self._splits.splits}
+
+    def describe(self, counts: dict[str, Any], tools: list[tuple[str, list[int]]], asked: dict[str, object]) -> None:
+        """Write the card."""
+        told = Told(
+            splits={name: shards for name, shards in self._shards.items() if shards.records},
+            columns=fields(self._options),
+            typed=self._options.format == "parquet",
+            statistics=self._statistics,
+            counts=counts,
+            tools=tools,
+            asked=asked,
+            anonymized=self._options.anonymize,
+        )
+        self._out.write(CARD, card(told).encode())
+
+    def _extra(self, files: dict[str, list[str]]) -> dict[str, bytes]:
+        """The files that the preset's trainers want beside."""
+        make = getattr(named(self._options.preset), "extra_files", None)
+        every = [name for held in files.values() for name in held]
+        made: dict[str, bytes] = make(every, files) if make else {}
+        return made
+
+
+def _ignored() -> bytes:
+    """The text of ``.gitignore``, which hub uploads honour."""
+    said = f"# Only {CARD}, {FOLDER}/, {IMAGES}/ and {INFO} are meant for upload."
+    return "\n".join([said, "/*", *(f"!{name}" for name in _PUBLIC), *_PRIVATE, ""]).encode()

@@ -1,0 +1,168 @@
+import pytest
+
+from chatsquash.checks import copies, existing, phrases, reading
+
+HINT = " (--on-invalid keep converts it all the same)"
+
+ROWS = [
+    (reading.bad_line("line 1 column 5: expected ','"), "bad-line", "error", "expected ','"),
+    (reading.bad_line("evil \x1b[2J\u202e"), "bad-line", "error", "evil \\x1b[2J\\u202e"),
+    (reading.bad_entry("request.messages is missing"), "bad-entry", "error", "request.messages is missing"),
+    (
+        reading.session_id_mismatch("s1", "s2", 1, False),
+        "session-id-mismatch",
+        "error",
+        "'s2', line 1 has 's1': --sessions-by id takes them apart (--on-invalid keep --sessions-by file makes one of",
+    ),
+    (reading.session_id_mismatch("s1", "s2", 1, True), "session-id-mismatch", "warning", "converted as one session"),
+    (reading.timestamp_order(6, False), "timestamp-order", "error", f"timestamp is earlier than line 6{HINT}"),
+    (reading.timestamp_order(6, True), "timestamp-order", "warning", "file order counts"),
+    (reading.equal_timestamps(1), "equal-timestamps", "warning", "1 entry with the time of the one before, file order"),
+    (reading.missing_session_id(1), "missing-session-id", "warning", "in 1 entry, the file's name"),
+    (reading.missing_timestamp(2), "missing-timestamp", "warning", "in 2 entries, file order"),
+    (reading.naive_timestamp(2), "naive-timestamp", "warning", "2 entries, read as UTC"),
+    (
+        reading.wrong_type("request.tools", "a string", 2),
+        "wrong-type",
+        "warning",
+        "request.tools is a string in 2 entries",
+    ),
+    (
+        reading.unknown_format("a ShareGPT dataset"),
+        "unknown-format",
+        "error",
+        "no log that can be read, a ShareGPT dataset: ",
+    ),
+    (reading.unknown_format("keys \x1b[2J"), "unknown-format", "error", "keys \\x1b[2J: --from names a format"),
+    (
+        reading.mixed_formats("gemini", "ollama", 2),
+        "mixed-formats",
+        "warning",
+        "2 entries with the format ollama in a log of gemini",
+    ),
+    (
+        reading.mixed_formats("gemini", "gemini", 1),
+        "mixed-formats",
+        "warning",
+        "1 entry with another envelope in a log of gemini",
+    ),
+    (
+        reading.missing_history(2),
+        "missing-history",
+        "warning",
+        "2 entries with turns that are kept elsewhere",
+    ),
+    (reading.other_conversations(3), "other-conversations", "warning", "3 conversations, the first is converted"),
+    (reading.hosted_tools(1), "hosted-tools", "info", "tools that the provider runs are no part of tools, in 1 entry"),
+    (reading.stream_cut(), "stream-cut", "warning", "the stream of the reply was cut, what arrived is converted"),
+    (reading.not_held({"server_tool_use": 2, "x\x1b": 1}, 4), "not-held", "warning", "2 'server_tool_use', 1 'x\\x1b'"),
+    (
+        reading.vendor_form({"reasoning": 2, "no type": 1}),
+        "vendor-form",
+        "info",
+        "in forms of a vendor: reasoning 2, no type 1",
+    ),
+    (reading.short_tail(9, 2, 8, 40), "short-tail", "warning", "line 9 has 2 messages, line 8 has 40 and is converted"),
+    (
+        reading.missing_reply("the response is an error body"),
+        "missing-reply",
+        "warning",
+        "the response is an error body",
+    ),
+    (reading.extra_choices(3), "extra-choices", "warning", "3 choices, the first"),
+    (reading.reply_truncated(), "reply-truncated", "warning", "length limit"),
+    (reading.unreadable_log("Permission denied"), "unreadable-log", "error", "cannot be read (Permission denied)"),
+    (reading.lost_worker("memory ran out"), "lost-worker", "error", "the log is left out, memory ran out: see whether"),
+    (
+        reading.changed_log("grew"),
+        "changed-log",
+        "warning",
+        "the log grew while the run went on, what it was before is read",
+    ),
+    (existing.empty_dataset(), "empty-dataset", "error", "the file has no records: see what wrote it"),
+    (existing.address_left(1, 3), "address-left", "warning", "1 e-mail address left: convert --anonymize replaces"),
+    (existing.address_left(2, None), "address-left", "warning", "2 e-mail addresses left"),
+    (phrases.flagged_phrase("a\nb", 2, 3), "flagged-phrase", "warning", "'a\\nb' stands in 2 messages: see whether"),
+    (existing.bad_record("the line is a list"), "bad-record", "error", "not a record, the line is a list"),
+    (reading.empty_session(0, 0), "empty-session", "error", "no usable entry, so there is no record: it is empty"),
+    (reading.empty_session(0, 2), "empty-session", "error", "no usable entry, so there is no record: see why"),
+    (reading.empty_session(1, 0), "empty-session", "error", "none of 1 entry"),
+    (
+        reading.role_sequence(3, 5, 2, "user", "At"),
+        "role-sequence",
+        "error",
+        "in line 5 message 2 is 'At', line 3 has 'user'",
+    ),
+    (
+        reading.role_sequence(3, 5, 2, "user", ""),
+        "role-sequence",
+        "error",
+        "in line 5 there is no message 2, line 3 has",
+    ),
+    (
+        reading.tool_conflict("a\n", 3, 5),
+        "tool-conflict",
+        "warning",
+        "line 5 defines 'a\\n' otherwise than line 3, the first",
+    ),
+    (
+        reading.tool_conflict("sql", 3, 5, is_custom=True),
+        "tool-conflict",
+        "warning",
+        "otherwise than line 3, each definition is kept: see whether",
+    ),
+    (reading.parts_dropped({"image_url": 2, "x\x00": 1}, 4), "parts-dropped", "warning", "2 'image_url', 1 'x\\x00'"),
+    (
+        reading.number_changed(["0.1234567890123456789"], 1),
+        "number-changed",
+        "warning",
+        "1 number lost digits: '0.12345",
+    ),
+    (reading.number_changed(["1", "2", "3", "4"], 4), "number-changed", "warning", "'1', '2', '3', … ("),
+    (reading.cleaned({"info-msg": 3, "goose-system": 1}), "cleaned", "info", "info-msg 3, goose-system 1"),
+    (
+        reading.cut_short("it \x1b"),
+        "cut-short",
+        "error",
+        "the log is read up to where that ended, it \\x1b: see whether",
+    ),
+    (
+        copies.second_copy("a\n.jsonl"),
+        "second-copy",
+        "info",
+        "not read, since 'a\\n.jsonl' counts, which holds the same",
+    ),
+    (
+        copies.second_copy_differs("a.jsonl", 1000),
+        "second-copy-differs",
+        "warning",
+        "'a.jsonl' counts, which differs from byte 1,000 on: ",
+    ),
+    (
+        copies.second_copy_differs("a.jsonl", None, "x\n"),
+        "second-copy-differs",
+        "warning",
+        "with which it cannot be compared (x\\n): see",
+    ),
+    (
+        reading.file_not_read("second copy", 2),
+        "file-not-read",
+        "info",
+        "second copy, 2 not read: of a log that is compr",
+    ),
+    (reading.file_not_read(".md", 2), "file-not-read", "info", "2 files with suffix '.md' not read"),
+    (reading.file_not_read("no suffix", 1), "file-not-read", "info", "1 file with no suffix not read"),
+    (reading.file_not_read("linked folder", 2), "file-not-read", "info", "2 linked folders not read: --follow-links"),
+]
+
+
+@pytest.mark.parametrize("fact, code, severity, part", ROWS, ids=[f"{row[1]}: {row[3]!a}" for row in ROWS])
+def test_a_finding_has_its_code_and_severity_and_says_what_and_what_to_do(fact, code, severity, part):
+    assert (fact.code, fact.severity) == (code, severity)
+    assert part in fact.text
+    assert not fact.text.endswith(".")
+
+
+def test_dropped_parts_and_blocks_stand_at_their_message():
+    assert reading.parts_dropped({"image_url": 1}, 4).at == 4
+    assert (reading.not_held({"x": 1}, 4).at, reading.not_held({"x": 1}, None).at) == (4, None)

@@ -1,0 +1,117 @@
+"""Which records are wanted."""
+
+import pytest
+
+from chatsquash.model import Account, Cleaned, Facts, Finding, Job, Options, Outcome, Usage
+from chatsquash.run.filters import Sieve
+
+NOTHING = Usage(0, (), 1, 2, 0, ())
+ACCOUNT = Account(selected=1, superseded=3, cut=1, cleaned=2, unreadable=1, blank=1)
+
+
+def job(name="a"):
+    return Job(f"/logs/{name}.jsonl", f"{name}.jsonl", f"{name}.jsonl", 10)
+
+
+def outcome(record=b'{"messages":[]}', *, turns=2, model="gpt-5-mini", codes=(), errors=(), left_out=None):
+    findings = [Finding(code, "warning", "s", "a.jsonl", 1, None, "text") for code in codes]
+    findings += [Finding(code, "error", "s", "a.jsonl", 1, None, "text") for code in errors]
+    usage = NOTHING._replace(assistant_turns=turns) if record else None
+    cleaned, facts = Cleaned(1, 1, 1), Facts(model=model)
+    return Outcome("s", record, left_out, findings, [], 9, ACCOUNT, cleaned, 4, usage, None, "", "", facts)
+
+
+ROWS = [
+    ("as many turns as are wanted", {"min_turns": 2, "max_turns": 2}, {"turns": 2}, None),
+    ("too few turns", {"min_turns": 2}, {"turns": 1}, ("--min-turns", "the assistant has 1 turn")),
+    ("none are too few", {"min_turns": 1}, {"turns": 0}, ("--min-turns", "the assistant has 0 turns")),
+    ("too many turns", {"max_turns": 0}, {"turns": 1}, ("--max-turns", "the assistant has 1 turn")),
+    ("as long as may be", {"max_chars": 4}, {"record": "äöüß".encode()}, None),
+    ("too long", {"max_chars": 3}, {"record": "äöüß".encode()}, ("--max-chars", "the record has 4 characters")),
+    ("no such finding", {"drop": ("no-tools",)}, {"codes": ["cleaned"]}, None),
+    (
+        "a finding",
+        {"drop": ("short-tail", "no-tools")},
+        {"codes": ["no-tools"]},
+        ("--drop no-tools", "the session has no-tools"),
+    ),
+    ("no error", {"drop": ("errors",)}, {"codes": ["short-tail", "cleaned"]}, None),
+    (
+        "any error",
+        {"drop": ("errors",)},
+        {"codes": ["short-tail"], "errors": ["undeclared-tool", "role-sequence"]},
+        ("--drop errors", "the session has the error undeclared-tool"),
+    ),
+    ("a model that fits", {"only_model": ("claude*", "gpt-?-mini")}, {}, None),
+    ("globs tell case", {"only_model": ("GPT*",)}, {}, ("--only-model", "the model is 'gpt-5-mini'")),
+    ("no model", {"only_model": ("*",)}, {"model": None}, ("--only-model", "the log names no model")),
+    (
+        "the first of several",
+        {"max_turns": 0, "max_chars": 1},
+        {"record": b"{}"},
+        ("--max-turns", "the assistant has 2 turns"),
+    ),
+]
+
+
+@pytest.mark.parametrize("sentence, options, made, expected", ROWS, ids=[row[0] for row in ROWS])
+def test_a_record_is_filtered_for_a_reason(sentence, options, made, expected):
+    before = outcome(**made)
+    found = Sieve(Options(**options)).sift(job(), before)
+    if expected is None:
+        assert found == (before, "", False)
+        return
+    option, why = expected
+    assert (found.filtered, found.duplicate) == (option, False)
+    assert (found.outcome.record, found.outcome.left_out) == (None, "filtered")
+    assert found.outcome.findings[-1] == Finding(
+        "filtered", "info", "s", "a.jsonl", None, None, f"filtered by {option}: {why}"
+    )
+
+
+def test_the_lines_of_a_filtered_session_are_left_out_and_nothing_else_of_it_counts():
+    found = Sieve(Options(min_turns=3)).sift(job(), outcome()).outcome
+    assert found.account == Account(cleaned=2, left_out=5, unreadable=1, blank=1)
+    assert sum(found.account) == sum(ACCOUNT)
+    assert (found.cleaned, found.addresses, found.usage) == (Cleaned(), 0, None)
+
+
+def test_a_session_that_was_left_out_is_not_filtered():
+    before = outcome(None, left_out="empty-session")
+    assert Sieve(Options(min_turns=3, drop_duplicates=True)).sift(job(), before) == (before, "", False)
+
+
+def test_equal_records_are_written_once():
+    sieve = Sieve(Options(drop_duplicates=True))
+    records = [b'{"a":1}', b'{"a":2}', b'{"a":1}', b'{"a": 1}', b'{"a":2}']
+    found = [sieve.sift(job(f"s{n}"), outcome(record)) for n, record in enumerate(records)]
+    assert [each.duplicate for each in found] == [False, False, True, False, True]
+    assert found[4].outcome.findings[-1].text.startswith("the record is that of s1.jsonl, which is written")
+
+
+def test_so_are_those_of_one_file():
+    sieve = Sieve(Options(drop_duplicates=True))
+    same = job()
+    assert [sieve.sift(same, outcome()).duplicate for _ in range(3)] == [False, True, True]
+
+
+@pytest.mark.parametrize(
+    "options, once",
+    [
+        ({}, False),
+        ({"drop_duplicates": True}, True),
+        ({"format": "jsonl"}, True),
+        ({"split": "train=1"}, True),
+        ({"preset": "hf"}, True),
+        ({"format": "jsonl", "drop_duplicates": False}, False),
+    ],
+)
+def test_duplicates_go_where_it_is_asked_for_and_in_a_dataset_folder(options, once):
+    sieve = Sieve(Options(**options))
+    assert [sieve.sift(job(), outcome()).duplicate for _ in range(2)] == [False, once]
+
+
+def test_a_filtered_record_is_no_first_one():
+    sieve = Sieve(Options(drop_duplicates=True, drop=("no-tools",)))
+    found = [sieve.sift(job(), outcome(codes=codes)) for codes in (["no-tools"], [], [])]
+    assert [(each.filtered, each.duplicate) for each in found] == [("--drop no-tools", False), ("", False), ("", True)]

@@ -1,0 +1,60 @@
+"""The beginning of a file is JSON that is whole, wherever the file is cut."""
+
+import io
+import json
+
+import pytest
+
+from chatsquash import jsonio
+from chatsquash.sources import beginnings
+from chatsquash.sources.beginnings import beginning, mended
+
+VALUE = {
+    "messages": [{"role": "user", "content": 'a "b" \\ \u00e9 \U0001f600 ü'}, [1, 2.5, None, {}]],
+    "x": [[], {"y": 1}],
+}
+TEXTS = {
+    "on one line": json.dumps(VALUE),
+    "indented": json.dumps(VALUE, indent=2),
+    "with characters of several bytes": json.dumps(VALUE, ensure_ascii=False),
+}
+
+
+def begins(part, whole) -> bool:
+    """Whether a value is the beginning of another one: at its end something may be missing."""
+    if isinstance(part, dict):
+        return all(name in whole and begins(value, whole[name]) for name, value in part.items())
+    if isinstance(part, list):
+        return len(part) <= len(whole) and all(map(begins, part, whole))
+    return whole.startswith(part) if isinstance(part, str) else part == whole
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_value_that_is_cut_anywhere_is_closed(name):
+    data = TEXTS[name].encode()
+    for stop in range(data.index(b"{") + 1, len(data)):
+        if data[:stop].endswith(b"\\ud83d") or b"\\ud83d" in data[stop - 12 : stop]:
+            continue  # half a pair of surrogates is a character, too
+        found = jsonio.loads(mended(data[:stop]))
+        assert begins(found, VALUE), (stop, mended(data[:stop]))
+
+
+def test_lines_end_with_the_last_whole_one():
+    assert mended(b'{"a":1}\n{"b":2}\n{"c"') == b'{"a":1}\n{"b":2}\n'
+
+
+def test_a_short_file_is_taken_as_it_is():
+    assert beginning(io.BytesIO(b'{"a"')) == b'{"a"'
+
+
+def test_no_more_is_read_than_tells(monkeypatch):
+    monkeypatch.setattr(beginnings, "MOST", 100)
+    file = io.BytesIO(b"[" + b"1," * 1000 + b"1]")
+    assert set(jsonio.loads(beginning(file))) == {1}
+    assert file.tell() <= 101
+
+
+def test_of_very_many_small_values_fewer_are_taken():
+    file = io.BytesIO(b"[" + b"[]," * 10_000 + b"1]")
+    found = jsonio.loads(beginning(file, 50_000))
+    assert 100 < len(found) < 2_000

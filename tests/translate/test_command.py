@@ -1,0 +1,345 @@
+"""``chatsquash translate``, by exit code and whole output."""
+
+import io
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import log_line, write_log
+
+SAMPLES = Path(__file__).parents[2] / "sample_logs"
+COMMAND = [sys.executable, "-m", "chatsquash", "translate"]
+CALL = {"id": "call_a", "type": "function", "function": {"name": "ls", "arguments": '{"path":"."}'}}
+TOOL = {"type": "function", "function": {"name": "ls", "parameters": {"type": "object"}}}
+MESSAGES = [
+    {"role": "user", "content": "What is there?"},
+    {"role": "assistant", "content": None, "tool_calls": [CALL]},
+    {"role": "tool", "tool_call_id": "call_a", "name": "ls", "content": "a.txt"},
+    {"role": "assistant", "content": "One file."},
+]
+BODY = {"messages": MESSAGES}
+PORTABLE = [
+    {"role": "user", "content": "What is there?"},
+    {"role": "assistant", "content": None, "toolCalls": [{"id": "call_a", "name": "ls", "arguments": {"path": "."}}]},
+    {"role": "user", "content": None, "toolResults": [{"id": "call_a", "name": "ls", "result": "a.txt"}]},
+    {"role": "assistant", "content": "One file."},
+]
+THOUGHTFUL = {"messages": [MESSAGES[0], {"role": "assistant", "content": "x", "reasoning_content": "hm"}]}
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    """The present folder is a new one."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def given(monkeypatch):
+    """Puts bytes on standard input."""
+
+    def put(data):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+    return put
+
+
+def put(name, *values):
+    Path(name).parent.mkdir(parents=True, exist_ok=True)
+    Path(name).write_text("".join(json.dumps(value) + "\n" for value in values))
+    return name
+
+
+def files(folder="out"):
+    return sorted(path.name for path in Path(folder).iterdir())
+
+
+def piped(data, *arguments):
+    """Exit code, standard output and standard error of a process."""
+    ended = subprocess.run([*COMMAND, *arguments], input=data, capture_output=True, check=False, timeout=60)
+    return ended.returncode, ended.stdout, ended.stderr.decode()
+
+
+# What it writes and says
+
+
+def test_a_document_comes_out_as_another(command):
+    put("a.json", PORTABLE)
+    assert command("translate", "a.json", "--to", "openai_chat", "-o", "out") == (
+        0,
+        "",
+        "1 conversation written as openai_chat\n",
+    )
+    assert json.loads(Path("out/a.json").read_text())["messages"] == MESSAGES
+
+
+def test_what_was_not_held_is_said_by_kind(command):
+    put("a.jsonl", {**BODY, "tools": [TOOL]}, THOUGHTFUL, THOUGHTFUL)
+    code, out, err = command("translate", "a.jsonl", "--to", "portable", "-o", "out")
+    assert (code, out) == (0, "")
+    assert (
+        err
+        == """\
+3 conversations written as portable
+        2  not held: messages[].reasoning_content
+        1  not held: tools[]
+"""
+    )
+    assert files() == ["a-1.json", "a-2.json", "a-3.json"]
+
+
+def test_what_was_not_read_and_what_is_not_linked_is_said_too(command):
+    search = {"type": "web_search_20250305", "name": "web_search"}
+    asked = {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "ls", "input": {}}]}
+    put(
+        "a.json",
+        {"model": "claude-x", "max_tokens": 9, "tools": [search], "messages": [MESSAGES[0], asked, MESSAGES[0]]},
+    )
+    code, out, err = command("translate", "a.json", "--to", "openai_chat", "-o", "out")
+    assert (code, out) == (0, "")
+    assert (
+        err
+        == """\
+1 conversation written as openai_chat
+        1  not read: tools that the service runs
+        1  request option: max_tokens
+        1  request option: model
+        1  not linked: calls without a result
+"""
+    )
+    found = command("translate", "a.json", "--to", "openai_chat", "-o", "strict", "--lossless")
+    assert found.code == 1
+    assert "a: not read: tools that the service runs; without --lossless the rest is written" in found.err
+    assert not Path("strict").exists()
+
+
+def test_all_branches_of_a_history_may_be_asked_for(command):
+    shutil.copy(SAMPLES / "documents/oumi_history-choir.json", "h.json")
+    assert command("translate", "h.json", "--to", "oumi_history", "-o", "out", "--all-branches", "--quiet").code == 0
+    history = json.loads(Path("out/h.json").read_text())
+    logged = json.loads(Path("h.json").read_text())
+    places = ("parent_branch_id", "branch_point_index", "name")
+    assert {key: [b[each] for each in places] for key, b in history["branches"].items()} == {
+        key: [b[each] for each in places] for key, b in logged["branches"].items()
+    }
+
+
+def test_a_glob_may_be_left_to_us(command):
+    put("in/a.json", BODY)
+    put("in/b.json", BODY)
+    assert command("translate", "in/*.json", "--to", "gemini", "-o", "new/folder/x.jsonl", "--jsonl").code == 0
+    assert len(Path("new/folder/x.jsonl").read_text().splitlines()) == 2
+
+
+@pytest.mark.parametrize("option", ["--quiet", "-q"])
+def test_quiet_says_nothing(command, option):
+    put("a.json", THOUGHTFUL)
+    assert command("translate", "a.json", "--to", "portable", "-o", "out", option) == (0, "", "")
+    assert files() == ["a.json"]
+
+
+def test_lines_go_to_one_file(command):
+    put("in/a.jsonl", BODY, BODY)
+    put("in/b.json", PORTABLE)
+    assert command("translate", "in", "--to", "anthropic", "--jsonl", "-o", "out.jsonl").code == 0
+    lines = Path("out.jsonl").read_text().splitlines()
+    assert len(lines) == 3
+    assert all("messages" in json.loads(line) for line in lines)
+
+
+def test_several_inputs_keep_their_order(command):
+    for name in "cab":
+        put(f"{name}.json", {"messages": [{"role": "user", "content": name}]})
+    out = command("translate", "c.json", "a.json", "b.json", "--to", "openai_chat", "--jsonl", "-o", "-").out
+    assert [json.loads(line)["messages"][0]["content"] for line in out.splitlines()] == ["c", "a", "b"]
+
+
+def test_names_that_are_alike_do_not_meet(command):
+    put("x/a.json", BODY)
+    put("y/a.json", BODY)
+    put("z/A.json", BODY)
+    assert command("translate", "x/a.json", "y/a.json", "z/A.json", "--to", "gemini", "-o", "out").code == 0
+    assert files() == ["A-3.json", "a-2.json", "a.json"]
+
+
+def test_every_session_of_a_log_that_holds_several_is_written(command):
+    found = command("translate", SAMPLES / "litellm/proxy.jsonl", "--to", "openai_chat", "-o", "out")
+    assert (found.code, found.err.splitlines()[0]) == (0, "2 conversations written as openai_chat")
+    assert files() == ["bakery.json", "cats.json"]
+
+
+def test_the_sample_logs_are_translated_whole(command):
+    shutil.copytree(SAMPLES, "in")
+    found = command("translate", "in", "--to", "pydantic_ai", "-o", "out")
+    assert found.code == 0
+    count = len(files())
+    assert found.err.startswith(f"{count} conversations written as pydantic_ai\n")
+    again = command("translate", "out", "--to", "openai_chat", "-o", "back")
+    assert (again.code, len(files("back"))) == (0, count)
+
+
+@pytest.mark.parametrize("name", ["openai_chat", "anthropic", "gemini", "openai_responses", "clippy", "oumi"])
+def test_a_folder_that_was_written_is_read_again(command, name):
+    put("a.jsonl", BODY, BODY)
+    assert command("translate", "a.jsonl", "--to", name, "-o", "there").code == 0
+    assert command("translate", "there", "--to", "portable", "-o", "back").code == 0
+    assert [json.loads((Path("back") / each).read_text()) for each in files("back")] == [PORTABLE] * 2
+
+
+def test_other_json_files_in_a_folder_are_passed_over(command):
+    put("in/a.json", BODY)
+    put("in/package.json", {"name": "x", "scripts": {}})
+    put("in/messages.json", {"messages": {"hello": "Hallo"}})
+    Path("in/no.json").write_bytes(b"\xff")
+    assert command("translate", "in", "--to", "gemini", "-o", "out").code == 0
+    assert files() == ["a.json"]
+
+
+# Pipes
+
+
+def test_a_pipe_goes_through():
+    code, out, err = piped(json.dumps(PORTABLE).encode(), "-", "--to", "openai_chat", "-o", "-")
+    assert (code, json.loads(out)["messages"], err) == (0, MESSAGES, "1 conversation written as openai_chat\n")
+
+
+def test_two_commands_in_a_pipe_give_back_what_came():
+    _, there, _ = piped(json.dumps(PORTABLE).encode(), "-", "--to", "vercel_ai", "-o", "-")
+    code, back, _ = piped(there, "-", "--to", "portable", "-o", "-")
+    assert (code, json.loads(back)) == (0, PORTABLE)
+
+
+def test_only_the_document_is_on_standard_output(command, given):
+    given(json.dumps(THOUGHTFUL).encode())
+    code, out, err = command("translate", "-", "--to", "portable", "-o", "-")
+    assert (code, out.count("\n"), out[0]) == (0, 1, "[")
+    assert "not held: messages[].reasoning_content" in err
+
+
+def test_standard_input_may_hold_lines_and_a_byte_order_mark(command, given):
+    mark = b"\xef\xbb\xbf"
+    given(mark + b"\n".join([json.dumps(PORTABLE).encode()] * 2))
+    assert command("translate", "-", "--to", "openai_chat", "-o", "out").code == 0
+    assert files() == ["stdin-1.json", "stdin-2.json"]
+    given(mark + json.dumps(PORTABLE, indent=2).encode())
+    assert command("translate", "-", "--to", "openai_chat", "-o", "-").code == 0
+
+
+def test_standard_input_names_files_stdin(command, given):
+    given(json.dumps(BODY).encode())
+    assert command("translate", "-", "--to", "gemini", "-o", "out").code == 0
+    assert files() == ["stdin.json"]
+
+
+def test_a_reader_that_leaves_early_is_no_error(here):
+    put("in.jsonl", *[BODY] * 2000)
+    with subprocess.Popen(
+        [*COMMAND, "in.jsonl", "--to", "openai_chat", "--jsonl", "-o", "-", "-q"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        process.stdout.readline()
+        process.stdout.close()
+        err = process.stderr.read()
+        process.wait(60)
+    assert b"Traceback" not in err
+
+
+# What goes wrong
+
+
+def test_lossless_refuses(command):
+    put("a.json", BODY)
+    put("b.json", THOUGHTFUL)
+    code, out, err = command("translate", "a.json", "b.json", "--to", "portable", "-o", "out", "--lossless")
+    assert (code, out) == (1, "")
+    assert err == (
+        "error: b: portable cannot hold messages[1].reasoning_content; without --lossless the rest is written\n"
+    )
+    assert not Path("out").exists()
+
+
+def test_lossless_prints_nothing_either(command, given):
+    given(json.dumps(THOUGHTFUL).encode())
+    code, out, _ = command("translate", "-", "--to", "portable", "-o", "-", "--lossless")
+    assert (code, out) == (1, "")
+
+
+def test_lossless_writes_what_is_held(command):
+    put("a.json", BODY)
+    assert command("translate", "a.json", "--to", "portable", "-o", "out", "--lossless").code == 0
+    assert files() == ["a.json"]
+
+
+def test_force_replaces(command):
+    put("a.json", BODY)
+    put("out/a.json", 1)
+    code, _, err = command("translate", "a.json", "--to", "gemini", "-o", "out")
+    assert (code, err) == (2, "error: out/a.json: is there already; --force replaces it\n")
+    assert Path("out/a.json").read_text() == "1\n"
+    assert command("translate", "a.json", "--to", "gemini", "-o", "out", "--force").code == 0
+    assert "contents" in Path("out/a.json").read_text()
+
+
+def test_a_file_of_lines_is_not_replaced_unless_forced(command):
+    put("a.json", BODY)
+    put("out.jsonl", 1)
+    assert command("translate", "a.json", "--to", "gemini", "--jsonl", "-o", "out.jsonl").code == 2
+    assert Path("out.jsonl").read_text() == "1\n"
+    assert command("translate", "a.json", "--to", "gemini", "--jsonl", "-o", "out.jsonl", "--force").code == 0
+    assert files(".") == ["a.json", "out.jsonl"], "nothing else is left"
+
+
+WRONG = [
+    ("no format to write", ["a.json", "-o", "out"], "Missing option '--to'"),
+    ("no place to write to", ["a.json", "--to", "gemini"], "Missing option '--output'"),
+    ("nothing to read", ["--to", "gemini", "-o", "out"], "Missing argument 'IN...'"),
+    ("an unknown format to write", ["a.json", "--to", "nope", "-o", "out"], "error: nope: no known format; known are"),
+    ("an unknown format to read", ["a.json", "--to", "gemini", "--from", "no", "-o", "out"], "no: no known format"),
+    ("a format that is only read", ["a.json", "--to", "codex", "-o", "out"], "error: codex: is read only; written are"),
+    ("no such file", ["b.json", "--to", "gemini", "-o", "out"], "error: b.json: cannot be read (No such file"),
+    ("broken lines alone", ["bad.jsonl", "--to", "gemini", "-o", "out"], "error: bad.jsonl: line 1 is no JSON"),
+    ("a folder without any", ["empty", "--to", "gemini", "-o", "out"], "error: empty: no session logs to read"),
+    ("nothing known", ["x.json", "--to", "gemini", "-o", "out"], 'error: x.json: no known format: the request is an object with the keys "x"'),
+    ("a broken document", ["atif.json", "--to", "gemini", "-o", "out"], "error: atif.json: not atif: entry 1 has steps that are a number"),
+    ("several conversations to print", ["a.json", "a.json", "--to", "gemini", "-o", "-"], "error: 2 conversations: print them with --jsonl, or name a folder"),
+    ("a place that is a file", ["a.json", "--to", "gemini", "-o", "x.json/y"], "error: x.json"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sentence, arguments, expected", WRONG, ids=[row[0] for row in WRONG])
+def test_wrong_use_is_said_and_nothing_is_written(command, sentence, arguments, expected):
+    put("a.json", BODY)
+    put("x.json", {"x": 1})
+    put("atif.json", {"schema_version": "ATIF-v1.6", "steps": 3})
+    Path("bad.jsonl").write_text("{oops\n{oops\n")
+    Path("empty").mkdir()
+    code, out, err = command("translate", *arguments)
+    assert code in (1, 2), sentence
+    assert out == ""
+    assert expected in err
+    assert not Path("out").exists()
+
+
+def test_a_log_is_its_last_snapshot_with_the_reply(command):
+    write_log(Path("a.jsonl"), log_line("hi"), log_line("hi", "more", at="2026-01-13T10:00:01Z", reply="done"))
+    out = command("translate", "a.jsonl", "--to", "openai_chat", "-o", "-").out
+    assert [message["content"] for message in json.loads(out)["messages"]] == ["hi", "more", "done"]
+
+
+def test_bad_lines_are_told_and_the_exit_code_says_so(command):
+    Path("a.jsonl").write_text(json.dumps(BODY) + "\n" + "{\x1b[31m\n" * 30)
+    code, out, err = command("translate", "a.jsonl", "--to", "gemini", "-o", "out")
+    assert (code, out) == (3, "")
+    told = err.splitlines()
+    assert [line.split(": ")[0] for line in told[:20]] == [f"a.jsonl:{number}" for number in range(2, 22)]
+    assert told[20:22] == ["... and 10 more lines that cannot be read", "1 conversation written as gemini"]
+    assert "       30  not read: lines that cannot be read" in told
+    assert "\x1b" not in err
+    assert Path("out/a.json").exists()
+    assert command("translate", "a.jsonl", "--to", "gemini", "-o", "quiet", "--quiet") == (3, "", "")
+    assert command("translate", "a.jsonl", "--to", "gemini", "-o", "strict", "--lossless").code == 1

@@ -1,0 +1,509 @@
+"""Whole conversations from one format to another, from files, folders and pipes."""
+
+import io
+import json
+
+import orjson
+import pytest
+
+import chatsquash
+from chatsquash.errors import UsageError
+from chatsquash.translate.files import LossError, Translation, write_all
+from tests.conftest import log_line, write_log
+
+CALL = {"id": "call_a", "type": "function", "function": {"name": "ls", "arguments": '{"path":"."}'}}
+TOOL = {"type": "function", "function": {"name": "ls", "description": "List", "parameters": {"type": "object"}}}
+MESSAGES = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": "What is there?"},
+    {"role": "assistant", "content": None, "tool_calls": [CALL]},
+    {"role": "tool", "tool_call_id": "call_a", "content": "a.txt"},
+    {"role": "assistant", "content": "One file."},
+]
+BODY = {"messages": MESSAGES, "tools": [TOOL]}
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def written(inputs, stdin=b"", **wanted):
+    out = io.BytesIO()
+    done = write_all(inputs, Translation(**wanted), io.BytesIO(stdin), out)
+    return done.written, done.lost, out.getvalue()
+
+
+def put(path, *values):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(value) + "\n" for value in values))
+    return str(path)
+
+
+def test_a_body_is_translated_through_a_pipe(here):
+    count, lost, out = written(["-"], json.dumps(BODY).encode(), to="anthropic", output="-")
+    body = orjson.loads(out)
+    assert (count, dict(lost)) == (1, {})
+    assert body["system"] == "Be brief."
+    assert body["tools"][0]["input_schema"] == {"type": "object"}
+    assert body["messages"][1]["content"][-1]["input"] == {"path": "."}
+
+
+def test_there_and_back_is_the_same(here):
+    for name in ("anthropic", "gemini", "ollama", "openai_responses"):
+        _, _, there = written(["-"], json.dumps(BODY).encode(), to=name, output="-")
+        _, _, back = written(["-"], there, to="openai_chat", output="-", from_format=name)
+        assert [m.get("content") for m in orjson.loads(back)["messages"]] == [m["content"] for m in MESSAGES], name
+        assert orjson.loads(back)["tools"] == [TOOL], name
+
+
+def test_a_session_log_is_its_last_snapshot_and_the_reply(here):
+    write_log(here / "a.jsonl", log_line("hi"), log_line("hi", "more", at="2026-01-13T10:00:01Z", reply="done"))
+    count, _, out = written(["a.jsonl"], to="openai_chat", output="-")
+    assert count == 1
+    assert [m["content"] for m in orjson.loads(out)["messages"]] == ["hi", "more", "done"]
+
+
+def test_every_record_of_a_dataset_is_a_conversation(here):
+    path = put(here / "data.jsonl", BODY, {**BODY, "messages": MESSAGES[1:]})
+    count, _, out = written([path], to="anthropic", output="-", jsonl=True)
+    assert count == 2
+    assert [("system" in orjson.loads(line)) for line in out.splitlines()] == [True, False]
+
+
+def test_a_folder_gets_a_file_for_each_conversation(here):
+    put(here / "in/a.jsonl", BODY, BODY)
+    put(here / "in/b.jsonl", BODY)
+    count, _, _ = written(["in"], to="gemini", output="out")
+    assert count == 3
+    assert sorted(path.name for path in (here / "out").iterdir()) == ["a-1.json", "a-2.json", "b.json"]
+    assert "contents" in orjson.loads((here / "out/b.json").read_bytes())
+
+
+def test_what_is_lost_is_counted_by_kind(here):
+    thinking = {"role": "assistant", "content": "x", "reasoning_content": "hm"}
+    body = {"messages": [MESSAGES[1], thinking, MESSAGES[1], thinking]}
+    _, lost, _ = written(["-"], json.dumps(body).encode(), to="portable", output="-")
+    assert dict(lost) == {"messages[].reasoning_content": 2}
+
+
+def test_lossless_refuses_and_writes_nothing(here):
+    body = {"messages": [MESSAGES[1], {"role": "assistant", "content": "x", "reasoning_content": "hm"}]}
+    put(here / "in/a.json", {"messages": MESSAGES})
+    put(here / "in/b.jsonl", body)
+    with pytest.raises(LossError, match=r"b: portable cannot hold messages\[1\].reasoning_content; without"):
+        written(["in/a.json", "in/b.jsonl"], to="portable", output="out", lossless=True)
+    assert not (here / "out").exists()
+
+
+def test_a_file_that_is_there_is_not_touched(here):
+    put(here / "a.json", BODY)
+    (here / "out").mkdir()
+    (here / "out/a.json").write_text("mine")
+    with pytest.raises(UsageError, match="is there already; --force replaces it"):
+        written(["a.json"], to="gemini", output="out")
+    assert (here / "out/a.json").read_text() == "mine"
+    written(["a.json"], to="gemini", output="out", force=True)
+    assert "contents" in orjson.loads((here / "out/a.json").read_bytes())
+
+
+WRONG = [
+    ("no such file", ["nope.json"], {}, "nope.json: cannot be read"),
+    ("no JSON", ["text.json"], {}, "text.json: line 1 is no JSON"),
+    ("nothing known", ["x.json"], {}, 'x.json: no known format: .*"x".*documents that are known'),
+    (
+        "another format than is said",
+        ["x.json"],
+        {"from_format": "gemini"},
+        "x.json: not gemini: has no list of contents",
+    ),
+    ("no such format to read", ["a.json"], {"from_format": "nope"}, "a.json: nope: no known format; known are"),
+    ("no such format to write", ["a.json"], {"to": "nope"}, "nope: no known format; known are"),
+    ("a format that is only read", ["a.json"], {"to": "codex"}, "codex: is read only; written are"),
+    ("several to print", ["a.json", "a.json"], {"output": "-"}, "2 conversations: print them with --jsonl"),
+]
+
+
+@pytest.mark.parametrize("sentence, inputs, wanted, expected", WRONG, ids=[row[0] for row in WRONG])
+def test_wrong_input(here, sentence, inputs, wanted, expected):
+    put(here / "a.json", BODY)
+    put(here / "x.json", {"x": 1})
+    (here / "text.json").write_text("not json\n")
+    with pytest.raises(UsageError, match=expected):
+        written(inputs, **{"to": "gemini", "output": "out", **wanted})
+    assert not (here / "out").exists()
+
+
+def test_a_name_leads_nowhere_else(here):
+    line = log_line("hi", session_id="../../evil")
+    write_log(here / "a.jsonl", line, {**line, "timestamp": "2026-01-13T10:00:01Z"})
+    written(["a.jsonl"], to="gemini", output="out")
+    assert [path.name for path in (here / "out").iterdir()] == ["_.._evil.json"]
+
+
+def test_the_names_for_python(here):
+    conversation = chatsquash.load(BODY)
+    assert chatsquash.dump(conversation, "anthropic")["system"] == "Be brief."
+    assert chatsquash.losses(conversation, "openai_responses") == []
+    exchange = {"request": BODY, "response": {"choices": [{"message": {"role": "assistant", "content": "Bye"}}]}}
+    assert chatsquash.load(exchange).messages[-1]["content"] == "Bye"
+    with pytest.raises(UsageError, match="no known format"):
+        chatsquash.load({"x": 1})
+
+
+def test_what_is_not_read_is_counted(here):
+    write_log(here / "in/a.jsonl", log_line("hi"), b"{broken", log_line("hi", at="2026-01-13T10:00:01Z"))
+    put(here / "in/config.json", {"x": 1})
+    out = io.BytesIO()
+    done = write_all(["in"], Translation("gemini", "-"), io.BytesIO(), out)
+    assert dict(done.passed_over) == {".json in in": 1, "lines that cannot be read": 1}
+
+
+def test_of_what_a_conversion_wrote_the_records_are_taken(here):
+    write_log(here / "logs/a.jsonl", log_line("hi"))
+    chatsquash.convert("logs", "out", chatsquash.Options(anonymize=False))
+    count, _, printed = written(["out"], to="gemini", output="-")
+    assert count == 1
+    assert orjson.loads(printed)["contents"][0]["parts"] == [{"text": "hi"}]
+
+
+def test_a_file_of_a_folder_that_cannot_be_read_is_counted(here):
+    put(here / "in/a.jsonl", BODY)
+    (here / "in/b.jsonl").write_text("[7]\n{broken\n")
+    done = write_all(["in"], Translation("gemini", "out"), io.BytesIO(), io.BytesIO())
+    assert (done.written, done.complete) == (1, False)
+    ((text, count),) = done.passed_over.items()
+    assert (text.startswith("in/b.jsonl: line 2 is "), count) == (True, 1)
+    (here / "in/a.jsonl").unlink()
+    with pytest.raises(UsageError, match="line 2 is"):
+        written(["in"], to="gemini", output="out2")
+
+
+NAN = json.dumps(log_line("hi nan")).replace("{", '{"latency": NaN, ', 1)
+LATIN = json.dumps(log_line("hi latin")).replace("{", '{"agent": "caf\xe9", ', 1).encode("latin-1")
+HUGE = json.dumps(log_line("hi huge")).replace("{", '{"latency": 1e999, ', 1)
+SAID = "What is there?"
+GOOD = json.dumps(BODY)
+BAD = [
+    ("NaN in a member of a log that nobody reads", NAN, ["hi nan"], []),
+    ("bytes that are no UTF-8 in one", LATIN, ["hi latin"], []),
+    ("a number that is too large in one", HUGE, ["hi huge"], []),
+    ("a line of a log that is cut", json.dumps(log_line("hi")) + "\n{cut", ["hi"], ["2: "]),
+    ("a line of a log that is no UTF-8", json.dumps(log_line("hi")).encode() + b"\n\xff", ["hi"], ["2: "]),
+    ("NaN in a record", f'{GOOD}\n{GOOD[:-1]}, "x": NaN}}\n{GOOD}', [SAID, SAID], ["2: no JSON: NaN"]),
+    ("a record that is cut", f"{GOOD[:-9]}\n{GOOD}", [SAID], ["1: no JSON: "]),
+    ("bytes of a record that are no UTF-8", GOOD.encode() + b'\n{"a": "caf\xe9"}', [SAID], ["2: no JSON: it is no UTF-8"]),
+    ("several", f"{{\n{GOOD}\n{{\n", [SAID], ["1: no JSON: ", "3: no JSON: "]),
+    ("a line that is no conversation", f'{GOOD}\n\n{{"x": 1}}\n{GOOD}', [SAID, SAID], ["3: not openai_chat: has no list of messages"]),
+    ("one before all others", f'{{"x": 1}}\n{GOOD}', [SAID], ["1: not openai_chat: "]),
+    ("one among lines that are no JSON", f"{GOOD}\n{{\n[1]\n{GOOD}", [SAID, SAID], ["2: no JSON: ", "3: not openai_chat: "]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("given", ["x.jsonl", "in", "-"])
+@pytest.mark.parametrize("why, text, said, bad", BAD, ids=[row[0] for row in BAD])
+def test_a_bad_line_costs_that_line(here, given, why, text, said, bad):
+    data = text if isinstance(text, bytes) else text.encode()
+    file = here / ("in/x.jsonl" if given == "in" else "x.jsonl")
+    file.parent.mkdir(exist_ok=True)
+    file.write_bytes(data)
+    put(here / "good.json", BODY)
+    out = io.BytesIO()
+    done = write_all([given, "good.json"], Translation("openai_chat", "-", jsonl=True), io.BytesIO(data), out)
+    users = [next(m["content"] for m in orjson.loads(line)["messages"] if m["role"] == "user") for line in out.getvalue().splitlines()]  # fmt: skip
+    assert users == [*said, SAID]
+    shown = {"x.jsonl": "x.jsonl", "in": "in/x.jsonl", "-": "stdin"}[given]
+    assert len(done.bad_lines) == len(bad)
+    assert all(line.startswith(f"{shown}:{expected}") for line, expected in zip(done.bad_lines, bad, strict=True))
+    codes = ["[bad-entry]" if "not openai_chat" in expected else "[bad-line]" for expected in bad]
+    assert all(line.endswith(code) for line, code in zip(done.bad_lines, codes, strict=True))
+    assert done.passed_over["lines that cannot be read"] == len(bad)
+    assert done.complete is not bool(bad)
+    if bad:
+        with pytest.raises(LossError, match="lines that cannot be read; without --lossless the rest is written"):
+            written([given, "good.json"], data, to="openai_chat", output="strict", lossless=True)
+        assert not (here / "strict").exists()
+
+
+ONLY_BAD = [
+    ("a log", json.dumps(log_line("hi")).replace('"messages"', '"messages": NaN, "m"'), "the log has no usable entry"),
+    ("lines", "{cut\n{cut", "line 1 is no JSON"),
+    ("a value on several lines that is cut", json.dumps(BODY, indent=1)[:-9], "line 1 is no JSON"),
+    ("a list of messages on several lines that is cut", '[\n{"role": "user", "content": "hi"}\n,', "line 1 is no JSON"),
+]
+
+
+@pytest.mark.parametrize("why, text, said", ONLY_BAD, ids=[row[0] for row in ONLY_BAD])
+def test_a_file_of_bad_lines_alone_costs_that_file(here, why, text, said):
+    (here / "x.jsonl").write_text(text)
+    put(here / "good.json", BODY)
+    done = write_all(["x.jsonl", "good.json"], Translation("openai_chat", "out"), io.BytesIO(), io.BytesIO())
+    assert (done.written, done.complete) == (1, False)
+    assert [what.startswith(f"x.jsonl: {said}") for what in done.passed_over] == [True]
+    with pytest.raises(UsageError, match=f"x.jsonl: {said}"):
+        written(["x.jsonl"], to="openai_chat", output="out2")
+    with pytest.raises(LossError, match=f"x.jsonl: {said}"):
+        written(["x.jsonl", "good.json"], to="openai_chat", output="out2", lossless=True)
+    assert not (here / "out2").exists()
+
+
+def test_no_document_takes_the_place_of_another(here):
+    for name in ("a/s.json", "b/s.json", "c/s-2.json"):
+        put(here / name, BODY)
+    for _ in range(2):
+        count, _, _ = written(["a/s.json", "b/s.json", "c/s-2.json"], to="gemini", output="out", force=True)
+        assert (count, len(list((here / "out").iterdir()))) == (3, 3)
+
+
+def test_how_a_document_spells_what_is_said_is_no_loss(here):
+    body = {"system": "S", "messages": [{"role": "user", "content": [{"type": "text", "text": "yo"}]}], "max_tokens": 9}
+    put(here / "a.json", body)
+    count, lost, _ = written(["a.json"], to="ollama", output="-", lossless=True, from_format="anthropic")
+    assert (count, dict(lost)) == (1, {})
+
+
+def test_what_is_lost_privately_is_named(here):
+    result = {"type": "tool_result", "tool_use_id": "a", "content": "no", "is_error": True}
+    call = {"type": "tool_use", "id": "a", "name": "ls", "input": {}}
+    messages = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": [call]},
+        {"role": "user", "content": [result]},
+    ]
+    put(here / "a.json", {"messages": messages})
+    _, lost, _ = written(["a.json"], to="openai_chat", output="-", from_format="anthropic")
+    assert dict(lost) == {"messages[]._x.is_error": 1}
+
+
+def test_what_is_no_conversation_is_not_written(here):
+    for broken in (chatsquash.Conversation([{"content": "a"}], []), chatsquash.Conversation([], None)):
+        for name in ("vercel_ai", "gemini"):
+            with pytest.raises(UsageError):
+                chatsquash.dump(broken, name)
+
+
+# What is not read
+
+SEARCH = {"type": "web_search_20250305", "name": "web_search"}
+TWO = {"choices": [{"index": n, "message": {"role": "assistant", "content": "x"}} for n in range(3)]}
+HELLO = [{"role": "user", "content": "hi"}]
+NOT_READ = [
+    ("a tool that the service runs", {"system": "S", "max_tokens": 9, "tools": [SEARCH], "messages": HELLO}, {"tools that the service runs": 1}, ["max_tokens"]),
+    ("turns that are kept elsewhere", {"previous_response_id": "r", "input": HELLO}, {"turns kept elsewhere (previous_response_id)": 1}, []),
+    ("choices after the first", {"request": {"model": "m", "messages": HELLO}, "response": TWO}, {"choices after the first": 2}, ["model"]),
+    ("nothing", {"messages": HELLO, "tools": [TOOL]}, {}, []),
+    ("options alone", {"messages": HELLO, "model": "m", "temperature": None, "top_p": 1}, {}, ["model", "top_p"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("sentence, value, left_out, options", NOT_READ, ids=[row[0] for row in NOT_READ])
+def test_what_of_a_request_is_not_read_is_counted_and_no_lossless_translation(
+    here, sentence, value, left_out, options, indent
+):
+    (here / "a.json").write_text(json.dumps(value, indent=indent))
+    done = write_all(["a.json"], Translation("openai_chat", "out"), io.BytesIO(), io.BytesIO())
+    assert (dict(done.passed_over), dict(done.options)) == (left_out, dict.fromkeys(options, 1))
+    assert dict(done.lost) == {}
+    lossless = Translation("openai_chat", "strict", lossless=True)
+    if left_out:
+        with pytest.raises(LossError, match=r"not read: .*; without --lossless the rest is written"):
+            write_all(["a.json"], lossless, io.BytesIO(), io.BytesIO())
+        assert not (here / "strict").exists()
+    else:
+        assert write_all(["a.json"], lossless, io.BytesIO(), io.BytesIO()).written == 1
+
+
+def test_a_chain_of_responses_that_the_log_has_is_not_missing(here):
+    said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "x"}]}
+    lines = [
+        {
+            "session_id": "s",
+            "timestamp": number,
+            "request": {"input": HELLO, "previous_response_id": f"r{number - 1}" if number > first else None},
+            "response": {"id": f"r{number}", "object": "response", "status": "completed", "output": [said]},
+        }
+        for first in (1,)
+        for number in (1, 2)
+    ]
+    put(here / "a.jsonl", *lines)
+    done = write_all(["a.jsonl"], Translation("openai_chat", "-"), io.BytesIO(), io.BytesIO())
+    assert dict(done.passed_over) == {}
+    put(here / "b.jsonl", lines[1])
+    done = write_all(["b.jsonl"], Translation("openai_chat", "-"), io.BytesIO(), io.BytesIO())
+    assert dict(done.passed_over) == {"turns kept elsewhere (previous_response_id)": 1}
+
+
+def test_a_file_that_cannot_be_read_is_no_lossless_translation(here):
+    put(here / "in/a.jsonl", BODY)
+    (here / "in/b.jsonl").write_text("{broken\n")
+    with pytest.raises(LossError, match=r"b\.jsonl: line 1 is no JSON"):
+        written(["in"], to="openai_chat", output="out", lossless=True)
+    assert not (here / "out").exists()
+
+
+def test_a_line_of_a_document_that_cannot_be_read_costs_that_line(here):
+    put(here / "a.jsonl", {"type": "session_meta", "payload": {"id": "s"}}, item("Hello"), item("Bye"))
+    with (here / "a.jsonl").open("ab") as file:
+        file.write(b'{"type":"response_item","payload":{"ty')
+    done = write_all(["a.jsonl"], Translation("openai_chat", "out"), io.BytesIO(), io.BytesIO())
+    assert dict(done.passed_over) == {"lines that cannot be read": 1}
+    assert [each["content"] for each in orjson.loads((here / "out/a.json").read_bytes())["messages"]] == [
+        "Hello",
+        "Bye",
+    ]
+    with pytest.raises(LossError, match="a: not read: lines that cannot be read; without"):
+        written(["a.jsonl"], to="openai_chat", output="all", lossless=True)
+
+
+def item(said):
+    """What a user says, as Codex keeps it."""
+    part = {"type": "input_text", "text": said}
+    return {"type": "response_item", "payload": {"type": "message", "role": "user", "content": [part]}}
+
+
+def test_calls_and_results_that_stand_alone_are_counted(here):
+    alone = {"role": "tool", "tool_call_id": "gone", "content": "x"}
+    put(here / "a.json", {"messages": [*MESSAGES[:4], alone, MESSAGES[2]]})
+    done = write_all(["a.json"], Translation("anthropic", "-"), io.BytesIO(), io.BytesIO())
+    assert dict(done.unlinked) == {"calls without a result": 1, "results without a call": 1}
+
+
+# Which files
+
+
+def test_nothing_is_no_conversation(here):
+    put(here / "in/a.json", [])
+    put(here / "in/b.json", {"messages": []})
+    put(here / "in/c.json", {"input": []})
+    put(here / "in/d.json", BODY)
+    put(here / "in/e.jsonl", {"messages": []})
+    put(here / "in/f.jsonl", BODY, {"messages": []})
+    done = write_all(["in"], Translation("gemini", "out"), io.BytesIO(), io.BytesIO())
+    assert done.written == 2
+    assert dict(done.passed_over) == {
+        ".json in in": 3,
+        "in/e.jsonl: openai_chat: there is no conversation in it": 1,
+        "conversations of f that are empty": 1,
+    }
+    with pytest.raises(UsageError, match=r"a\.json: .*no conversation in it"):
+        written(["in/a.json"], to="gemini", output="out2")
+
+
+@pytest.mark.parametrize("empty", [{"messages": []}, {"input": []}, {"contents": []}])
+def test_an_empty_body_is_loaded_all_the_same(empty):
+    assert chatsquash.load(empty).messages == []
+
+
+def test_what_was_written_is_not_read(here):
+    put(here / "in/a.json", BODY)
+    for _ in range(2):
+        count, _, _ = written(["in"], to="gemini", output="in/out", force=True)
+        assert count == 1
+    (here / "in/out/a.json").unlink()
+    for _ in range(2):
+        count, _, _ = written(["in"], to="gemini", output="in/all.jsonl", jsonl=True, force=True)
+        assert count == 1
+    with pytest.raises(UsageError, match="lies in the output folder"):
+        written(["in"], to="gemini", output="in")
+
+
+def test_globs_are_taken_as_by_convert(here):
+    put(here / "in/a.json", BODY)
+    put(here / "in/deep/b.jsonl", BODY)
+    put(here / "in/[c].json", BODY)
+    for pattern, expected in (("in/*.json", 2), ("in/**/*", 3), ("in/[c].json", 1), ("in/deep/*.jsonl", 1)):
+        count, _, _ = written([pattern], to="gemini", output="-", jsonl=True)
+        assert count == expected, pattern
+    with pytest.raises(UsageError, match="nothing matches"):
+        written(["in/*.txt"], to="gemini", output="-")
+
+
+def test_the_folder_of_a_file_of_lines_is_made(here):
+    put(here / "a.json", BODY)
+    written(["a.json"], to="gemini", output="new/folder/x.jsonl", jsonl=True)
+    assert len((here / "new/folder/x.jsonl").read_bytes().splitlines()) == 1
+    (here / "file").touch()
+    with pytest.raises(UsageError, match=r"^file: cannot be made"):
+        written(["a.json"], to="gemini", output="file/x.jsonl", jsonl=True)
+
+
+# Branches
+
+
+def told(*said):
+    return [{"role": "user" if at % 2 == 0 else "assistant", "content": each} for at, each in enumerate(said)]
+
+
+def branched(*held, current):
+    branches = {
+        ident: {
+            "id": ident,
+            "name": ident,
+            "parent_branch_id": parent,
+            "branch_point_index": point,
+            "conversation_history": history,
+        }
+        for ident, parent, point, history in held
+    }
+    return {
+        "schema_version": "1.0.0",
+        "format": "oumi_conversation_history",
+        "session": {"current_branch_id": current},
+        "branches": branches,
+    }
+
+
+HISTORY = branched(
+    ("main", None, 0, told("a", "b")),
+    ("one", "main", 2, told("a", "b", "c", "d")),
+    ("two", "one", 3, told("a", "b", "c", "e")),
+    current="two",
+)
+
+
+def test_of_a_history_the_branches_that_end_are_taken_or_all(here):
+    put(here / "h.json", HISTORY)
+    for every, expected in ((False, ["e", "d"]), (True, ["b", "d", "e"])):
+        _, _, out = written(["h.json"], to="openai_chat", output="-", jsonl=True, all_branches=every)
+        assert [orjson.loads(line)["messages"][-1]["content"] for line in out.splitlines()] == expected
+
+
+def test_the_branches_of_a_history_stay_one_file_with_their_places(here):
+    put(here / "h.json", HISTORY)
+    count, lost, out = written(["h.json"], to="oumi_history", output="-", all_branches=True, lossless=True)
+    assert (count, dict(lost)) == (1, {})
+    again = orjson.loads(out)
+    assert again["branches"] == HISTORY["branches"]
+    assert again["session"] == HISTORY["session"]
+
+
+def test_that_a_branch_goes_on_from_another_is_lost_elsewhere(here):
+    put(here / "h.json", HISTORY)
+    _, lost, _ = written(["h.json"], to="openai_chat", output="-", jsonl=True)
+    assert dict(lost) == {"branch": 2}
+    with pytest.raises(LossError, match="openai_chat cannot hold branch"):
+        written(["h.json"], to="openai_chat", output="-", lossless=True)
+    _, lost, _ = written(["h.json"], to="oumi_history", output="-")
+    assert dict(lost) == {"branch": 1}, "the branch that it comes from is not there"
+
+
+def test_conversations_that_are_no_branches_are_a_history_each(here):
+    put(here / "a.jsonl", {"messages": told("a")}, {"messages": told("a", "b")})
+    put(here / "h.json", HISTORY)
+    put(here / "i.json", HISTORY)
+    count, _, _ = written(["a.jsonl", "h.json", "i.json"], to="oumi_history", output="out")
+    assert count == 4
+    assert sorted(path.name for path in (here / "out").iterdir()) == ["a-1.json", "a-2.json", "h.json", "i.json"]
+
+
+def test_calls_have_no_place_in_a_history(here):
+    put(here / "a.json", BODY)
+    _, lost, out = written(["a.json"], to="oumi_history", output="-")
+    assert dict(lost) == {"messages[]": 2, "tools[]": 1}
+    assert [each["content"] for each in orjson.loads(out)["branches"]["main"]["conversation_history"]] == [
+        "Be brief.",
+        "What is there?",
+        "One file.",
+    ]
