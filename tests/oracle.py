@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import orjson
 
 if TYPE_CHECKING:
-    from chatsquash.model import Options
+    from chatsquash.options import Options
 
 BOM = b"\xef\xbb\xbf"
 JSON_SPACE = b" \t\r\n"

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 
-from chatsquash.model import Options
+from chatsquash.options import Options
 from tests import oracle, strategies
 from tests.oracle import AbortedError, clean, convert, encode, read
 

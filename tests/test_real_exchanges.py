@@ -11,7 +11,7 @@ from chatsquash import Options
 from chatsquash.checks import rules
 from chatsquash.formats import formats
 from chatsquash.ledger import Ledger
-from chatsquash.model import Job, Outcome
+from chatsquash.model import Log, Outcome
 from chatsquash.read.reader import Reader
 from chatsquash.run.session import Converter
 from tests import oracle
@@ -52,8 +52,8 @@ def name(path: Path) -> str:
 each_log = pytest.mark.parametrize("path", LOGS, ids=name)
 
 
-def job(path: Path) -> Job:
-    return Job(str(path), path.name, path.name, path.stat().st_size)
+def job(path: Path) -> Log:
+    return Log(str(path), path.name, path.name, path.stat().st_size)
 
 
 def converted(path: Path, options: Options = OPTIONS["native"]) -> Outcome:

@@ -19,7 +19,8 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from chatsquash.model import Conversation, Options, Outcome
+    from chatsquash.model import Conversation, Outcome
+    from chatsquash.options import Options
     from chatsquash.report.summary import Summary
     from chatsquash.run.convert import convert
     from chatsquash.run.in_memory import convert_session
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Conversation": "chatsquash.model",
-    "Options": "chatsquash.model",
+    "Options": "chatsquash.options",
     "Outcome": "chatsquash.model",
     "Summary": "chatsquash.report.summary",
     "convert": "chatsquash.run.convert",

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
 
-    from chatsquash.model import GroupBy, Options, Severity
+    from chatsquash.model import Severity
+    from chatsquash.options import GroupBy, Options
     from chatsquash.report.summary import Summary
     from chatsquash.run.pairs import Pair
 
@@ -286,7 +287,7 @@ def verify(output: str, *, logs: bool) -> int:
 @option("--verbose", "-v", is_flag=True, help="Show the beginning of each message's text.")
 def inspect(logs: tuple[str, ...], *, verbose: bool, **given: Any) -> None:
     """Show session logs (folders, files or globs) entry by entry, to see why a session came out as it did."""
-    from chatsquash.model import Options
+    from chatsquash.options import Options
     from chatsquash.run.inspect import inspect as run
 
     for line in run(logs, Options(anonymize=False, **given), verbose=verbose):
@@ -327,7 +328,7 @@ def formats() -> None:
 
 
 def _options(given: dict[str, Any]) -> Options:
-    from chatsquash.model import Options
+    from chatsquash.options import Options
     from chatsquash.platform import cores
     from chatsquash.redact.keys import load_key
 
@@ -343,7 +344,7 @@ def _effective(given: dict[str, Any]) -> dict[str, Any]:
     """The options, where a variable's that has no effect is passed over, and one that is typed is an error."""
     from types import SimpleNamespace
 
-    from chatsquash.model import Options
+    from chatsquash.options import Options
     from chatsquash.run import pairs
 
     asked = SimpleNamespace(**given, anonymize_key=given["anonymize_key_file"])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from chatsquash import jsonio
 from chatsquash.checks import phrases
 from chatsquash.checks.phrases import Phrases
-from chatsquash.model import FLAGGED
+from chatsquash.options import FLAGGED
 
 from .rows import assistant, call, result, tool, user
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from chatsquash import Options, convert
-from chatsquash.model import Job
+from chatsquash.model import Log
 from chatsquash.run.session import Converter
 from chatsquash.sources import changes
 from chatsquash.sources.changes import as_found
@@ -19,9 +19,9 @@ WHOLE = b"".join(json.dumps(entry).encode() + b"\n" for entry in ENTRIES)
 NEXT = json.dumps(log_line(*"abcdef", at=9)).encode() + b"\n"
 
 
-def found(path: Path) -> Job:
+def found(path: Path) -> Log:
     status = path.stat()
-    return Job(str(path), str(path), path.name, status.st_size, modified=status.st_mtime_ns)
+    return Log(str(path), str(path), path.name, status.st_size, modified=status.st_mtime_ns)
 
 
 def append(data: bytes):

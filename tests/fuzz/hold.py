@@ -8,7 +8,8 @@ import re
 from tempfile import NamedTemporaryFile
 
 from chatsquash.ledger import Ledger
-from chatsquash.model import Job, Options, Outcome
+from chatsquash.model import Log, Outcome
+from chatsquash.options import Options
 from chatsquash.read import documents, envelopes
 from chatsquash.read.reader import Reader
 from chatsquash.read.sessions import MixedSessionsError
@@ -53,7 +54,7 @@ def _as_read(data: bytes) -> bytes:
 
 
 def _converted(data: bytes, options: Options) -> Outcome:
-    return Converter(options).read(io.BytesIO(data), Job("", "s.jsonl", "s.jsonl", len(data)))
+    return Converter(options).read(io.BytesIO(data), Log("", "s.jsonl", "s.jsonl", len(data)))
 
 
 def _hold_account(outcome: Outcome, size: int) -> None:
@@ -73,7 +74,7 @@ def _hold_parts(data: bytes) -> None:
     with NamedTemporaryFile() as file:
         file.write(data)
         file.flush()
-        done = list(outcomes([Job(file.name, "s.jsonl", "s.jsonl", len(data))], ANY))
+        done = list(outcomes([Log(file.name, "s.jsonl", "s.jsonl", len(data))], ANY))
     for _, outcome in done:
         _hold_account(outcome, outcome.size)
     assert sum(outcome.size for _, outcome in done) == len(data)
@@ -94,5 +95,5 @@ def _is_judged_whole(data: bytes) -> bool:
 
 def _envelope(data: bytes) -> str | None:
     ledger = Ledger("s")
-    next(Reader(CHAT).entries(io.BytesIO(data), Job("", "s", "s", len(data)), ledger), None)
+    next(Reader(CHAT).entries(io.BytesIO(data), Log("", "s", "s", len(data)), ledger), None)
     return ledger.seen.envelope if ledger.seen else None

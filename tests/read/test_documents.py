@@ -10,7 +10,8 @@ import pytest
 
 from chatsquash.formats import documents as formats
 from chatsquash.formats.base import TurnError
-from chatsquash.model import Job, Options
+from chatsquash.model import Log
+from chatsquash.options import Options
 from chatsquash.read import documents, recognise
 from chatsquash.read.sessions import split
 from chatsquash.sources import compression as compressed
@@ -187,7 +188,7 @@ def test_what_a_file_is_is_told_by_its_first_4_mb(tmp_path, bytes_read, sentence
     assert documents.is_document(str(path)) is (expected and (is_log or not beyond)), sentence
     assert 0 < bytes_read[0] <= (4 << 20) + 1
     bytes_read[0] = 0
-    assert len(discover([str(tmp_path)], Options()).jobs) == (expected and (is_log or not beyond))
+    assert len(discover([str(tmp_path)], Options()).logs) == (expected and (is_log or not beyond))
     assert 0 < bytes_read[0] <= (4 << 20) + 1, "once"
 
 
@@ -259,7 +260,7 @@ def test_a_folder_gives_json_files_that_are_known_and_counts_the_others(tmp_path
     put(tmp_path / "d.json", b"")
     put(tmp_path / "e.json5", PORTABLE)
     found = discover([str(tmp_path)], Options())
-    assert [job.name for job in found.jobs] == ["B.JSON", "a.json"]
+    assert [job.name for job in found.logs] == ["B.JSON", "a.json"]
     assert found.others == {".json": 2, ".json5": 1}
 
 
@@ -268,14 +269,14 @@ def test_options_choose_among_documents_as_among_logs(tmp_path):
     put(tmp_path / "b.json", PORTABLE)
     put(tmp_path / "c.json", {"x": 1})
     found = discover([str(tmp_path)], Options(exclude=("b*", "c*")))
-    assert [job.name for job in found.jobs] == ["a.json"]
+    assert [job.name for job in found.logs] == ["a.json"]
     assert (found.passed_over, found.others) == (1, {".json": 1})
 
 
 def test_a_file_that_is_named_is_read_whatever_it_is(tmp_path):
     path = put(tmp_path / "c.json", {"x": 1})
     found = discover([path], Options())
-    assert [job.path for job in found.jobs] == [path]
+    assert [job.path for job in found.logs] == [path]
 
 
 # Sessions
@@ -283,9 +284,9 @@ def test_a_file_that_is_named_is_read_whatever_it_is(tmp_path):
 
 def test_each_conversation_is_a_session(tmp_path):
     path = put(tmp_path / "a.jsonl", PORTABLE, PORTABLE, PORTABLE)
-    assert [job.part for job in split(Job(path, path, "a.jsonl", 1))] == [0, 1, 2]
+    assert [job.part for job in split(Log(path, path, "a.jsonl", 1))] == [0, 1, 2]
 
 
 def test_a_document_that_only_the_user_knows_is_split_as_such(tmp_path):
     path = put(tmp_path / "a.jsonl", PLAIN, PLAIN)
-    assert [job.part for job in split(Job(path, path, "a.jsonl", 1), Options(from_format="portable"))] == [0, 1]
+    assert [job.part for job in split(Log(path, path, "a.jsonl", 1), Options(from_format="portable"))] == [0, 1]

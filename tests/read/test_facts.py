@@ -6,7 +6,7 @@ from array import array
 
 import pytest
 
-from chatsquash.model import Job
+from chatsquash.model import Log
 from chatsquash.read import facts
 from chatsquash.read.facts import Logged, logged, prefix
 
@@ -58,7 +58,7 @@ ROWS = [
 
 
 def job(size=0, spans=None):
-    return Job("a.jsonl", "a.jsonl", "a.jsonl", size, spans)
+    return Log("a.jsonl", "a.jsonl", "a.jsonl", size, spans)
 
 
 @pytest.mark.parametrize("sentence, entry, expected", ROWS, ids=[row[0] for row in ROWS])

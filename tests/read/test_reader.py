@@ -13,9 +13,9 @@ from chatsquash import Options, convert_session
 from chatsquash.edits import replay
 from chatsquash.formats import formats
 from chatsquash.ledger import Ledger
-from chatsquash.model import Job
+from chatsquash.model import Log
 from chatsquash.read.deltas import Effort
-from chatsquash.read.entries import Log, entries
+from chatsquash.read.entries import EntryReader, entries
 from chatsquash.read.lines import lines
 from chatsquash.read.reader import Reader
 from chatsquash.read.recognise import Shape
@@ -26,7 +26,7 @@ from tests.read.exchanges import EXCHANGES, plain
 def read(data: bytes, **options):
     ledger = Ledger("stem")
     reader = Reader(Options(anonymize=False, **options))
-    return list(reader.entries(io.BytesIO(data), Job("", "s", "s", len(data)), ledger)), ledger
+    return list(reader.entries(io.BytesIO(data), Log("", "s", "s", len(data)), ledger)), ledger
 
 
 def log(*found) -> bytes:
@@ -52,7 +52,7 @@ def test_all_bytes_are_hashed_although_the_first_lines_are_looked_at_first():
     reader = Reader(Options(anonymize=False))
     list(
         reader.entries(
-            io.BytesIO(data), Job("", "s", "s", len(data)), Ledger("s"), lambda part: hashed.append(bytes(part))
+            io.BytesIO(data), Log("", "s", "s", len(data)), Ledger("s"), lambda part: hashed.append(bytes(part))
         )
     )
     assert b"".join(hashed) == data
@@ -62,14 +62,14 @@ def test_tools_met_in_one_log_are_the_same_object_in_the_next():
     reader = Reader(Options(anonymize=False))
     data = log(plain(EXCHANGES["openai_chat"].request, EXCHANGES["openai_chat"].response))
     first, second = (
-        next(reader.entries(io.BytesIO(data), Job("", "s", "s", len(data)), Ledger("s"))) for _ in range(2)
+        next(reader.entries(io.BytesIO(data), Log("", "s", "s", len(data)), Ledger("s"))) for _ in range(2)
     )
     assert first.tools is second.tools
 
 
 def test_first_lines_that_are_read_while_they_are_looked_at_give_what_they_give_when_looked_at_before():
     taken: Counter[bool] = Counter()
-    agreed = Log.agreed
+    agreed = EntryReader.agreed
 
     def counted(*given):
         found = agreed(*given)
@@ -79,9 +79,9 @@ def test_first_lines_that_are_read_while_they_are_looked_at_give_what_they_give_
     @settings(deadline=None, derandomize=True, max_examples=400)
     @given(strategies.logs() | st.sampled_from(list(formats())).flatmap(format_logs.logs))
     def law(data):
-        with mock.patch.object(Log, "agreed", counted):
+        with mock.patch.object(EntryReader, "agreed", counted):
             at_once = read(data)
-        with mock.patch.object(Log, "agreed", return_value=None):
+        with mock.patch.object(EntryReader, "agreed", return_value=None):
             assert repr(read(data)) == repr(at_once)
 
     law()

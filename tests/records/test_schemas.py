@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from chatsquash import Options, convert_session
 from chatsquash.checks import rules
-from chatsquash.model import Conversation, Media, Reasoning, System, ToolIds, Unpaired
+from chatsquash.model import Conversation
+from chatsquash.options import Media, Reasoning, System, ToolIds, Unpaired
 from chatsquash.records import presets
 from chatsquash.records.presets import Choices
 from chatsquash.records.shaping import line

@@ -4,11 +4,11 @@ from collections import Counter
 
 import pytest
 
-from chatsquash.model import Account, Cleaned, Finding, Job, Outcome
+from chatsquash.model import Account, Cleaned, Finding, Log, Outcome
 from chatsquash.report.summary import Summary
 from chatsquash.text import listed
 
-JOB = Job("a.jsonl", "a.jsonl", "a.jsonl", 1_500_000)
+JOB = Log("a.jsonl", "a.jsonl", "a.jsonl", 1_500_000)
 
 
 def outcome(record=b"{}", lines=3, account=None, **fields) -> Outcome:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from chatsquash.model import Account, Cleaned, Facts, Finding, Job, Options, Outcome, Usage
+from chatsquash.model import Account, Cleaned, Facts, Finding, Log, Outcome, Usage
+from chatsquash.options import Options
 from chatsquash.run.filters import Sieve
 
 NOTHING = Usage(0, (), 1, 2, 0, ())
@@ -10,7 +11,7 @@ ACCOUNT = Account(selected=1, superseded=3, cut=1, cleaned=2, unreadable=1, blan
 
 
 def job(name="a"):
-    return Job(f"/logs/{name}.jsonl", f"{name}.jsonl", f"{name}.jsonl", 10)
+    return Log(f"/logs/{name}.jsonl", f"{name}.jsonl", f"{name}.jsonl", 10)
 
 
 def outcome(record=b'{"messages":[]}', *, turns=2, model="gpt-5-mini", codes=(), errors=(), left_out=None):

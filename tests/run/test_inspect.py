@@ -5,7 +5,7 @@ import os
 import pytest
 
 from chatsquash.errors import UsageError
-from chatsquash.model import Options
+from chatsquash.options import Options
 from chatsquash.run.inspect import inspect
 from tests.checks.rows import assistant, call, result, tool
 from tests.conftest import log_line, write_log

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from chatsquash import Options
 from chatsquash.folder import Folder
-from chatsquash.model import Finding, Job, Outcome
+from chatsquash.model import Finding, Log, Outcome
 from chatsquash.run import journal
 from chatsquash.run.convert import described
 from chatsquash.run.journal import Journals, Writer, identity
@@ -20,21 +20,21 @@ OPTIONS = Options(anonymize_key=b"k" * 16)
 
 
 @pytest.fixture
-def log(tmp_path) -> Job:
+def log(tmp_path) -> Log:
     path = write_log(tmp_path / "a.jsonl", *(log_line(*"abc"[:n], "x" * 5000, at=n) for n in (1, 2, 3)))
     return found(path)
 
 
-def found(path: Path, **fields) -> Job:
+def found(path: Path, **fields) -> Log:
     status = path.stat()
-    return Job(str(path), str(path), path.name, status.st_size, modified=status.st_mtime_ns, **fields)
+    return Log(str(path), str(path), path.name, status.st_size, modified=status.st_mtime_ns, **fields)
 
 
 def journals(tmp_path: Path, run: str = "1", options: Options = OPTIONS) -> Journals:
     return Journals(Writer(Folder(tmp_path / "journal"), run, identity(described(options))))
 
 
-def kept(tmp_path: Path, *jobs: Job, run: str = "1") -> list[Outcome]:
+def kept(tmp_path: Path, *jobs: Log, run: str = "1") -> list[Outcome]:
     """The outcomes of these, kept by a run that is over."""
     earlier = journals(tmp_path, run)
     outcomes = [Converter(OPTIONS).convert(job) for job in jobs]
@@ -44,7 +44,7 @@ def kept(tmp_path: Path, *jobs: Job, run: str = "1") -> list[Outcome]:
     return outcomes
 
 
-def taken(tmp_path: Path, job: Job, options: Options = OPTIONS) -> Outcome | None:
+def taken(tmp_path: Path, job: Log, options: Options = OPTIONS) -> Outcome | None:
     """What a later run takes of it."""
     later = journals(tmp_path, "2", options)
     later.load(later.names())
@@ -78,7 +78,7 @@ def test_a_journal_is_its_owners_alone(tmp_path, log):
     assert oct((tmp_path / "journal").stat().st_mode & 0o777) == "0o700"
 
 
-def grown(job: Job) -> Job:
+def grown(job: Log) -> Log:
     with open(job.path, "ab") as file:
         file.write(b"\n")
     return found(Path(job.path))
@@ -87,7 +87,7 @@ def grown(job: Job) -> Job:
 def altered(at: int):
     """The byte at a place is another; size and time are as before."""
 
-    def act(job: Job) -> Job:
+    def act(job: Log) -> Log:
         with open(job.path, "r+b") as file:
             file.seek(at, os.SEEK_END if at < 0 else os.SEEK_SET)
             file.write(b"#")
@@ -97,7 +97,7 @@ def altered(at: int):
     return act
 
 
-def touched(job: Job) -> Job:
+def touched(job: Log) -> Log:
     os.utime(job.path, ns=(5, 5))
     return found(Path(job.path))
 

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from chatsquash import Options, convert_session
 from chatsquash.checks import rules
 from chatsquash.errors import UsageError
-from chatsquash.model import Account, Cleaned, Job
+from chatsquash.model import Account, Cleaned, Log
 from chatsquash.run.accounts import unreadable
 from chatsquash.run.session import Converter
 from tests import oracle, strategies
@@ -323,7 +323,7 @@ def test_every_finding_of_the_reader_and_the_stages_has_a_passing_and_a_failing_
 
 
 def test_a_log_that_cannot_be_read_is_a_finding_with_its_reason(tmp_path):
-    job = Job(str(tmp_path), "logs/a.jsonl", "a.jsonl", 0)
+    job = Log(str(tmp_path), "logs/a.jsonl", "a.jsonl", 0)
     with pytest.raises(OSError) as raised:
         Converter(NATIVE).convert(job)
     outcome = unreadable(job, raised.value)
@@ -462,7 +462,7 @@ def test_the_day_of_a_session_is_that_of(sentence, lines, day):
 def test_the_last_date_in_the_path_goes_before_the_times():
     data = json.dumps(line(A)).encode()
     names = ["2026-01-12/a.jsonl", "2026-01-11/2026-01-12/x-2026/a.jsonl", "2026-01-12/2026-13-01/a.jsonl"]
-    days = [Converter(NATIVE).read(io.BytesIO(data), Job("", name, name, len(data))).day for name in names]
+    days = [Converter(NATIVE).read(io.BytesIO(data), Log("", name, name, len(data))).day for name in names]
     assert days == ["2026-01-12", "2026-01-12", "2026-01-12"]
 
 
@@ -513,7 +513,7 @@ def test_any_log_becomes_the_record_that_the_oracle_gives():
     @settings(deadline=None, derandomize=True, max_examples=300, suppress_health_check=[HealthCheck.too_slow])
     def holds(log):
         for options in OPTIONS:
-            outcome = Converter(options).read(io.BytesIO(log.data), Job("", "stem", "stem", len(log.data)))
+            outcome = Converter(options).read(io.BytesIO(log.data), Log("", "stem", "stem", len(log.data)))
             assert outcome.record == oracle.convert(log.data, "stem", options)
             assert sum(outcome.account) == outcome.lines
             seen.update({outcome.left_out or "records", *(found.code for found in outcome.findings)})

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chatsquash import Options, convert
-from chatsquash.model import Job
+from chatsquash.model import Log
 from chatsquash.read import sessions
 from chatsquash.run.session import Converter
 from chatsquash.sources import compression as compressed
@@ -401,7 +401,7 @@ def test_what_is_expanded_is_its_owners_alone_and_goes_when_its_sessions_are_don
 
 def test_without_a_folder_each_session_is_read_from_the_compressed_file(here):
     path = put(here / "a.jsonl.gz", gzip.compress(MIXED_DATA))
-    parts = sessions.split(Job(str(path), "a", "a", 1), Options())
+    parts = sessions.split(Log(str(path), "a", "a", 1), Options())
     assert len(parts) == 3
     assert {part.path for part in parts} == {str(path)}
     found = [Converter(Options(anonymize=False)).convert(part) for part in parts]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from chatsquash.errors import UsageError
-from chatsquash.model import Options
+from chatsquash.options import Options
 from chatsquash.sources.find import discover, path_day
 
 LINE = b"{}\n"
@@ -35,11 +35,11 @@ def found(*given, out=None, day_of=None, **options):
 
 
 def paths(*given, **options):
-    return [job.path for job in found(*given, **options).jobs]
+    return [job.path for job in found(*given, **options).logs]
 
 
 def names(*given, **options):
-    return [job.name for job in found(*given, **options).jobs]
+    return [job.name for job in found(*given, **options).logs]
 
 
 FILES = [
@@ -145,7 +145,7 @@ def test_days_choose_by_the_path_else_by_what_is_told(logs, sentence, since, unt
     put(*(logs / name for name in ("12.jsonl", "13.jsonl", "2026-01-14/14.jsonl", "none.jsonl")))
     days = {"12": "2026-01-12", "13": "2026-01-13", "none": None}  # none for 14, whose path has one
     found_ = found("logs", since=since, until=until, day_of=lambda job: days[job.stem])
-    assert " ".join(job.stem for job in found_.jobs) == expected
+    assert " ".join(job.stem for job in found_.logs) == expected
     assert found_.passed_over == 4 - len(expected.split())
 
 
@@ -200,7 +200,7 @@ def test_what_is_no_file_is_counted_and_never_opened(logs):
     (logs / "self.jsonl").symlink_to("self.jsonl")
     (logs / "linked").symlink_to("../elsewhere")
     found_ = found("logs")
-    assert [job.name for job in found_.jobs] == ["a.jsonl"]
+    assert [job.name for job in found_.logs] == ["a.jsonl"]
     assert found_.others == Counter({"special file": 1, "broken link": 2, "linked folder": 1})
     assert found("logs/fifo.jsonl").others == Counter({"special file": 1})
 
@@ -216,7 +216,7 @@ def test_linked_files_are_read_and_each_file_once(logs):
     os.link("real.jsonl", logs / "c.jsonl")
     (logs / "d.jsonl").symlink_to("b.jsonl")
     found_ = found("logs", "real.jsonl")
-    assert [job.name for job in found_.jobs] == ["a.jsonl", "b.jsonl"]
+    assert [job.name for job in found_.logs] == ["a.jsonl", "b.jsonl"]
     assert found_.others == Counter({"same file again": 3})
 
 
@@ -262,7 +262,7 @@ def test_earlier_outputs_below_logs_are_passed_over_and_counted(logs, given):
     put(logs / "x" / "a.jsonl", *(logs / "old" / name for name in ("b.jsonl", "c.jsonl", "reports/d.jsonl")))
     (logs / "old" / ".chatsquash").mkdir()
     found_ = found(given, "logs")
-    assert [Path(job.path).name for job in found_.jobs] == ["a.jsonl"]
+    assert [Path(job.path).name for job in found_.logs] == ["a.jsonl"]
     assert found_.others["earlier output"] == 1
 
 
@@ -291,7 +291,7 @@ NAMES = ["a b", "a\nb", "a\tb", "a\x1b[2Jb", "\u202eb", "日本", "*", "[a]", "-
 @pytest.mark.parametrize("name", [*NAMES, pytest.param("\udcff\udcfe", marks=any_bytes)], ids=ascii)
 def test_any_file_name_is_read(logs, name):
     put(logs / name / f"{name}.jsonl")
-    (job,) = found("logs").jobs
+    (job,) = found("logs").logs
     assert (job.path, job.stem) == (f"logs/{name}/{name}.jsonl", name)
     assert Path(job.path).read_bytes() == LINE
     assert paths(f"logs/{name}") == [job.path]

@@ -1,15 +1,15 @@
-"""Jobs come out of a list of bytes and numbers as they went in."""
+"""Logs come out of a list of bytes and numbers as they went in."""
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chatsquash.model import Job
-from chatsquash.sources.logs import Jobs
+from chatsquash.model import Log
+from chatsquash.sources.logs import Logs
 
 
-def job(path: str, below: int = 0, size: int = 0, modified: int | None = None) -> Job:
-    return Job(path, path, path[below:], size, modified=modified)
+def job(path: str, below: int = 0, size: int = 0, modified: int | None = None) -> Log:
+    return Log(path, path, path[below:], size, modified=modified)
 
 
 ROWS = [
@@ -24,7 +24,7 @@ ROWS = [
 
 @pytest.mark.parametrize("sentence, given_", ROWS, ids=[row[0] for row in ROWS])
 def test_what_is_added_comes_back(sentence, given_):
-    jobs = Jobs()
+    jobs = Logs()
     for each in given_:
         jobs.append(each)
     assert (list(jobs), jobs[:], len(jobs), jobs.size) == (given_, given_, len(given_), sum(j.size for j in given_))
@@ -35,7 +35,7 @@ def test_what_is_added_comes_back(sentence, given_):
 
 def test_a_place_that_is_not_there_is_an_index_error():
     with pytest.raises(IndexError):
-        Jobs()[0]
+        Logs()[0]
 
 
 @settings(deadline=None, derandomize=True)
@@ -49,7 +49,7 @@ def test_a_place_that_is_not_there_is_an_index_error():
     )
 )
 def test_any_paths_come_back(rows):
-    jobs = Jobs()
+    jobs = Logs()
     added = [job(f"x/{path}", 2, size, modified) for path, size, modified in rows]
     for each in added:
         jobs.append(each)

@@ -3,7 +3,8 @@
 import pytest
 
 from chatsquash.errors import UsageError
-from chatsquash.model import Account, Cleaned, Facts, Job, Options, Outcome
+from chatsquash.model import Account, Cleaned, Facts, Log, Outcome
+from chatsquash.options import Options
 from chatsquash.write.splits import Splits, parse
 
 HALVES = "train=0.5,test=0.5"
@@ -13,7 +14,7 @@ def session(name: str, prefix: str = "p", day: str = "2026-01-13", stem: str = "
     facts = Facts(prefix=prefix, session=name, source=name)
     fields = (name, b"{}", None, [], [], 1, Account(selected=1), Cleaned(), 0, None, day, "", "", facts)
     file = f"{stem or name}.jsonl"
-    return Job(file, file, file, 1), Outcome(*fields)
+    return Log(file, file, file, 1), Outcome(*fields)
 
 
 def names(options: Options, sessions) -> list[str]:

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import orjson
 
 from chatsquash import footprint, jsonio, platform
-from chatsquash.model import Added, Options, Reply, Tool
+from chatsquash.model import Added, Reply, Tool
+from chatsquash.options import Options
 from chatsquash.read.deltas import Request
 from chatsquash.read.slices import LineError
 

@@ -13,7 +13,8 @@ from msgspec import Struct
 from chatsquash import footprint, formats, jsonio
 from chatsquash.formats import bodies, documents
 from chatsquash.formats.base import TurnError
-from chatsquash.model import Conversation, Json, Options, Rejected, uncompressed
+from chatsquash.model import Conversation, Json, Rejected, uncompressed
+from chatsquash.options import Options
 from chatsquash.read import envelopes, recognise
 from chatsquash.read.recognise import first_lines
 from chatsquash.sources.beginnings import beginning, read

@@ -40,7 +40,7 @@ def entries(
 
     ``shape`` is what most lines have; a line of another one is read by its own.
     """
-    return Log(shape or Shape(), {}, BOUNDS, effort).entries(lines, ledger)
+    return EntryReader(shape or Shape(), {}, BOUNDS, effort).entries(lines, ledger)
 
 
 class _OtherShapeError(Exception):
@@ -51,7 +51,7 @@ class _OtherShapeError(Exception):
         self.shape = shape
 
 
-class Log:
+class EntryReader:
     """Reads lines by the shape that the file has, and those that do not fit by their own.
 
     ``known`` are tools that were met in other logs and need not be parsed again, by format.

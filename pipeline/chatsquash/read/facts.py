@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from chatsquash import jsonio
-from chatsquash.model import Job, Json, Message
+from chatsquash.model import Json, Log, Message
 from chatsquash.read import envelopes, replies
 from chatsquash.read.lines import LONGEST
 from chatsquash.read.lines import lines as lines_of
@@ -69,12 +69,12 @@ class _Body(Struct, gc=False):
 _line, _body = jsonio.decoder(_Line), jsonio.decoder(_Body)
 
 
-def logged(file: BinaryIO, job: Job, number: int, lines: int) -> Logged:
+def logged(file: BinaryIO, log: Log, number: int, lines: int) -> Logged:
     """What line ``number`` of the ``lines`` of an open log says; nothing of a file that is no log."""
-    if job.part is not None:
+    if log.part is not None:
         return Logged()
     try:
-        data = _selected(file, job, number, lines)
+        data = _selected(file, log, number, lines)
     except OSError:
         return Logged()
     for read in (_quickly, _thoroughly):
@@ -95,12 +95,12 @@ def prefix(messages: list[Message]) -> str:
     return digest.hexdigest()[:32]
 
 
-def _selected(file: BinaryIO, job: Job, number: int, lines: int) -> bytes:
+def _selected(file: BinaryIO, log: Log, number: int, lines: int) -> bytes:
     """A line again; it stands near the end, where the search begins."""
-    if job.spans is not None:
-        at = job.spans[::SPAN].index(number) * SPAN
-        file.seek(job.spans[at + 1])
-        return _exactly(file, job.spans[at + 2])
+    if log.spans is not None:
+        at = log.spans[::SPAN].index(number) * SPAN
+        file.seek(log.spans[at + 1])
+        return _exactly(file, log.spans[at + 2])
     if isinstance(file, Expanded):  # in which going back is to begin again
         file.seek(0)
         found = next((line for line in lines_of(file) if line.number == number), None)

@@ -14,10 +14,11 @@ from chatsquash.checks import reading
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.documents import names as document_names
 from chatsquash.ledger import Ledger
-from chatsquash.model import Added, Entry, Job, Options, Reply, Seen
+from chatsquash.model import Added, Entry, Log, Reply, Seen
+from chatsquash.options import Options
 from chatsquash.read import documents, recognise
 from chatsquash.read.bounds import Bounds
-from chatsquash.read.entries import Log
+from chatsquash.read.entries import EntryReader
 from chatsquash.read.lines import Line, Room, lines
 from chatsquash.read.recognise import Shape
 from chatsquash.read.sessions import SPAN, MixedSessionsError
@@ -42,7 +43,7 @@ class Reader:
         self._room = Room()
 
     def entries(
-        self, file: BinaryIO, job: Job, ledger: Ledger, hashed: Callable[[memoryview], object] | None = None
+        self, file: BinaryIO, log: Log, ledger: Ledger, hashed: Callable[[memoryview], object] | None = None
     ) -> Iterator[Entry]:
         """The entries of a log, in file order; what its first lines tell is noted in the ledger.
 
@@ -50,37 +51,37 @@ class Reader:
         known.  Raises ``MixedSessionsError`` before anything else for a file that has to be split first.
         """
         documents.forget(file)
-        if job.part is not None:
-            yield from self._part(file, job, ledger, hashed)
+        if log.part is not None:
+            yield from self._part(file, log, ledger, hashed)
             return
         expanded = file if isinstance(file, Expanded) else None
-        if job.spans is not None:
-            stream = _spans(file, job.spans, hashed, self._bounds.line)
+        if log.spans is not None:
+            stream = _spans(file, log.spans, hashed, self._bounds.line)
         elif expanded:
             expanded.hashed = hashed  # as it stands on the disk
             stream = lines(file, self._bounds.line, room=self._room)
         else:
             stream = lines(file, self._bounds.line, hashed, self._room)
-        yield from self._entries(file, stream, job, ledger)
-        problem: str | None = ledger.ended or job.cut
-        if expanded and job.spans is None:
+        yield from self._entries(file, stream, log, ledger)
+        problem: str | None = ledger.ended or log.cut
+        if expanded and log.spans is None:
             expanded.finish()
             problem = ledger.ended or expanded.problem
         elif ledger.ended:
             deque(stream, maxlen=0)  # which hashes the rest
         if problem:
             ledger.note(reading.cut_short(problem))
-        assert ledger.ended or job.spans is not None or ledger.size == file.tell(), (job, ledger.size)
+        assert ledger.ended or log.spans is not None or ledger.size == file.tell(), (log, ledger.size)
 
-    def _entries(self, file: BinaryIO, stream: Iterator[Line], job: Job, ledger: Ledger) -> Iterator[Entry]:
+    def _entries(self, file: BinaryIO, stream: Iterator[Line], log: Log, ledger: Ledger) -> Iterator[Entry]:
         first = next(stream, None)
         if first is None:
             return
         if self._from is not None:
-            yield from self._as(self._look(file), file, chain([first], stream), job, ledger)
+            yield from self._as(self._look(file), file, chain([first], stream), log, ledger)
             return
-        if self._by_id and job.spans is None:
-            yield from self._as(self._look(file), file, chain([first], stream), job, ledger)
+        if self._by_id and log.spans is None:
+            yield from self._as(self._look(file), file, chain([first], stream), log, ledger)
             return
         held = [first, *_agreeing(first, stream)]
         plain = self._log(Shape())
@@ -91,10 +92,10 @@ class Reader:
             return
         ledger.forget()
         seen = recognise.PLAIN_LOG if all(map(self._is_plain, held)) else self._look(file)
-        yield from self._as(seen, file, chain(held, stream), job, ledger)
+        yield from self._as(seen, file, chain(held, stream), log, ledger)
 
     def _as(
-        self, seen: tuple[Shape, Seen], file: BinaryIO, stream: Iterator[Line], job: Job, ledger: Ledger
+        self, seen: tuple[Shape, Seen], file: BinaryIO, stream: Iterator[Line], log: Log, ledger: Ledger
     ) -> Iterator[Entry]:
         """The entries of a log, or what is none, as its first lines tell or the user says."""
         shape, ledger.seen = seen
@@ -102,14 +103,14 @@ class Reader:
             if len(held.conversations) > 1 and self._split:
                 raise MixedSessionsError
             deque(stream, maxlen=0)  # which hashes the rest
-            yield from self._spread(held, ledger) if held.line else self._whole(held, job, ledger)
+            yield from self._spread(held, ledger) if held.line else self._whole(held, log, ledger)
             return
-        if job.spans is None and (self._by_id or (shape.envelope.mixes and self._split)):
+        if log.spans is None and (self._by_id or (shape.envelope.mixes and self._split)):
             raise MixedSessionsError
         yield from self._log(shape).entries(stream, ledger)
 
-    def _log(self, shape: Shape) -> Log:
-        return Log(shape, self._known, self._bounds)
+    def _log(self, shape: Shape) -> EntryReader:
+        return EntryReader(shape, self._known, self._bounds)
 
     def _document(self, file: BinaryIO, ledger: Ledger) -> documents.Document | None:
         """The document in a file that is no log; what is wrong with it takes the place of what was seen."""
@@ -120,16 +121,16 @@ class Reader:
             return None
 
     def _part(
-        self, file: BinaryIO, job: Job, ledger: Ledger, hashed: Callable[[memoryview], object] | None
+        self, file: BinaryIO, log: Log, ledger: Ledger, hashed: Callable[[memoryview], object] | None
     ) -> Iterator[Entry]:
         """One conversation of a document."""
         held = self._document(file, ledger)
-        if held is None or (job.part or 0) >= max(1, len(held.conversations)):
+        if held is None or (log.part or 0) >= max(1, len(held.conversations)):
             raise OSError(EIO, "it changed while it was read")
         ledger.document = held
         if hashed and not held.digest:
             _hash(file, hashed)
-        yield from self._whole(held, job, ledger)
+        yield from self._whole(held, log, ledger)
         if held.cut:
             ledger.note(reading.cut_short(held.cut))
 
@@ -141,30 +142,30 @@ class Reader:
         whole = Line(1, 0, len(line), bytearray(line), 0, stop, held.size)
         yield from self._log(shape).entries([whole], ledger)
 
-    def _whole(self, held: documents.Document, job: Job, ledger: Ledger) -> Iterator[Entry]:
+    def _whole(self, held: documents.Document, log: Log, ledger: Ledger) -> Iterator[Entry]:
         """A conversation of a document as the one entry of its session; the document counts as one line.
 
         The bytes of a document with several conversations count with the first.
         """
         ledger.seen, ledger.loaded, ledger.lines = Seen(held.format, "document", held.why), True, 1
-        ledger.size = 0 if job.part else held.size
+        ledger.size = 0 if log.part else held.size
         if held.problem:
             ledger.seen = Seen(None, "document", held.problem, conflict=True)
             return
         found = held.conversations
-        if not job.part:
+        if not log.part:
             ledger.lines += len(held.broken)
             for rejected in held.broken:
                 ledger.reject(rejected, min(rejected.length + 1, held.size - rejected.offset))
-            self._note(held, job, ledger)
+            self._note(held, log, ledger)
         if found:
-            messages, tools = found[job.part or 0].messages, found[job.part or 0].tools
+            messages, tools = found[log.part or 0].messages, found[log.part or 0].tools
             left = ledger.size - ledger.rejected_size
             yield Entry(1, None, None, messages, (Added(tuple(messages)),), tools, Reply(included=True), size=left)
 
-    def _note(self, held: documents.Document, job: Job, ledger: Ledger) -> None:
+    def _note(self, held: documents.Document, log: Log, ledger: Ledger) -> None:
         """What of a document does not reach the record."""
-        if len(held.conversations) > 1 and job.part is None:
+        if len(held.conversations) > 1 and log.part is None:
             ledger.note(reading.other_conversations(len(held.conversations)))
         if held.aside.hosted:
             ledger.count(1, "hosted-tools")

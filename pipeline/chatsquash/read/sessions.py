@@ -13,7 +13,8 @@ from msgspec.structs import replace
 from chatsquash import footprint
 from chatsquash.folder import Folder
 from chatsquash.formats.base import TurnError
-from chatsquash.model import Job, Options
+from chatsquash.model import Log
+from chatsquash.options import Options
 from chatsquash.read import documents, envelopes
 from chatsquash.read.lines import CHUNK, lines
 from chatsquash.read.recognise import look
@@ -23,14 +24,14 @@ from chatsquash.sources.shortage import shortage
 
 T = TypeVar("T")
 SPAN = 4
-"""Numbers that a line takes in ``Job.spans``: its number, its offset, its length, and that of its line feed."""
+"""Numbers that a line takes in ``Log.spans``: its number, its offset, its length, and that of its line feed."""
 
 
 class MixedSessionsError(Exception):
     """A log is wrapped as loggers wrap that are known to write several sessions into a file."""
 
 
-def split(job: Job, options: Options | None = None, expanded: Folder | None = None) -> list[Job]:
+def split(log: Log, options: Options | None = None, expanded: Folder | None = None) -> list[Log]:
     """The sessions in a file, in the order of their first lines; lines that name none are one session together.
 
     Of a document each conversation is a session.
@@ -43,22 +44,22 @@ def split(job: Job, options: Options | None = None, expanded: Folder | None = No
     """
     options = options or Options()
     try:
-        with opened(job.path, options) as file:
+        with opened(log.path, options) as file:
             if held := _conversations(file, options):
-                return [replace(job, part=part) for part in range(held)]
+                return [replace(log, part=part) for part in range(held)]
             if not isinstance(file, Expanded):
-                return parts_of(job, as_found(file, job), options)
+                return parts_of(log, as_found(file, log), options)
             if expanded is None:
-                parts = parts_of(job, file, options)
+                parts = parts_of(log, file, options)
             else:
                 name = _copy(file, expanded)
                 with _or_shortage(file, expanded):
                     descriptor = expanded.open(name)
                 with open(descriptor, "rb", buffering=0) as copy:
-                    parts = [replace(part, path=f"{expanded.path}/{name}") for part in parts_of(job, copy, options)]
+                    parts = [replace(part, path=f"{expanded.path}/{name}") for part in parts_of(log, copy, options)]
             return [*parts[:-1], replace(parts[-1], cut=file.problem)]
     except OSError:
-        return [job]
+        return [log]
 
 
 def _conversations(file: BinaryIO, options: Options) -> int:
@@ -73,14 +74,14 @@ def _conversations(file: BinaryIO, options: Options) -> int:
     return 0 if is_log else len(found.conversations)
 
 
-def cleared(done: Iterable[tuple[Job, T]], expanded: Folder) -> Iterator[tuple[Job, T]]:
-    """The same, in the order of the jobs; each file in the folder goes once the sessions in it are done."""
+def cleared(done: Iterable[tuple[Log, T]], expanded: Folder) -> Iterator[tuple[Log, T]]:
+    """The same, in the order of the logs; each file in the folder goes once the sessions in it are done."""
     before, inside = "", f"{expanded.path}/"
-    for job, outcome in done:
-        if job.path != before and before.startswith(inside):
+    for log, outcome in done:
+        if log.path != before and before.startswith(inside):
             expanded.remove(before.removeprefix(inside))
-        before = job.path
-        yield job, outcome
+        before = log.path
+        yield log, outcome
 
 
 def _copy(file: Expanded, folder: Folder) -> str:
@@ -116,7 +117,7 @@ def _write(descriptor: int, piece: bytes) -> None:
         rest = rest[os.write(descriptor, rest) :]
 
 
-def parts_of(job: Job, file: BinaryIO, options: Options | None = None) -> list[Job]:
+def parts_of(log: Log, file: BinaryIO, options: Options | None = None) -> list[Log]:
     """The sessions in an open log by the ids that its lines name."""
     memory = (options or Options()).max_memory
     places: dict[str | None, array[int]] = {}
@@ -127,4 +128,4 @@ def parts_of(job: Job, file: BinaryIO, options: Options | None = None) -> list[J
         name = name if found is None else envelopes.session_id(found)
         feed = line.size - line.length
         places.setdefault(name, array("Q")).extend((line.number, line.offset, line.length, feed))
-    return [replace(job, size=sum(spans[2::SPAN]), spans=spans, whole=job.size) for spans in places.values()] or [job]
+    return [replace(log, size=sum(spans[2::SPAN]), spans=spans, whole=log.size) for spans in places.values()] or [log]

@@ -10,7 +10,8 @@ from typing import Any
 from chatsquash import chat
 from chatsquash.formats import openai_chat, parts
 from chatsquash.formats.openai_chat.members import is_empty
-from chatsquash.model import Json, Media, Message
+from chatsquash.model import Json, Message
+from chatsquash.options import Media
 from chatsquash.records import media
 from chatsquash.records.notes import Notes
 

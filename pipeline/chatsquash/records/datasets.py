@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from chatsquash import jsonio
 from chatsquash.errors import UsageError
-from chatsquash.model import COMPRESSED, Options
+from chatsquash.model import COMPRESSED
+from chatsquash.options import Options
 from chatsquash.read.lines import lines
 from chatsquash.sources.compression import Expanded, opened
 from chatsquash.sources.find import SUFFIXES

@@ -8,11 +8,11 @@ from typing import Any, Self
 
 import click
 
-from chatsquash.model import Job, Outcome
+from chatsquash.model import Log, Outcome
 from chatsquash.text import escaped
 
-Observer = Callable[[Job, Outcome, int], None]
-"""Told each session's job and outcome in order, and the bytes of all logs."""
+Observer = Callable[[Log, Outcome, int], None]
+"""Told each session's log and outcome in order, and the bytes of all logs."""
 
 
 class Watch:
@@ -32,16 +32,16 @@ class Watch:
         if self._bar is not None:
             self._bar.close()
 
-    def _observe(self, job: Job, outcome: Outcome, total: int) -> None:
+    def _observe(self, log: Log, outcome: Outcome, total: int) -> None:
         if self._wanted and self._bar is None:
             from tqdm import tqdm
 
             tqdm.monitor_interval = 0  # no thread beside worker processes
             self._bar = tqdm(total=total, unit="B", unit_scale=True, unit_divisor=1000, file=sys.stderr, leave=False)
         if self._bar is not None:
-            self._bar.update(job.size)
+            self._bar.update(log.size)
         if self._verbose and outcome.trace:
-            line = f"{escaped(job.shown)}: {escaped(outcome.trace)}"
+            line = f"{escaped(log.shown)}: {escaped(outcome.trace)}"
             if self._bar is not None:
                 self._bar.write(line, file=sys.stderr)
             else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import get_args
 
-from chatsquash.model import Chosen, Job, Outcome, Place, Severity
+from chatsquash.model import Chosen, Log, Outcome, Place, Severity
 from chatsquash.text import printable, shown
 
 _SEVERITIES: tuple[Severity, ...] = get_args(Severity)
@@ -13,14 +13,14 @@ _NONE = dict.fromkeys(_SEVERITIES, 0)
 _UNKNOWN = Chosen(None, None, None, None, None)
 
 
-def as_json(job: Job, outcome: Outcome, place: Place | None, turns: int | None, filtered: str | None) -> bytes:
+def as_json(log: Log, outcome: Outcome, place: Place | None, turns: int | None, filtered: str | None) -> bytes:
     """One line of ``sessions.jsonl``; ``turns`` are those of the assistant, ``filtered`` what filtered the session."""
     chosen = outcome.chosen or _UNKNOWN
     return shown(
         {
             "file": place.file if place else None,
             "row": place.row if place else None,
-            "log": printable(job.shown),
+            "log": printable(log.shown),
             "line": chosen.line,
             "session": printable(outcome.session),
             "start": chosen.started,

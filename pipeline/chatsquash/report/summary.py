@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from chatsquash.model import Account, Job, Outcome, Severity
+from chatsquash.model import Account, Log, Outcome, Severity
 from chatsquash.text import counted, escaped, listed
 
 _KINDS = 8  # of files that were not read; there may be as many suffixes as files
@@ -65,10 +65,10 @@ class Summary:
     unchanged: bool = False
     """Nothing changed since the last run, which this is the summary of; nothing was read or written."""
 
-    def add(self, job: Job, outcome: Outcome, filtered: str = "", *, duplicate: bool = False) -> None:
+    def add(self, log: Log, outcome: Outcome, filtered: str = "", *, duplicate: bool = False) -> None:
         """Count one session more; its record may have been filtered, or be a duplicate."""
         self.sessions += 1
-        self.size += job.size
+        self.size += log.size
         if filtered:
             self.filtered[filtered] += 1
         elif duplicate:

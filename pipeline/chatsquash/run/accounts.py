@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chatsquash.checks import reading
 from chatsquash.ledger import Ledger
-from chatsquash.model import Account, Cleaned, Found, Job, Outcome
+from chatsquash.model import Account, Cleaned, Found, Log, Outcome
 from chatsquash.stages.select import Snapshot
 
 
@@ -29,14 +29,14 @@ def _account(kept: tuple[int, int, int, int], aside: tuple[int, int, int]) -> Ac
     return Account(selected, superseded, cut, cleaned, left_out, unreadable, blank)
 
 
-def unreadable(job: Job, problem: OSError) -> Outcome:
+def unreadable(log: Log, problem: OSError) -> Outcome:
     """The outcome of a log that cannot be opened or read."""
-    return nothing(job, reading.unreadable_log(problem.strerror or type(problem).__name__))
+    return nothing(log, reading.unreadable_log(problem.strerror or type(problem).__name__))
 
 
-def nothing(job: Job, why: Found) -> Outcome:
+def nothing(log: Log, why: Found) -> Outcome:
     """The outcome of a log of which nothing is known but why."""
-    ledger = Ledger(job.stem)
+    ledger = Ledger(log.stem)
     ledger.note(why)
-    findings = ledger.findings(job.shown)
-    return Outcome(job.stem, None, why.code, findings, [], 0, Account(), Cleaned(), 0, None, None, "", "")
+    findings = ledger.findings(log.shown)
+    return Outcome(log.stem, None, why.code, findings, [], 0, Account(), Cleaned(), 0, None, None, "", "")

@@ -11,7 +11,8 @@ from chatsquash.checks import examine, existing, reading
 from chatsquash.checks.phrases import Phrases, turns
 from chatsquash.checks.registry import View
 from chatsquash.checks.tags import is_inlined, outlined
-from chatsquash.model import FLAGGED, Conversation, Finding, Found, Json
+from chatsquash.model import Conversation, Finding, Found, Json
+from chatsquash.options import FLAGGED
 from chatsquash.records.datasets import files, rows, session
 from chatsquash.records.reading import NotARecordError, Record, parsed, record
 from chatsquash.records.textual import of_text

@@ -20,8 +20,9 @@ from chatsquash.checks import dataset, reading
 from chatsquash.errors import StoppedError, UsageError
 from chatsquash.folder import Folder
 from chatsquash.ledger import Ledger
-from chatsquash.model import Finding, Job, Options, Outcome, Place
+from chatsquash.model import Finding, Log, Outcome, Place
 from chatsquash.model import Found as Fact
+from chatsquash.options import Options
 from chatsquash.read.reader import Reader
 from chatsquash.read.sessions import cleared
 from chatsquash.read.times import day
@@ -37,7 +38,7 @@ from chatsquash.run.session import with_key
 from chatsquash.run.workers import outcomes
 from chatsquash.sources.compression import opened
 from chatsquash.sources.find import Found, discover, nothing_to_read
-from chatsquash.sources.logs import Jobs
+from chatsquash.sources.logs import Logs
 from chatsquash.stages import plan
 from chatsquash.text import escaped, printable, shown
 from chatsquash.write.groups import Groups, labeller
@@ -67,7 +68,7 @@ def convert(
         logs: Directories, files or globs, in order.
         output: The folder for records and reports; made if it is not there.
         options: What to do; by default what the command does, in this process.
-        observer: Called after each session with its job, its outcome and the bytes of all logs.
+        observer: Called after each session with its log, its outcome and the bytes of all logs.
 
     Returns:
         The counts that the command's summary shows.
@@ -90,7 +91,7 @@ def convert(
     roots = [fspath(root) for root in ([logs] if isinstance(logs, str | PathLike) else logs)]
     out = Path(output)
     found = discover(roots, options, out, partial(_day_logged, options))
-    if not found.jobs:
+    if not found.logs:
         raise UsageError(nothing_to_read(roots, found))
     folder = Output(out, force=options.force)
     again = Again(folder, options, described(options))
@@ -100,9 +101,9 @@ def convert(
             return replace(same, output=printable(str(out)), seconds=time.monotonic() - started)
         old = None if options.replace else _old_result(folder)
         if old:
-            old.refuse_other_logs(found.jobs)
+            old.refuse_other_logs(found.logs)
         run = _Run(options, folder, observer, summary)
-        run.all(found.jobs, again, folder.expanded)
+        run.all(found.logs, again, folder.expanded)
         if old:
             old.refuse_nothing(summary)
         run.close(found, started)
@@ -125,11 +126,11 @@ def _old_result(folder: Output) -> Result | None:
     return old_result(folder.path, *left)
 
 
-def _day_logged(options: Options, job: Job) -> str | None:
+def _day_logged(options: Options, log: Log) -> str | None:
     """The UTC date of the first readable time that cleaning leaves in a log: that by which it is grouped."""
     ledger = Ledger("")
-    with opened(job.path, options) as file:
-        logged = Reader(replace(options, sessions_by="file")).entries(file, job, ledger)
+    with opened(log.path, options) as file:
+        logged = Reader(replace(options, sessions_by="file")).entries(file, log, ledger)
         left = plan(options, None).through(logged, ledger)
         return next((day(entry.at) for entry in left if entry.at is not None), None)
 
@@ -152,15 +153,15 @@ class _Run:
         out.refuse_foreign(RUN, _USAGE, _TOOLS, _KEPT)  # at once, not after the work is done
         self._reports = Reports(out, later=options.folder)
 
-    def all(self, jobs: Jobs, again: Again, expanded: Folder) -> None:
+    def all(self, logs: Logs, again: Again, expanded: Folder) -> None:
         """Convert every session, or take what is known; compressed logs to take apart are expanded into a folder."""
-        total = jobs.size
-        done = cleared(outcomes(jobs, self._options, again.journals, expanded), expanded)
-        for job, outcome in islice(done, self._options.limit):
-            self._take(job, outcome)
-            again.see(job)
+        total = logs.size
+        done = cleared(outcomes(logs, self._options, again.journals, expanded), expanded)
+        for log, outcome in islice(done, self._options.limit):
+            self._take(log, outcome)
+            again.see(log)
             if self._observer:
-                self._observer(job, outcome, total)
+                self._observer(log, outcome, total)
         self._summary.reused = again.journals.reused
         if self._options.tool_report:
             self._out.write(_USAGE, self._totals.usage_csv(self._options.group_by))
@@ -202,26 +203,26 @@ class _Run:
         for piece in (rest, b',\n  "inputs": [\n    ', self._inputs, b"\n  ]\n}\n"):
             self._out.write(RUN, piece)
 
-    def _take(self, job: Job, outcome: Outcome) -> None:
-        self._stop_for(outcome, job.shown)
+    def _take(self, log: Log, outcome: Outcome) -> None:
+        self._stop_for(outcome, log.shown)
         turns = outcome.usage.assistant_turns if outcome.usage else None
-        outcome, filtered, duplicate = self._sieve.sift(job, outcome)
+        outcome, filtered, duplicate = self._sieve.sift(log, outcome)
         if self._options.keep_rejected and outcome.rejected:
-            outcome = self._keep(job, outcome)
-        outcome, place = self._write(job, outcome)
-        self._summary.add(job, outcome, filtered, duplicate=duplicate)
-        logged = {"path": printable(job.shown), "size": job.size, "xxh3_128": outcome.digest}
+            outcome = self._keep(log, outcome)
+        outcome, place = self._write(log, outcome)
+        self._summary.add(log, outcome, filtered, duplicate=duplicate)
+        logged = {"path": printable(log.shown), "size": log.size, "xxh3_128": outcome.digest}
         self._inputs += (b",\n    " if self._inputs else b"") + shown(logged)
-        self._reports.add(job, outcome, place, turns, filtered or None)
+        self._reports.add(log, outcome, place, turns, filtered or None)
 
-    def _write(self, job: Job, outcome: Outcome) -> tuple[Outcome, Place | None]:
+    def _write(self, log: Log, outcome: Outcome) -> tuple[Outcome, Place | None]:
         """Write a record, if there is one: what is known of its session then, and where it stands."""
         if outcome.record is None or outcome.usage is None:
             return outcome, None
-        label = self._groups.file(self._label(outcome.day, job.stem))
+        label = self._groups.file(self._label(outcome.day, log.stem))
         self._totals.add(label, outcome.usage)
         if self._dataset:
-            return self._dataset.add(job, outcome)
+            return self._dataset.add(log, outcome)
         name = f"{label}.jsonl"
         self._out.append(name, outcome.record)
         self._rows[name] += 1
@@ -243,7 +244,7 @@ class _Run:
         if self._options.strict and (outcome.left_out or outcome.rejected or _cut_short(outcome)):
             raise StoppedError(f"stopped by --strict, nothing was written: {_why(outcome, file)}")
 
-    def _keep(self, job: Job, outcome: Outcome) -> Outcome:
+    def _keep(self, log: Log, outcome: Outcome) -> Outcome:
         """Copy lines that could not be read; private, since nothing but credentials was taken out of them.
 
         The outcome has one finding more if the log is gone.
@@ -251,14 +252,14 @@ class _Run:
         from chatsquash.redact.credentials import without_credentials  # which few runs need
 
         try:
-            with opened(job.path, self._options) as file:
+            with opened(log.path, self._options) as file:
                 for rejected in outcome.rejected:
                     file.seek(rejected.offset)
                     pieces = without_credentials(_pieces(file, rejected.length))
                     self._out.append_private(_KEPT, pieces)
         except FileNotFoundError:  # it was there when the session was converted
             fact = reading.changed_log("vanished")
-            found = Finding(fact.code, fact.severity, outcome.session, job.shown, None, None, fact.text)
+            found = Finding(fact.code, fact.severity, outcome.session, log.shown, None, None, fact.text)
             return replace(outcome, findings=[*outcome.findings, found])
         return outcome
 

@@ -9,7 +9,8 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from chatsquash.checks import dataset
-from chatsquash.model import ERRORS, Cleaned, Finding, Found, Job, Options, Outcome
+from chatsquash.model import Cleaned, Finding, Found, Log, Outcome
+from chatsquash.options import ERRORS, Options
 from chatsquash.text import counted, quoted
 
 _NO_MODEL = "the log names no model"
@@ -32,24 +33,24 @@ class Sieve:
         self._filters = _filters(options)
         self._seen: dict[bytes, str] = {}
 
-    def sift(self, job: Job, outcome: Outcome) -> Sifted:
+    def sift(self, log: Log, outcome: Outcome) -> Sifted:
         """An outcome without its record, where that is filtered or was there before; a finding says so."""
         if outcome.record is None:
             return Sifted(outcome)
         for option, unwanted in self._filters.items():
             if why := unwanted(outcome):
-                return Sifted(_without(job, outcome, dataset.filtered(option, why)), filtered=option)
+                return Sifted(_without(log, outcome, dataset.filtered(option, why)), filtered=option)
         if self._options.unique:
             digest = sha256(outcome.record).digest()[:16]
             if digest in self._seen:
-                return Sifted(_without(job, outcome, dataset.duplicate_record(self._seen[digest])), duplicate=True)
-            self._seen[digest] = job.shown
+                return Sifted(_without(log, outcome, dataset.duplicate_record(self._seen[digest])), duplicate=True)
+            self._seen[digest] = log.shown
         return Sifted(outcome)
 
 
-def _without(job: Job, outcome: Outcome, found: Found) -> Outcome:
+def _without(log: Log, outcome: Outcome, found: Found) -> Outcome:
     """An outcome as of a session that was left out, with one finding more."""
-    finding = Finding(found.code, found.severity, outcome.session, job.shown, None, None, found.text)
+    finding = Finding(found.code, found.severity, outcome.session, log.shown, None, None, found.text)
     return replace(
         outcome,
         record=None,

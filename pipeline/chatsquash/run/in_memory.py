@@ -12,7 +12,8 @@ from pathlib import Path
 from msgspec import structs
 
 from chatsquash.errors import UsageError
-from chatsquash.model import Job, Options, Outcome
+from chatsquash.model import Log, Outcome
+from chatsquash.options import Options
 from chatsquash.read.sessions import MixedSessionsError
 from chatsquash.run.filters import Sieve
 from chatsquash.run.session import Converter, with_key
@@ -40,34 +41,34 @@ def convert_session(
     options = replace(with_key(options or Options()), workers=1)
     sieve = Sieve(options)
     found = _of_path(Path(source), options) if isinstance(source, str | PathLike) else _of_lines(source, options)
-    return [sieve.sift(job, outcome).outcome for job, outcome in islice(found, options.limit)]
+    return [sieve.sift(log, outcome).outcome for log, outcome in islice(found, options.limit)]
 
 
-def _of_path(path: Path, options: Options) -> Iterator[tuple[Job, Outcome]]:
+def _of_path(path: Path, options: Options) -> Iterator[tuple[Log, Outcome]]:
     with path.open("rb"):  # so that what cannot be opened is an error and no outcome
         pass
-    return outcomes([Job(str(path), str(path), path.name, path.stat().st_size)], options)
+    return outcomes([Log(str(path), str(path), path.name, path.stat().st_size)], options)
 
 
-def _of_lines(lines: Iterable[str | bytes], options: Options) -> Iterable[tuple[Job, Outcome]]:
+def _of_lines(lines: Iterable[str | bytes], options: Options) -> Iterable[tuple[Log, Outcome]]:
     if isinstance(lines, bytes | bytearray):
         raise UsageError("the source is bytes: give the lines, as in data.splitlines(), or the path of a file")
     encoded = (line if isinstance(line, bytes) else line.encode("utf-8", "surrogatepass") for line in lines)
     data = b"\n".join(line.removesuffix(b"\n") for line in encoded)
-    job = Job("", "session", "session", len(data))
+    log = Log("", "session", "session", len(data))
     if options.sessions_by != "id":
         try:
-            return [(job, Converter(options).read(io.BytesIO(data), job))]
+            return [(log, Converter(options).read(io.BytesIO(data), log))]
         except MixedSessionsError:
             pass
-    return _split(data, job, options)
+    return _split(data, log, options)
 
 
-def _split(data: bytes, job: Job, options: Options) -> list[tuple[Job, Outcome]]:
+def _split(data: bytes, log: Log, options: Options) -> list[tuple[Log, Outcome]]:
     """The sessions in a file with these lines, which is there meanwhile, for its owner alone."""
     from tempfile import NamedTemporaryFile  # which takes long to import, and few sources need it
 
     with NamedTemporaryFile(suffix=".jsonl") as file:
         file.write(data)
         file.flush()
-        return list(outcomes([structs.replace(job, path=file.name)], options))
+        return list(outcomes([structs.replace(log, path=file.name)], options))

@@ -13,7 +13,8 @@ from msgspec import Struct
 from xxhash import xxh3_128
 
 from chatsquash.errors import ChatsquashError, ShortageError
-from chatsquash.model import Job, Options
+from chatsquash.model import Log
+from chatsquash.options import Options
 from chatsquash.report.summary import Summary
 from chatsquash.run.journal import Journals, Writer, code_version, identify, identity, is_passing
 from chatsquash.sources.find import Found
@@ -65,15 +66,15 @@ class Again:
         self.journals.load((*old, *new))
         return None
 
-    def see(self, job: Job) -> None:
+    def see(self, log: Log) -> None:
         """Take note of a log that was converted; its sessions follow each other."""
-        seen = self.journals.writer.seen.pop(job.shown, None)
-        if job.shown != self._last:
-            self._last = job.shown
+        seen = self.journals.writer.seen.pop(log.shown, None)
+        if log.shown != self._last:
+            self._last = log.shown
             if seen:
                 self._seen.update(seen)
             else:
-                _update(self._seen, job)
+                _update(self._seen, log)
 
     def memory(self, summary: Summary, found: Found) -> bytes:
         """What the next run wants to know."""
@@ -106,21 +107,21 @@ class Again:
 
     def _hash(self, found: Found) -> bytes:
         seen = xxh3_128(self._start)
-        for job in found.jobs:
-            _update(seen, job)
+        for log in found.logs:
+            _update(seen, log)
         return _digest(seen, found)
 
 
-def _update(seen: xxh3_128, job: Job) -> None:
+def _update(seen: xxh3_128, log: Log) -> None:
     try:
-        seen.update(identify(job))
+        seen.update(identify(log))
     except OSError:
         seen.update(b"gone")
 
 
 def _digest(seen: xxh3_128, found: Found) -> bytes:
     whole = seen.copy()
-    beside = [getattr(found, name) for name in found.__struct_fields__ if name != "jobs"]
+    beside = [getattr(found, name) for name in found.__struct_fields__ if name != "logs"]
     known = [sorted(value.items()) if isinstance(value, Counter) else value for value in beside]
     whole.update(repr(known).encode("utf-8", "backslashreplace"))
     return whole.digest()

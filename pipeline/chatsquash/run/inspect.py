@@ -11,7 +11,8 @@ from datetime import UTC, datetime, timedelta
 from chatsquash import chat, jsonio
 from chatsquash.errors import UsageError
 from chatsquash.ledger import Ledger
-from chatsquash.model import Entry, Job, Kept, Message, Options, Outcome, Reply, Seen
+from chatsquash.model import Entry, Kept, Log, Message, Outcome, Reply, Seen
+from chatsquash.options import Options
 from chatsquash.read.envelopes import PLAIN
 from chatsquash.read.sessions import MixedSessionsError, split
 from chatsquash.report.findings import as_text
@@ -115,44 +116,44 @@ def inspect(logs: Iterable[str], options: Options, *, verbose: bool = False) -> 
     """
     roots = list(logs)
     found = discover(roots, options)
-    if not found.jobs:
+    if not found.logs:
         raise UsageError(nothing_to_read(roots, found))
     converter = Converter(options)
     number = 0
-    for job in found.jobs:
-        for shown in _sessions(job, options, converter, verbose):
+    for log in found.logs:
+        for shown in _sessions(log, options, converter, verbose):
             yield from [""] if number else []
             yield from shown
             number += 1
 
 
-def _sessions(job: Job, options: Options, converter: Converter, verbose: bool) -> Iterator[list[str]]:
+def _sessions(log: Log, options: Options, converter: Converter, verbose: bool) -> Iterator[list[str]]:
     """What is shown of a log, or of each of the sessions that its file holds."""
-    parts = split(job, options) if options.sessions_by == "id" else [job]
+    parts = split(log, options) if options.sessions_by == "id" else [log]
     try:
         for part in parts:
             yield _session(part, converter, verbose)
     except MixedSessionsError:
-        parts = split(job, options)
-        if parts == [job]:
-            raise UsageError(f"{job.shown}: cannot be read (it changed while it was read)") from None
+        parts = split(log, options)
+        if parts == [log]:
+            raise UsageError(f"{log.shown}: cannot be read (it changed while it was read)") from None
         for part in parts:
             yield _session(part, converter, verbose)
     except OSError as problem:
-        raise UsageError(f"{job.shown}: cannot be read ({problem.strerror})") from None
+        raise UsageError(f"{log.shown}: cannot be read ({problem.strerror})") from None
 
 
-def _session(job: Job, converter: Converter, verbose: bool) -> list[str]:
+def _session(log: Log, converter: Converter, verbose: bool) -> list[str]:
     rows = _Rows(verbose)
-    outcome = converter.convert(job, rows)
+    outcome = converter.convert(log, rows)
     for rejected in outcome.rejected:
         cells = (str(rejected.line), *[""] * 4, f"{rejected.length:,} B")
         rows.by_line[rejected.line] = _Row(cells, "", [], rejected.code)
-    return list(_shown(job, rows, outcome))
+    return list(_shown(log, rows, outcome))
 
 
-def _shown(job: Job, rows: _Rows, outcome: Outcome) -> Iterator[str]:
-    yield f"{escaped(job.shown)}: session {escaped(outcome.session)}"
+def _shown(log: Log, rows: _Rows, outcome: Outcome) -> Iterator[str]:
+    yield f"{escaped(log.shown)}: session {escaped(outcome.session)}"
     if rows.seen and rows.seen.format:
         told = f"format: {escaped(rows.seen.why)}"
         yield from [told] if len(told) <= _WIDTH else textwrap.wrap(told, _WIDTH, subsequent_indent=" " * 6)

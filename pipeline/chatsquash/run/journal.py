@@ -22,7 +22,7 @@ from xxhash import xxh3_64, xxh3_128, xxh3_128_digest
 
 import chatsquash
 from chatsquash.folder import Folder
-from chatsquash.model import Job, Outcome
+from chatsquash.model import Log, Outcome
 
 _FRAME = struct.Struct("<Q16s8s")
 """The length of an outcome, the key of its session, and the hash of both."""
@@ -98,26 +98,26 @@ def code_version() -> str:
     return f"{chatsquash.__version__} {seen.hexdigest()}"
 
 
-def identify(job: Job, file: BinaryIO | None = None) -> bytes:
+def identify(log: Log, file: BinaryIO | None = None) -> bytes:
     """What tells a log from what it was, without reading all of it; raises ``OSError`` where it cannot be read.
 
     ``file`` is the log, where it is open; not a copy of what is in a compressed one.
     """
-    if file is not None and job.path == job.shown:
-        ends = _ends(job, file.fileno())
+    if file is not None and log.path == log.shown:
+        ends = _ends(log, file.fileno())
     else:
-        descriptor = os.open(job.shown, _NEVER_WAITING)
+        descriptor = os.open(log.shown, _NEVER_WAITING)
         try:
-            ends = _ends(job, descriptor)
+            ends = _ends(log, descriptor)
         finally:
             os.close(descriptor)
-    named = f"{job.shown}\0{job.name}\0{job.file_size}\0{job.modified}\0"
+    named = f"{log.shown}\0{log.name}\0{log.file_size}\0{log.modified}\0"
     return xxh3_128_digest(named.encode("utf-8", "surrogateescape") + ends)
 
 
-def _ends(job: Job, descriptor: int) -> bytes:
+def _ends(log: Log, descriptor: int) -> bytes:
     ends = os.pread(descriptor, _ENDS, 0)
-    return ends + os.pread(descriptor, _ENDS, job.file_size - _ENDS) if job.file_size > _ENDS else ends
+    return ends + os.pread(descriptor, _ENDS, log.file_size - _ENDS) if log.file_size > _ENDS else ends
 
 
 def is_passing(codes: Iterable[str]) -> bool:
@@ -136,21 +136,21 @@ class Writer(Struct):
     seen: dict[str, bytes] = field(default_factory=dict)
     """What ``identify`` told of logs once they were converted, by their shown paths, until somebody takes it."""
 
-    def key(self, job: Job, seen: bytes) -> bytes:
+    def key(self, log: Log, seen: bytes) -> bytes:
         """The key of a session, of which ``identify`` tells so much."""
-        part = job.spans.tobytes() if job.spans else str(job.part).encode()
+        part = log.spans.tobytes() if log.spans else str(log.part).encode()
         return xxh3_128_digest(self.identity + seen + part)
 
-    def add(self, job: Job, outcome: Outcome, seen: bytes | None = None) -> Packed | None:
+    def add(self, log: Log, outcome: Outcome, seen: bytes | None = None) -> Packed | None:
         """Keep an outcome; that it cannot be kept, as on a full disk, stops nothing: whatever is wrong will say so.
 
         ``seen`` is what ``identify`` told of the log, where somebody asked already.
         """
-        if self.failed or job.modified is None or is_passing(found.code for found in outcome.findings):
+        if self.failed or log.modified is None or is_passing(found.code for found in outcome.findings):
             return None
         try:
-            seen = seen or identify(job)
-            key, payload = self.key(job, seen), _encode(outcome)
+            seen = seen or identify(log)
+            key, payload = self.key(log, seen), _encode(outcome)
         except (OSError, UnicodeEncodeError):
             return None  # the log is gone, or its name is no text: it will be converted again
         try:
@@ -205,10 +205,10 @@ class Journals(Struct):
                 for key, place in _places(self.folder, name):
                     self._places[key] = place
 
-    def find(self, job: Job) -> Place | None:
+    def find(self, log: Log) -> Place | None:
         """Where the outcome of a session stands, if it is known."""
         with suppress(OSError):
-            return self._places.get(self.writer.key(job, identify(job)))
+            return self._places.get(self.writer.key(log, identify(log)))
         return None
 
     def get(self, place: Place) -> Outcome | None:

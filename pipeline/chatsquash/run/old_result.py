@@ -13,7 +13,7 @@ from msgspec import Struct
 from xxhash import xxh3_128
 
 from chatsquash.errors import UsageError
-from chatsquash.model import Job
+from chatsquash.model import Log
 from chatsquash.report.summary import Summary
 from chatsquash.text import counted, printable
 
@@ -52,17 +52,17 @@ class Result(NamedTuple):
     logs: list[_Input]
     written: datetime
 
-    def refuse_other_logs(self, found: Iterable[Job]) -> None:
+    def refuse_other_logs(self, found: Iterable[Log]) -> None:
         """Raise ``UsageError`` where none of its logs is among these, by path or by what they hold."""
         spelled = {each.path for each in self.logs}
-        if any(printable(job.shown) in spelled for job in found):  # as it mostly is, and found out soonest
+        if any(printable(log.shown) in spelled for log in found):  # as it mostly is, and found out soonest
             return
         paths = set(map(os.path.abspath, spelled))
-        if any(os.path.abspath(printable(job.shown)) in paths for job in found):  # noqa: PTH100 - of any text
+        if any(os.path.abspath(printable(log.shown)) in paths for log in found):  # noqa: PTH100 - of any text
             return
         hashes = {(each.size, each.xxh3_128) for each in self.logs}
         sizes = {size for size, _ in hashes}
-        if not any(job.size in sizes and (job.size, _hash(job)) in hashes for job in found):
+        if not any(log.size in sizes and (log.size, _hash(log)) in hashes for log in found):
             raise UsageError(f"{self._said()}, and none of those logs is among the ones found now; {_HINT}")
 
     def refuse_nothing(self, summary: Summary) -> None:
@@ -102,11 +102,11 @@ def old_result(folder: Path, written: bytes, changed: float) -> Result | None:
     return Result(folder, run.counts.sessions.written, run.inputs, datetime.fromtimestamp(changed, UTC))
 
 
-def _hash(job: Job) -> str:
+def _hash(log: Log) -> str:
     """The hash of a log's bytes; empty where it cannot be read, which converting it will say."""
     digest = xxh3_128()
     try:
-        with open(job.path, "rb") as file:
+        with open(log.path, "rb") as file:
             while piece := file.read(_PIECE):
                 digest.update(piece)
     except OSError:

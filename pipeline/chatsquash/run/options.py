@@ -9,7 +9,7 @@ from chatsquash import formats
 from chatsquash.checks import rules
 from chatsquash.errors import UsageError
 from chatsquash.formats import documents
-from chatsquash.model import (
+from chatsquash.options import (
     ERRORS,
     GroupBy,
     Media,

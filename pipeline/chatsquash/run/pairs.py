@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from chatsquash.checks import rules
-from chatsquash.model import FLAGGED
+from chatsquash.options import FLAGGED
 
 
 class Pair(NamedTuple):

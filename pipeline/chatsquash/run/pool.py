@@ -14,7 +14,8 @@ from msgspec.structs import replace
 
 from chatsquash import platform
 from chatsquash.errors import ShortageError
-from chatsquash.model import Job, Options, Outcome
+from chatsquash.model import Log, Outcome
+from chatsquash.options import Options
 from chatsquash.read.sessions import MixedSessionsError
 from chatsquash.run.accounts import unreadable
 from chatsquash.run.journal import Packed, Writer, identify
@@ -27,16 +28,16 @@ if TYPE_CHECKING:
 _NO_MEMORY = 70
 """The exit code of a worker process that ran out of memory, where the system did not kill it."""
 
-Batch = tuple[Job, ...]
-Found = tuple[Job, Outcome | None]
-"""A job and its outcome; ``None`` for a file that has to be split into its sessions first."""
+Batch = tuple[Log, ...]
+Found = tuple[Log, Outcome | None]
+"""A log and its outcome; ``None`` for a file that has to be split into its sessions first."""
 
 
 class Lot(Struct, frozen=True):
     """What one process converts at a time."""
 
     number: int
-    jobs: Batch
+    logs: Batch
     alone: bool = False
     """Whether it is one of those that were under way when a process died, and no other is under way beside it."""
 
@@ -77,7 +78,7 @@ class Team:
         """Give a lot to one that is idle."""
         self.under_way[connection] = lot
         with suppress(BrokenPipeError, ConnectionResetError):  # which waiting for it will tell
-            connection.send(lot.jobs)
+            connection.send(lot.logs)
 
     def finished(self) -> Iterator[tuple[Lot, list[Found] | str]]:
         """Wait; then the lots that came back, with their outcomes, or with how the process ended.
@@ -93,7 +94,7 @@ class Team:
                 received = connection.recv()
                 if isinstance(received, str):
                     raise ShortageError(received)
-                found = [self._received(job, sent) for job, sent in zip(lot.jobs, received, strict=True)]
+                found = [self._received(log, sent) for log, sent in zip(lot.logs, received, strict=True)]
             except (EOFError, OSError):
                 found = self._replace(connection)
             yield lot, found
@@ -106,12 +107,12 @@ class Team:
                 process.join()
                 connection.close()
 
-    def _received(self, job: Job, sent: Packed | Outcome | None) -> Found:
+    def _received(self, log: Log, sent: Packed | Outcome | None) -> Found:
         if not isinstance(sent, Packed):
-            return job, sent
+            return log, sent
         assert self._writer
-        self._writer.seen[job.shown] = sent.seen
-        return job, sent.outcome
+        self._writer.seen[log.shown] = sent.seen
+        return log, sent.outcome
 
     def _replace(self, connection: Connection) -> str:
         """Start another process in the place of one that ended; how it ended, in words."""
@@ -135,7 +136,7 @@ def _serve(connection: Connection, copied: list[Connection], options: Options, w
     with suppress(EOFError, ConnectionError):
         while True:
             try:
-                done = (attempt(converter, writer, job) for job in connection.recv())
+                done = (attempt(converter, writer, log) for log in connection.recv())
                 found = [packed or outcome for outcome, packed in done]  # not both, since records may be large
             except MemoryError:
                 os._exit(_NO_MEMORY)  # each of them is tried once more, alone
@@ -154,18 +155,18 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def attempt(converter: Converter, writer: Writer | None, job: Job) -> tuple[Outcome | None, Packed | None]:
+def attempt(converter: Converter, writer: Writer | None, log: Log) -> tuple[Outcome | None, Packed | None]:
     """The outcome of a session, and how it is kept; none for a file that has to be split into its sessions first."""
     seen: list[bytes] = []
 
-    def look(job: Job, file: BinaryIO) -> None:
+    def look(log: Log, file: BinaryIO) -> None:
         with suppress(OSError, UnicodeEncodeError):  # the journal will look again, and leave it out
-            seen.append(identify(job, file))
+            seen.append(identify(log, file))
 
     try:
-        outcome = converter.convert(job, also=look if writer else None)
+        outcome = converter.convert(log, also=look if writer else None)
     except MixedSessionsError:
         return None, None
     except OSError as problem:
-        return unreadable(job, problem), None
-    return outcome, writer.add(job, outcome, seen[0] if seen else None) if writer else None
+        return unreadable(log, problem), None
+    return outcome, writer.add(log, outcome, seen[0] if seen else None) if writer else None

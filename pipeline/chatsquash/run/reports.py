@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
-from chatsquash.model import Finding, Job, Outcome, Place
+from chatsquash.model import Finding, Log, Outcome, Place
 from chatsquash.report import findings, sessions
 from chatsquash.write.store import Output
 
@@ -28,15 +28,15 @@ class Reports:
         self._waiting = _Waiting(out) if later else None
         self._append: Callable[[str, bytes], None] = self._waiting.append if self._waiting else out.append
 
-    def add(self, job: Job, outcome: Outcome, place: Place | None, turns: int | None, filtered: str | None) -> None:
+    def add(self, log: Log, outcome: Outcome, place: Place | None, turns: int | None, filtered: str | None) -> None:
         """What became of a session: where its record stands, its assistant's turns, and what filtered it."""
         if outcome.findings:
             record = str(place) if place else None
             for finding in outcome.findings:
                 self._finding(finding, record, filtered)
         for rejected in outcome.rejected:
-            self._out.append(REJECTED, findings.rejected_as_json(job.shown, rejected))
-        self._append(SESSIONS, sessions.as_json(job, outcome, place, turns, filtered))
+            self._out.append(REJECTED, findings.rejected_as_json(log.shown, rejected))
+        self._append(SESSIONS, sessions.as_json(log, outcome, place, turns, filtered))
 
     def note(self, finding: Finding) -> None:
         """A finding about no session."""

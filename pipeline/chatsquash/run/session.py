@@ -21,7 +21,8 @@ from chatsquash.checks.registry import View
 from chatsquash.formats import PLAIN, documents
 from chatsquash.formats.openai_chat import variants
 from chatsquash.ledger import Ledger
-from chatsquash.model import Chosen, Cleaned, Conversation, Entry, Facts, Finding, Found, Job, Options, Outcome, Usage
+from chatsquash.model import Chosen, Cleaned, Conversation, Entry, Facts, Finding, Found, Log, Outcome, Usage
+from chatsquash.options import Options
 from chatsquash.read.reader import Reader
 from chatsquash.read.times import day, stamp
 from chatsquash.records import presets
@@ -67,7 +68,7 @@ class Watch(Protocol):
         """What was selected, and what is known of the log."""
 
 
-Also = Callable[[Job, BinaryIO], None]
+Also = Callable[[Log, BinaryIO], None]
 """What looks at a log, too, while it is open."""
 
 
@@ -86,31 +87,31 @@ class Converter:
         self._joins = _joins(options)
         self._lost = _lost() if options.folder and not self._shape else None
 
-    def convert(self, job: Job, watch: Watch | None = None, also: Also | None = None) -> Outcome:
+    def convert(self, log: Log, watch: Watch | None = None, also: Also | None = None) -> Outcome:
         """Convert a session log; raises ``OSError`` where it cannot be read, and as ``Reader.entries``.
 
         ``also`` looks at the open log once it was read.
         """
-        with opened(job.path, self._options) as file:
-            outcome = self.read(file, job, watch)
+        with opened(log.path, self._options) as file:
+            outcome = self.read(file, log, watch)
             if also:
-                also(job, file)
-            how = change(job)
-            return self._changed(file, job, outcome, how) if how else outcome
+                also(log, file)
+            how = change(log)
+            return self._changed(file, log, outcome, how) if how else outcome
 
-    def _changed(self, file: BinaryIO, job: Job, outcome: Outcome, how: str) -> Outcome:
+    def _changed(self, file: BinaryIO, log: Log, outcome: Outcome, how: str) -> Outcome:
         """The outcome of a log that changed since it was found, which is as it was then as far as that can be."""
-        if (before := as_found(file, job)) is not file:
-            outcome = self.read(before, job)
+        if (before := as_found(file, log)) is not file:
+            outcome = self.read(before, log)
         found = reading.changed_log(how)
-        finding = Finding(found.code, found.severity, outcome.session, job.shown, None, None, found.text)
+        finding = Finding(found.code, found.severity, outcome.session, log.shown, None, None, found.text)
         return replace(outcome, findings=[*outcome.findings, finding])
 
-    def read(self, file: BinaryIO, job: Job, watch: Watch | None = None) -> Outcome:
+    def read(self, file: BinaryIO, log: Log, watch: Watch | None = None) -> Outcome:
         """Convert an open session log, while somebody may watch."""
-        ledger = Ledger(job.stem)
+        ledger = Ledger(log.stem)
         digest = xxh3_128()
-        logged = self._reader.entries(file, job, ledger, digest.update)
+        logged = self._reader.entries(file, log, ledger, digest.update)
         left = self._plan.through(watch.logged(logged) if watch else logged, ledger)
         left = watch.left(left) if watch else left
         snapshot = select(left, ledger, trace_roles=self._options.integrity_analysis)
@@ -122,24 +123,24 @@ class Converter:
         if snapshot and not left_out and record is None:
             left_out, usage = ledger.facts[-1][1].code, None
         failed = snapshot is not None and any(found.severity == "error" for _, found in ledger.facts)
-        chosen = self._chosen(snapshot, ledger, file, job) if snapshot else None
+        chosen = self._chosen(snapshot, ledger, file, log) if snapshot else None
         started = snapshot.started if snapshot else None
         account, sizes = accounts(snapshot, ledger, written=record is not None)
         return Outcome(
             session=ledger.session_id or ledger.stem,
             record=record,
             left_out=left_out,
-            findings=ledger.findings(job.shown),
+            findings=ledger.findings(log.shown),
             rejected=ledger.rejected,
             lines=ledger.lines,
             account=account,
             cleaned=snapshot.entry.cleaned if snapshot and record else Cleaned(),
             addresses=self._anonymizer.count - replaced if self._anonymizer and record is not None else 0,
             usage=usage,
-            day=path_day(job.name) or (day(started) if started is not None else None),
+            day=path_day(log.name) or (day(started) if started is not None else None),
             trace=_trace(snapshot) if snapshot and failed else "",
             digest=_digest(ledger, digest),
-            facts=self._facts(snapshot, ledger, file, job) if record and snapshot and self._tells_facts else None,
+            facts=self._facts(snapshot, ledger, file, log) if record and snapshot and self._tells_facts else None,
             size=ledger.size,
             sizes=sizes,
             images=ledger.images if record else {},
@@ -147,7 +148,7 @@ class Converter:
             without_tools=ledger.without_tools if record else "",
         )
 
-    def _chosen(self, snapshot: Snapshot, ledger: Ledger, file: BinaryIO, job: Job) -> Chosen:
+    def _chosen(self, snapshot: Snapshot, ledger: Ledger, file: BinaryIO, log: Log) -> Chosen:
         """What the log says about the entry that becomes the record; read again only where no response names a model.
 
         Documents say nothing of models.
@@ -157,17 +158,17 @@ class Converter:
         if model is None and not entry.reply.included:
             from chatsquash.read import facts  # which few logs need
 
-            model = facts.logged(file, job, entry.line, ledger.lines).model
+            model = facts.logged(file, log, entry.line, ledger.lines).model
         started, ended = (stamp(at) if at is not None else None for at in (snapshot.started, snapshot.ended))
         return Chosen(entry.line, started, ended, model, snapshot.superseded + 1)
 
-    def _facts(self, snapshot: Snapshot, ledger: Ledger, file: BinaryIO, job: Job) -> Facts:
+    def _facts(self, snapshot: Snapshot, ledger: Ledger, file: BinaryIO, log: Log) -> Facts:
         """What the log says beside the conversation, without addresses where these are replaced."""
         from chatsquash.read import facts  # which the specified record does not need
 
         entry, started = snapshot.entry, snapshot.started
-        found = facts.logged(file, job, entry.line, ledger.lines)
-        named, dot, suffix = job.name.rpartition(".")  # with a suffix behind it, no address is one
+        found = facts.logged(file, log, entry.line, ledger.lines)
+        named, dot, suffix = log.name.rpartition(".")  # with a suffix behind it, no address is one
         told = (ledger.session_id or ledger.stem, named or suffix, found.model)
         session, source, model = self._anonymizer.counted(list(told))[0] if self._anonymizer else told
         return Facts(

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from chatsquash.checks import rules
 from chatsquash.checks.template import Trial
 from chatsquash.errors import UsageError
-from chatsquash.model import Conversation, Finding, Found, Options
+from chatsquash.model import Conversation, Finding, Found
+from chatsquash.options import Options
 from chatsquash.records.datasets import rows
 from chatsquash.records.reading import NotARecordError, Record, parsed, record
 from chatsquash.run.check import defined

@@ -19,7 +19,8 @@ from xxhash import xxh3_128
 
 from chatsquash.errors import UsageError
 from chatsquash.folder import Folder
-from chatsquash.model import OURS, Job, Json, Options
+from chatsquash.model import OURS, Json, Log
+from chatsquash.options import Options
 from chatsquash.read.lines import lines
 from chatsquash.read.sessions import SPAN, parts_of
 from chatsquash.run.reports import FINDINGS, REJECTED, SESSIONS
@@ -200,12 +201,12 @@ def _bounds(told: dict[str, Json]) -> Options:
 
 def _log(path: str, told: list[dict[str, Json]], options: Options, taken: int | None) -> Iterator[str]:
     """How a log differs from what is told of it, as one session or several; of these maybe only the first ones."""
-    job = Job(_spelled(path), path, Path(path).name, 0)
+    log = Log(_spelled(path), path, Path(path).name, 0)
     digests = [each["xxh3_128"] for each in told if each["xxh3_128"]]  # empty: it could not be read then, either
     try:
-        with open(job.path, "rb", buffering=0) as file:
+        with open(log.path, "rb", buffering=0) as file:
             whole = {_hash(file)} if digests else set()
-            if set(digests) != whole and sorted(digests) != sorted(islice(_parts(job, options), taken)):
+            if set(digests) != whole and sorted(digests) != sorted(islice(_parts(log, options), taken)):
                 yield f"{path}: is not what it was when it was converted"
     except OSError as problem:
         if digests:
@@ -227,10 +228,10 @@ def _hash(file: BinaryIO) -> str:
     return digest.hexdigest()
 
 
-def _parts(job: Job, options: Options) -> Iterator[str]:
+def _parts(log: Log, options: Options) -> Iterator[str]:
     """The hashes of the sessions that a file holds."""
-    with opened(job.path, options) as file:
-        digests = [(xxh3_128(), part.spans or ()) for part in parts_of(job, file)]
+    with opened(log.path, options) as file:
+        digests = [(xxh3_128(), part.spans or ()) for part in parts_of(log, file)]
         owners = {number: digest for digest, spans in digests for number in spans[::SPAN]}
         file.seek(0)
         for line in lines(file, options.max_line):  # once, since in a compressed log going back is to begin again

@@ -1,4 +1,4 @@
-"""Sessions to outcomes, in this process or several, in the order of the jobs."""
+"""Sessions to outcomes, in this process or several, in the order of the logs."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from itertools import starmap
 
 from chatsquash.checks import reading
 from chatsquash.folder import Folder
-from chatsquash.model import Job, Options, Outcome
+from chatsquash.model import Log, Outcome
+from chatsquash.options import Options
 from chatsquash.read.sessions import split
 from chatsquash.run.accounts import nothing, unreadable
 from chatsquash.run.journal import Journals, Place, Writer
 from chatsquash.run.pool import Batch, Found, Lot, Team, attempt
 from chatsquash.run.session import Converter
-from chatsquash.sources.logs import Jobs
+from chatsquash.sources.logs import Logs
 
 _BATCH_BYTES = 4 << 20
 _BATCH_JOBS = 64
@@ -25,77 +26,77 @@ _WORTH_A_PROCESS = 8 << 20
 
 
 def outcomes(
-    jobs: Sequence[Job], options: Options, journals: Journals | None = None, expanded: Folder | None = None
-) -> Iterator[tuple[Job, Outcome]]:
-    """The outcome of every session, in the order of the jobs, at most a few batches ahead of the one asked for.
+    logs: Sequence[Log], options: Options, journals: Journals | None = None, expanded: Folder | None = None
+) -> Iterator[tuple[Log, Outcome]]:
+    """The outcome of every session, in the order of the logs, at most a few batches ahead of the one asked for.
 
     What the journals know is taken from there; what is found is added to them.  ``expanded`` is the folder for
     compressed logs that are split, as ``split`` has it.
     """
-    size = _size(jobs)
-    workers = min(options.workers, size // _WORTH_A_PROCESS + 1, size if options.sessions_by == "id" else len(jobs))
+    size = _size(logs)
+    workers = min(options.workers, size // _WORTH_A_PROCESS + 1, size if options.sessions_by == "id" else len(logs))
     by_id = options.sessions_by == "id"
-    sessions = (part for job in jobs for part in _parts(job, options, expanded)) if by_id else iter(jobs)
+    sessions = (part for log in logs for part in _parts(log, options, expanded)) if by_id else iter(logs)
     writer = journals.writer if journals else None
     convert = partial(_here, Converter(options), writer) if workers <= 1 else partial(_spread, options, workers, writer)
     if journals and not journals.is_empty():
         found = _known_or(convert, sessions, journals, options)
     else:
         found = convert(sessions)
-    for job, outcome in found:
+    for log, outcome in found:
         if outcome is not None:
-            yield job, outcome
+            yield log, outcome
             continue
         try:
-            parts = split(job, options, expanded)
+            parts = split(log, options, expanded)
         except MemoryError:
-            yield job, nothing(job, reading.lost_worker("memory ran out"))
+            yield log, nothing(log, reading.lost_worker("memory ran out"))
             continue
-        if parts == [job]:
-            yield job, unreadable(job, OSError(EIO, "it changed while it was read"))
+        if parts == [log]:
+            yield log, unreadable(log, OSError(EIO, "it changed while it was read"))
         else:
             yield from outcomes(parts, options, journals, expanded)
 
 
-def _size(jobs: Sequence[Job]) -> int:
+def _size(logs: Sequence[Log]) -> int:
     """Bytes of all logs; those of a document count once, however many of its conversations are to be converted."""
-    if isinstance(jobs, Jobs):
-        return jobs.size
-    return sum(job.size for job in jobs if not job.part)
+    if isinstance(logs, Logs):
+        return logs.size
+    return sum(log.size for log in logs if not log.part)
 
 
-def _parts(job: Job, options: Options, expanded: Folder | None) -> list[Job]:
+def _parts(log: Log, options: Options, expanded: Folder | None) -> list[Log]:
     """The sessions of a log, which may be one of those already; converting it will say why it has none."""
-    if job.spans is not None or job.part is not None:
-        return [job]
+    if log.spans is not None or log.part is not None:
+        return [log]
     try:
-        return split(job, options, expanded)
+        return split(log, options, expanded)
     except MemoryError:
-        return [job]
+        return [log]
 
 
 def _known_or(
-    convert: Callable[[Iterable[Job]], Iterator[Found]], jobs: Iterable[Job], journals: Journals, options: Options
+    convert: Callable[[Iterable[Log]], Iterator[Found]], logs: Iterable[Log], journals: Journals, options: Options
 ) -> Iterator[Found]:
     """The outcomes that journals know, and between them those of the sessions that they do not."""
-    waiting: deque[tuple[Job, Place]] = deque()
+    waiting: deque[tuple[Log, Place]] = deque()
     ahead: deque[int] = deque()  # how many known ones stand before each of the others
 
-    def unknown() -> Iterator[Job]:
+    def unknown() -> Iterator[Log]:
         before = 0
-        for job in jobs:
-            if place := journals.find(job):
-                waiting.append((job, place))
+        for log in logs:
+            if place := journals.find(log):
+                waiting.append((log, place))
                 before += 1
             else:
                 ahead.append(before)
                 before = 0
-                yield job
+                yield log
 
     def known(count: int) -> Iterator[Found]:
-        for job, place in (waiting.popleft() for _ in range(count)):
+        for log, place in (waiting.popleft() for _ in range(count)):
             # One that is damaged is converted, as if it were not there.
-            yield job, journals.get(place) or attempt(Converter(options), journals.writer, job)[0]
+            yield log, journals.get(place) or attempt(Converter(options), journals.writer, log)[0]
 
     for found in convert(unknown()):
         yield from known(ahead.popleft())
@@ -103,39 +104,39 @@ def _known_or(
     yield from known(len(waiting))
 
 
-def _here(converter: Converter, writer: Writer | None, jobs: Iterable[Job]) -> Iterator[Found]:
+def _here(converter: Converter, writer: Writer | None, logs: Iterable[Log]) -> Iterator[Found]:
     """Outcomes from this process."""
-    for job in jobs:
+    for log in logs:
         try:
-            outcome, packed = attempt(converter, writer, job)
+            outcome, packed = attempt(converter, writer, log)
             if writer and packed:
-                writer.seen[job.shown] = packed.seen
+                writer.seen[log.shown] = packed.seen
         except MemoryError:
-            outcome = nothing(job, reading.lost_worker("memory ran out"))
-        yield job, outcome
+            outcome = nothing(log, reading.lost_worker("memory ran out"))
+        yield log, outcome
 
 
-def batches(jobs: Iterable[Job]) -> Iterator[Batch]:
-    """Neighbouring jobs in lots worth handing over: small files together, large ones alone."""
-    batch: list[Job] = []
+def batches(logs: Iterable[Log]) -> Iterator[Batch]:
+    """Neighbouring logs in lots worth handing over: small files together, large ones alone."""
+    batch: list[Log] = []
     size = 0
-    for job in jobs:
-        if batch and (size + job.size > _BATCH_BYTES or len(batch) == _BATCH_JOBS):
+    for log in logs:
+        if batch and (size + log.size > _BATCH_BYTES or len(batch) == _BATCH_JOBS):
             yield tuple(batch)
             batch, size = [], 0
-        batch.append(job)
-        size += job.size
+        batch.append(log)
+        size += log.size
     if batch:
         yield tuple(batch)
 
 
-def _spread(options: Options, workers: int, writer: Writer | None, jobs: Iterable[Job]) -> Iterator[Found]:
+def _spread(options: Options, workers: int, writer: Writer | None, logs: Iterable[Log]) -> Iterator[Found]:
     """Outcomes from worker processes, each of which has one batch at a time.
 
     There is no thread on this side, so that a fork copies none and an interrupt meets none.
     """
     team = Team(options, writer)
-    lots = _Lots(batches(jobs), 2 * workers + 2)
+    lots = _Lots(batches(logs), 2 * workers + 2)
     try:
         team.hire(workers)
         while True:
@@ -163,7 +164,7 @@ class _Lots:
         self._turn = 0
         self._done: dict[int, list[Found]] = {}
         self._again: deque[Lot] = deque()
-        self._missing: Counter[int] = Counter()  # of batches whose jobs are tried alone
+        self._missing: Counter[int] = Counter()  # of batches whose logs are tried alone
 
     def take(self) -> Lot | None:
         """What to convert next; ``None`` while there is nothing that may begin."""
@@ -178,16 +179,16 @@ class _Lots:
     def put(self, lot: Lot, found: list[Found] | str) -> None:
         """What came of a lot: outcomes, or how the process ended that had it.
 
-        Each of its jobs is then tried once more alone, and left out if that, too, ends a process.
+        Each of its logs is then tried once more alone, and left out if that, too, ends a process.
         """
         self._under_way -= 1
         if isinstance(found, str) and not lot.alone:
-            self._missing[lot.number] = len(lot.jobs)
-            self._again += [Lot(lot.number, (job,), alone=True) for job in lot.jobs]
+            self._missing[lot.number] = len(lot.logs)
+            self._again += [Lot(lot.number, (log,), alone=True) for log in lot.logs]
             return
         if isinstance(found, str):
             found = [
-                (job, nothing(job, reading.lost_worker(f"its process ended twice, by {found}"))) for job in lot.jobs
+                (log, nothing(log, reading.lost_worker(f"its process ended twice, by {found}"))) for log in lot.logs
             ]
         self._done.setdefault(lot.number, []).extend(found)
         if lot.alone:

@@ -6,36 +6,36 @@ import io
 import os
 from typing import Any, BinaryIO
 
-from chatsquash.model import Job
+from chatsquash.model import Log
 from chatsquash.read import documents
 
 GREW, SHRANK, VANISHED, REWRITTEN = "grew", "shrank", "vanished", "was written to"
 _STEP = 1 << 16
 
 
-def change(job: Job) -> str | None:
+def change(log: Log) -> str | None:
     """What happened to a log since it was found."""
-    if job.modified is None:
+    if log.modified is None:
         return None
     try:
-        status = os.stat(job.shown)  # noqa: PTH116 - a Path takes longer
+        status = os.stat(log.shown)  # noqa: PTH116 - a Path takes longer
     except OSError:
         return VANISHED
-    if status.st_size != job.file_size:
-        return GREW if status.st_size > job.file_size else SHRANK
-    return REWRITTEN if status.st_mtime_ns != job.modified else None
+    if status.st_size != log.file_size:
+        return GREW if status.st_size > log.file_size else SHRANK
+    return REWRITTEN if status.st_mtime_ns != log.modified else None
 
 
-def as_found(file: BinaryIO, job: Job) -> BinaryIO:
+def as_found(file: BinaryIO, log: Log) -> BinaryIO:
     """A log that grew as it was when it was found, up to its last whole line then; any other as it is.
 
     What is no text of lines, such as a document, has none to stop at.
     """
-    is_whole = job.part is None and job.path == job.shown  # neither a document nor a copy of a compressed log
-    is_text = is_whole and not job.path.endswith(documents.SUFFIXES) and isinstance(file, io.FileIO)
-    if not is_text or change(job) != GREW:
+    is_whole = log.part is None and log.path == log.shown  # neither a document nor a copy of a compressed log
+    is_text = is_whole and not log.path.endswith(documents.SUFFIXES) and isinstance(file, io.FileIO)
+    if not is_text or change(log) != GREW:
         return file
-    return _UpTo(file, _whole_lines(file, job.file_size))
+    return _UpTo(file, _whole_lines(file, log.file_size))
 
 
 def _whole_lines(file: BinaryIO, size: int) -> int:

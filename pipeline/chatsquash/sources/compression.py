@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 from msgspec import Struct
 
-from chatsquash.model import Options
+from chatsquash.options import Options
 from chatsquash.sources.decoders import Gzip, Zstandard
 from chatsquash.sources.shortage import SCARCE, shortage
 

@@ -5,25 +5,26 @@ from __future__ import annotations
 from itertools import count
 
 from chatsquash.checks import copies
-from chatsquash.model import Finding, Job, Options, uncompressed
+from chatsquash.model import Finding, Log, uncompressed
+from chatsquash.options import Options
 from chatsquash.read.lines import CHUNK
 from chatsquash.sources.compression import opened
-from chatsquash.sources.logs import Jobs
+from chatsquash.sources.logs import Logs
 
 
 class Copies:
     """Knows the logs that were met, once one of them is compressed."""
 
-    def __init__(self, jobs: Jobs) -> None:
-        self._jobs = jobs
+    def __init__(self, logs: Logs) -> None:
+        self._jobs = logs
         self._places: dict[int, int] = {}  # by the hash of the name, since names take much memory
         self._known = 0
         self._compressed = False
 
-    def met(self, job: Job) -> Job | None:
+    def met(self, log: Log) -> Log | None:
         """The log of which another one is a copy, by its name; in a folder the plain one is met first."""
-        plain = uncompressed(job.path)
-        self._compressed |= plain != job.path
+        plain = uncompressed(log.path)
+        self._compressed |= plain != log.path
         if not self._compressed:
             return None
         for at in range(self._known, len(self._jobs)):
@@ -33,7 +34,7 @@ class Copies:
         return first if first and uncompressed(first.path) == plain else None
 
 
-def second_copy(first: Job, second: Job, options: Options) -> Finding:
+def second_copy(first: Log, second: Log, options: Options) -> Finding:
     """What is reported about a copy: whether it holds what the log that counts holds, and from where on it does not."""
     try:
         at = _differ(first, second, options)
@@ -44,7 +45,7 @@ def second_copy(first: Job, second: Job, options: Options) -> Finding:
     return Finding(found.code, found.severity, second.stem, second.shown, None, None, found.text)
 
 
-def _differ(first: Job, second: Job, options: Options) -> int | None:
+def _differ(first: Log, second: Log, options: Options) -> int | None:
     """The first byte in which two logs differ."""
     with opened(first.path, options) as one, opened(second.path, options) as other:
         for at in count(0, CHUNK):

@@ -16,11 +16,12 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct, field
 
 from chatsquash.errors import UsageError
-from chatsquash.model import COMPRESSED, OURS, Finding, Job, Options, uncompressed
+from chatsquash.model import COMPRESSED, OURS, Finding, Log, uncompressed
+from chatsquash.options import Options
 from chatsquash.read import documents
 from chatsquash.read.times import is_day
 from chatsquash.sources.copies import Copies, second_copy
-from chatsquash.sources.logs import Jobs
+from chatsquash.sources.logs import Logs
 from chatsquash.text import escaped, listed
 
 SUFFIXES = (".jsonl", ".ndjson")
@@ -35,7 +36,7 @@ _NAMED = 5  # arguments in an error
 class Found(Struct):
     """The logs to convert, and what else lay beside them."""
 
-    jobs: Jobs = field(default_factory=Jobs)
+    logs: Logs = field(default_factory=Logs)
     others: Counter[str] = field(default_factory=Counter)
     """What is no session log: files by suffix, or in words, as in ``linked folder``."""
     passed_over: int = 0
@@ -56,7 +57,7 @@ class _Root(Struct, frozen=True):
     """What has to fit the paths below it."""
 
 
-def _no_day(_: Job) -> None:
+def _no_day(_: Log) -> None:
     return None
 
 
@@ -64,7 +65,7 @@ def discover(
     logs: Iterable[str],
     options: Options,
     out: Path | None = None,
-    day_of: Callable[[Job], str | None] = _no_day,
+    day_of: Callable[[Log], str | None] = _no_day,
 ) -> Found:
     """The session logs in directories, files and globs; ``out``, the output folder, is never read.
 
@@ -74,7 +75,7 @@ def discover(
     _check_dates(options.since, options.until)
     documents.forget()
     found = Found()
-    search = _Search(options, out, day_of, found, Copies(found.jobs))
+    search = _Search(options, out, day_of, found, Copies(found.logs))
     for given in logs:
         search.argument(given)
     return found
@@ -105,7 +106,7 @@ class _Search(Struct):
 
     options: Options
     out: Path | None
-    day_of: Callable[[Job], str | None]
+    day_of: Callable[[Log], str | None]
     found: Found
     copies: Copies
     seen: set[int] = field(default_factory=set)
@@ -194,7 +195,7 @@ class _Search(Struct):
             if problem.errno in (ENOENT, ELOOP):
                 self.found.others[BROKEN_LINK] += 1
             else:
-                self._add(Job(path, path, name, 0))  # converting it will say what is wrong
+                self._add(Log(path, path, name, 0))  # converting it will say what is wrong
             return
         if not stat.S_ISREG(status.st_mode):
             self.found.others[SPECIAL] += 1
@@ -203,7 +204,7 @@ class _Search(Struct):
         elif not self._is_new(status):
             self.found.others[SAME_FILE] += 1
         else:
-            self._add(Job(path, path, name, status.st_size, modified=status.st_mtime_ns))
+            self._add(Log(path, path, name, status.st_size, modified=status.st_mtime_ns))
 
     def _is_new(self, status: os.stat_result) -> bool:
         """Whether a file was not met before, under whatever name."""
@@ -211,15 +212,15 @@ class _Search(Struct):
         self.seen.add(status.st_dev << 64 | status.st_ino)
         return len(self.seen) > known
 
-    def _add(self, job: Job) -> None:
-        full = self.options.limit is not None and len(self.found.jobs) >= self.options.limit
-        if full or not self._in_time(job):
+    def _add(self, log: Log) -> None:
+        full = self.options.limit is not None and len(self.found.logs) >= self.options.limit
+        if full or not self._in_time(log):
             self.found.passed_over += 1
-        elif first := self.copies.met(job):
+        elif first := self.copies.met(log):
             self.found.others[SECOND_COPY] += 1
-            self.found.findings.append(second_copy(first, job, self.options))
+            self.found.findings.append(second_copy(first, log, self.options))
         else:
-            self.found.jobs.append(job)
+            self.found.logs.append(log)
 
     def _wanted(self, name: str) -> bool:
         include, exclude = self.options.include, self.options.exclude
@@ -228,12 +229,12 @@ class _Search(Struct):
     def _excluded(self, name: str) -> bool:
         return _matches(name, self.options.exclude)
 
-    def _in_time(self, job: Job) -> bool:
+    def _in_time(self, log: Log) -> bool:
         since, until = self.options.since, self.options.until
         if since is None and until is None:
             return True
         try:
-            logged = path_day(job.name) or self.day_of(job)
+            logged = path_day(log.name) or self.day_of(log)
         except (OSError, MemoryError):
             return True  # so that converting it will say what is wrong
         return logged is not None and (since or logged) <= logged <= (until or logged)

@@ -7,25 +7,25 @@ from array import array
 from collections.abc import Iterator, Sequence
 from typing import overload
 
-from chatsquash.model import Job
+from chatsquash.model import Log
 
 _NUMBERS = 4
 """Of a log: where its path ends, the length of its name, its size, and when it was changed."""
 _NEVER = -1
 
 
-class Jobs(Sequence[Job]):
+class Logs(Sequence[Log]):
     """Logs as they are found: whole files, whose names end their paths."""
 
     def __init__(self) -> None:
         self._paths = bytearray()
         self._numbers = array("q")
 
-    def append(self, job: Job) -> None:
+    def append(self, log: Log) -> None:
         """Add a log."""
-        self._paths += os.fsencode(job.path)
-        modified = _NEVER if job.modified is None else job.modified
-        self._numbers.extend((len(self._paths), len(os.fsencode(job.name)), job.size, modified))
+        self._paths += os.fsencode(log.path)
+        modified = _NEVER if log.modified is None else log.modified
+        self._numbers.extend((len(self._paths), len(os.fsencode(log.name)), log.size, modified))
 
     @property
     def size(self) -> int:
@@ -36,24 +36,24 @@ class Jobs(Sequence[Job]):
         return len(self._numbers) // _NUMBERS
 
     @overload
-    def __getitem__(self, at: int) -> Job: ...
+    def __getitem__(self, at: int) -> Log: ...
     @overload
-    def __getitem__(self, at: slice) -> list[Job]: ...
-    def __getitem__(self, at: int | slice) -> Job | list[Job]:
+    def __getitem__(self, at: slice) -> list[Log]: ...
+    def __getitem__(self, at: int | slice) -> Log | list[Log]:
         if isinstance(at, slice):
             return [self[each] for each in range(*at.indices(len(self)))]
         number = range(len(self))[at] * _NUMBERS
         start = self._numbers[number - _NUMBERS] if number else 0
         return self._job(start, *self._numbers[number : number + _NUMBERS])
 
-    def __iter__(self) -> Iterator[Job]:
+    def __iter__(self) -> Iterator[Log]:
         start = 0
         for number in range(0, len(self._numbers), _NUMBERS):
-            job = self._numbers[number : number + _NUMBERS]
-            yield self._job(start, *job)
-            start = job[0]
+            log = self._numbers[number : number + _NUMBERS]
+            yield self._job(start, *log)
+            start = log[0]
 
-    def _job(self, start: int, stop: int, name: int, size: int, modified: int) -> Job:
+    def _job(self, start: int, stop: int, name: int, size: int, modified: int) -> Log:
         whole = bytes(self._paths[start:stop])
         path, below = os.fsdecode(whole), os.fsdecode(whole[-name:])
-        return Job(path, path, below, size, modified=None if modified == _NEVER else modified)
+        return Log(path, path, below, size, modified=None if modified == _NEVER else modified)

@@ -10,7 +10,8 @@ from chatsquash.checks import examine
 from chatsquash.checks.registry import View
 from chatsquash.ledger import Ledger
 from chatsquash.memo import Last
-from chatsquash.model import Conversation, Entry, Options, Tool
+from chatsquash.model import Conversation, Entry, Tool
+from chatsquash.options import Options
 from chatsquash.redact.pseudonyms import Anonymizer
 from chatsquash.stages.cleaning import clean
 from chatsquash.stages.definitions import known

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from chatsquash.checks import rules
 from chatsquash.checks.template import Kind
 from chatsquash.ledger import Ledger
-from chatsquash.model import Conversation, Options
+from chatsquash.model import Conversation
+from chatsquash.options import Options
 from chatsquash.records import presets
 from chatsquash.stages import plan
 

@@ -17,7 +17,8 @@ from chatsquash.errors import UsageError
 from chatsquash.formats import bodies, documents
 from chatsquash.formats.base import Format, TurnError
 from chatsquash.ledger import Ledger
-from chatsquash.model import OURS, Conversation, Job, Json, Options, Rejected, Tool, uncompressed
+from chatsquash.model import OURS, Conversation, Json, Log, Rejected, Tool, uncompressed
+from chatsquash.options import Options
 from chatsquash.read import documents as read_documents
 from chatsquash.read import envelopes
 from chatsquash.read.reader import Reader
@@ -95,7 +96,7 @@ class Sources:
         """The conversations of files that nobody named; one that cannot be read is counted, if another can."""
         found = discover([given], Options(), self.out)
         self.passed_over.update({f"{what} in {given}": count for what, count in found.others.items()})
-        paths = [job.path for job in found.jobs if not self._is_out(job.path)]
+        paths = [log.path for log in found.logs if not self._is_out(log.path)]
         if not paths:
             raise UsageError(nothing_to_read([given], found))
         failures = list[UsageError]()
@@ -139,7 +140,7 @@ class Sources:
         self._files += 1
         log = None if self.from_format in documents.names() else _log(data)
         if log is not None:
-            yield from self._sessions(Job("", shown, name, len(log)), log)
+            yield from self._sessions(Log("", shown, name, len(log)), log)
             return
         objects, broken = _objects(data, self.from_format)
         form = self.from_format or conversations.recognise(objects)
@@ -175,18 +176,18 @@ class Sources:
 
     # Logs
 
-    def _sessions(self, job: Job, data: bytes) -> Iterator[Source]:
+    def _sessions(self, log: Log, data: bytes) -> Iterator[Source]:
         """The conversation of a session log, or those of a log that is known to hold several sessions."""
         try:
-            found = [self._session(job, data)]
+            found = [self._session(log, data)]
         except MixedSessionsError:
-            found = [self._session(part, data) for part in parts_of(job, io.BytesIO(data))]
+            found = [self._session(part, data) for part in parts_of(log, io.BytesIO(data))]
         yield from found
 
-    def _session(self, job: Job, data: bytes) -> Source:
+    def _session(self, log: Log, data: bytes) -> Source:
         """The conversation of one session: its last snapshot and the reply."""
-        ledger = Ledger(job.name)
-        entries = Reader(Options(from_format=self.from_format)).entries(io.BytesIO(data), job, ledger)
+        ledger = Ledger(log.name)
+        entries = Reader(Options(from_format=self.from_format)).entries(io.BytesIO(data), log, ledger)
         snapshot = select(entries, ledger, trace_roles=False)
         if snapshot is None or not (snapshot.entry.messages or snapshot.entry.reply.message):
             if ledger.rejected:
@@ -196,14 +197,14 @@ class Sources:
         entry = snapshot.entry
         form = formats.named(ledger.seen.format or formats.PLAIN) if ledger.seen else formats.named(formats.PLAIN)
         source = self._source(
-            entry.session_id or job.name, _snapped(snapshot, ledger), job.name, form, _exchange(data, entry.line)
+            entry.session_id or log.name, _snapped(snapshot, ledger), log.name, form, _exchange(data, entry.line)
         )
         chained = [name for name in source.left_out if name.startswith("turns kept elsewhere")]
         if not any(found.code == "missing-history" for found in ledger.findings("")):
             for name in chained:  # the log has them
                 del source.left_out[name]
         source.left_out["choices after the first"] = max(entry.reply.choices - 1, 0)
-        return _with_bad_lines(source._replace(left_out=+source.left_out), ledger.rejected, job.shown)
+        return _with_bad_lines(source._replace(left_out=+source.left_out), ledger.rejected, log.shown)
 
 
 def _log(data: bytes) -> bytes | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from chatsquash.model import Options, Outcome
+from chatsquash.model import Outcome
+from chatsquash.options import Options
 from chatsquash.records.presets import Column, named
 from chatsquash.write.arrow import Field
 

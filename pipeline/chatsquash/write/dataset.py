@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from chatsquash.checks import dataset as checks
-from chatsquash.model import Finding, Found, Job, Options, Outcome, Place
+from chatsquash.model import Finding, Found, Log, Outcome, Place
+from chatsquash.options import Options
 from chatsquash.records.media import FOLDER as IMAGES
 from chatsquash.records.presets import named
 from chatsquash.write.card import CARD, Told, card
@@ -37,13 +38,13 @@ class Dataset:
         """What is wrong with the dataset as a whole; complete when it is finished."""
         out.refuse_foreign(CARD, IGNORE, INFO, f"{FOLDER}/any")  # at once, not after the work is done
 
-    def add(self, job: Job, outcome: Outcome) -> tuple[Outcome, Place]:
+    def add(self, log: Log, outcome: Outcome) -> tuple[Outcome, Place]:
         """Write a record: the outcome, with one finding more if it should stand elsewhere, and where it stands.
 
         ``final`` says which parts of places are known at the end only.
         """
-        assert outcome.record is not None, job.shown
-        split, found = self._splits.of(job, outcome)
+        assert outcome.record is not None, log.shown
+        split, found = self._splits.of(log, outcome)
         beside = metadata(outcome) if self._options.metadata else {}
         place = self._shards[split].add(outcome.record, beside, outcome.images)
         if outcome.images and self._options.format != "parquet":
@@ -51,7 +52,7 @@ class Dataset:
         self._statistics.add(outcome)
         if found is None:
             return outcome, place
-        leak = Finding(found.code, found.severity, outcome.session, job.shown, None, None, found.text)
+        leak = Finding(found.code, found.severity, outcome.session, log.shown, None, None, found.text)
         return replace(outcome, findings=[*outcome.findings, leak]), place
 
     def final(self) -> dict[str, str]:

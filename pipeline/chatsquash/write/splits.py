@@ -13,7 +13,8 @@ from msgspec import Struct
 
 from chatsquash.checks import dataset
 from chatsquash.errors import UsageError
-from chatsquash.model import Found, Job, Options, Outcome
+from chatsquash.model import Found, Log, Outcome
+from chatsquash.options import Options
 from chatsquash.write.groups import UNDATED, scenario
 
 TRAIN = "train"
@@ -86,14 +87,14 @@ class Splits:
         """What records begin with, where that may be in several groups."""
         self._may_leak = options.split_by != "prompt"
 
-    def of(self, job: Job, outcome: Outcome) -> tuple[str, Found | None]:
+    def of(self, log: Log, outcome: Outcome) -> tuple[str, Found | None]:
         """A record's split, and what is wrong with it."""
         if len(self.splits) == 1:
             return self.splits[0].name, None
-        name = self._group(job, outcome)
+        name = self._group(log, outcome)
         group = self._groups.get(name)
         if group is None:
-            group = self._groups[name] = Group(self._drawn(name), job.shown)
+            group = self._groups[name] = Group(self._drawn(name), log.shown)
         group.records += 1
         if not self._may_leak:
             return group.split, None
@@ -121,9 +122,9 @@ class Splits:
         )
 
 
-_GROUPS: dict[str, Callable[[Job, Outcome], str]] = {
+_GROUPS: dict[str, Callable[[Log, Outcome], str]] = {
     "prompt": lambda _, outcome: outcome.facts.prefix if outcome.facts else "",
     "session": lambda _, outcome: outcome.session,
-    "scenario": lambda job, _: scenario(job.stem),
+    "scenario": lambda log, _: scenario(log.stem),
     "day": lambda _, outcome: outcome.day or UNDATED,
 }

@@ -12,7 +12,8 @@ from chatsquash.formats import anthropic
 from chatsquash.formats.base import TurnError, with_private, without_private
 from chatsquash.formats.bodies import replayed
 from chatsquash.formats.values import Object, at, compact, kind, listed, objects, string, without
-from chatsquash.model import Conversation, Json, Message, Options
+from chatsquash.model import Conversation, Json, Message
+from chatsquash.options import Options
 
 NAME = "goose"
 HOLDS_TOOLS = False

@@ -15,7 +15,8 @@ from chatsquash.registry import modules
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from chatsquash.model import Conversation, Found, Media, Options, Unpaired
+    from chatsquash.model import Conversation, Found
+    from chatsquash.options import Media, Options, Unpaired
 
 DEFAULT = "chat"
 """The specified record."""
