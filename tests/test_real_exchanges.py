@@ -6,11 +6,11 @@ from pathlib import Path
 
 import orjson
 import pytest
+from chatsquash.ledger import Ledger
 
 from chatsquash import Options
 from chatsquash.checks import rules
 from chatsquash.formats import formats
-from chatsquash.ledger import Ledger
 from chatsquash.model import Log, Outcome
 from chatsquash.read.reader import Reader
 from chatsquash.run.session import Converter

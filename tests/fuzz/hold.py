@@ -8,6 +8,7 @@ import re
 from tempfile import NamedTemporaryFile
 
 from chatsquash.ledger import Ledger
+
 from chatsquash.model import Log, Outcome
 from chatsquash.options import Options
 from chatsquash.read import documents, envelopes

@@ -5,11 +5,11 @@ import json
 from collections import Counter
 from unittest import mock
 
+from chatsquash.ledger import Ledger
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chatsquash.edits import replay
-from chatsquash.ledger import Ledger
 from chatsquash.read import deltas
 from chatsquash.read.deltas import Effort
 from chatsquash.read.entries import entries

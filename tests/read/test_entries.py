@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from unittest import mock
 
 import pytest
+from chatsquash.ledger import Ledger
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,7 +17,6 @@ from chatsquash.edits import replay
 from chatsquash.formats import formats
 from chatsquash.formats.base import TurnError
 from chatsquash.jsonio import leaves
-from chatsquash.ledger import Ledger
 from chatsquash.read import deltas, envelopes
 from chatsquash.read.deltas import Effort
 from chatsquash.read.entries import entries

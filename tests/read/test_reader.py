@@ -6,13 +6,13 @@ from collections import Counter
 from unittest import mock
 
 import pytest
+from chatsquash.ledger import Ledger
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chatsquash import Options, convert_session
 from chatsquash.edits import replay
 from chatsquash.formats import formats
-from chatsquash.ledger import Ledger
 from chatsquash.model import Log
 from chatsquash.read.deltas import Effort
 from chatsquash.read.entries import EntryReader, entries

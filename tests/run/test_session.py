@@ -8,13 +8,13 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import pytest
+from chatsquash.run.accounts import unreadable
 from hypothesis import HealthCheck, given, settings
 
 from chatsquash import Options, convert_session
 from chatsquash.checks import rules
 from chatsquash.errors import UsageError
 from chatsquash.model import Account, Cleaned, Log
-from chatsquash.run.accounts import unreadable
 from chatsquash.run.session import Converter
 from tests import oracle, strategies
 from tests.checks.rows import assistant, call, result, tool, user

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from chatsquash.ledger import Ledger
 from msgspec.structs import replace
 
 from chatsquash.edits import difference
-from chatsquash.ledger import Ledger
 from chatsquash.model import Entry, Reply
 
 

@@ -3,9 +3,9 @@
 import json
 
 import pytest
+from chatsquash.ledger import Ledger
 
 from chatsquash import Options, chat, convert_session
-from chatsquash.ledger import Ledger
 from chatsquash.model import Conversation
 from chatsquash.stages.join_texts import join_texts
 

@@ -8,8 +8,8 @@ import pytest
 
 from chatsquash import Options
 from chatsquash.model import Conversation
-from chatsquash.stages import plan
-from chatsquash.stages.short_ids import PATTERN, short_ids
+from chatsquash.short_ids import PATTERN, short_ids
+from chatsquash.stages.plan import plan
 from tests.checks.rows import assistant, call, result, user
 from tests.stages.streams import ledger
 

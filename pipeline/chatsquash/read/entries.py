@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
 from chatsquash import jsonio
+from chatsquash.checks import reading
 from chatsquash.edits import difference
 from chatsquash.formats import PLAIN, bodies
 from chatsquash.formats.base import Tools
-from chatsquash.ledger import Ledger
 from chatsquash.memo import Last
-from chatsquash.model import Added, Entry, Json, Rejected, Tool, WrongType
+from chatsquash.model import Added, Entry, Json, Rejected, Repeated, Skipped, Tool, WrongType
 from chatsquash.read import envelopes, turns
 from chatsquash.read.bounds import BOUNDS, Bounds
 from chatsquash.read.deltas import TOOLS, Effort, History, Request
 from chatsquash.read.lines import Line
-from chatsquash.read.recognise import Shape, plain_slicer, shape_of
+from chatsquash.read.recognise import Shape, shape_of
 from chatsquash.read.slices import NOTHING, LineError, Slices, Spelled, is_blank, kind, slicer
 from chatsquash.read.times import Moment, moment
 from chatsquash.read.tools import NO_TOOLS, KnownTools
@@ -31,16 +31,15 @@ _SHORT = 8
 
 def entries(
     lines: Iterable[Line],
-    ledger: Ledger,
     effort: Effort | None = None,
     *,
     shape: Shape | None = None,
-) -> Iterator[Entry]:
-    """The entries of a log, in file order; lines that are none go to the ledger.
+) -> Iterator[Entry | Skipped]:
+    """The entries of a log, in file order, and its lines that are none.
 
     ``shape`` is what most lines have; a line of another one is read by its own.
     """
-    return EntryReader(shape or Shape(), {}, BOUNDS, effort).entries(lines, ledger)
+    return EntryReader(shape or Shape(), {}, BOUNDS, effort).entries(lines)
 
 
 class _OtherShapeError(Exception):
@@ -64,51 +63,37 @@ class EntryReader:
         self._answers: dict[str, _Answer] = {}
         self._stream = self._home = self._new(shape)
 
-    def entries(self, lines: Iterable[Line], ledger: Ledger) -> Iterator[Entry]:
-        """The entries of the log's next lines, in file order; those that are none go to the ledger."""
+    def entries(self, lines: Iterable[Line]) -> Generator[Entry | Skipped, None, str | None]:
+        """The entries of the log's next lines, in file order, and the lines that are none.
+
+        Returns why the rest of the log is not read, if that is so.
+        """
         bounds = self._bounds
+        rejected = 0
         for line in lines:
-            ledger.lines += 1
-            ledger.size += line.size
             if (
                 line.length < _SHORT
                 and line.length == line.stop - line.start
                 and is_blank(line.buffer[line.start : line.stop])
             ):
-                ledger.blank += 1  # which the parsers say, too, in a hundred times the time
-                ledger.blank_size += line.size
+                # The parsers say so, too, in a hundred times the time.
+                yield Skipped(line.number, "blank", line.size)
                 continue
             try:
                 if line.length > bounds.light:
                     bounds.hold_size(line.buffer[line.start : line.stop], line.length)
-                entry = self._read(line, ledger)
+                entry = self._read(line)
             except LineError as problem:
                 if line.length <= line.stop - line.start and is_blank(line.buffer[line.start : line.stop]):
-                    ledger.blank += 1
-                    ledger.blank_size += line.size
-                else:
-                    rejected = Rejected(line.number, line.offset, line.length, problem.code, str(problem))
-                    ledger.reject(rejected, line.size)
-                    if len(ledger.rejected) > bounds.rejected:  # each takes a thousand times the memory of its bytes
-                        ledger.ended = bounds.too_many()
-                        return
+                    yield Skipped(line.number, "blank", line.size)
+                    continue
+                yield unreadable(Rejected(line.number, line.offset, line.length, problem.code, str(problem)), line.size)
+                rejected += 1
+                if rejected > bounds.rejected:  # each takes a thousand times the memory of its bytes
+                    return bounds.too_many()
             else:
                 yield entry
-
-    def agreed(self, lines: list[Line], ledger: Ledger) -> list[Entry] | None:
-        """The entries of the first lines where all of these are plain chat; ``None`` where they may not be.
-
-        That is told by the way, of what is left of a line without what it repeats.
-        """
-        history = self._home.history
-        history.slicer, usual = plain_slicer(), history.slicer
-        found: list[Entry] = []
-        for number, line in enumerate(lines, 1):
-            found += self.entries([line], ledger)
-            if len(found) < number or history is not self._stream.history:
-                return None
-        history.slicer = usual
-        return found
+        return None
 
     def _new(self, shape: Shape) -> _Stream:
         if (tools := self._known.get(shape.format)) is None:
@@ -116,11 +101,11 @@ class EntryReader:
             tools = self._known[shape.format] = KnownTools(hold)
         return _Stream(shape, History(slicer(shape.format), tools, self._effort), self._answers, self._bounds)
 
-    def _read(self, line: Line, ledger: Ledger) -> Entry:
+    def _read(self, line: Line) -> Entry:
         if self._stream is not self._home:
             self._stream = self._home = self._new(self._shape)  # a line of another shape is behind us
         try:
-            return self._stream.read(line, ledger, self._other)
+            return self._stream.read(line, self._other)
         except _OtherShapeError as foreign:
             other = foreign.shape
         except LineError as problem:
@@ -129,9 +114,9 @@ class EntryReader:
                 raise
             other = found
         self._stream = self._new(other)
-        entry = self._stream.read(line, ledger)
-        ledger.count(line.number, "mixed-formats", self._shape.format, other.format)
-        return entry
+        entry = self._stream.read(line)
+        mixed = Repeated("mixed-formats", (self._shape.format, other.format))
+        return replace(entry, found=(*entry.found, mixed))
 
     def _other(self, line: Line) -> Shape | None:
         """The shape of a line that does not have the file's, if it has one that is known."""
@@ -179,10 +164,10 @@ class _Stream:
     def __post_init__(self) -> None:
         self.tools = Last(self.history.slicer.form.tools)
 
-    def read(self, line: Line, ledger: Ledger, other: Callable[[Line], Shape | None] | None = None) -> Entry:
+    def read(self, line: Line, other: Callable[[Line], Shape | None] | None = None) -> Entry:
         """The entry of a line; raises ``LineError`` and keeps the one before where it is none.
 
-        ``other`` gives the shape of a line that is of another; where that is so, it is raised before anything is noted.
+        ``other`` gives the shape of a line that is of another; where that is so, it is raised.
         """
         whole = line
         if self.shape.envelope.unwrap:
@@ -197,7 +182,8 @@ class _Stream:
                 raise _OtherShapeError(shape)
             when = moment(slices.timestamp)
             loaded = None if self.shape.format == PLAIN else self._load(slices, request)
-            tools, wrong = self._tools_of(slices.tools, ledger, line.number)  # last, since it remembers them
+            offered = self._tools_of(slices.tools)  # last, since it remembers them
+            tools = offered.tools
             if tools is not self.held and self.shape.format != PLAIN:  # those of plain chat were held before
                 self.bounds.hold_tools(tools)
                 self.held = tools
@@ -209,14 +195,26 @@ class _Stream:
             raise LineError("bad-line", f"no JSON object: {jsonio.refusal(problem)}") from None
         self.history.remember(request)
         messages, edits = request.messages, request.edits
+        found: tuple[Repeated, ...] = (Repeated("hosted-tools"),) if offered.hosted else ()
         if loaded:
             messages, edits, tools = loaded.turns.messages, loaded.turns.edits, bodies.added(tools, loaded.brought)
-            self._remember(loaded, slices, ledger, line.number)
+            found += self._remember(loaded, slices)
         reply = slices.reply
-        if when is None or when.naive or slices.session_id is None or wrong or reply.wrong:
-            _note(ledger, line.number, when, slices.session_id, [each for each in (wrong, reply.wrong) if each])
+        if when is None or when.naive or slices.session_id is None or offered.wrong or reply.wrong:
+            found = (*found, *_lacking(when, slices.session_id, offered.wrong, reply.wrong))
         at = when.at if when else None
-        return Entry(line.number, at, slices.session_id, messages, edits, tools, reply, size=line.size)
+        return Entry(
+            line.number,
+            at,
+            slices.session_id,
+            messages,
+            edits,
+            tools,
+            reply,
+            size=line.size,
+            found=found,
+            loaded=loaded is not None,
+        )
 
     def _load(self, slices: Slices, request: Request) -> _Loaded:
         form = self.history.slicer.form
@@ -232,27 +230,42 @@ class _Stream:
         brought = bodies.brought(form, (turn for run in edits if isinstance(run, Added) for turn in run.messages))
         return _Loaded(turns.follow(form, before.turns, whole, edits, system[1]), whole, system, bool(base), brought)
 
-    def _remember(self, loaded: _Loaded, slices: Slices, ledger: Ledger, number: int) -> None:
+    def _remember(self, loaded: _Loaded, slices: Slices) -> tuple[Repeated, ...]:
         self.before = loaded
-        ledger.loaded = True
-        if slices.refers not in (NOTHING, b"null") and _key(slices.refers) not in self.answers:
-            ledger.count(number, "missing-history")
+        is_missing = slices.refers not in (NOTHING, b"null") and _key(slices.refers) not in self.answers
         answer = slices.reply.body
         if isinstance(answer, dict) and isinstance(answer.get("id"), str):
             said = answer.get("output")
             self.answers[answer["id"]] = _Answer(loaded.whole, said if isinstance(said, list) else [])
+        return (Repeated("missing-history"),) if is_missing else ()
 
-    def _tools_of(self, raw: Spelled, ledger: Ledger, number: int) -> tuple[list[Tool], WrongType | None]:
+    def _tools_of(self, raw: Spelled) -> _Offered:
         if raw in (NOTHING, b"null"):
-            return NO_TOOLS, None
+            return _NOTHING_OFFERED
         if self.shape.format == PLAIN:
             if isinstance(raw, bytes) and raw[:1] != b"[" and raw != TOOLS:
-                return NO_TOOLS, WrongType("request.tools", kind(raw))
-            return self.history.learn_tools(raw), None
+                return _Offered(NO_TOOLS, wrong=WrongType("request.tools", kind(raw)))
+            return _Offered(self.history.learn_tools(raw))
         found = self.tools(self.history.learn_tools(raw))
-        if found.hosted:
-            ledger.count(number, "hosted-tools")
-        return found.functions, None
+        return _Offered(found.functions, hosted=bool(found.hosted))
+
+
+class _Offered(NamedTuple):
+    """The tools of a request."""
+
+    tools: list[Tool]
+    hosted: bool = False
+    """Whether there are tools that the provider runs itself."""
+    wrong: WrongType | None = None
+
+
+_NOTHING_OFFERED = _Offered(NO_TOOLS)
+
+
+def unreadable(rejected: Rejected, size: int) -> Skipped:
+    """A line that cannot be read, and its bytes with the line feed."""
+    make = reading.bad_line if rejected.code == "bad-line" else reading.bad_entry
+    return Skipped(rejected.line, "unreadable", size, rejected=rejected, found=(make(rejected.reason),))
 
 
 def _key(reference: bytes) -> str:
@@ -260,13 +273,13 @@ def _key(reference: bytes) -> str:
     return str(value)
 
 
-def _note(ledger: Ledger, line: int, when: Moment | None, session_id: str | None, wrong: list[WrongType]) -> None:
+def _lacking(when: Moment | None, session_id: str | None, *wrong: WrongType | None) -> Iterator[Repeated]:
     """What a line lacks; each is reported once per session."""
     if when is None:
-        ledger.count(line, "missing-timestamp")
+        yield Repeated("missing-timestamp")
     elif when.naive:
-        ledger.count(line, "naive-timestamp")
+        yield Repeated("naive-timestamp")
     if session_id is None:
-        ledger.count(line, "missing-session-id")
-    for each in wrong:
-        ledger.wrong(line, each)
+        yield Repeated("missing-session-id")
+    for each in filter(None, wrong):
+        yield Repeated("wrong-type", (each.what, each.seen))

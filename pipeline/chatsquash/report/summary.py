@@ -73,7 +73,7 @@ class Summary:
             self.filtered[filtered] += 1
         elif duplicate:
             self.duplicates += 1
-        elif outcome.record is None:
+        elif not outcome.records:
             self.left_out[outcome.left_out or ""] += 1
         else:
             self.written += 1
@@ -87,8 +87,9 @@ class Summary:
         counted = self.filtered_findings if filtered else self.findings
         for finding in outcome.findings:
             counted[finding.severity, finding.code] += 1
-        if outcome.without_tools and outcome.record is not None:
-            self.without_tools[outcome.without_tools] += 1
+        for record in outcome.records:
+            if record.without_tools:
+                self.without_tools[record.without_tools] += 1
 
     def close(self) -> None:
         """Assert that every session and every line is accounted for."""

@@ -19,8 +19,7 @@ import chatsquash
 from chatsquash.checks import dataset, reading
 from chatsquash.errors import StoppedError, UsageError
 from chatsquash.folder import Folder
-from chatsquash.ledger import Ledger
-from chatsquash.model import Finding, Log, Outcome, Place
+from chatsquash.model import Entry, Finding, Log, Outcome, Place
 from chatsquash.model import Found as Fact
 from chatsquash.options import Options
 from chatsquash.read.reader import Reader
@@ -39,7 +38,8 @@ from chatsquash.run.workers import outcomes
 from chatsquash.sources.compression import opened
 from chatsquash.sources.find import Found, discover, nothing_to_read
 from chatsquash.sources.logs import Logs
-from chatsquash.stages import plan
+from chatsquash.stages.plan import plan
+from chatsquash.stages.session import INVALID, finding
 from chatsquash.text import escaped, printable, shown
 from chatsquash.write.groups import Groups, labeller
 from chatsquash.write.store import RUN, Output
@@ -128,11 +128,10 @@ def _old_result(folder: Output) -> Result | None:
 
 def _day_logged(options: Options, log: Log) -> str | None:
     """The UTC date of the first readable time that cleaning leaves in a log: that by which it is grouped."""
-    ledger = Ledger("")
     with opened(log.path, options) as file:
-        logged = Reader(replace(options, sessions_by="file")).entries(file, log, ledger)
-        left = plan(options, None).through(logged, ledger)
-        return next((day(entry.at) for entry in left if entry.at is not None), None)
+        items = Reader(replace(options, sessions_by="file")).read(file, log).items
+        left = plan(options, None).through(items)
+        return next((day(entry.at) for entry in left if isinstance(entry, Entry) and entry.at is not None), None)
 
 
 class _Run:
@@ -171,8 +170,8 @@ class _Run:
         """Add up, assert the sums, and write ``run.json``."""
         summary = self._summary
         summary.others, summary.passed_over = found.others, found.passed_over
-        for finding in found.findings:
-            self._add(finding)
+        for each in found.findings:
+            self._add(each)
         for what, count in sorted(found.others.items()):
             self._note(reading.file_not_read(what, count))
         for source, count in sorted(summary.without_tools.items()):
@@ -205,7 +204,7 @@ class _Run:
 
     def _take(self, log: Log, outcome: Outcome) -> None:
         self._stop_for(outcome, log.shown)
-        turns = outcome.usage.assistant_turns if outcome.usage else None
+        turns = outcome.records[0].usage.assistant_turns if outcome.records else None
         outcome, filtered, duplicate = self._sieve.sift(log, outcome)
         if self._options.keep_rejected and outcome.rejected:
             outcome = self._keep(log, outcome)
@@ -217,20 +216,21 @@ class _Run:
 
     def _write(self, log: Log, outcome: Outcome) -> tuple[Outcome, Place | None]:
         """Write a record, if there is one: what is known of its session then, and where it stands."""
-        if outcome.record is None or outcome.usage is None:
+        if not outcome.records:
             return outcome, None
+        record = outcome.records[0]
         label = self._groups.file(self._label(outcome.day, log.stem))
-        self._totals.add(label, outcome.usage)
+        self._totals.add(label, record.usage)
         if self._dataset:
-            return self._dataset.add(log, outcome)
+            return self._dataset.add(log, outcome, record)
         name = f"{label}.jsonl"
-        self._out.append(name, outcome.record)
+        self._out.append(name, record.line)
         self._rows[name] += 1
         return outcome, Place(name, self._rows[name])
 
     def _note(self, fact: Fact) -> None:
         """A fact about no session."""
-        self._add(Finding(fact.code, fact.severity, "", "", None, None, fact.text))
+        self._add(finding(fact, "", ""))
 
     def _add(self, finding: Finding) -> None:
         """A finding that is in no outcome."""
@@ -238,7 +238,7 @@ class _Run:
         self._reports.note(finding)
 
     def _stop_for(self, outcome: Outcome, file: str) -> None:
-        invalid = outcome.left_out in ("session-id-mismatch", "timestamp-order")
+        invalid = outcome.left_out in INVALID
         if self._options.on_invalid == "abort" and invalid:
             raise StoppedError(f"stopped by --on-invalid abort, nothing was written: {_why(outcome, file)}")
         if self._options.strict and (outcome.left_out or outcome.rejected or _cut_short(outcome)):
@@ -258,9 +258,8 @@ class _Run:
                     pieces = without_credentials(_pieces(file, rejected.length))
                     self._out.append_private(_KEPT, pieces)
         except FileNotFoundError:  # it was there when the session was converted
-            fact = reading.changed_log("vanished")
-            found = Finding(fact.code, fact.severity, outcome.session, log.shown, None, None, fact.text)
-            return replace(outcome, findings=[*outcome.findings, found])
+            vanished = finding(reading.changed_log("vanished"), outcome.session, log.shown)
+            return replace(outcome, findings=[*outcome.findings, vanished])
         return outcome
 
 

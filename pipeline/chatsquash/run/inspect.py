@@ -10,15 +10,14 @@ from datetime import UTC, datetime, timedelta
 
 from chatsquash import chat, jsonio
 from chatsquash.errors import UsageError
-from chatsquash.ledger import Ledger
 from chatsquash.model import Entry, Kept, Log, Message, Outcome, Reply, Seen
 from chatsquash.options import Options
 from chatsquash.read.envelopes import PLAIN
 from chatsquash.read.sessions import MixedSessionsError, split
 from chatsquash.report.findings import as_text
-from chatsquash.run.session import Converter
+from chatsquash.run.session import Converter, Items
 from chatsquash.sources.find import discover, nothing_to_read
-from chatsquash.stages.select import Snapshot
+from chatsquash.stages.session import Snapshot
 from chatsquash.text import escaped
 
 _COLUMNS = ("line", "time", "kept", "added", "tools", "reply", "outcome", "roles added")
@@ -50,19 +49,21 @@ class _Rows:
     seen: Seen | None = None
     """What the log's first lines told."""
 
-    def logged(self, stream: Iterator[Entry]) -> Iterator[Entry]:
-        for entry in stream:
-            self.by_line[entry.line] = self._row(entry)
-            yield entry
+    def logged(self, items: Items) -> Items:
+        for item in items:
+            if isinstance(item, Entry):
+                self.by_line[item.line] = self._row(item)
+            yield item
 
-    def left(self, stream: Iterator[Entry]) -> Iterator[Entry]:
-        for entry in stream:
-            self.by_line[entry.line].outcome = "superseded"
-            yield entry
+    def left(self, items: Items) -> Items:
+        for item in items:
+            if isinstance(item, Entry):
+                self.by_line[item.line].outcome = "superseded"
+            yield item
 
-    def settle(self, snapshot: Snapshot | None, ledger: Ledger) -> None:
+    def settle(self, seen: Seen | None, snapshot: Snapshot | None) -> None:
         """Mark what was selected, and what was cut behind it."""
-        self.seen = ledger.seen
+        self.seen = seen
         for line, row in self.by_line.items():
             if snapshot and row.outcome == "superseded" and line >= snapshot.entry.line:
                 row.outcome = "selected" if line == snapshot.entry.line else "cut"

@@ -9,9 +9,8 @@ from msgspec.structs import replace
 
 from chatsquash import chat
 from chatsquash.edits import compose
-from chatsquash.ledger import Ledger
 from chatsquash.memo import Again
-from chatsquash.model import Added, Cleaned, Edits, Entry, Message, Reply
+from chatsquash.model import Added, Cleaned, Edits, Entry, Message, Reply, Skipped
 from chatsquash.stages.tidied import Followed, Tidied
 
 SYSTEM_PROMPT = "You are a general-purpose AI agent"
@@ -27,7 +26,7 @@ _TIDIED = ("user", "system")
 _SUBSTANCE = ("tool_calls", "tool_call_id", "function_call", "refusal", "audio", *chat.REASONING_KEYS)
 
 
-def clean(entries: Iterator[Entry], ledger: Ledger) -> Iterator[Entry]:
+def clean(items: Iterator[Entry | Skipped]) -> Iterator[Entry | Skipped]:
     """Apply the four cleaning rules to every entry.
 
     An entry that no rule touches goes on as it is.  The edits of the others follow from those of the requests, since
@@ -35,11 +34,14 @@ def clean(entries: Iterator[Entry], ledger: Ledger) -> Iterator[Entry]:
     """
     request = _Request()
     since: Edits | None = None  # what leads from the last entry that went on to one that did not
-    for entry in entries:
+    for entry in items:
+        if isinstance(entry, Skipped):
+            yield entry
+            continue
         edits = request.follow(entry)
         edits = edits if since is None else compose(since, edits)
         if _is_title_request(request.messages, entry.reply):
-            ledger.clean(entry.size)
+            yield Skipped(entry.line, "cleaned", entry.size, found=entry.found)
             since = edits
             continue
         if request.is_plain and since is None:

@@ -8,8 +8,7 @@ from typing import Any, Literal
 from chatsquash import chat
 from chatsquash.checks import reading
 from chatsquash.formats import openai_chat
-from chatsquash.ledger import Ledger
-from chatsquash.model import Conversation, Json, Message
+from chatsquash.model import Conversation, Json, Message, Staged
 
 _PROVIDER = "provider_specific_fields"
 """Where LiteLLM repeats what it takes from a provider."""
@@ -17,10 +16,10 @@ OPEN, CLOSE = "<think>", "</think>"
 _LEADING = re.compile(r"\s*<think>(.*?)</think>\s*", re.DOTALL)
 
 
-def reason(conversation: Conversation, ledger: Ledger, line: int, *, mode: Literal["inline", "drop"]) -> Conversation:
+def reason(conversation: Conversation, *, mode: Literal["inline", "drop"]) -> Staged:
     """Reasoning, in every spelling that vendors have, as ``<think>`` blocks before the text, or removed.
 
-    A message that held nothing else is left out, which is noted.
+    A message that held nothing else is left out, which is reported.
     """
     work = _inline if mode == "inline" else _drop
     messages: list[Message] = []
@@ -30,9 +29,8 @@ def reason(conversation: Conversation, ledger: Ledger, line: int, *, mode: Liter
         left = new is message or _says_something(new) or not _says_something(message)
         alone += not left
         messages += [new] if left else []
-    if alone:
-        ledger.note(reading.not_held({"reasoning alone": alone}, None), line)
-    return Conversation(messages, conversation.tools)
+    found = [reading.not_held({"reasoning alone": alone}, None)] if alone else []
+    return Conversation(messages, conversation.tools), found
 
 
 def _says_something(message: Message) -> bool:

@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 
 from chatsquash.checks import rules
 from chatsquash.checks.template import Kind
-from chatsquash.ledger import Ledger
 from chatsquash.model import Conversation
 from chatsquash.options import Options
 from chatsquash.records import presets
-from chatsquash.stages import plan
+from chatsquash.stages.plan import plan, through
 
 Codes = frozenset[str]
 
@@ -112,10 +111,8 @@ class Cures:
 
 def converted(conversation: Conversation, options: Options) -> dict[str, Any] | None:
     """The record of a conversation; ``None`` where the preset cannot hold it."""
-    ledger = Ledger("")
     try:
-        for stage in plan(options, None).conversation:
-            conversation = stage(conversation, ledger, 0)
+        conversation, _ = through(plan(options, None).conversation, conversation)
         return presets.named(options.preset).shape(conversation).record
     except RecursionError:
         return None
