@@ -27,9 +27,9 @@ from chatsquash.read.sessions import cleared
 from chatsquash.read.times import day
 from chatsquash.redact.pseudonyms import fingerprint
 from chatsquash.report import findings as report
+from chatsquash.report.files import Taken
 from chatsquash.report.progress import Observer
 from chatsquash.report.summary import Summary
-from chatsquash.report.usage import Totals
 from chatsquash.run.filters import Sieve
 from chatsquash.run.incremental import Again
 from chatsquash.run.reports import Reports
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from chatsquash.write.dataset import Dataset
 
 SCHEMA_VERSION = 1
-_USAGE, _TOOLS, _KEPT = (f"reports/{name}" for name in ("tool-usage.csv", "tools.csv", "rejected-lines.jsonl"))
+_KEPT = "reports/rejected-lines.jsonl"
 _PIECE = 1 << 20
 _QUOTED = re.compile(r"""\\.|'[^'\\]*+(?:\\.[^'\\]*+)*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+\"""", re.DOTALL)
 """What a finding quotes of a log, which belongs in a report and not on a terminal; and an escape outside of quotes."""
@@ -142,15 +142,14 @@ class _Run:
         self._out = out
         self._observer = observer
         self._summary = summary
-        self._totals = Totals()
         self._label = labeller(options.group_by)
         self._groups = Groups()
         self._rows: Counter[str] = Counter()
         self._sieve = Sieve(options)
         self._dataset = _dataset(options, out) if options.folder else None
         self._inputs = bytearray()  # as run.json has them, which takes a tenth of the memory of objects
-        out.refuse_foreign(RUN, _USAGE, _TOOLS, _KEPT)  # at once, not after the work is done
-        self._reports = Reports(out, later=options.folder)
+        out.refuse_foreign(RUN, _KEPT)  # at once, not after the work is done
+        self._reports = Reports(out, options)
 
     def all(self, logs: Logs, again: Again, expanded: Folder) -> None:
         """Convert every session, or take what is known; compressed logs to take apart are expanded into a folder."""
@@ -162,9 +161,7 @@ class _Run:
             if self._observer:
                 self._observer(log, outcome, total)
         self._summary.reused = again.journals.reused
-        if self._options.tool_report:
-            self._out.write(_USAGE, self._totals.usage_csv(self._options.group_by))
-            self._out.write(_TOOLS, self._totals.tools_csv())
+        self._reports.render()
 
     def close(self, found: Found, started: float) -> None:
         """Add up, assert the sums, and write ``run.json``."""
@@ -183,7 +180,7 @@ class _Run:
         self._reports.close(self._dataset.final() if self._dataset else {})
         summary.close()
         if self._dataset:
-            self._dataset.describe(summary.counts(), self._totals.most_used(), asked(self._options))
+            self._dataset.describe(summary.counts(), asked(self._options))
         staged = self._out.staged()
         summary.output = printable(str(self._out.path))
         summary.files = [file.name for file in staged if "/" not in file.name] if files is None else files
@@ -208,22 +205,21 @@ class _Run:
         outcome, filtered, duplicate = self._sieve.sift(log, outcome)
         if self._options.keep_rejected and outcome.rejected:
             outcome = self._keep(log, outcome)
-        outcome, place = self._write(log, outcome)
+        group = self._groups.file(self._label(outcome.day, log.stem)) if outcome.records else ""
+        outcome, place = self._write(log, outcome, group)
         self._summary.add(log, outcome, filtered, duplicate=duplicate)
         logged = {"path": printable(log.shown), "size": log.size, "xxh3_128": outcome.digest}
         self._inputs += (b",\n    " if self._inputs else b"") + shown(logged)
-        self._reports.add(log, outcome, place, turns, filtered or None)
+        self._reports.add(Taken(log, outcome, place, turns, filtered or None, group))
 
-    def _write(self, log: Log, outcome: Outcome) -> tuple[Outcome, Place | None]:
+    def _write(self, log: Log, outcome: Outcome, group: str) -> tuple[Outcome, Place | None]:
         """Write a record, if there is one: what is known of its session then, and where it stands."""
         if not outcome.records:
             return outcome, None
         record = outcome.records[0]
-        label = self._groups.file(self._label(outcome.day, log.stem))
-        self._totals.add(label, record.usage)
         if self._dataset:
             return self._dataset.add(log, outcome, record)
-        name = f"{label}.jsonl"
+        name = f"{group}.jsonl"
         self._out.append(name, record.line)
         self._rows[name] += 1
         return outcome, Place(name, self._rows[name])

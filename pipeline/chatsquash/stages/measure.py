@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 from chatsquash import chat
 from chatsquash.checks.registry import View
 from chatsquash.checks.results import outcomes
@@ -39,3 +41,26 @@ def _by_tool(view: View) -> tuple[ToolUse, ...]:
         counts[1] += state == "failed"
         counts[2] += state == "unanswered"
     return tuple(ToolUse(name, *counts) for name, counts in sorted(found.items()))
+
+
+class ToolTotals:
+    """The use of each tool, added up over sessions."""
+
+    def __init__(self) -> None:
+        self._tools: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
+
+    def add(self, usage: Usage) -> None:
+        """One session more."""
+        for name in {*usage.tool_names, *[tool.name for tool in usage.tools]}:
+            self._tools[name][0] += 1
+        for name, *use in usage.tools:
+            for place, count in enumerate(use, 1):
+                self._tools[name][place] += count
+
+    def by_name(self) -> list[tuple[str, list[int]]]:
+        """Every tool with the sessions that define or call it, its calls, those that failed, those without a result."""
+        return sorted(self._tools.items())
+
+    def most_used(self) -> list[tuple[str, list[int]]]:
+        """The same, those that are called most first."""
+        return sorted(self._tools.items(), key=lambda item: (-item[1][1], item[0]))

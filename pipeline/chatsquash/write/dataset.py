@@ -82,7 +82,7 @@ class Dataset:
             return {}
         return {split.name: (self._shards[split.name].records, split.share) for split in self._splits.splits}
 
-    def describe(self, counts: dict[str, Any], tools: list[tuple[str, list[int]]], asked: dict[str, object]) -> None:
+    def describe(self, counts: dict[str, Any], asked: dict[str, object]) -> None:
         """Write the card."""
         told = Told(
             splits={name: shards for name, shards in self._shards.items() if shards.records},
@@ -90,7 +90,6 @@ class Dataset:
             typed=self._options.format == "parquet",
             statistics=self._statistics,
             counts=counts,
-            tools=tools,
             asked=asked,
             anonymized=self._options.anonymize,
         )

@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from chatsquash.model import Record
+from chatsquash.stages.measure import ToolTotals
 
 
 @dataclass(slots=True)
@@ -25,11 +26,14 @@ class Statistics:
     days: list[str] = field(default_factory=list)
     """The first and the last day of all, once a record has one."""
 
+    tools: ToolTotals = field(default_factory=ToolTotals)
+
     def add(self, record: Record, day: str | None) -> None:
         """One record more, and the day of its session."""
         self.turns.append(record.usage.assistant_turns)
         self.calls.append(record.usage.calls)
         self.characters.append(len(record.line.decode()))
+        self.tools.add(record.usage)
         self.with_tools += bool(record.usage.calls or record.usage.tool_names)
         if day:
             self.days = [min([day, *self.days]), max([day, *self.days])]

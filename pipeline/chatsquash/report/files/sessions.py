@@ -3,34 +3,63 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import get_args
 
-from chatsquash.model import Chosen, Log, Outcome, Place, Severity
+from chatsquash.model import Chosen, Finding, Outcome, Severity
+from chatsquash.options import Options
+from chatsquash.report.files import Line, Taken
 from chatsquash.text import printable, shown
 
+SESSIONS = "reports/sessions.jsonl"
+FILES = (SESSIONS,)
+WHOLE, PLACES = False, True
 _SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 _NONE = dict.fromkeys(_SEVERITIES, 0)
 _UNKNOWN = Chosen(None, None, None, None, None)
 
 
-def as_json(log: Log, outcome: Outcome, place: Place | None, turns: int | None, filtered: str | None) -> bytes:
-    """One line of ``sessions.jsonl``; ``turns`` are those of the assistant, ``filtered`` what filtered the session."""
+class Sessions:
+    """Writes sessions as they come."""
+
+    def add(self, taken: Taken) -> Iterator[Line]:
+        """What became of a session."""
+        yield SESSIONS, _line(taken)
+
+    def note(self, finding: Finding) -> Iterator[Line]:
+        """A finding about no session has no line."""
+        del finding
+        yield from ()
+
+    def render(self) -> Iterator[Line]:
+        """Nothing is left to write."""
+        yield from ()
+
+
+def report(options: Options) -> Sessions:
+    """Every run writes it."""
+    del options
+    return Sessions()
+
+
+def _line(taken: Taken) -> bytes:
+    place, outcome = taken.place, taken.outcome
     chosen = outcome.chosen or _UNKNOWN
     return shown(
         {
             "file": place.file if place else None,
             "row": place.row if place else None,
-            "log": printable(log.shown),
+            "log": printable(taken.log.shown),
             "line": chosen.line,
             "session": printable(outcome.session),
             "start": chosen.started,
             "end": chosen.ended,
             "model": printable(chosen.model) if chosen.model else None,
             "entries": chosen.entries,
-            "turns": turns,
+            "turns": taken.turns,
             "findings": _counted(outcome),
             "left_out": outcome.left_out,
-            "filtered": filtered,
+            "filtered": taken.filtered,
         }
     )
 
