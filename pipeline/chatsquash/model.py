@@ -86,14 +86,6 @@ class Reply(Struct, frozen=True, gc=False):
     """The response, where later requests may refer to it."""
 
 
-class Cleaned(NamedTuple):
-    """What cleaning changed in one request, by rule."""
-
-    info_messages: int = 0
-    system_prompts: int = 0
-    empty_assistants: int = 0
-
-
 class Found(NamedTuple):
     """What a rule found: a fact with the code and the severity of the rule, and the message it stands at."""
 
@@ -128,7 +120,8 @@ class Entry(Struct, frozen=True, gc=False):  # a frozen dataclass takes ten time
     tools: list[Tool]
     """As logged; the same object while unchanged."""
     reply: Reply
-    cleaned: Cleaned = Cleaned()
+    cleaned: dict[str, int] = {}
+    """How many of its messages each cleaning rule changed or took out."""
     size: int = 0
     """Bytes of its line, with the line feed."""
     found: tuple[Found | Repeated, ...] = ()
@@ -168,6 +161,8 @@ class Skipped(Struct, frozen=True, gc=False):
     lines: int = 1
     rejected: Rejected | None = None
     """Where and why, for a line that cannot be read."""
+    rule: str = ""
+    """The cleaning rule that dropped its entry."""
     found: tuple[Found | Repeated, ...] = ()
 
 
@@ -401,7 +396,10 @@ class Outcome:
     lines: int = 0
     """Lines seen, blank ones too."""
     account: Account = Account()
-    cleaned: Cleaned = Cleaned()
+    cleaned: dict[str, int] = field(default_factory=dict)
+    """How many messages of the record each cleaning rule changed or took out."""
+    dropped: dict[str, int] = field(default_factory=dict)
+    """How many entries each cleaning rule dropped whole."""
     addresses: int = 0
     """E-mail addresses replaced."""
     day: str | None = None

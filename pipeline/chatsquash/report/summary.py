@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from chatsquash.model import Account, Log, Outcome, Severity
+from chatsquash.stages import cleaning
 from chatsquash.text import counted, escaped, listed
 
 _KINDS = 8  # of files that were not read; there may be as many suffixes as files
@@ -82,8 +83,8 @@ class Summary:
         self.bytes += outcome.size
         self.sizes = self.sizes.plus(outcome.sizes)
         self.addresses += outcome.addresses
-        if any(outcome.cleaned):
-            self.cleaned.update(outcome.cleaned._asdict())
+        self.cleaned.update(outcome.cleaned)
+        self.cleaned.update(outcome.dropped)
         counted = self.filtered_findings if filtered else self.findings
         for finding in outcome.findings:
             counted[finding.severity, finding.code] += 1
@@ -93,7 +94,6 @@ class Summary:
 
     def close(self) -> None:
         """Assert that every session and every line is accounted for."""
-        self.cleaned["title_requests"] = self.account.cleaned
         assert self.sessions == self.written + self.left_out.total() + self.filtered.total() + self.duplicates, self
         assert self.lines == sum(self.account), self
         assert self.bytes == sum(self.sizes), self
@@ -157,7 +157,8 @@ class Summary:
             yield f"  {records:>7,}  in split {name}: {share}"
         parts = " + ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in self.account._asdict().items())
         yield f"{counted(self.lines, 'line')} seen = {parts}"
-        named = ((rule.replace("_", " ").removesuffix("s"), count) for rule, count in self.cleaned.items() if count)
+        rules = (rule for rule in cleaning.names() if self.cleaned[rule])
+        named = ((rule.replace("_", " ").removesuffix("s"), self.cleaned[rule]) for rule in rules)
         cleaned = ", ".join(counted(count, rule) for rule, count in named)
         if cleaned:
             yield f"cleaned: {cleaned}"

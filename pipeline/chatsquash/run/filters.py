@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from chatsquash.checks import dataset
-from chatsquash.model import Cleaned, Found, Log, Outcome, Record
+from chatsquash.model import Found, Log, Outcome, Record
 from chatsquash.options import ERRORS, Options
 from chatsquash.stages.session import finding
 from chatsquash.text import counted, quoted
@@ -59,7 +59,7 @@ def _without(log: Log, outcome: Outcome, found: Found) -> Outcome:
         findings=[*outcome.findings, finding(found, outcome.session, log.shown)],
         account=outcome.account.unwritten(),
         sizes=outcome.sizes.unwritten(),
-        cleaned=Cleaned(),
+        cleaned={},
         addresses=0,
     )
 

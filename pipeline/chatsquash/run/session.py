@@ -11,7 +11,7 @@ from xxhash import xxh3_128
 
 from chatsquash import chat
 from chatsquash.checks import reading
-from chatsquash.model import Chosen, Cleaned, Entry, Facts, Found, Log, Outcome, Record, Refused, Seen, Skipped
+from chatsquash.model import Chosen, Entry, Facts, Found, Log, Outcome, Record, Refused, Seen, Skipped
 from chatsquash.options import Options
 from chatsquash.read.reader import Reader, Reading
 from chatsquash.read.times import day, stamp
@@ -21,11 +21,11 @@ from chatsquash.run.options import refuse_wrong
 from chatsquash.sources.changes import as_found, change
 from chatsquash.sources.compression import opened
 from chatsquash.sources.find import path_day
+from chatsquash.stages import cleaning
 from chatsquash.stages.plan import plan
 from chatsquash.stages.session import Noted, Session, Snapshot, finding
 from chatsquash.text import printable
 
-_RULES = ("info messages", "system prompts", "empty assistants", "title requests")
 Items = Iterator[Entry | Skipped]
 
 
@@ -107,7 +107,8 @@ class Converter:
             rejected=session.rejected,
             lines=session.lines.all,
             account=account,
-            cleaned=snapshot.entry.cleaned if snapshot and record else Cleaned(),
+            cleaned=snapshot.entry.cleaned if snapshot and record else {},
+            dropped=session.dropped,
             addresses=self._anonymizer.count - replaced if self._anonymizer and record else 0,
             day=path_day(log.name) or (day(snapshot.started) if snapshot and snapshot.started is not None else None),
             trace=_trace(snapshot) if snapshot and _has_error(session, later) else "",
@@ -186,10 +187,10 @@ def unreadable(log: Log, problem: OSError) -> Outcome:
 def _cleaned(session: Session) -> list[Noted]:
     """What cleaning did."""
     snapshot = session.snapshot
-    changed = (*(snapshot.entry.cleaned if snapshot else Cleaned()), session.lines.cleaned)
-    if not any(changed):
+    changed = {**(snapshot.entry.cleaned if snapshot else {}), **session.dropped}
+    if not any(changed.values()):
         return []
-    counts = dict(zip(_RULES, changed, strict=True))
+    counts = {rule.replace("_", " "): changed.get(rule, 0) for rule in cleaning.names()}
     return [(snapshot.entry.line if snapshot else None, reading.cleaned(counts))]
 
 

@@ -75,6 +75,8 @@ class Session(Struct, frozen=True):
     """Whether any entry was loaded from a format that needs it."""
     lines: Counts
     sizes: Counts
+    dropped: dict[str, int]
+    """How many entries each cleaning rule dropped whole."""
     rejected: list[Rejected]
     found: list[Noted]
     repeated: dict[Repeated, tuple[int, int]]
@@ -113,6 +115,7 @@ class Tally(Struct):
     loaded: bool = False
     lines: Counts = field(default_factory=Counts)
     sizes: Counts = field(default_factory=Counts)
+    dropped: dict[str, int] = field(default_factory=dict)
     rejected: list[Rejected] = field(default_factory=list)
     found: list[Noted] = field(default_factory=list)
     repeated: dict[Repeated, tuple[int, int]] = field(default_factory=dict)
@@ -135,6 +138,8 @@ class Tally(Struct):
             counts.blank += more if line.why == "blank" else 0
             counts.unreadable += more if line.why == "unreadable" else 0
             counts.cleaned += more if line.why == "cleaned" else 0
+        if line.rule:
+            self.dropped[line.rule] = self.dropped.get(line.rule, 0) + 1
         if line.rejected:
             self.rejected.append(line.rejected)
         self._note(line.line, line.found)
@@ -149,4 +154,5 @@ class Tally(Struct):
 
     def session(self, snapshot: Snapshot | None) -> Session:
         """What all lines came to."""
-        return Session(snapshot, self.id, self.loaded, self.lines, self.sizes, self.rejected, self.found, self.repeated)
+        known = (self.dropped, self.rejected, self.found, self.repeated)
+        return Session(snapshot, self.id, self.loaded, self.lines, self.sizes, *known)
