@@ -6,12 +6,11 @@ from pathlib import Path
 
 import orjson
 import pytest
-from chatsquash.ledger import Ledger
 
 from chatsquash import Options
 from chatsquash.checks import rules
 from chatsquash.formats import formats
-from chatsquash.model import Log, Outcome
+from chatsquash.model import Entry, Log, Outcome
 from chatsquash.read.reader import Reader
 from chatsquash.run.session import Converter
 from tests import oracle
@@ -80,10 +79,12 @@ def test_the_exchanges_are_those_that_were_counted():
 
 @each_log
 def test_an_exchange_is_recognised_as_what_its_folder_says(path):
-    ledger = Ledger(path.stem)
-    entries = list(Reader(Options()).entries(io.BytesIO(path.read_bytes()), job(path), ledger))
-    assert len(entries) == ledger.lines
-    assert ledger.seen.format in ([path.parent.name] if path.parent.name != MIXED else formats()), ledger.seen.why
+    data = path.read_bytes()
+    reading = Reader(Options()).read(io.BytesIO(data), job(path))
+    items = list(reading.items)
+    assert len(items) == len(data.splitlines())
+    assert all(isinstance(each, Entry) for each in items)
+    assert reading.seen.format in ([path.parent.name] if path.parent.name != MIXED else formats()), reading.seen.why
 
 
 @each_log

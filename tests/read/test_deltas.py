@@ -5,7 +5,6 @@ import json
 from collections import Counter
 from unittest import mock
 
-from chatsquash.ledger import Ledger
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,11 +15,11 @@ from chatsquash.read.entries import entries
 from chatsquash.read.lines import lines
 from chatsquash.stages.cleaning import clean
 from tests import oracle, strategies
+from tests.stages.streams import taken
 
 
 def read(data: bytes, effort: Effort | None = None):
-    ledger = Ledger("stem")
-    return list(entries(lines(io.BytesIO(data)), ledger, effort)), ledger
+    return taken(entries(lines(io.BytesIO(data)), effort))
 
 
 def spelled(value) -> str:
@@ -32,7 +31,7 @@ PATHS = ("grown", "patched", "alone", "whole")
 
 
 def test_replaying_the_edits_is_parsing_every_line():
-    taken = Counter()
+    paths = Counter()
 
     @settings(deadline=None, derandomize=True, max_examples=500)
     @given(strategies.logs(), st.sampled_from([(3, 24), (1, 2), (1, 1)]))
@@ -40,20 +39,20 @@ def test_replaying_the_edits_is_parsing_every_line():
         # Small logs seldom share nothing for long, so the reader is made impatient for some of them.
         with mock.patch.multiple(deltas, _PATIENCE=patience[0], _WHILE=patience[1]):
             effort = hold_to_the_law(data)
-        taken.update({path: getattr(effort, path) for path in PATHS})
+        paths.update({path: getattr(effort, path) for path in PATHS})
 
     law()
-    assert all(taken[path] > 50 for path in PATHS), taken
+    assert all(paths[path] > 50 for path in PATHS), paths
 
 
 def hold_to_the_law(data):
     effort = Effort()
-    found, ledger = read(data, effort)
+    found, session = read(data, effort)
     rows = oracle.read(data, "stem")
-    assert ledger.lines == len(rows)
-    assert ledger.blank == sum(row.kind == "blank" for row in rows)
+    assert session.lines.all == len(rows)
+    assert session.lines.blank == sum(row.kind == "blank" for row in rows)
     bad = [(row.line, row.kind) for row in rows if row.kind in ("bad-line", "bad-entry")]
-    assert [(rejected.line, rejected.code) for rejected in ledger.rejected] == bad
+    assert [(rejected.line, rejected.code) for rejected in session.rejected] == bad
     expected = [row for row in rows if row.kind == "entry"]
     assert [entry.line for entry in found] == [row.line for row in expected]
     before = []
@@ -71,7 +70,7 @@ def hold_to_the_law(data):
 @given(strategies.logs())
 def test_cleaning_what_was_replayed_is_replaying_what_was_cleaned(data):
     found, _ = read(data)
-    cleaned = list(clean(iter(found), Ledger("stem")))
+    cleaned = taken(clean(iter(found)))[0]
     before = []
     expected = []
     for entry in found:
@@ -125,6 +124,6 @@ def test_a_line_that_is_wrong_in_two_ways_is_a_bad_line_however_it_is_read():
     effort = Effort()
     wrong = line(2, 5, float("nan"))
     for data in (wrong, b"\n".join([line(0), line(1), wrong])):
-        _, ledger = read(data, effort)
-        assert [rejected.code for rejected in ledger.rejected] == ["bad-line"]
+        _, session = read(data, effort)
+        assert [rejected.code for rejected in session.rejected] == ["bad-line"]
     assert effort.patched == 1

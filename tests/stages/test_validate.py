@@ -1,7 +1,6 @@
 """One session id throughout and a clock that goes forward; all entries go on whatever is found."""
 
 import pytest
-
 from msgspec.structs import replace
 
 from chatsquash.stages.validate import validate
