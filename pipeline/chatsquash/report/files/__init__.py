@@ -6,7 +6,7 @@ Modules are found by looking in this folder.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import NamedTuple, Protocol, cast
 
 from chatsquash.model import Finding, Log, Outcome, Place
@@ -33,17 +33,22 @@ class Taken(NamedTuple):
     """The label of its group, as ``--group-by`` gives it."""
 
 
-class Report(Protocol):
-    """What a report gathers in a run."""
+class Report:
+    """What a report gathers in a run; one that has nothing to say of something leaves it to this."""
 
-    def add(self, taken: Taken) -> Iterator[Line]:
+    def add(self, taken: Taken) -> Iterable[Line]:
         """The lines of a session."""
+        del taken
+        return ()
 
-    def note(self, finding: Finding) -> Iterator[Line]:
+    def note(self, finding: Finding) -> Iterable[Line]:
         """The lines of a finding about no session."""
+        del finding
+        return ()
 
-    def render(self) -> Iterator[Line]:
+    def render(self) -> Iterable[Line]:
         """Whole files, once all sessions were added."""
+        return ()
 
 
 class Module(Protocol):

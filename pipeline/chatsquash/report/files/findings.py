@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from chatsquash.model import Finding
 from chatsquash.options import Options
-from chatsquash.report.files import Line, Taken
+from chatsquash.report.files import Line, Report, Taken
 from chatsquash.report.findings import as_json, as_text
 
 TEXT, FINDINGS = "reports/integrity-report.txt", "reports/findings.jsonl"
@@ -14,7 +14,7 @@ FILES = TEXT, FINDINGS
 WHOLE, PLACES = False, True
 
 
-class Findings:
+class Findings(Report):
     """Writes findings as they come."""
 
     def add(self, taken: Taken) -> Iterator[Line]:
@@ -25,11 +25,7 @@ class Findings:
 
     def note(self, finding: Finding) -> Iterator[Line]:
         """A finding about no session."""
-        yield from _lines(finding, None, None)
-
-    def render(self) -> Iterator[Line]:
-        """Nothing is left to write."""
-        yield from ()
+        return _lines(finding, None, None)
 
 
 def report(options: Options) -> Findings:

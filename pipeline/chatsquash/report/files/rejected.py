@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from chatsquash.model import Finding
 from chatsquash.options import Options
-from chatsquash.report.files import Line, Taken
+from chatsquash.report.files import Line, Report, Taken
 from chatsquash.text import printable, shown
 
 REJECTED = "reports/rejected.jsonl"
@@ -14,22 +13,13 @@ FILES = (REJECTED,)
 WHOLE = PLACES = False
 
 
-class RejectedLines:
+class RejectedLines(Report):
     """Writes rejected lines as they come."""
 
     def add(self, taken: Taken) -> Iterator[Line]:
         """Where the lines of a session stand, and why they could not be read."""
         for rejected in taken.outcome.rejected:
             yield REJECTED, shown({"file": printable(taken.log.shown), **rejected._asdict()})
-
-    def note(self, finding: Finding) -> Iterator[Line]:
-        """A finding about no session is about no line."""
-        del finding
-        yield from ()
-
-    def render(self) -> Iterator[Line]:
-        """Nothing is left to write."""
-        yield from ()
 
 
 def report(options: Options) -> RejectedLines:

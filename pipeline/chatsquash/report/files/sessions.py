@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import get_args
 
-from chatsquash.model import Chosen, Finding, Outcome, Severity
+from chatsquash.model import Chosen, Outcome, Severity
 from chatsquash.options import Options
-from chatsquash.report.files import Line, Taken
+from chatsquash.report.files import Line, Report, Taken
 from chatsquash.text import printable, shown
 
 SESSIONS = "reports/sessions.jsonl"
@@ -19,27 +19,18 @@ _NONE = dict.fromkeys(_SEVERITIES, 0)
 _UNKNOWN = Chosen(None, None, None, None, None)
 
 
-class Sessions:
+class SessionTable(Report):
     """Writes sessions as they come."""
 
     def add(self, taken: Taken) -> Iterator[Line]:
         """What became of a session."""
         yield SESSIONS, _line(taken)
 
-    def note(self, finding: Finding) -> Iterator[Line]:
-        """A finding about no session has no line."""
-        del finding
-        yield from ()
 
-    def render(self) -> Iterator[Line]:
-        """Nothing is left to write."""
-        yield from ()
-
-
-def report(options: Options) -> Sessions:
+def report(options: Options) -> SessionTable:
     """Every run writes it."""
     del options
-    return Sessions()
+    return SessionTable()
 
 
 def _line(taken: Taken) -> bytes:

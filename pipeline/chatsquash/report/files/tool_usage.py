@@ -7,9 +7,9 @@ import io
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from chatsquash.model import Finding, Usage
+from chatsquash.model import Usage
 from chatsquash.options import Options
-from chatsquash.report.files import Line, Taken
+from chatsquash.report.files import Line, Report, Taken
 from chatsquash.stages.measure import ToolTotals
 from chatsquash.text import escaped
 
@@ -28,7 +28,7 @@ COLUMNS = (
 )
 
 
-class ToolUsage:
+class ToolUsage(Report):
     """Adds up the use of tools in records."""
 
     def __init__(self, group_by: str) -> None:
@@ -37,11 +37,11 @@ class ToolUsage:
         self._names: dict[str, set[str]] = defaultdict(set)
         self._tools = ToolTotals()
 
-    def add(self, taken: Taken) -> Iterator[Line]:
+    def add(self, taken: Taken) -> Iterable[Line]:
         """Count the records of a session."""
         for record in taken.outcome.records:
             self.count(taken.group, record.usage)
-        yield from ()
+        return ()
 
     def count(self, group: str, usage: Usage) -> None:
         """One record more in a group."""
@@ -49,11 +49,6 @@ class ToolUsage:
         _add(self._groups[group], counts)
         self._names[group].update(usage.tool_names)
         self._tools.add(usage)
-
-    def note(self, finding: Finding) -> Iterator[Line]:
-        """A finding is no use of a tool."""
-        del finding
-        yield from ()
 
     def render(self) -> Iterator[Line]:
         """Both tables."""
