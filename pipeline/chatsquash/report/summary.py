@@ -83,8 +83,9 @@ class Summary:
         self.bytes += outcome.size
         self.sizes = self.sizes.plus(outcome.sizes)
         self.addresses += outcome.addresses
-        self.cleaned.update(outcome.cleaned)
-        self.cleaned.update(outcome.dropped)
+        for counts in (outcome.cleaned, outcome.dropped):
+            for rule, count in counts.items():
+                self.cleaned[rule] += count
         counted = self.filtered_findings if filtered else self.findings
         for finding in outcome.findings:
             counted[finding.severity, finding.code] += 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -30,6 +30,8 @@ class Rules(NamedTuple):
     drops: list[tuple[str, Callable[[list[Message], Reply], bool]]]
     names: tuple[str, ...]
     """Of the rules over messages, in order."""
+    touches: dict[str, list[Callable[[Message], bool]]]
+    """By role: whether a rule could touch a message, whatever its neighbours."""
 
 
 @cache
@@ -60,7 +62,16 @@ def _rules() -> Rules:
                 tidy.setdefault(role, []).append(Tidy(name, module.tidy))
             else:
                 goes.setdefault(role, []).append(Follower(name, module.goes, module.FOLLOWER))
-    return Rules(tidy, goes, drops, tuple(over_messages))
+    touches: dict[str, list[Callable[[Message], bool]]] = {}
+    for role, rules in tidy.items():
+        touches[role] = [partial(_changes, rule.work) for rule in rules]
+    for role, followers in goes.items():
+        touches.setdefault(role, []).extend(rule.goes for rule in followers)
+    return Rules(tidy, goes, drops, tuple(over_messages), touches)
+
+
+def _changes(work: Callable[[Message], Message | None], message: Message) -> bool:
+    return work(message) is not message
 
 
 def clean(items: Iterator[Entry | Skipped]) -> Iterator[Entry | Skipped]:
@@ -124,8 +135,7 @@ class _Request:
 
     def _is_plain(self, message: Message) -> bool:
         """Whether no rule could touch a message, whatever its neighbours."""
-        role = message["role"]
-        for rule in self._rules.tidy.get(role, ()):
-            if rule.work(message) is not message:
+        for touches in self._rules.touches.get(message["role"], ()):  # noqa: SIM110 - any() takes twice as long
+            if touches(message):
                 return False
-        return not any(rule.goes(message) for rule in self._rules.goes.get(role, ()))
+        return True
