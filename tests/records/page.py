@@ -228,7 +228,7 @@ def _kinds() -> str:
 def _mark(name: str, conversation: Conversation) -> str:
     if name == presets.DEFAULT:
         return "="
-    written, findings = line(presets.named(name), conversation)
+    written, findings, *_ = line(presets.named(name), conversation)
     if written is None:
         return "x"
     return next((_MARKS[found.code] for found in findings if found.code in _MARKS), "=")

@@ -8,14 +8,13 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import pytest
-from chatsquash.run.accounts import unreadable
 from hypothesis import HealthCheck, given, settings
 
 from chatsquash import Options, convert_session
 from chatsquash.checks import rules
 from chatsquash.errors import UsageError
-from chatsquash.model import Account, Cleaned, Log
-from chatsquash.run.session import Converter
+from chatsquash.model import Account, Log
+from chatsquash.run.session import Converter, unreadable
 from tests import oracle, strategies
 from tests.checks.rows import assistant, call, result, tool, user
 from tests.conftest import log_line
@@ -361,13 +360,14 @@ def test_an_outcome_tells_all_about_its_session(tmp_path):
     assert (outcome.session, outcome.left_out, outcome.day) == ("s1", None, "2026-01-13")
     assert (outcome.lines, outcome.addresses, outcome.trace) == (9, 0, "system user Ac user Ac")
     assert outcome.account == Account(selected=1, superseded=1, cut=1, cleaned=2, left_out=0, unreadable=2, blank=2)
-    assert outcome.cleaned == Cleaned(info_messages=1, system_prompts=1, empty_assistants=0)
+    assert outcome.cleaned == {"info_messages": 1, "system_prompts": 1, "empty_assistants": 0}
+    assert outcome.dropped == {"title_requests": 2}
     assert {(found.session, found.file) for found in outcome.findings} == {("s1", str(path))}
     rejected = [(each.line, each.length, each.code) for each in outcome.rejected]
     assert rejected == [(5, 3, "bad-line"), (6, 2, "bad-entry")]
     data = path.read_bytes()
     assert [data[each.offset : each.offset + each.length] for each in outcome.rejected] == [b"bad", b"{}"]
-    assert outcome.usage.calls == 0
+    assert outcome.records[0].usage.calls == 0
 
 
 def test_lines_and_the_file_that_holds_them_give_the_same(tmp_path):
