@@ -12,7 +12,7 @@ from chatsquash.read import replies
 from chatsquash.records import textual
 from chatsquash.redact import addresses, credentials
 from chatsquash.sources import compression as compressed
-from chatsquash.stages.cleaning import _INFO_OPEN, _is_info
+from chatsquash.stages.cleaning.info_messages import _OPEN, _is_info
 from tests.patterns import held, modules, nodes, shapes, sites, worse_than_linear
 
 # Patterns that only the running code knows, by what stands there: what they may be.
@@ -39,7 +39,7 @@ WALKS = [
         CREDENTIALS,
         re.IGNORECASE,
     ),
-    ("_is_info", _is_info, [_INFO_OPEN.pattern, "(?:<info-msg>x</info-msg>)*"], 0),
+    ("_is_info", _is_info, [_OPEN.pattern, "(?:<info-msg>x</info-msg>)*"], 0),
     ("events, lines", replies.events, [r"(?:data: {}\r\n|\n|event: \s|: )*"], 0),
     ("events, an array", lambda text: replies.events("[" + text), [r"(?:(?:1|\[|{}|\"[^\"]*\"), ?)*"], 0),
     ("_defined", textual._defined, [r"(?:<tools>\n{}\n)*(?:\n</tools>)*"], 0),
