@@ -22,6 +22,7 @@ from chatsquash.formats import PLAIN, documents
 from chatsquash.formats.openai_chat import variants
 from chatsquash.ledger import Ledger
 from chatsquash.model import Chosen, Cleaned, Conversation, Entry, Facts, Finding, Found, Log, Outcome, Usage
+from chatsquash.option_rules import refuse_wrong
 from chatsquash.options import Options
 from chatsquash.read.reader import Reader
 from chatsquash.read.times import day, stamp
@@ -30,7 +31,6 @@ from chatsquash.redact.keys import load_key
 from chatsquash.redact.pseudonyms import Anonymizer
 from chatsquash.report.usage import measure
 from chatsquash.run.accounts import accounts
-from chatsquash.run.options import refuse_wrong
 from chatsquash.sources.changes import as_found, change
 from chatsquash.sources.compression import opened
 from chatsquash.sources.find import path_day
