@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from chatsquash import __version__
-from chatsquash.click_options import Command, argument, is_typed, of, option, rendering, without_idle, written
+from chatsquash.click_options import Command, argument, is_typed, of, option, refuse_alone, rendering, without_idle
 from chatsquash.errors import ChatsquashError
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from chatsquash.model import Severity
     from chatsquash.options import GroupBy, Options
-    from chatsquash.report.summary import Summary
 
 LEFT_OUT = 3
 INTERRUPTED = 130
@@ -44,13 +43,13 @@ def main() -> NoReturn:
             click.echo("; ".join(["interrupted", *_notes(problem.__cause__)]), err=True)
         code = INTERRUPTED
     except ChatsquashError as problem:
-        code = _fail("; ".join([str(problem), *_notes(problem)]), problem.exit_code)
+        code = _fail(str(problem), problem)
     except OSError as problem:
         place = f"{problem.filename}: " if problem.filename else ""
-        code = _fail("; ".join([f"{place}{problem.strerror}", *_notes(problem)]), ChatsquashError.exit_code)
+        code = _fail(f"{place}{problem.strerror}", problem)
     except MemoryError as problem:
         why = "memory ran out: raise the limit (ulimit -v) or leave out the largest file or record"
-        code = _fail("; ".join([why, *_notes(problem)]), ChatsquashError.exit_code)
+        code = _fail(why, problem)
     sys.exit(code)
 
 
@@ -64,12 +63,13 @@ def _notes(problem: BaseException | None) -> list[str]:
     return getattr(problem, "__notes__", [])
 
 
-def _fail(text: str, code: int) -> int:
+def _fail(why: str, problem: BaseException) -> int:
     from chatsquash.text import escaped
 
+    error = "error" if os.environ.get("NO_COLOR") else click.style("error", fg="red", bold=True)
     with _whoever_listens():
-        click.echo(f"{_red('error')}: {escaped(text)}", err=True)
-    return code
+        click.echo(f"{error}: {escaped('; '.join([why, *_notes(problem)]))}", err=True)
+    return problem.exit_code if isinstance(problem, ChatsquashError) else ChatsquashError.exit_code
 
 
 @contextmanager
@@ -110,12 +110,16 @@ def convert(logs: tuple[str, ...], **given: Any) -> int:
     from chatsquash.platform import collect_less
     from chatsquash.report.progress import Watch
     from chatsquash.run.convert import convert as run
+    from chatsquash.text import shown
 
     collect_less()
     with Watch(quiet=given["quiet"], verbose=given["verbose"]) as watch:
         summary = run(logs, given["output"], _options(given), watch.observe)
     with _whoever_listens():
-        _show(summary, as_json=given["as_json"], quiet=given["quiet"])
+        if given["as_json"]:
+            click.echo(shown(summary.as_json(), indent=True))
+        elif not given["quiet"]:
+            click.echo(summary.as_text(), err=True)
     return 0 if summary.complete else LEFT_OUT
 
 
@@ -145,7 +149,7 @@ def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, 
     from chatsquash.text import printable
 
     render = {name: given[name] for name in ("render_time", "render_memory")}
-    _refuse_bounds_alone(template, render)
+    refuse_alone(template, render)
     if show:
         if as_json:
             raise click.UsageError("--json has no effect with --show: leave one of them out.")
@@ -185,7 +189,7 @@ def stats(
     from chatsquash.run import template as trying
     from chatsquash.text import shown
 
-    _refuse_bounds_alone(template, render)
+    refuse_alone(template, render)
     if template and not tokenizer:
         raise click.UsageError("--template says what tokens are counted of, so it needs --tokenizer.")
     rendered = trying.template(template, **render) if template else None
@@ -286,22 +290,3 @@ def _group_by(group_by: GroupBy) -> GroupBy:
     if is_typed("single_file"):
         raise click.UsageError(f"--single-file and --group-by {group_by} exclude each other.")
     return group_by
-
-
-def _refuse_bounds_alone(template: str | None, render: dict[str, int]) -> None:
-    for name in render:
-        if not template and is_typed(name):
-            raise click.UsageError(f"{written(name)} has no effect without --template: add it.")
-
-
-def _show(summary: Summary, *, as_json: bool, quiet: bool) -> None:
-    if as_json:
-        from chatsquash.text import shown
-
-        click.echo(shown(summary.as_json(), indent=True))
-    elif not quiet:
-        click.echo(summary.as_text(), err=True)
-
-
-def _red(text: str) -> str:
-    return text if os.environ.get("NO_COLOR") else click.style(text, fg="red", bold=True)

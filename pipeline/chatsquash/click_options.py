@@ -102,6 +102,13 @@ def rendering(run: _Run) -> _Run:
     return time(memory(run))
 
 
+def refuse_alone(template: str | None, bounds: Iterable[str]) -> None:
+    """Refuse bounds on rendering that are typed without a template, by their names."""
+    for name in bounds:
+        if not template and is_typed(name):
+            raise click.UsageError(f"{_written(name)} has no effect without --template: add it.")
+
+
 def made(*chosen: str, options: type[Options] | None = None) -> list[click.Option]:
     """The options of groups, or of names, one after the other."""
     from chatsquash.options import Options, declared
@@ -170,10 +177,10 @@ def _told(pair: Pair) -> str:
 
     source = click.get_current_context().get_parameter_source(pair.other)
     is_given = source is not ParameterSource.DEFAULT
-    return problem(pair, written, f"--{pair.other}", f"--{pair.other} {pair.example}", is_given=is_given)
+    return problem(pair, _written, f"--{pair.other}", f"--{pair.other} {pair.example}", is_given=is_given)
 
 
-def written(name: str) -> str:
+def _written(name: str) -> str:
     """An option as the user wrote it: its name, or its variable, and a value that is a word."""
     context = click.get_current_context()
     option = next(each for each in context.command.params if each.name == name)

@@ -27,8 +27,8 @@ class Pair(NamedTuple):
     """The pair in words, for ``docs/cli.md``."""
     example: str = ""
     """A value of the other one, where it is its absence that counts."""
-    value: str | None = None
-    """The only value of the idle one that has no effect."""
+    only: str | None = None
+    """The value of the idle one that has no effect, where others have one."""
     rest: Callable[[Options], object] | None = None
     """What of the idle one has an effect all the same."""
 
@@ -39,7 +39,7 @@ class Pair(NamedTuple):
             other = given.folder
         if isinstance(value, list):
             value = tuple(value)
-        is_given = value == self.value if self.value else value not in (getattr(_USUAL, self.idle), 0)
+        is_given = value == self.only if self.only else value not in (getattr(_USUAL, self.idle), 0)
         return is_given and self.spoils(other) and not (self.rest and self.rest(given) == value)
 
 
@@ -76,7 +76,7 @@ PAIRS = (
         "preset",
         _is_not("chat", "hf"),
         "`--media keep` with a `--preset` other than `hf`; the others have texts only",
-        value="keep",
+        only="keep",
     ),
     Pair("flag_phrase", "integrity_analysis", _is(False), "`--flag-phrase` with `--no-integrity-analysis`"),
     Pair(
@@ -105,9 +105,7 @@ PAIRS = (
         "`--drop` with `--no-integrity-analysis`, of a code that is found by checking records",
         rest=_looked_for,
     ),
-    Pair(
-        "on_invalid", "strict", _is(True), "`--on-invalid abort` with `--strict`, which stops for more", value="abort"
-    ),
+    Pair("on_invalid", "strict", _is(True), "`--on-invalid abort` with `--strict`, which stops for more", only="abort"),
     Pair("keep_rejected", "strict", _is(True), "`--keep-rejected` with `--strict`, which stops at the first such line"),
     Pair("seed", "split", _is(None, ""), "`--seed` without `--split`", _SHARES),
     Pair("split_by", "split", _is(None, ""), "`--split-by` without `--split`", _SHARES),
@@ -137,72 +135,61 @@ def problem(pair: Pair, spelled: Callable[[str], str], missing: str, example: st
 
 def refuse_wrong(options: Options) -> None:
     """Raise ``UsageError`` for the first thing that options say wrongly; days are looked at with the logs."""
-    for wrong in _problems(options):
-        raise UsageError(wrong)
-
-
-def _problems(options: Options) -> Iterator[str]:
     for each in declared(type(options)):
         value = getattr(options, each.name)
-        if not (value is None and each.default is None):
-            yield from _of_value(each, value)
-    yield from _of_the_dataset(options)
+        if value is not None or each.default is not None:
+            _refuse_value(each, value)
+    _refuse_together(options)
     for pair in met(options):
-        yield _as_in_python(pair, options)
+        raise UsageError(_as_in_python(pair, options))
 
 
-def _of_value(option: Declared, value: Any) -> Iterator[str]:
-    """What is wrong with the value of an option by itself."""
+def _refuse_value(option: Declared, value: Any) -> None:
+    """Refuse what is wrong with the value of an option by itself."""
     name = option.name
     if option.choices and value not in option.choices:
         named = option.flag if option.metavar else name
-        yield f"{named} {value!r}: not known; known are {', '.join(option.choices)}"
-    elif option.kind is int:
-        yield from _of_number(option, value)
-    elif option.kind == tuple[str, ...] and not _are_texts(value):
+        raise UsageError(f"{named} {value!r}: not known; known are {', '.join(option.choices)}")
+    if option.kind is int:
+        _refuse_number(option, value)
+    if option.kind == tuple[str, ...] and not _are_texts(value):
         what, example = ("texts", "rate limit") if option.metavar == "TEXT" else ("globs", "draft*")
-        yield f"{name} {value!r}: not a tuple of {what}; write one as ({example!r},)"
-    elif option.secret and not isinstance(value, bytes):
-        yield f"{name}: is a {type(value).__name__}; a key is bytes"
-    elif option.secret and len(value) < SHORTEST:
-        yield f"{name}: has {len(value)} bytes; a key has at least {SHORTEST}"
+        raise UsageError(f"{name} {value!r}: not a tuple of {what}; write one as ({example!r},)")
+    if option.secret and not isinstance(value, bytes):
+        raise UsageError(f"{name}: is a {type(value).__name__}; a key is bytes")
+    if option.secret and len(value) < SHORTEST:
+        raise UsageError(f"{name}: has {len(value)} bytes; a key has at least {SHORTEST}")
 
 
-def _of_number(option: Declared, value: Any) -> Iterator[str]:
+def _refuse_number(option: Declared, value: Any) -> None:
     least = "" if option.least is None else f" from {option.least} on"
     if not isinstance(value, int) or (option.least is not None and value < option.least):
-        yield f"{option.name} {value!r}: not a whole number{least}"
-    elif option.most is not None and value > option.most:
-        yield f"{option.name} {value!r}: at most {option.most}, {option.why_most}"
+        raise UsageError(f"{option.name} {value!r}: not a whole number{least}")
+    if option.most is not None and value > option.most:
+        raise UsageError(f"{option.name} {value!r}: at most {option.most}, {option.why_most}")
 
 
 def _are_texts(value: object) -> bool:
     return isinstance(value, tuple | list) and all(isinstance(each, str) for each in value)
 
 
-def _of_the_dataset(options: Options) -> Iterator[str]:
-    """What options for a dataset say that cannot be meant, alone or together."""
+def _refuse_together(options: Options) -> None:
+    """Refuse what a type does not tell of a value, and values that cannot be meant together."""
     for code in options.drop:
         if code != ERRORS and code not in rules():
-            yield f"--drop {code}: no finding has this code; docs/checks.md lists them, {ERRORS} means any error"
+            told = f"no finding has this code; docs/checks.md lists them, {ERRORS} means any error"
+            raise UsageError(f"--drop {code}: {told}")
     if options.split is not None:
-        yield from _of_the_split(options.split)
+        from chatsquash.write.splits import parse  # not where none is asked for, which would take time
+
+        parse(options.split)
     if options.metadata and options.preset in _CLOSED:
-        yield f"--metadata: the services of --preset {options.preset} refuse members that they do not know"
+        raise UsageError(f"--metadata: the services of --preset {options.preset} refuse members that they do not know")
     least, most = options.min_turns, options.max_turns
     if least is not None and most is not None and least > most:
-        yield f"--min-turns {least} is more than --max-turns {most}: no session has both"
+        raise UsageError(f"--min-turns {least} is more than --max-turns {most}: no session has both")
     if options.unpaired_text is not None and not _is_text(options.unpaired_text):
-        yield f"unpaired_text {options.unpaired_text!r}: not a text"
-
-
-def _of_the_split(split: str) -> Iterator[str]:
-    from chatsquash.write.splits import parse  # not where none is asked for, which would take time
-
-    try:
-        parse(split)
-    except UsageError as wrong:
-        yield str(wrong)
+        raise UsageError(f"unpaired_text {options.unpaired_text!r}: not a text")
 
 
 def _is_text(value: object) -> bool:
