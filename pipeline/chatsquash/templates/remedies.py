@@ -122,7 +122,7 @@ def converted(conversation: Conversation, options: Options) -> dict[str, Any] | 
 
 def spelled(options: Options) -> str:
     """Options as they are written on the command line: those that are not the defaults, the preset first."""
-    given = ((each, getattr(options, each.name)) for each in declared())
+    given = ((each, getattr(options, each.name)) for each in declared(type(options)))
     changed = [(each.flag, value) for each, value in given if value != each.default]
     changed.sort(key=lambda option: option[0] != "--preset")
     return " ".join(flag if value is True else f"{flag} {value}" for flag, value in changed)
