@@ -277,6 +277,7 @@ def _options(given: dict[str, Any]) -> Options:
     from chatsquash.platform import cores
     from chatsquash.redact.keys import load_key
 
+    given["anonymize_key"] = given["anonymize_key"] or None  # no name is none
     options = without_idle(Options(**{each.name: given[each.name] for each in declared()}))
     group_by = _group_by(options.group_by) if given["single_file"] else options.group_by
     key = load_key(given["anonymize_key"]) if options.anonymize else None

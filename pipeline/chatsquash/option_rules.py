@@ -21,8 +21,8 @@ class Pair(NamedTuple):
     """The option that has no effect, as a field of ``Options``."""
     other: str
     """The one because of which."""
-    spoils: Callable[[Any], bool]
-    """Whether the other one, with a value, is why."""
+    at: Callable[[Any], bool]
+    """Whether a value of the other one is why."""
     told: str
     """The pair in words, for ``docs/cli.md``."""
     example: str = ""
@@ -39,8 +39,9 @@ class Pair(NamedTuple):
             other = given.folder
         if isinstance(value, list):
             value = tuple(value)
-        is_given = value == self.only if self.only else value not in (getattr(_USUAL, self.idle), 0)
-        return is_given and self.spoils(other) and not (self.rest and self.rest(given) == value)
+        nothing = (getattr(_USUAL, self.idle), 0)
+        is_given = value == self.only if self.only else value not in nothing
+        return is_given and self.at(other) and not (self.rest and self.rest(given) == value)
 
 
 def _is(*values: object) -> Callable[[Any], bool]:
