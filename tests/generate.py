@@ -10,9 +10,9 @@ from chatsquash.checks import table
 from chatsquash.cli import cli
 from chatsquash.formats import PLAIN, PLAIN_RANK, formats
 from chatsquash.formats.base import Mark, Marks
+from chatsquash.option_rules import PAIRS
 from chatsquash.read.envelopes import ENVELOPES
 from chatsquash.run.formats import exchanges, held
-from chatsquash.run.pairs import PAIRS
 from tests.formats import round_trip
 from tests.records.page import page as presets
 
