@@ -1,7 +1,7 @@
 """Laws that hold for every format, whatever values it is given.
 
 What is read is made of what the rows of a format hold (``table.py``), put together otherwise; what is written are odd
-canonical conversations.
+canonical conversations.  ``make fuzz-fixed`` tries ten times as many.
 """
 
 from __future__ import annotations
