@@ -532,12 +532,12 @@ def test_an_array_before_the_messages_is_not_taken_for_them():
 
 ON_INVALID = [("skip", None), ("keep", None), ("keep", "file")]
 OPTIONS = [
-    Options(anonymize=False, json_tool_calls=inline, cleanup_goose=clean, on_invalid=on_invalid, sessions_by=by)
-    for inline, clean, (on_invalid, by) in product([False, True], [False, True], ON_INVALID)
+    Options(anonymize=False, cleanup_goose=clean, on_invalid=on_invalid, sessions_by=by)
+    for clean, (on_invalid, by) in product([False, True], ON_INVALID)
 ]
 KINDS = {
     "records", "bad-line", "bad-entry", "session-id-mismatch", "timestamp-order", "equal-timestamps", "missing-session-id", "missing-timestamp",
-    "naive-timestamp", "wrong-type", "short-tail", "missing-reply", "role-sequence", "tool-conflict", "parts-dropped", "cleaned",
+    "naive-timestamp", "wrong-type", "short-tail", "missing-reply", "role-sequence", "tool-conflict", "cleaned",
 }  # fmt: skip
 
 
