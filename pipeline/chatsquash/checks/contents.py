@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
-from chatsquash import chat
+from chatsquash import chat, reasoning
 from chatsquash.checks.registry import RULES, Fact, View, check
 from chatsquash.text import json_type
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from chatsquash.model import Found
 
 _TYPES = frozenset({str, list, NoneType})
-_BESIDE = ("refusal", "audio", "images", *chat.REASONING_KEYS)
+_BESIDE = ("refusal", "audio", "images", *reasoning.MEMBERS)
 """Members in which an assistant says something beside its content."""
 
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from xxhash import xxh3_128
 
-from chatsquash import chat, jsonio
-from chatsquash.chat import REASONING_KEYS
+from chatsquash import chat, jsonio, reasoning
 from chatsquash.checks import examine, reading
 from chatsquash.checks.contents import unfit
 from chatsquash.checks.dataset import OF_TOOLS
@@ -214,7 +213,7 @@ class Converter:
             if found.code not in explained:
                 ledger.note(found, line)
         logged = view.messages if ledger.seen and ledger.seen.format == PLAIN else []
-        gone = () if self._options.reasoning == "keep" else REASONING_KEYS
+        gone = () if self._options.reasoning == "keep" else reasoning.MEMBERS
         forms = [form for form in chain.from_iterable(map(variants, logged)) if form not in gone]
         if forms:
             ledger.note(reading.vendor_form(Counter(forms)), line)

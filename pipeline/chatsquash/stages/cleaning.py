@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from chatsquash import chat
+from chatsquash import chat, reasoning
 from chatsquash.edits import compose
 from chatsquash.ledger import Ledger
 from chatsquash.memo import Again
@@ -24,7 +24,7 @@ _TITLE_SYSTEM = re.compile(r"\s*Reply with only a description in four words or l
 _TITLE_USER = re.compile(r"\s*Here are the first few user messages:")
 _TITLE_WORDS = range(1, 7)
 _TIDIED = ("user", "system")
-_SUBSTANCE = ("tool_calls", "tool_call_id", "function_call", "refusal", "audio", *chat.REASONING_KEYS)
+_SUBSTANCE = ("tool_calls", "tool_call_id", "function_call", "refusal", "audio", *reasoning.MEMBERS)
 
 
 def clean(entries: Iterator[Entry], ledger: Ledger) -> Iterator[Entry]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from itertools import groupby
 from typing import Any
 
-from chatsquash import chat
+from chatsquash import chat, reasoning
 from chatsquash.checks import shapes
 from chatsquash.formats.calls import after
 from chatsquash.ledger import Ledger
@@ -14,7 +14,6 @@ from chatsquash.model import Conversation, Json, Message
 
 Wanted = Callable[[Message], bool]
 """Whether the texts of a message are to be one."""
-_REASONING = ("thinking", "redacted_thinking", "reasoning")
 
 
 def join_texts(conversation: Conversation, ledger: Ledger, line: int, wanted: Wanted) -> Conversation:
@@ -47,7 +46,7 @@ def _runs(content: list[Json], by_assistant: bool, breaks: set[int]) -> Json:
     others: list[Json] = []
     apart: set[int] = set()
     for at, part in enumerate(content):
-        is_thought = by_assistant and isinstance(part, dict) and part.get("type") in _REASONING
+        is_thought = by_assistant and reasoning.is_part(part)
         if is_thought or at in breaks:
             apart.add(len(others))
         (thoughts if is_thought else others).append(part)
