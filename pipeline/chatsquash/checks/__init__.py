@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import importlib
 from functools import cache
-from itertools import groupby
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from chatsquash.checks.registry import RULES, Rule
 from chatsquash.model import Found
 from chatsquash.registry import modules
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from chatsquash.checks.registry import Kind, View
 
@@ -75,18 +73,15 @@ def rules() -> dict[str, Rule]:
 
 def examine(view: View, *kinds: Kind) -> Iterator[Found]:
     """What is wrong with a record, by the rules of the kinds named."""
-    for given, group in _by_given(*kinds):
-        if given is None or view.once(given):
-            for rule in group:
-                for fact in rule.function(view):
-                    yield rule.found(fact)
+    for rule in _of(*kinds):
+        for fact in rule.function(view):
+            yield rule.found(fact)
 
 
 @cache
-def _by_given(*kinds: Kind) -> list[tuple[Callable[[View], Any] | None, list[Rule]]]:
-    """The rules of some kinds in order, with what neighbours go by."""
-    of_kinds = (rule for rule in rules().values() if rule.kind in kinds)
-    return [(given, list(group)) for given, group in groupby(of_kinds, key=attrgetter("given"))]
+def _of(*kinds: Kind) -> list[Rule]:
+    """The rules of some kinds, in order."""
+    return [rule for rule in rules().values() if rule.kind in kinds]
 
 
 def table() -> str:
