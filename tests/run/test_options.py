@@ -93,6 +93,7 @@ WRONG = [
     ),
     ({"only_model": [5]}, "only_model [5]: not a tuple of globs; write one as ('draft*',)"),
     ({"seed": "x"}, "seed 'x': not a whole number"),
+    ({"seed": 1}, "seed=1 has no effect without split: add it, as in split='train=0.98,validation=0.02'"),
     (
         {"split": "train"},
         "--split train: '' is no share between 0 and 1; write them as train=0.98,validation=0.02",
