@@ -67,7 +67,7 @@ class _Option(click.Option):
         self.envvar = f"CHATSQUASH_{name.replace('-', '_').upper()}"
 
 
-class _Phrase(click.ParamType[str]):
+class _Phrase(click.ParamType):  # type: ignore[type-arg]  # in click 8.2 it takes none
     """A text, of which a variable holds one a line."""
 
     name = "text"
@@ -79,7 +79,7 @@ class _Phrase(click.ParamType[str]):
         return str(value).rstrip("\r\n")
 
 
-class _Size(click.ParamType[int]):
+class _Size(click.ParamType):  # type: ignore[type-arg]
     """A number of bytes, as in 64MB, or in powers of 1024 as in 64MiB."""
 
     name = "size"
@@ -133,7 +133,7 @@ def _click_option(option: Declared) -> click.Option:
     )
 
 
-def _type(option: Declared) -> click.ParamType[Any] | type:
+def _type(option: Declared) -> Any:
     if option.metavar == "SIZE":
         return _Size()
     if option.metavar == "TEXT" and option.kind == tuple[str, ...]:
@@ -142,7 +142,9 @@ def _type(option: Declared) -> click.ParamType[Any] | type:
         return click.IntRange(option.least, option.most)
     if not option.metavar and option.choices:
         return click.Choice(option.choices)
-    return option.kind if option.kind in (bool, int) else str
+    if option.kind is bool:
+        return None  # click 8.2 takes a flag that has a type for one that is off
+    return int if option.kind is int else str
 
 
 def _as_size(size: int) -> str:
