@@ -4,10 +4,10 @@ import csv
 import io
 
 import pytest
+from chatsquash.report.usage import COLUMNS, Totals, measure, table
 
 from chatsquash.checks.registry import View
 from chatsquash.model import ToolUse, Usage
-from chatsquash.report.usage import COLUMNS, Totals, measure, table
 from tests.checks.rows import assistant, call, result, talk, tool, user
 
 SYSTEM = {"role": "system", "content": "be brief"}

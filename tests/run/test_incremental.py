@@ -14,7 +14,7 @@ from chatsquash import Options, convert
 from chatsquash.errors import StoppedError, UsageError
 from chatsquash.folder import Folder
 from chatsquash.run import session
-from chatsquash.run.filters import Sieve
+from chatsquash.run.filters import Filters
 from chatsquash.run.verify import verify
 from tests.conftest import log_line, tree, write_log
 
@@ -228,7 +228,7 @@ def test_an_interrupt_after_the_commit_says_that_all_was_written(here, monkeypat
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("chatsquash.run.incremental.Again.finished", interrupt)
+    monkeypatch.setattr("chatsquash.run.incremental.Incremental.finished", interrupt)
     with pytest.raises(KeyboardInterrupt) as caught:
         convert("logs", "out", KEEP)
     assert caught.value.__notes__ == ["all was written before"]
@@ -266,7 +266,7 @@ def test_none_is_said_to_be_done_only_where_none_was(here, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(Sieve, "sift", sift)
+        patch.setattr(Filters, "sift", sift)
         with pytest.raises(KeyboardInterrupt) as caught:
             convert("logs", "out", KEEP)
     assert caught.value.__notes__ == ["nothing new written; the same command with --resume goes on from there"]
