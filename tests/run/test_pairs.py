@@ -9,7 +9,7 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.errors import UsageError
-from chatsquash.run.pairs import PAIRS
+from chatsquash.option_rules import PAIRS
 from tests.conftest import log_line, write_log
 
 SHARES = "train=0.98,validation=0.02"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -11,6 +11,14 @@ from chatsquash.edits import difference
 from chatsquash.model import Conversation, Entry, Found, Reply, Skipped, Staged
 from chatsquash.stages.select import select
 from chatsquash.stages.session import Session
+
+
+class Cleaned(NamedTuple):
+    """How many messages of an entry each rule changed or took out."""
+
+    info_messages: int = 0
+    system_prompts: int = 0
+    empty_assistants: int = 0
 
 
 def entry(*messages: Any, reply: Any = None, tools: Any = (), **fields: Any) -> Entry:

@@ -5,10 +5,10 @@ import copy
 import pytest
 
 from chatsquash.edits import replay
-from chatsquash.model import Cleaned
-from chatsquash.stages.cleaning import SYSTEM_PROMPT, clean
+from chatsquash.stages.cleaning import clean
+from chatsquash.stages.cleaning.system_prompts import SYSTEM_PROMPT
 from tests.checks.rows import assistant, call, result, user
-from tests.stages.streams import entry, stream, taken
+from tests.stages.streams import Cleaned, entry, stream, taken
 
 INFO = "<info-msg>It is 10:00</info-msg>"
 GOOSE = "You are a general-purpose AI agent called goose, created by Block."
@@ -138,7 +138,7 @@ def test_cleaning_leaves_alone(sentence, messages):
     before = copy.deepcopy(messages)
     out = last_cleaned(*messages)
     assert out.messages == before
-    assert out.cleaned == Cleaned()
+    assert Cleaned(**out.cleaned) == Cleaned()
 
 
 @pytest.mark.parametrize("sentence, messages, expected, counts", CHANGES, ids=[row[0] for row in CHANGES])
@@ -147,7 +147,7 @@ def test_cleaning_takes_out(sentence, messages, expected, counts):
     out = last_cleaned(*messages)
     assert out.messages == expected
     assert [list(message) for message in out.messages] == [list(message) for message in expected]
-    assert out.cleaned == counts
+    assert Cleaned(**out.cleaned) == counts
     assert messages == before, "what the reader shares between entries is never changed"
 
 
@@ -237,13 +237,13 @@ D_GOES = [
 @pytest.mark.parametrize("sentence, messages, reply", D_STAYS, ids=[row[0] for row in D_STAYS])
 def test_an_entry_is_no_title_request_with(sentence, messages, reply):
     out, session = taken(clean(stream(entry(*messages, reply=reply))))
-    assert (len(out), session.lines.cleaned) == (1, 0)
+    assert (len(out), session.lines.cleaned, session.dropped) == (1, 0, {})
 
 
 @pytest.mark.parametrize("sentence, messages, reply", D_GOES, ids=[row[0] for row in D_GOES])
 def test_an_entry_is_a_title_request_with(sentence, messages, reply):
     out, session = taken(clean(stream(entry(*messages, reply=reply))))
-    assert (out, session.lines.cleaned) == ([], 1)
+    assert (out, session.lines.cleaned, session.dropped) == ([], 1, {"title_requests": 1})
 
 
 def test_an_empty_assistant_between_the_two_is_dropped_before_a_title_request_is_looked_for():

@@ -1,6 +1,7 @@
 """Cleaning costs what an entry adds, and gives what cleaning each request by itself gives."""
 
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -8,12 +9,11 @@ from hypothesis import strategies as st
 
 from chatsquash import edits as editing
 from chatsquash.edits import compose, difference, replay
-from chatsquash.model import Cleaned
-from chatsquash.stages import tidied
+from chatsquash.stages import cleaning
 from chatsquash.stages.cleaning import clean
 from tests import oracle
 from tests.checks.rows import assistant, call, result, user
-from tests.stages.streams import entry, stream, taken
+from tests.stages.streams import Cleaned, entry, stream, taken
 
 INFO = "<info-msg>It is 10:00</info-msg>"
 GOOSE = "You are a general-purpose AI agent called goose, created by Block."
@@ -69,7 +69,7 @@ def test_each_entry_is_what_cleaning_it_alone_gives(logged):
     out, session = taken(clean(iter(entries)))
     assert [(each.line, each.messages) for each in out] == [(line, kept) for line, kept, _ in left]
     for each, (_, _, counts) in zip(out, left, strict=True):
-        assert each.cleaned == Cleaned(counts["a"], counts["b"], counts["c"])
+        assert Cleaned(**each.cleaned) == Cleaned(counts["a"], counts["b"], counts["c"])
         assert replay(before, each.edits) == each.messages, "the edits lead from what went on before"
         before = each.messages
     assert len(out) + session.lines.cleaned == len(logged)
@@ -124,7 +124,7 @@ def looks(turns, request):
 
 def lines_run(turns, request):
     """How many lines of cleaning run for a session of so many turns: list operations count one, loops each round."""
-    files = {sys.modules["chatsquash.stages.cleaning"].__file__, tidied.__file__, editing.__file__}
+    files = {editing.__file__, *map(str, Path(cleaning.__file__).parent.glob("*.py"))}
     entries = list(stream(*(entry(*request(turn), reply=ANSWER) for turn in range(turns))))
     count = 0
 

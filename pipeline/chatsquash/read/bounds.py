@@ -86,8 +86,6 @@ class Bounds(NamedTuple):
 
 _HEADROOM = 16
 """What is left to a process when it begins is so many times what a line takes that is not looked at any further."""
-DEEPEST = 800
-"""Levels that are read whatever the depth of the calls that lead to the parser, of which Python allows 1000."""
 _ENCODED = 254
 """Levels that orjson writes; it refuses values with more."""
 BOUNDS = Bounds.of(Options())

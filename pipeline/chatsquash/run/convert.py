@@ -6,7 +6,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from os import PathLike, fspath
@@ -17,7 +17,7 @@ from chatsquash.checks import dataset, reading
 from chatsquash.errors import StoppedError, UsageError
 from chatsquash.model import Entry, Finding, Log, Outcome, Place
 from chatsquash.model import Found as Fact
-from chatsquash.options import Options
+from chatsquash.options import Options, declared
 from chatsquash.read.reader import Reader
 from chatsquash.read.sessions import cleared
 from chatsquash.read.times import day
@@ -49,7 +49,6 @@ _KEPT = "reports/rejected-lines.jsonl"
 _PIECE = 1 << 20
 _QUOTED = re.compile(r"""\\.|'[^'\\]*+(?:\\.[^'\\]*+)*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+\"""", re.DOTALL)
 """What a finding quotes of a log, which a terminal does not show; and an escape outside of quotes."""
-_TEXTS = ("include", "exclude", "only_model", "flag_phrase")
 
 
 def convert(
@@ -276,16 +275,19 @@ def _pieces(file: BinaryIO, length: int) -> Iterator[bytes]:
 
 def described(options: Options) -> dict[str, object]:
     """The options that decide the output's bytes, as ``run.json`` holds them; the key as its fingerprint."""
-    aside = ("workers", "force", "full", "resume", "replace", "anonymize_key", *_TEXTS)
-    chosen = {field.name: getattr(options, field.name) for field in fields(options) if field.name not in aside}
-    texts = {name: [printable(each) for each in getattr(options, name)] for name in _TEXTS}
+    deciding = (each.name for each in declared(type(options)) if each.decides != "nothing" and not each.secret)
+    chosen = {name: _described(getattr(options, name)) for name in deciding}
     key = options.anonymize_key if options.anonymize else None
-    return {**chosen, **texts, "anonymize_key_fingerprint": fingerprint(key) if key else None}
+    return {**chosen, "anonymize_key_fingerprint": fingerprint(key) if key else None}
+
+
+def _described(value: object) -> object:
+    return [printable(each) for each in value] if isinstance(value, tuple | list) else value
 
 
 def asked(options: Options) -> dict[str, object]:
     """The options that are not as by default, the key and what says where logs are aside."""
-    usual = described(Options())
-    aside = ("anonymize_key_fingerprint", "include", "exclude", "tool_report", "keep_rejected", "strict")
+    usual = described(type(options)())
+    on_card = {each.name for each in declared(type(options)) if each.on_card}
     chosen = described(options).items()
-    return {name: value for name, value in chosen if name not in aside and value != usual[name]}
+    return {name: value for name, value in chosen if name in on_card and value != usual[name]}

@@ -12,12 +12,12 @@ from xxhash import xxh3_128
 from chatsquash import chat
 from chatsquash.checks import reading
 from chatsquash.model import Chosen, Entry, Facts, Found, Log, Outcome, Record, Refused, Seen, Skipped
+from chatsquash.option_rules import refuse_wrong
 from chatsquash.options import Options
 from chatsquash.read.reader import Reader, Reading
 from chatsquash.read.times import day, stamp
 from chatsquash.redact.keys import load_key
 from chatsquash.redact.pseudonyms import Anonymizer
-from chatsquash.run.options import refuse_wrong
 from chatsquash.sources.changes import as_found, change
 from chatsquash.sources.compression import opened
 from chatsquash.sources.find import path_day

@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
 
-from chatsquash.chat import REASONING_KEYS
 from chatsquash.checks import examine, reading
 from chatsquash.checks.dataset import OF_TOOLS
 from chatsquash.checks.registry import View
 from chatsquash.formats import PLAIN, documents
 from chatsquash.formats.openai_chat import variants
 from chatsquash.model import Conversation, Found
+from chatsquash.reasoning import MEMBERS
 from chatsquash.stages import definitions
 
 
@@ -27,7 +27,7 @@ def examined(conversation: Conversation, view: View, *, keeps_reasoning: bool) -
 
 
 def _vendor_forms(conversation: Conversation, *, keeps_reasoning: bool) -> Iterator[Found]:
-    gone = () if keeps_reasoning else REASONING_KEYS
+    gone = () if keeps_reasoning else MEMBERS
     forms = [form for form in chain.from_iterable(map(variants, conversation.messages)) if form not in gone]
     if forms:
         yield reading.vendor_form(Counter(forms))

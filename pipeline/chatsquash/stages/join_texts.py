@@ -6,14 +6,13 @@ from collections.abc import Callable
 from itertools import groupby
 from typing import Any
 
-from chatsquash import chat
+from chatsquash import chat, reasoning
 from chatsquash.checks import shapes
 from chatsquash.formats.calls import after
 from chatsquash.model import Conversation, Json, Message, Staged
 
 Wanted = Callable[[Message], bool]
 """Whether the texts of a message are to be one."""
-_REASONING = ("thinking", "redacted_thinking", "reasoning")
 
 
 def join_texts(conversation: Conversation, *, wanted: Wanted, loaded_only: bool) -> Staged:
@@ -50,7 +49,7 @@ def _runs(content: list[Json], by_assistant: bool, breaks: set[int]) -> Json:
     others: list[Json] = []
     apart: set[int] = set()
     for at, part in enumerate(content):
-        is_thought = by_assistant and isinstance(part, dict) and part.get("type") in _REASONING
+        is_thought = by_assistant and reasoning.is_part(part)
         if is_thought or at in breaks:
             apart.add(len(others))
         (thoughts if is_thought else others).append(part)

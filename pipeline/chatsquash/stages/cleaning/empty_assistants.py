@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from chatsquash import chat
+from chatsquash import chat, reasoning
 from chatsquash.model import Message
 
 PLACE = 3
 ROLES = ("assistant",)
 FOLLOWER = "assistant"
-_SUBSTANCE = ("tool_calls", "tool_call_id", "function_call", "refusal", "audio", *chat.REASONING_KEYS)
+_SUBSTANCE = ("tool_calls", "tool_call_id", "function_call", "refusal", "audio", *reasoning.MEMBERS)
 
 
 def goes(message: Message) -> bool:
