@@ -262,11 +262,11 @@ def test_a_failure_among_the_renames_leaves_the_result_before_it_and_what_was_co
 def test_none_is_said_to_be_done_only_where_none_was(here, monkeypatch):
     """Sessions are taken in order, so those behind a long one may be done before it."""
 
-    def sift(*_):
+    def apply(*_):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(Filters, "sift", sift)
+        patch.setattr(Filters, "apply", apply)
         with pytest.raises(KeyboardInterrupt) as caught:
             convert("logs", "out", KEEP)
     assert caught.value.__notes__ == ["nothing new written; the same command with --resume goes on from there"]

@@ -16,7 +16,7 @@ from chatsquash.options import Options
 from chatsquash.read.envelopes import PLAIN
 from chatsquash.read.sessions import MixedSessionsError, split
 from chatsquash.report.findings import as_text
-from chatsquash.run.session import Converter, Items
+from chatsquash.run.session import Converter, EntryStream
 from chatsquash.sources.find import discover, nothing_to_read
 from chatsquash.stages.session import Snapshot
 from chatsquash.text import aligned, escaped
@@ -50,13 +50,13 @@ class _Inspection:
     seen: Seen | None = None
     """What the log's first lines told."""
 
-    def logged(self, items: Items) -> Items:
+    def logged(self, items: EntryStream) -> EntryStream:
         for item in items:
             if isinstance(item, Entry):
                 self.by_line[item.line] = self._row(item)
             yield item
 
-    def left(self, items: Items) -> Items:
+    def left(self, items: EntryStream) -> EntryStream:
         for item in items:
             if isinstance(item, Entry):
                 self.by_line[item.line].outcome = "superseded"

@@ -26,7 +26,7 @@ from chatsquash.stages.plan import plan
 from chatsquash.stages.session import Noted, Session, Snapshot, finding
 from chatsquash.text import printable
 
-Items = Iterator[Entry | Skipped]
+EntryStream = Iterator[Entry | Skipped]
 
 
 def with_key(options: Options) -> Options:
@@ -40,10 +40,10 @@ def with_key(options: Options) -> Options:
 class EntryObserver(Protocol):
     """Sees the entries of a session while it is converted."""
 
-    def logged(self, items: Items) -> Items:
+    def logged(self, items: EntryStream) -> EntryStream:
         """The entries as they were read."""
 
-    def left(self, items: Items) -> Items:
+    def left(self, items: EntryStream) -> EntryStream:
         """Those that cleaning left."""
 
     def settle(self, seen: Seen | None, snapshot: Snapshot | None) -> None:

@@ -7,7 +7,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from itertools import groupby, islice
 from operator import itemgetter
@@ -55,11 +55,8 @@ def verify(out: Path, *, logs: bool = False) -> Verified:
 
     Raises ``UsageError`` for a folder without a ``run.json`` that can be read.
     """
-    folder = Folder(out)
-    try:
+    with closing(Folder(out)) as folder:
         return _verified(out, folder, logs=logs)
-    finally:
-        folder.close()
 
 
 def _verified(out: Path, folder: Folder, *, logs: bool) -> Verified:

@@ -26,6 +26,11 @@ class Field(NamedTuple):
     """``text``, ``json``, ``int``, ``list``, ``struct``, ``binary``, or ``image``, which is its bytes and a name."""
     children: tuple[Field, ...] = ()
 
+    @property
+    def is_json_list(self) -> bool:
+        """Whether it is a list of JSON."""
+        return self.kind == "list" and self.children[0].kind == "json"
+
 
 IMAGE = (Field("bytes", "binary"), Field("path", "text"))
 """What an image is, as ``datasets`` has it."""

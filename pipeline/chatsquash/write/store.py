@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import Iterable
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial
 from hashlib import sha256
 from itertools import chain
@@ -268,9 +268,5 @@ class Output:
 
 def _sync(folder: Path) -> None:
     """Make sure that a folder which we made is on the disk."""
-    with suppress(PermissionError):  # one may be allowed to make folders somewhere, and not to list them
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            platform.sync(descriptor)
-        finally:
-            os.close(descriptor)
+    with suppress(PermissionError), closing(Folder(folder)) as made:
+        made.sync()  # one may be allowed to make folders somewhere, and not to list them
