@@ -28,13 +28,6 @@ MIXED = [log_line("a", at=1), log_line("a", "b", at=2, session_id="s2")]
 BAD = b'{"no": "entry"}'
 
 
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    """The present folder is a new one."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def records(out="out") -> dict[str, list[str]]:
     """The first user's text of every record, by file."""
     return {

@@ -46,13 +46,6 @@ def claude(number, role, content, **more):
 CLAUDE = [claude(1, "user", "hi"), claude(2, "assistant", [{"type": "text", "text": "hello"}])]
 
 
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    """The present folder is a new one."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def run(*names, **options):
     return convert(list(names) or "logs", "out", Options(**{"anonymize": False, "group_by": "none", **options}))
 

@@ -22,10 +22,9 @@ ESCAPES = "\x1b[2J\x1b]0;owned\x07\x9b\u202e\u2028\r"
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write_log(tmp_path / "logs" / "good.jsonl", GOOD)
-    return tmp_path
+def here(here):
+    write_log(here / "logs" / "good.jsonl", GOOD)
+    return here
 
 
 def findings() -> list[dict]:

@@ -23,13 +23,12 @@ MIXED = [log_line("m", session_id=name, at=at) for at, name in enumerate(("s1", 
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
+def here(here):
     """The present folder is a new one with a few logs."""
-    monkeypatch.chdir(tmp_path)
     for number in range(6):
         lines = [log_line(*(f"{number}: me{n}@corp.de" for n in range(m)), at=m) for m in range(1, 4)]
-        write_log(tmp_path / "logs" / f"2026-01-1{number % 3}" / f"{number}.jsonl", *lines, b"{broken")
-    return tmp_path
+        write_log(here / "logs" / f"2026-01-1{number % 3}" / f"{number}.jsonl", *lines, b"{broken")
+    return here
 
 
 @pytest.fixture

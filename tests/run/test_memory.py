@@ -19,10 +19,9 @@ WHY = "parsed it would take more than the 1,000,000 bytes of memory that are all
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write_log(tmp_path / "logs/good.jsonl", log_line("good"))
-    return tmp_path
+def here(here):
+    write_log(here / "logs/good.jsonl", log_line("good"))
+    return here
 
 
 def findings(out="out"):

@@ -17,13 +17,6 @@ SAMPLES = Path(__file__).parents[2] / "sample_logs"
 BACKWARD = [log_line("a", at="2026-01-13T10:00:01Z"), log_line("a", "b", at="2026-01-13T10:00:00Z")]
 
 
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    """The present folder is a new one."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def lines(name: str, out="out") -> list[dict]:
     return [json.loads(line) for line in Path(out, "reports", name).read_text("utf-8").splitlines()]
 

@@ -24,12 +24,11 @@ GIVEN_UP = "given up after 20 records that took over {} s each (--render-time al
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def here(here):
     Path("some.jinja").write_text(ONLY_SOME)
     Path("slow.jinja").write_text(SLOW)
     Path("loops.jinja").write_text(LOOPS)
-    return tmp_path
+    return here
 
 
 def write(path, *said):
