@@ -1,6 +1,5 @@
 """Hostile logs and hostile files: each costs itself and nothing else, and says so in these words."""
 
-import csv
 import gzip
 import json
 import os
@@ -14,6 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.conftest import log_line, tree, user, write_log
+from tests.run.outputs import findings
 
 GOOD = log_line("good", session_id="good")
 ENTRY = "the entry is left out, {}: see reports/rejected.jsonl"
@@ -25,10 +25,6 @@ ESCAPES = "\x1b[2J\x1b]0;owned\x07\x9b\u202e\u2028\r"
 def here(here):
     write_log(here / "logs" / "good.jsonl", GOOD)
     return here
-
-
-def findings() -> list[dict]:
-    return [json.loads(line) for line in Path("out/reports/findings.jsonl").read_text("utf-8").splitlines()]
 
 
 def of(file: str) -> list[tuple[str, str]]:
@@ -330,18 +326,6 @@ def test_a_hostile_name(here, command, sentence, name, label):
     assert found[0].isprintable()
     assert len(found[0]) <= 126
     assert sorted(users()) == ["good", "x"]
-
-
-@pytest.mark.parametrize("start", "=+-@\t\r")
-def test_cells_are_no_formulas(here, command, start):
-    name = f"{start}HYPERLINK(1)"
-    call = {"id": "c", "type": "function", "function": {"name": name, "arguments": "{}"}}
-    called = {"role": "assistant", "content": "", "tool_calls": [call]}
-    write_log(here / "logs" / f"{name.strip()}.jsonl", log_line("x", called, tools=[{"name": name}]))
-    hold_to_the_promise(here, command, "--group-by", "scenario")
-    for report in ("tools.csv", "tool-usage.csv"):
-        with Path(f"out/reports/{report}").open(newline="") as file:
-            assert not [cell for row in csv.reader(file) for cell in row if cell.startswith(("=", "+", "-", "@", "\t"))]
 
 
 # What is private

@@ -5,12 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-import orjson
 import pytest
 
 from chatsquash import Options, convert
 from chatsquash.read import documents
 from tests.conftest import log_line, write_log
+from tests.run.outputs import report
 
 MANY = "[" + "[]," * 20_000 + "[]]"
 """60 kB that take 1.5 MB."""
@@ -25,13 +25,12 @@ def here(here):
 
 
 def findings(out="out"):
-    found = [orjson.loads(line) for line in Path(out, "reports/findings.jsonl").read_bytes().splitlines()]
+    found = report("findings.jsonl", out)
     return [(each["code"], each["file"], each["text"]) for each in found if each["severity"] == "error"]
 
 
 def rejected():
-    lines = Path("out/reports/rejected.jsonl").read_bytes().splitlines()
-    return [(each["line"], each["code"], each["reason"]) for each in map(orjson.loads, lines)]
+    return [(each["line"], each["code"], each["reason"]) for each in report("rejected.jsonl")]
 
 
 def filled(line: dict) -> bytes:
