@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from chatsquash import __version__
-from chatsquash.click_options import Command, argument, is_typed, of, option, refuse_alone, rendering, without_idle
+from chatsquash.click_options import Command, argument, is_typed, option, options, refuse_alone, rendering, without_idle
 from chatsquash.errors import ChatsquashError
 
 if TYPE_CHECKING:
@@ -95,9 +95,9 @@ def cli() -> None:
 @cli.command(cls=Command)
 @argument("logs", nargs=-1, required=True)
 @option("--output", "-o", default="out", show_default=True, metavar="DIR", help="Folder for records and reports.")
-@of("cleaning", "sessions", "shape", "reading", "addresses", "checks", "grouping")
+@options("cleaning", "sessions", "shape", "reading", "addresses", "checks", "grouping")
 @option("--single-file", is_flag=True, help="The same as --group-by none.")
-@of("dataset", "filters", "duplicates", "reports", "paths", "days", "links", "bounds", "run")
+@options("dataset", "filters", "duplicates", "reports", "paths", "days", "links", "bounds", "run")
 @option("--json", "as_json", is_flag=True, help="Print the summary as JSON on standard output.")
 @option("--quiet", "-q", is_flag=True, help="No progress and no summary.")
 @option("--verbose", "-v", is_flag=True, help="Show the role trace of sessions with errors.")
@@ -128,7 +128,7 @@ def convert(logs: tuple[str, ...], **given: Any) -> int:
 @option("--template", metavar="FILE", help="Also render every record with this chat template.")
 @option("--show", type=click.IntRange(min=1), metavar="N", help="Only print the rendering of the N-th record.")
 @rendering
-@of("flag_phrase")
+@options("flag_phrase")
 @option("--anonymize/--no-anonymize", default=False, help="Report e-mail addresses that convert would replace.")
 @option("--json", "as_json", is_flag=True, help="Print findings as JSON lines.")
 def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, as_json: bool, **given: Any) -> int:
@@ -225,7 +225,7 @@ def verify(output: str, *, logs: bool) -> int:
 
 @cli.command(cls=Command)
 @argument("logs", nargs=-1, required=True, metavar="LOG...")
-@of("cleaning", "reading", "bounds")
+@options("cleaning", "reading", "bounds")
 @option("--verbose", "-v", is_flag=True, help="Show the beginning of each message's text.")
 def inspect(logs: tuple[str, ...], *, verbose: bool, **given: Any) -> None:
     """Show session logs (folders, files or globs) entry by entry, to see why a session came out as it did."""
@@ -278,10 +278,10 @@ def _options(given: dict[str, Any]) -> Options:
     from chatsquash.redact.keys import load_key
 
     given["anonymize_key"] = given["anonymize_key"] or None  # no name is none
-    options = without_idle(Options(**{each.name: given[each.name] for each in declared()}))
-    group_by = _group_by(options.group_by) if given["single_file"] else options.group_by
-    key = load_key(given["anonymize_key"]) if options.anonymize else None
-    return replace(options, group_by=group_by, anonymize_key=key, workers=options.workers or cores())
+    asked = without_idle(Options(**{each.name: given[each.name] for each in declared()}))
+    group_by = _group_by(asked.group_by) if given["single_file"] else asked.group_by
+    key = load_key(given["anonymize_key"]) if asked.anonymize else None
+    return replace(asked, group_by=group_by, anonymize_key=key, workers=asked.workers or cores())
 
 
 def _group_by(group_by: GroupBy) -> GroupBy:

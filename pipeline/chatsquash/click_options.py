@@ -1,4 +1,4 @@
-"""The options of the command as click has them, made of their declarations; and those of which one is idle."""
+"""The options of the command as click has them, made of their declarations; and what was typed of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from chatsquash.options import Declared, Options
 
 _Run = TypeVar("_Run", bound="Callable[..., Any]")
-_MADE_BY = "parameters_made_by"
+_MAKERS = "makers_of_parameters"
 _TAKES = "{} that rendering a record may take."
 _UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30}
 
@@ -32,29 +32,29 @@ class Command(click.Command):
     @cached_property
     def params(self) -> list[click.Parameter]:  # type: ignore[override]  # it is set as an attribute is
         """Arguments and options, in the order of ``--help``."""
-        return [each for make in getattr(self.callback, _MADE_BY) for each in make()]
+        return [each for make in getattr(self.callback, _MAKERS) for each in make()]
 
 
 def argument(*names: str, **settings: Any) -> Callable[[_Run], _Run]:
     """An argument of a command."""
-    return _made_by(lambda: [click.Argument(names, **settings)])
+    return _with(lambda: [click.Argument(names, **settings)])
 
 
 def option(*names: str, **settings: Any) -> Callable[[_Run], _Run]:
     """An option of a command, which a ``CHATSQUASH_`` variable of its name sets, too."""
-    return _made_by(lambda: [_Option(names, **settings)])
+    return _with(lambda: [_Option(names, **settings)])
 
 
-def of(*chosen: str) -> Callable[[_Run], _Run]:
+def options(*chosen: str) -> Callable[[_Run], _Run]:
     """The declared options of groups, or of names, one after the other."""
-    return _made_by(lambda: made(*chosen))
+    return _with(lambda: from_declarations(*chosen))
 
 
-def _made_by(make: Callable[[], Iterable[click.Parameter]]) -> Callable[[_Run], _Run]:
+def _with(make: Callable[[], Iterable[click.Parameter]]) -> Callable[[_Run], _Run]:
     """Put parameters before the others of a command; decorators are applied from the last to the first."""
 
     def decorate(run: _Run) -> _Run:
-        setattr(run, _MADE_BY, [make, *getattr(run, _MADE_BY, ())])
+        setattr(run, _MAKERS, [make, *getattr(run, _MAKERS, ())])
         return run
 
     return decorate
@@ -109,15 +109,15 @@ def refuse_alone(template: str | None, bounds: Iterable[str]) -> None:
             raise click.UsageError(f"{_written(name)} has no effect without --template: add it.")
 
 
-def made(*chosen: str, options: type[Options] | None = None) -> list[click.Option]:
+def from_declarations(*chosen: str, of: type[Options] | None = None) -> list[click.Option]:
     """The options of groups, or of names, one after the other."""
     from chatsquash.options import Options, declared
 
-    options = options or Options
-    return [_made(each) for name in chosen for each in declared(options) if name in (each.group, each.name)]
+    known = declared(of or Options)
+    return [_click_option(each) for name in chosen for each in known if name in (each.group, each.name)]
 
 
-def _made(option: Declared) -> click.Option:
+def _click_option(option: Declared) -> click.Option:
     default = None if option.usually else option.default
     has_opposite = option.kind is bool and (option.default is not False or "/" in option.short)
     flag = f"{option.flag}/--no-{option.flag[2:]}" if has_opposite else option.flag
@@ -155,20 +155,20 @@ def is_typed(name: str) -> bool:
     return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
-def without_idle(options: Options) -> Options:
+def without_idle(given: Options) -> Options:
     """The options, where a variable's that has no effect is passed over, and one that is typed is an error."""
     from dataclasses import replace
 
     from chatsquash.option_rules import met
     from chatsquash.options import Options
 
-    usual = Options()
-    for pair in met(options):
+    usual, left = Options(), given
+    for pair in met(given):
         if is_typed(pair.idle):
             raise click.UsageError(f"{_told(pair)}.")
-        rest: Any = pair.rest(options) if pair.rest else getattr(usual, pair.idle)
-        options = replace(options, **{pair.idle: rest})
-    return options
+        rest: Any = pair.rest(given) if pair.rest else getattr(usual, pair.idle)
+        left = replace(left, **{pair.idle: rest})
+    return left
 
 
 def _told(pair: Pair) -> str:

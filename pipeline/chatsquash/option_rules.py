@@ -20,9 +20,9 @@ class Pair(NamedTuple):
     idle: str
     """The option that has no effect, as a field of ``Options``."""
     other: str
-    """The one because of which."""
-    at: Callable[[Any], bool]
-    """Whether a value of the other one is why."""
+    """The one with which, or without which, it has none."""
+    because: Callable[[Any], bool]
+    """Whether it is because of a value of the other one."""
     told: str
     """The pair in words, for ``docs/cli.md``."""
     example: str = ""
@@ -39,9 +39,9 @@ class Pair(NamedTuple):
             other = given.folder
         if isinstance(value, list):
             value = tuple(value)
-        nothing = (getattr(_USUAL, self.idle), 0)
-        is_given = value == self.only if self.only else value not in nothing
-        return is_given and self.at(other) and not (self.rest and self.rest(given) == value)
+        asks_nothing = (getattr(_USUAL, self.idle), 0)
+        is_given = value == self.only if self.only else value not in asks_nothing
+        return is_given and self.because(other) and not (self.rest and self.rest(given) == value)
 
 
 def _is(*values: object) -> Callable[[Any], bool]:

@@ -103,7 +103,6 @@ CODES = [
     ("no session", [GOOD], ["--limit", "0"], 2),
     ("no day", [GOOD], ["--since", "yesterday"], 2),
     ("no key", [GOOD], ["--anonymize-key-file", "nope"], 2),
-    ("a key that nobody needs", [GOOD], ["--anonymize-key-file", "nope", "--no-anonymize"], 2),
 ]  # fmt: skip
 
 

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from chatsquash import Options, convert_session
 from chatsquash.checks import rules
 from chatsquash.model import Conversation
+from chatsquash.option_rules import met
 from chatsquash.options import Media, Reasoning, System, ToolIds, Unpaired
 from chatsquash.records import presets
 from chatsquash.records.presets import Choices
 from chatsquash.records.shaping import line
-from chatsquash.run import pairs
 from tests import strategies
 from tests.checks.rows import assistant, call, result, user
 
@@ -77,7 +77,7 @@ def judged(name: str, conversation: Conversation, choices: Choices) -> None:
 
 def effective(name, modifiers):
     """The modifiers that have an effect with a preset; any other is an error beside it."""
-    idle = {pair.idle for pair in pairs.met(Options(preset=name, **modifiers))}
+    idle = {pair.idle for pair in met(Options(preset=name, **modifiers))}
     return {modifier: value for modifier, value in modifiers.items() if modifier not in idle}
 
 

@@ -11,7 +11,7 @@ import pytest
 import chatsquash
 from chatsquash import Options, convert, convert_session
 from chatsquash.cli import cli
-from chatsquash.click_options import made
+from chatsquash.click_options import from_declarations
 from chatsquash.errors import UsageError
 from chatsquash.options import Decides, declared, option
 from chatsquash.run.convert import asked, described
@@ -93,6 +93,7 @@ WRONG = [
     ),
     ({"only_model": [5]}, "only_model [5]: not a tuple of globs; write one as ('draft*',)"),
     ({"seed": "x"}, "seed 'x': not a whole number"),
+    ({"seed": 1}, "seed=1 has no effect without split: add it, as in split='train=0.98,validation=0.02'"),
     (
         {"split": "train"},
         "--split train: '' is no share between 0 and 1; write them as train=0.98,validation=0.02",
@@ -135,7 +136,7 @@ class More(Options):
     loud: bool = option(False, "Say more.", group="run", decides="nothing")
 
 
-ADDED = {each.name: each for each in made("shape", "filters", "bounds", "run", options=More)}
+ADDED = {each.name: each for each in from_declarations("shape", "filters", "bounds", "run", of=More)}
 
 
 def test_what_is_declared_is_an_option_of_the_command():
@@ -186,10 +187,10 @@ def test_a_rerun_takes_nothing_over_where_an_option_of_the_records_differs():
 
 @pytest.mark.parametrize("option", declared(), ids=lambda each: each.name)
 def test_every_option_is_declared_with_what_is_derived_from_it(option):
-    (made_once,) = (each for each in cli.commands["convert"].params if each.name == option.name)
-    assert option.flag in made_once.opts
+    (param,) = (each for each in cli.commands["convert"].params if each.name == option.name)
+    assert option.flag in param.opts
     assert option.help.endswith(".")
-    assert option.help in made_once.help
+    assert option.help in param.help
     assert option.decides in get_args(Decides)
     assert option.group not in {each.name for each in declared()}
 
