@@ -4,6 +4,8 @@ import csv
 import json
 from pathlib import Path
 
+from tests.conftest import tree
+
 
 def report(name, out="out"):
     with (Path(out) / "reports" / name).open(encoding="utf-8", newline="") as lines:
@@ -16,3 +18,11 @@ def findings(*codes, out="out"):
 
 def manifest(out="out"):
     return json.loads((Path(out) / "run.json").read_bytes())
+
+
+def comparable(out) -> dict[str, bytes | None]:
+    """An output folder without what may differ between two runs: the seconds in ``run.json``."""
+    files = tree(Path(out))
+    run = json.loads(files["run.json"])
+    assert run.pop("seconds") >= 0
+    return {**files, "run.json": json.dumps(run).encode()}

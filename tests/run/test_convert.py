@@ -18,7 +18,7 @@ from chatsquash.run import convert as convert_module
 from chatsquash.run import in_memory, session, workers
 from tests.checks.rows import assistant, call, result, tool
 from tests.conftest import log_line, tree, write_log
-from tests.run.outputs import manifest, report
+from tests.run.outputs import comparable, manifest, report
 
 UUID = "123e4567-e89b-12d3-a456-426614174000"
 BACKWARD = [log_line("a", at="2026-01-13T10:00:01Z"), log_line("a", "b", at="2026-01-13T10:00:00Z")]
@@ -32,14 +32,6 @@ def records(out="out") -> dict[str, list[str]]:
         path.name: [json.loads(line)["messages"][0]["content"] for line in path.read_text("utf-8").splitlines()]
         for path in sorted(Path(out).glob("*.jsonl"))
     }
-
-
-def comparable(out) -> dict[str, bytes | None]:
-    """An output folder without what may differ between two runs: the seconds in ``run.json``."""
-    files = tree(Path(out))
-    run = json.loads(files["run.json"])
-    assert run.pop("seconds") >= 0
-    return {**files, "run.json": json.dumps(run).encode()}
 
 
 # What stands where

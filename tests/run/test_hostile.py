@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.conftest import log_line, tree, user, write_log
-from tests.run.outputs import findings
+from tests.run.outputs import findings, manifest
 
 GOOD = log_line("good", session_id="good")
 ENTRY = "the entry is left out, {}: see reports/rejected.jsonl"
@@ -419,7 +419,7 @@ def test_a_log_of_which_hardly_a_line_can_be_read_is_read_no_further(here, comma
     assert sorted(users()) == ["first", "good"]
     assert [code for code, _ in of("logs/few.jsonl")] == ["empty-session", *["bad-line"] * 3]
     assert command("verify", "out", "--logs")[0] == 0
-    counts = json.loads(Path("out/run.json").read_bytes())["counts"]
+    counts = manifest()["counts"]
     assert counts["lines"]["unreadable"] == 4 + 3
     (here / "logs" / "many.jsonl").unlink()
     hold_to_the_promise(here, command, "--max-rejected", "3")
@@ -442,11 +442,11 @@ def test_blank_lines_take_no_time_worth_mentioning(here, command):
     started = time.process_time()
     hold_to_the_promise(here, command)
     assert time.process_time() - started < 10  # parsing each took 30
-    counts = json.loads(Path("out/run.json").read_bytes())["counts"]
+    counts = manifest()["counts"]
     assert (counts["lines"]["blank"], counts["bytes"]["blank"]) == (1_000_000, 2_500_000)
 
 
 def test_a_line_beyond_the_bound_is_not_blank(here, command):
     (here / "logs" / "long.jsonl").write_bytes(b"  12\n")
     command("convert", "logs", "--max-line", "3")
-    assert json.loads(Path("out/run.json").read_bytes())["counts"]["lines"]["blank"] == 0
+    assert manifest()["counts"]["lines"]["blank"] == 0

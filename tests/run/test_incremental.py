@@ -16,7 +16,8 @@ from chatsquash.folder import Folder
 from chatsquash.run import session
 from chatsquash.run.filters import Filters
 from chatsquash.run.verify import verify
-from tests.conftest import log_line, tree, write_log
+from tests.conftest import log_line, write_log
+from tests.run.outputs import comparable
 
 KEEP = Options(keep_rejected=True)
 MIXED = [log_line("m", session_id=name, at=at) for at, name in enumerate(("s1", "s2", "s1"))]
@@ -40,13 +41,6 @@ def read(monkeypatch):
         session.Converter, "convert", lambda self, job, **more: names.append(job.name) or convert(self, job, **more)
     )
     return names
-
-
-def comparable(out) -> dict[str, bytes | None]:
-    files = tree(Path(out))
-    run = json.loads(files["run.json"])
-    assert run.pop("seconds") >= 0
-    return {**files, "run.json": json.dumps(run).encode()}
 
 
 def as_in_full(out="out", options=KEEP) -> bool:

@@ -7,7 +7,7 @@ import pytest
 
 from chatsquash import Options, convert, convert_session
 from tests.conftest import log_line, write_log
-from tests.run.outputs import findings
+from tests.run.outputs import findings, report
 
 PLAIN = Options(anonymize=False, cleanup_goose=False)
 BY_ID = Options(anonymize=False, cleanup_goose=False, sessions_by="id")
@@ -75,7 +75,7 @@ def test_every_line_is_accounted_for(tmp_path):
     summary = convert(tmp_path / "logs", tmp_path / "out", BY_ID)
     assert summary.lines == 5
     assert users(tmp_path / "out") == [["a1"], ["b2"], ["nobody"]]
-    rejected = [orjson.loads(line) for line in (tmp_path / "out/reports/rejected.jsonl").read_bytes().splitlines()]
+    rejected = report("rejected.jsonl", tmp_path / "out")
     assert [each["line"] for each in rejected] == [2]
 
 
