@@ -173,15 +173,8 @@ class Folder:
 
     def move(self, name: str, folder: Folder, to: str) -> None:
         """Give a file another place, also in the place of another; the folders that it needs are made."""
-        try:
-            self._move(name, folder, to)
-        except FileNotFoundError:
-            if "/" not in to:
-                raise
+        if "/" in to:
             folder.make(to.rpartition("/")[0])
-            self._move(name, folder, to)
-
-    def _move(self, name: str, folder: Folder, to: str) -> None:
         with self.parent_of(name) as (here, last), folder.parent_of(to) as (there, new):
             os.rename(last, new, src_dir_fd=here, dst_dir_fd=there)
 

@@ -121,18 +121,21 @@ class JournalWriter(Struct):
     descriptor: int | None = None
     failed: bool = False
     seen: dict[str, bytes] = field(default_factory=dict)
-    """What ``identify`` told of logs once they were converted, by their shown paths, until somebody takes it."""
+    """What ``identify`` told of logs that were converted, by their shown paths, until somebody takes it."""
 
     def key(self, log: Log, seen: bytes) -> bytes:
         """The key of a session, of which ``identify`` tells so much."""
         part = log.spans.tobytes() if log.spans else str(log.part).encode()
         return xxh3_128_digest(self.identity + seen + part)
 
-    def add(self, log: Log, outcome: Outcome, seen: bytes | None = None) -> Packed | None:
-        """Keep an outcome; that it cannot be kept, as on a full disk, stops nothing: whatever is wrong will say so.
+    def look(self, log: Log, file: BinaryIO) -> None:
+        """Identify a log while it is open; ``add`` does it where that failed."""
+        with suppress(OSError, UnicodeEncodeError):
+            self.seen[log.shown] = identify(log, file)
 
-        ``seen`` is what ``identify`` told of the log, where somebody asked already.
-        """
+    def add(self, log: Log, outcome: Outcome) -> Packed | None:
+        """Keep an outcome; that it cannot be kept, as on a full disk, stops nothing: whatever is wrong will say so."""
+        seen = self.seen.pop(log.shown, None)
         if self.failed or log.modified is None or is_passing(found.code for found in outcome.findings):
             return None
         try:

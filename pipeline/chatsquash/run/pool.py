@@ -7,7 +7,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,7 +17,7 @@ from chatsquash.errors import ShortageError
 from chatsquash.model import Log, Outcome
 from chatsquash.options import Options
 from chatsquash.read.sessions import MixedSessionsError
-from chatsquash.run.journal import JournalWriter, Packed, identify
+from chatsquash.run.journal import JournalWriter, Packed
 from chatsquash.run.session import Converter, unreadable
 
 if TYPE_CHECKING:
@@ -153,16 +153,10 @@ def _end_with_parent() -> None:
 
 def attempt(converter: Converter, writer: JournalWriter | None, log: Log) -> tuple[Outcome | None, Packed | None]:
     """The outcome of a session, and how it is kept; none for a file that has to be split into its sessions first."""
-    seen: list[bytes] = []
-
-    def look(log: Log, file: BinaryIO) -> None:
-        with suppress(OSError, UnicodeEncodeError):  # the journal will look again, and leave it out
-            seen.append(identify(log, file))
-
     try:
-        outcome = converter.convert(log, also=look if writer else None)
+        outcome = converter.convert(log, also=writer.look if writer else None)
     except MixedSessionsError:
         return None, None
     except OSError as problem:
         return unreadable(log, problem), None
-    return outcome, writer.add(log, outcome, seen[0] if seen else None) if writer else None
+    return outcome, writer.add(log, outcome) if writer else None

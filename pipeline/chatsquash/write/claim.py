@@ -110,7 +110,7 @@ class Claim:
                 raise UsageError(f"{self._shown / taken}: {why}; move it away, {_ANOTHER}")
 
     def _in_the_way(self, name: str, known: set[str]) -> str | None:
-        for folder in _above(name):
+        for folder in above(name):
             status = self._out.status(folder)
             if status is None:
                 return None
@@ -124,7 +124,7 @@ class Claim:
 
     def refuse_unusable(self, *names: str) -> None:
         """Raise ``UsageError`` where the folder of one of these files cannot be written to by a rename."""
-        for folder in dict.fromkeys(folder for name in names for folder in ("", *_above(name))):
+        for folder in dict.fromkeys(folder for name in names for folder in ("", *above(name))):
             if folder not in self._usable:
                 self._refuse_folder(folder)
                 self._usable.add(folder)
@@ -146,6 +146,6 @@ class Claim:
                 folder.close()
 
 
-def _above(name: str) -> list[str]:
+def above(name: str) -> list[str]:
     """The folders that a name stands in, the outermost first."""
     return [str(folder) for folder in reversed(PurePosixPath(name).parents) if folder.parts]

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from errno import ENOTEMPTY
 from functools import partial
-from pathlib import PurePosixPath
 
 import msgspec
 from msgspec import Struct
@@ -251,8 +250,8 @@ def _folders(root: Folder, names: Iterable[str]) -> list[Callable[[], None]]:
 
 def _above(names: Iterable[str]) -> list[str]:
     """The folders that these names stand in, the innermost first; not the outermost."""
-    inside = {str(folder) for name in names for folder in PurePosixPath(name).parents if folder.parts}
-    return sorted(inside, key=lambda name: (-name.count("/"), name))
+    folders = {folder for name in names for folder in claim.above(name)}
+    return sorted(folders, key=lambda name: (-name.count("/"), name))
 
 
 def _size(folder: Folder, name: str) -> int | None:
