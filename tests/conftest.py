@@ -31,6 +31,13 @@ def _the_same_surroundings(monkeypatch, tmp_path_factory):
     monkeypatch.setenv("CHATSQUASH_ANONYMIZE_KEY_FILE", str(key))
 
 
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """The present folder is a new one."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
 def user(content: Any = "hi") -> dict[str, Any]:
     return {"role": "user", "content": content}
 

@@ -51,7 +51,7 @@ class Folder:
         if self._descriptor is None and self._above is None:
             self._descriptor = os.open(self.path, _FOLDER)
         elif self._descriptor is None and self._above is not None:
-            with self._above.holding(self._name) as (folder, last):
+            with self._above.parent_of(self._name) as (folder, last):
                 self._descriptor = os.open(last, _FOLDER | os.O_NOFOLLOW, dir_fd=folder)
         assert self._descriptor is not None
         return self._descriptor
@@ -65,7 +65,7 @@ class Folder:
             os.close(descriptor)
 
     @contextmanager
-    def holding(self, name: str) -> Iterator[tuple[int, str]]:
+    def parent_of(self, name: str) -> Iterator[tuple[int, str]]:
         """The descriptor of the folder that a name stands in, and the last part of the name."""
         *folders, last = _parts(name)
         own = at = self.descriptor
@@ -85,7 +85,7 @@ class Folder:
     def status(self, name: str) -> os.stat_result | None:
         """What stands under a name, a link as itself; ``None`` where nothing does."""
         try:
-            with self.holding(name) as (folder, last):
+            with self.parent_of(name) as (folder, last):
                 return os.stat(last, dir_fd=folder, follow_symlinks=False)
         except (FileNotFoundError, NotADirectoryError):
             return None
@@ -102,7 +102,7 @@ class Folder:
     def open(self, name: str, flags: int = os.O_RDONLY, mode: int = 0o600) -> int:
         """A descriptor of a regular file; it may be made, and is never cut."""
         try:
-            with self.holding(name) as (folder, last):
+            with self.parent_of(name) as (folder, last):
                 descriptor = os.open(last, flags | _FILE, mode, dir_fd=folder)
         except OSError as problem:
             if problem.errno == ELOOP:
@@ -130,7 +130,7 @@ class Folder:
             self.path.mkdir(mode, parents=True, exist_ok=True)
         parts = _parts(name) if name else []
         for count in range(1, len(parts) + 1):
-            with self.holding("/".join(parts[:count])) as (folder, last):
+            with self.parent_of("/".join(parts[:count])) as (folder, last):
                 with suppress(FileExistsError):
                     os.mkdir(last, mode, dir_fd=folder)
                 os.close(os.open(last, _FOLDER | os.O_NOFOLLOW, dir_fd=folder))
@@ -144,7 +144,7 @@ class Folder:
             return self._create(name, mode)
 
     def _create(self, name: str, mode: int) -> int:
-        with self.holding(name) as (folder, last):
+        with self.parent_of(name) as (folder, last):
             return os.open(last, _NEW, mode, dir_fd=folder)
 
     def append(self, name: str, known: tuple[int, int]) -> int:
@@ -173,23 +173,16 @@ class Folder:
 
     def move(self, name: str, folder: Folder, to: str) -> None:
         """Give a file another place, also in the place of another; the folders that it needs are made."""
-        try:
-            self._move(name, folder, to)
-        except FileNotFoundError:
-            if "/" not in to:
-                raise
+        if "/" in to:
             folder.make(to.rpartition("/")[0])
-            self._move(name, folder, to)
-
-    def _move(self, name: str, folder: Folder, to: str) -> None:
-        with self.holding(name) as (here, last), folder.holding(to) as (there, new):
+        with self.parent_of(name) as (here, last), folder.parent_of(to) as (there, new):
             os.rename(last, new, src_dir_fd=here, dst_dir_fd=there)
 
     def link(self, name: str, folder: Folder, to: str) -> None:
         """Let a file stand in another place, too, where nothing does; without hard links it is moved there."""
         if "/" in to:
             folder.make(to.rpartition("/")[0])
-        with self.holding(name) as (here, last), folder.holding(to) as (there, new):
+        with self.parent_of(name) as (here, last), folder.parent_of(to) as (there, new):
             try:
                 os.link(last, new, src_dir_fd=here, dst_dir_fd=there, follow_symlinks=False)
             except FileExistsError:
@@ -199,13 +192,13 @@ class Folder:
 
     def remove(self, name: str) -> None:
         """Remove a file, or a link and not what it leads to; there may be none."""
-        with suppress(FileNotFoundError), self.holding(name) as (folder, last):
+        with suppress(FileNotFoundError), self.parent_of(name) as (folder, last):
             os.unlink(last, dir_fd=folder)
 
     def remove_folder(self, name: str = "") -> None:
         """Remove a folder in this one, or this one; it has to be empty."""
         if name:
-            with self.holding(name) as (folder, last):
+            with self.parent_of(name) as (folder, last):
                 os.rmdir(last, dir_fd=folder)
         elif self._above:
             self._above.remove_folder(self._name)
@@ -216,7 +209,7 @@ class Folder:
         """Remove a folder with all that is in it, as far as that can be; there may be none."""
         if inner := self._inner.get(name):
             inner.close()
-        with suppress(OSError), self.holding(name) as (folder, last):
+        with suppress(OSError), self.parent_of(name) as (folder, last):
             _clear(last, folder, _LEVELS)
 
     def sync(self, name: str = "") -> None:
@@ -224,7 +217,7 @@ class Folder:
         if not name:
             platform.sync(self.descriptor)
             return
-        with self.holding(name) as (folder, last):
+        with self.parent_of(name) as (folder, last):
             descriptor = os.open(last, os.O_RDONLY | _FILE, dir_fd=folder)
         try:
             platform.sync(descriptor)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import reprlib
 from collections import Counter
+from collections.abc import Sequence
 
 import orjson
 
@@ -43,6 +44,12 @@ def json_type(value: Json) -> str:
 def counted(count: int, one: str, many: str = "") -> str:
     """``1 call``, ``2 calls``, ``2 entries``."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Rows of a table as lines, cells of a column below each other."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
 
 
 def printable(text: str) -> str:

@@ -5,7 +5,6 @@ import json
 import os
 import threading
 
-import orjson
 import polars as pl
 import pytest
 
@@ -15,6 +14,7 @@ from chatsquash.errors import UsageError
 from chatsquash.run.check import Looks, check
 from tests.checks.rows import assistant, call, result, tool, user
 from tests.conftest import log_line, write_log
+from tests.run.outputs import findings
 
 NATIVE = [user(), assistant("", call()), result()]
 CALL = '<tool_call>{"name": "grep", "arguments": {}}</tool_call>'
@@ -144,7 +144,7 @@ def test_what_we_write_is_found_to_be_what_was_found_while_writing(tmp_path, inl
     for number, line in enumerate(lines):
         write_log(tmp_path / "logs" / f"{number}.jsonl", line)
     convert(tmp_path / "logs", tmp_path / "out", Options(json_tool_calls=inlined))
-    reported = [orjson.loads(line) for line in (tmp_path / "out/reports/findings.jsonl").read_bytes().splitlines()]
+    reported = findings(out=tmp_path / "out")
     expected = [(each["code"], each["message"]) for each in reported]
     assert [(each.code, each.message) for each in check(str(tmp_path / "out"))] == expected
     assert {each["code"] for each in reported} == {"undeclared-tool", "tool-result-missing"}

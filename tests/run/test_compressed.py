@@ -46,15 +46,14 @@ LOGS = {
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
+def here(here):
     """The present folder is a new one with a few logs in ``plain``, and the same in ``logs``, compressed."""
-    monkeypatch.chdir(tmp_path)
     for (name, lines), (way, compress) in zip(LOGS.items(), WAYS.items(), strict=True):
         path = write_log(Path("plain") / name, *lines)
         squeezed = Path("logs") / f"{name}.{way}"
         squeezed.parent.mkdir(parents=True, exist_ok=True)
         squeezed.write_bytes(compress(path.read_bytes()))
-    return tmp_path
+    return here
 
 
 def results(out) -> dict[str, bytes]:

@@ -1,10 +1,7 @@
 """A directory of session logs becomes a dataset: the whole run, through the Python interface."""
 
-import csv
 import doctest
 import hashlib
-import io
-import itertools
 import json
 import os
 import subprocess
@@ -21,18 +18,12 @@ from chatsquash.run import convert as convert_module
 from chatsquash.run import in_memory, session, workers
 from tests.checks.rows import assistant, call, result, tool
 from tests.conftest import log_line, tree, write_log
+from tests.run.outputs import comparable, manifest, report
 
 UUID = "123e4567-e89b-12d3-a456-426614174000"
 BACKWARD = [log_line("a", at="2026-01-13T10:00:01Z"), log_line("a", "b", at="2026-01-13T10:00:00Z")]
 MIXED = [log_line("a", at=1), log_line("a", "b", at=2, session_id="s2")]
 BAD = b'{"no": "entry"}'
-
-
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    """The present folder is a new one."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def records(out="out") -> dict[str, list[str]]:
@@ -41,25 +32,6 @@ def records(out="out") -> dict[str, list[str]]:
         path.name: [json.loads(line)["messages"][0]["content"] for line in path.read_text("utf-8").splitlines()]
         for path in sorted(Path(out).glob("*.jsonl"))
     }
-
-
-def report(name, out="out"):
-    text = (Path(out) / "reports" / name).read_text("utf-8")
-    return (
-        list(csv.DictReader(io.StringIO(text))) if name.endswith(".csv") else list(map(json.loads, text.splitlines()))
-    )
-
-
-def manifest(out="out"):
-    return json.loads((Path(out) / "run.json").read_bytes())
-
-
-def comparable(out) -> dict[str, bytes | None]:
-    """An output folder without what may differ between two runs: the seconds in ``run.json``."""
-    files = tree(Path(out))
-    run = json.loads(files["run.json"])
-    assert run.pop("seconds") >= 0
-    return {**files, "run.json": json.dumps(run).encode()}
 
 
 # What stands where
@@ -133,12 +105,6 @@ def test_outputs_below_the_logs_and_second_names_are_reported(here):
         "earlier output, 1 not read: name the folder itself to read what is in it",
         "same file again, 1 not read: each file is converted once, under its first name",
     ]
-
-
-def test_a_session_without_any_day_is_undated(here):
-    write_log(here / "logs" / "a.jsonl", log_line("x", at=None))
-    convert("logs")
-    assert records() == {"undated.jsonl": ["x"]}
 
 
 def test_records_hold_messages_and_tools_and_nothing_else(here):
@@ -374,12 +340,6 @@ def test_a_log_that_cannot_be_opened_is_left_out_and_the_others_are_converted(he
     assert "Permission denied" in found["text"]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_log_without_permission_is_left_out(here):
-    write_log(here / "logs" / "a.jsonl").chmod(0)
-    assert convert("logs").left_out == {"unreadable-log": 1}
-
-
 EMPTY = [
     ("an empty file", b"", 0, 0),
     ("blank lines", b"\n \t\r\n\n", 3, 3),
@@ -501,30 +461,6 @@ def test_a_changed_grouping_removes_the_files_that_it_no_longer_writes(here):
         assert list(records()) == [f"{name}.jsonl" for name in files]
 
 
-def test_a_rerun_without_a_report_removes_it(here):
-    write_log(here / "logs" / "a.jsonl", log_line("x"), BAD)
-    convert("logs", "out", Options(keep_rejected=True))
-    convert("logs", "out", Options(tool_report=False))
-    names = sorted(path.name for path in (here / "out" / "reports").iterdir())
-    assert names == ["findings.jsonl", "integrity-report.txt", "rejected.jsonl", "sessions.jsonl"]
-
-
-def test_logs_beside_the_output_are_not_read_again(here):
-    write_log(here / "a.jsonl", log_line("x"))
-    for _ in range(2):
-        convert(here, here / "out")
-        assert records() == {"2026-01-13.jsonl": ["x"]}
-
-
-def test_a_folder_of_others_is_refused_before_anything_is_read(here):
-    write_log(here / "logs" / "a.jsonl")
-    write_log(here / "out" / "mine.jsonl")
-    before = tree(here)
-    with pytest.raises(UsageError, match=r"^out: is not empty and was not written by chatsquash"):
-        convert("logs", "out", Options(), lambda *_: pytest.fail("read"))
-    assert tree(here) == before
-
-
 FOREIGN = [
     "2026-01-13.jsonl",
     "run.json",
@@ -542,16 +478,6 @@ def test_force_overwrites_nothing_of_others(here, name):
     with pytest.raises(UsageError, match=f"^out/{name}: was not written by chatsquash and would be overwritten"):
         convert("logs", "out", Options(force=True, keep_rejected=True))
     assert tree(here) == before
-
-
-def test_force_leaves_other_files_alone(here):
-    write_log(here / "logs" / "a.jsonl", log_line("x"))
-    write_log(here / "out" / "2026-01-14.jsonl", b"mine")
-    write_log(here / "out" / "reports" / "mine", b"mine")
-    convert("logs", "out", Options(force=True))
-    convert("logs", "out")
-    assert (here / "out" / "2026-01-14.jsonl").read_bytes() == b"mine\n"
-    assert (here / "out" / "reports" / "mine").read_bytes() == b"mine\n"
 
 
 # Stopping
@@ -580,8 +506,6 @@ STOPS = [
      f"stopped by --strict, nothing was written: {WHERE}: no log that can be read"),
     ("strict, an empty session", [b""], {"strict": True}, None, StoppedError,
      f"stopped by --strict, nothing was written: {WHERE}: the log has no usable entry"),
-    ("strict, a line that cannot be read, though the session can", [log_line("x"), BAD], {"strict": True}, None,
-     StoppedError, f"stopped by --strict, nothing was written: {BAD_REASON}"),
     ("strict, an invalid session that is kept is no reason", [*BACKWARD, BAD], {"strict": True, "on_invalid": "keep"},
      None, StoppedError, f"stopped by --strict, nothing was written: {WHERE}:3: request is missing [bad-entry]"),
     ("Ctrl-C", [log_line("x")], {}, interrupt, KeyboardInterrupt, ""),
@@ -688,41 +612,6 @@ def test_an_observer_is_told_every_session_in_order(here):
     told = []
     convert("logs", "out", None, lambda job, outcome, total: told.append((job.size, outcome.left_out, total)))
     assert told == [(sizes[0], None, sum(sizes)), (sizes[1], "timestamp-order", sum(sizes))]
-
-
-def test_unknown_choices_are_an_error(here):
-    write_log(here / "a.jsonl")
-    with pytest.raises(UsageError, match=r"^group_by 'week': not known"):
-        convert("a.jsonl", "out", Options(group_by="week"))
-    assert not (here / "out").exists()
-
-
-# Sums
-
-FATES = [
-    ("short tail", [log_line(*"abc", at=1), log_line("a", at=2)], "selected 1 cut 1"),
-    ("cleaned title request", [
-        log_line({"role": "system", "content": "Reply with only a description in four words or less"},
-                 "Here are the first few user messages: x", at=1, reply="A title"),
-        log_line("x", at=2)], "selected 1 cleaned 1"),
-    ("growing", [log_line("a", at=1), log_line("a", "b", at=2)], "selected 1 superseded 1"),
-    ("bad and blank", [log_line("a"), BAD, b"", b" "], "selected 1 unreadable 1 blank 2"),
-    ("left out", [*BACKWARD, BAD, b""], "left_out 2 unreadable 1 blank 1"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("pair", [*itertools.combinations(range(len(FATES)), 2)], ids=str)
-def test_every_line_is_accounted_for(here, pair):
-    expected: dict[str, int] = {}
-    for index in pair:
-        _, lines, account = FATES[index]
-        write_log(here / "logs" / f"{index}.jsonl", *lines)
-        words = account.split()
-        for name, count in zip(words[::2], map(int, words[1::2]), strict=True):
-            expected[name] = expected.get(name, 0) + count
-    summary = convert("logs")
-    assert {name: count for name, count in summary.account._asdict().items() if count} == expected
-    assert manifest()["counts"]["lines"]["seen"] == sum(expected.values())
 
 
 @pytest.mark.parametrize("module", [convert_module, in_memory])

@@ -1,6 +1,5 @@
 """A database among the logs that takes more time or memory than it may costs that file, and no other."""
 
-import json
 import os
 import signal
 import subprocess
@@ -16,6 +15,7 @@ from chatsquash.read import documents
 from chatsquash.run.inspect import inspect
 from tests.conftest import log_line, write_log
 from tests.formats.hostile import MESSAGES, VIRTUAL_FOREVER, bomb, database
+from tests.run.outputs import findings, manifest
 
 BOUNDS = {"max_database_time": 1, "anonymize": False}
 BEYOND = "its tables take more than 1 s to read (--max-database-time allows more)"
@@ -28,15 +28,6 @@ def logs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_log(tmp_path / "logs/a.jsonl", log_line("hi"))
     return tmp_path / "logs"
-
-
-def manifest():
-    return json.loads(Path("out/run.json").read_text())
-
-
-def findings(code):
-    lines = Path("out/reports/findings.jsonl").read_text().splitlines()
-    return [each for each in map(json.loads, lines) if each["code"] == code]
 
 
 @pytest.mark.parametrize("name", ["x.db", "x.jsonl", "x.json"])

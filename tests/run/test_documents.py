@@ -20,6 +20,7 @@ from chatsquash.read import documents as read_documents
 from chatsquash.run import workers
 from chatsquash.run.inspect import inspect
 from tests.conftest import log_line, tree, write_log
+from tests.run.outputs import findings, report
 
 SAMPLES = Path(__file__).parents[2] / "sample_logs" / "documents"
 PLAIN = Options(anonymize=False)
@@ -46,13 +47,6 @@ def claude(number, role, content, **more):
 CLAUDE = [claude(1, "user", "hi"), claude(2, "assistant", [{"type": "text", "text": "hello"}])]
 
 
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    """The present folder is a new one."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def run(*names, **options):
     return convert(list(names) or "logs", "out", Options(**{"anonymize": False, "group_by": "none", **options}))
 
@@ -69,15 +63,6 @@ def records():
 
 def first_texts():
     return [next(m["content"] for m in record["messages"] if m["role"] == "user") for record in records()]
-
-
-def findings(*codes):
-    found = [orjson.loads(line) for line in Path("out/reports/findings.jsonl").read_bytes().splitlines()]
-    return [each for each in found if not codes or each["code"] in codes]
-
-
-def rejected():
-    return [orjson.loads(line) for line in Path("out/reports/rejected.jsonl").read_bytes().splitlines()]
 
 
 # The samples
@@ -146,96 +131,9 @@ def test_calls_and_results_of_the_samples_belong_together(here, name):
         assert len(set(asked)) == len(asked)
 
 
-CALLS = {
-    "atif-river-gauge": [("level", {"gauge": "millbridge"}, "417"), ("level", {"gauge": "oxford-weir"}, "268")],
-    "claude_code-seating-csv": [
-        ("Read", {"file_path": "/home/nora/seating/plan.py"}, "     1\tdef guests(text):"),
-        ("Bash", {"command": "python -m pytest -q", "description": "Run the tests"}, "1 failed, 3 passed"),
-        (
-            "Edit",
-            {
-                "file_path": "/home/nora/seating/plan.py",
-                "old_string": '[line.split(",") for line in text.splitlines()]',
-                "new_string": "list(csv.reader(text.splitlines()))",
-            },
-            "The file /home/nora/seating/plan.py has been updated.",
-        ),
-    ],
-    "gemini_cli-orologio-it": [
-        ("read_file", {"absolute_path": "/srv/campanile/bell.toml"}, 'noon = "11:00"'),
-        (
-            "replace",
-            {
-                "file_path": "/srv/campanile/bell.toml",
-                "old_string": 'zone = "UTC"',
-                "new_string": 'zone = "Europe/Rome"',
-            },
-            "Successfully modified file: /srv/campanile/bell.toml (1 replacements).",
-        ),
-    ],
-    "goose-beehives": [
-        ("developer__shell", {"command": "head -3 weights-2025-12.csv"}, "hive,first,last\nlinden,31.2,29.8"),
-        (
-            "developer__text_editor",
-            {"command": "view", "path": "/home/nora/bees/notes.md"},
-            "The path '/home/nora/bees/notes.md' does not exist",
-        ),
-    ],
-    "openhands-postcard-index": [
-        ("terminal", {"command": "awk '$1 < 1950' card.txt | wc -l"}, 'awk: cannot open "card.txt"'),
-        ("terminal", {"command": "awk '$1 < 1950' cards.txt | wc -l"}, "318"),
-    ],
-    "otel-katten-sv": [("last_door", {"tag": "misse"}, '{"door":"källaren","at":"19:42"}')],
-    "portable-veerboot-nl": [
-        (
-            "sailings",
-            {"to": "Oosterwad", "day": "friday", "after": "12:00"},
-            '[{"departs":"13:40","pier":2},{"departs":"16:10","pier":1}]',
-        ),
-        ("bicycle_places", {"to": "Oosterwad", "day": "friday"}, '{"13:40":0,"16:10":5}'),
-        ("reserve_bicycles", {"to": "Oosterwad", "departs": "16:10", "count": 2}, '{"code":"ZM-4471","count":2}'),
-    ],
-    "pydantic_ai-seed-bank": [
-        ("stock", {"species": "rye", "year": "2024"}, "year: Input should be an integer"),
-        ("stock", {"species": "Secale cereale", "year": 2024}, '{"shelf":"C-14","bags":23,"kilograms":11.5}'),
-    ],
-    "vercel_ai-orquideas-pt": [
-        ("careSheet", {"genus": "Phalaenopsis"}, '{"water":"de 7 em 7 dias","light":"indireta"}'),
-        ("stock", {"article": "adubo-orq"}, "O armazém não responde."),
-    ],
-}
-"""Each call of some samples with its arguments and how its result begins, in the order of the calls."""
-
-
-@pytest.mark.parametrize("name", CALLS)
-def test_calls_and_results_of_a_sample_are_what_it_tells(here, name):
-    (path,) = SAMPLES.glob(f"{name}.*")
-    convert(path, "out", Options(anonymize=False, group_by="none"))
-    messages = [message for record in records() for message in record["messages"]]
-    results = {message["tool_call_id"]: message["content"] for message in messages if message["role"] == "tool"}
-    calls = [call for message in messages for call in message.get("tool_calls", [])]
-    for call, (called, arguments, result) in zip(calls, CALLS[name], strict=True):
-        assert call["function"]["name"] == called
-        assert json.loads(call["function"]["arguments"]) == arguments
-        assert results[call["id"]].startswith(result)
-
-
 def test_documents_tell_no_day(here):
     convert(SAMPLES, "out", PLAIN)
     assert [path.name for path in Path("out").glob("*.jsonl")] == ["undated.jsonl"]
-
-
-def test_the_day_may_be_in_the_path(here):
-    put("logs/2026-01-16/a.json", portable())
-    convert("logs", "out", PLAIN)
-    assert [path.name for path in Path("out").glob("*.jsonl")] == ["2026-01-16.jsonl"]
-
-
-def test_a_session_is_called_as_its_file(here):
-    put("logs/a.json", [{"role": "user", "content": "hi"}, CALLED])
-    run()
-    (told,) = map(orjson.loads, Path("out/reports/sessions.jsonl").read_bytes().splitlines())
-    assert told["session"] == "a"
 
 
 # Counts
@@ -259,27 +157,6 @@ def test_by_id_each_conversation_is_a_session_as_well(here, sessions_by):
     summary = run(sessions_by=sessions_by)
     assert first_texts() == ["a", "b1", "b2"]
     assert (summary.sessions, sum(summary.account), summary.lines) == (3, 3, 3)
-
-
-def test_several_workers_give_the_same_files_and_the_same_sums(here, monkeypatch):
-    monkeypatch.setattr(workers, "_WORTH_A_PROCESS", 1)
-    shutil.copytree(SAMPLES, "logs/documents")
-    write_log(here / "logs/b.jsonl", *map(json.dumps, [portable("b1"), portable("b2")]))
-    write_log(here / "logs/broken.jsonl", *CLAUDE, b"{oops")
-    put("logs/bad.json", {"schema_version": "ATIF-v1.6", "steps": 3})
-    trees, sums = [], []
-    for count in (1, 2):
-        shutil.rmtree("out", ignore_errors=True)
-        summary = run(workers=count)
-        files = tree(Path("out"))
-        run_json = json.loads(files.pop("run.json"))
-        for volatile in ("seconds", "options", "command"):
-            run_json.pop(volatile, None)
-        trees.append(files)
-        sums.append((summary.sessions, summary.written, summary.lines, summary.account, run_json))
-        assert sum(summary.account) == summary.lines
-    assert trees[0] == trees[1]
-    assert sums[0][:4] == sums[1][:4]
 
 
 def test_a_document_counts_as_one_line_whatever_its_layout(here):
@@ -337,7 +214,7 @@ def test_broken_lines_are_rejected_lines(here):
     summary = run()
     assert (summary.written, summary.account.selected, summary.account.unreadable) == (1, 1, 2)
     assert sum(summary.account) == summary.lines == 3
-    assert [(each["line"], each["code"]) for each in rejected()] == [(2, "bad-line"), (4, "bad-line")]
+    assert [(each["line"], each["code"]) for each in report("rejected.jsonl")] == [(2, "bad-line"), (4, "bad-line")]
     assert [m["content"] for m in records()[0]["messages"]] == ["hi", "hello"]
 
 
@@ -346,7 +223,7 @@ def test_broken_lines_count_once_where_a_document_is_several_sessions(here):
     summary = run()
     assert first_texts() == ["a", "b"]
     assert (summary.lines, summary.account.unreadable, sum(summary.account)) == (3, 1, 3)
-    assert len(rejected()) == 1
+    assert len(report("rejected.jsonl")) == 1
 
 
 def test_a_document_without_a_conversation_is_an_empty_session(here):
@@ -559,14 +436,6 @@ def test_inspect_shows_every_sample(name):
     assert sum(line.startswith("record: ") for line in lines) == len(TOLD[name.partition(".")[0]])
 
 
-def test_a_format_that_is_named_holds_for_documents_that_have_several_conversations(tmp_path):
-    talks = [[{"role": "user", "content": text}, {"role": "assistant", "content": "yes"}] for text in ("a", "b")]
-    (tmp_path / "logs").mkdir()
-    (tmp_path / "logs/two.jsonl").write_text("".join(json.dumps(talk) + "\n" for talk in talks))
-    summary = convert(tmp_path / "logs", tmp_path / "out", Options(anonymize=False, from_format="portable"))
-    assert (summary.written, dict(summary.left_out)) == (2, {})
-
-
 # Databases
 
 
@@ -631,7 +500,7 @@ def test_an_exchange_on_several_lines_that_is_broken_is_rejected_in_its_place(he
     summary = run(keep_rejected=True)
     assert (summary.written, summary.account.unreadable) == (0, 1)
     size = Path("logs/a.json").stat().st_size
-    assert [(each["line"], each["offset"], each["length"]) for each in rejected()] == [(1, 0, size)]
+    assert [(each["line"], each["offset"], each["length"]) for each in report("rejected.jsonl")] == [(1, 0, size)]
 
 
 # How often a document is parsed
@@ -664,29 +533,11 @@ def branched(path, count):
     put(path, held)
 
 
-def exported(path, count):
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    with closing(sqlite3.connect(path)) as made:
-        made.execute("create table sessions(id text, created_at text, working_dir text, description text)")
-        made.execute(
-            "create table messages(id integer primary key, session_id text, role text, created_timestamp int, "
-            "content_json text)"
-        )
-        for n in range(count):
-            made.execute("insert into sessions values(?, ?, '/w', 'd')", (f"s{n}", f"2026-01-01 {n:06}"))
-            for each in said(n):
-                content = json.dumps([{"type": "text", "text": each["content"]}])
-                row = (f"s{n}", each["role"], n, content)
-                insert = "insert into messages(session_id, role, created_timestamp, content_json) values(?, ?, ?, ?)"
-                made.execute(insert, row)
-        made.commit()
-
-
 MANY = {
     "oumi": ("a.jsonl", oumi),
     "otel": ("a.json", traced),
     "oumi_history": ("a.json", branched),
-    "goose": ("a.db", exported),
+    "goose": ("a.db", lambda path, count: goose_database(path, *(f"question {n}" for n in range(count)))),
 }
 
 

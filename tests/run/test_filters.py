@@ -4,7 +4,7 @@ import pytest
 
 from chatsquash.model import Account, Facts, Finding, Log, Outcome, Record, Usage
 from chatsquash.options import Options
-from chatsquash.run.filters import Sieve
+from chatsquash.run.filters import Filters
 
 NOTHING = Usage(0, (), 1, 2, 0, ())
 ACCOUNT = Account(selected=1, superseded=3, cut=1, cleaned=2, unreadable=1, blank=1)
@@ -67,7 +67,7 @@ ROWS = [
 @pytest.mark.parametrize("sentence, options, made, expected", ROWS, ids=[row[0] for row in ROWS])
 def test_a_record_is_filtered_for_a_reason(sentence, options, made, expected):
     before = outcome(**made)
-    found = Sieve(Options(**options)).sift(job(), before)
+    found = Filters(Options(**options)).apply(job(), before)
     if expected is None:
         assert found == (before, "", False)
         return
@@ -80,7 +80,7 @@ def test_a_record_is_filtered_for_a_reason(sentence, options, made, expected):
 
 
 def test_the_lines_of_a_filtered_session_are_left_out_and_nothing_else_of_it_counts():
-    found = Sieve(Options(min_turns=3)).sift(job(), outcome()).outcome
+    found = Filters(Options(min_turns=3)).apply(job(), outcome()).outcome
     assert found.account == Account(cleaned=2, left_out=5, unreadable=1, blank=1)
     assert sum(found.account) == sum(ACCOUNT)
     assert (found.records, found.cleaned, found.addresses) == ([], {}, 0)
@@ -89,21 +89,21 @@ def test_the_lines_of_a_filtered_session_are_left_out_and_nothing_else_of_it_cou
 
 def test_a_session_that_was_left_out_is_not_filtered():
     before = outcome(None, left_out="empty-session")
-    assert Sieve(Options(min_turns=3, drop_duplicates=True)).sift(job(), before) == (before, "", False)
+    assert Filters(Options(min_turns=3, drop_duplicates=True)).apply(job(), before) == (before, "", False)
 
 
 def test_equal_records_are_written_once():
-    sieve = Sieve(Options(drop_duplicates=True))
+    sieve = Filters(Options(drop_duplicates=True))
     records = [b'{"a":1}', b'{"a":2}', b'{"a":1}', b'{"a": 1}', b'{"a":2}']
-    found = [sieve.sift(job(f"s{n}"), outcome(record)) for n, record in enumerate(records)]
+    found = [sieve.apply(job(f"s{n}"), outcome(record)) for n, record in enumerate(records)]
     assert [each.duplicate for each in found] == [False, False, True, False, True]
     assert found[4].outcome.findings[-1].text.startswith("the record is that of s1.jsonl, which is written")
 
 
 def test_so_are_those_of_one_file():
-    sieve = Sieve(Options(drop_duplicates=True))
+    sieve = Filters(Options(drop_duplicates=True))
     same = job()
-    assert [sieve.sift(same, outcome()).duplicate for _ in range(3)] == [False, True, True]
+    assert [sieve.apply(same, outcome()).duplicate for _ in range(3)] == [False, True, True]
 
 
 @pytest.mark.parametrize(
@@ -118,11 +118,11 @@ def test_so_are_those_of_one_file():
     ],
 )
 def test_duplicates_go_where_it_is_asked_for_and_in_a_dataset_folder(options, once):
-    sieve = Sieve(Options(**options))
-    assert [sieve.sift(job(), outcome()).duplicate for _ in range(2)] == [False, once]
+    sieve = Filters(Options(**options))
+    assert [sieve.apply(job(), outcome()).duplicate for _ in range(2)] == [False, once]
 
 
 def test_a_filtered_record_is_no_first_one():
-    sieve = Sieve(Options(drop_duplicates=True, drop=("no-tools",)))
-    found = [sieve.sift(job(), outcome(codes=codes)) for codes in (["no-tools"], [], [])]
+    sieve = Filters(Options(drop_duplicates=True, drop=("no-tools",)))
+    found = [sieve.apply(job(), outcome(codes=codes)) for codes in (["no-tools"], [], [])]
     assert [(each.filtered, each.duplicate) for each in found] == [("--drop no-tools", False), ("", False), ("", True)]

@@ -1,6 +1,5 @@
 """Hostile logs and hostile files: each costs itself and nothing else, and says so in these words."""
 
-import csv
 import gzip
 import json
 import os
@@ -14,6 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.conftest import log_line, tree, user, write_log
+from tests.run.outputs import findings, manifest
 
 GOOD = log_line("good", session_id="good")
 ENTRY = "the entry is left out, {}: see reports/rejected.jsonl"
@@ -22,14 +22,9 @@ ESCAPES = "\x1b[2J\x1b]0;owned\x07\x9b\u202e\u2028\r"
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write_log(tmp_path / "logs" / "good.jsonl", GOOD)
-    return tmp_path
-
-
-def findings() -> list[dict]:
-    return [json.loads(line) for line in Path("out/reports/findings.jsonl").read_text("utf-8").splitlines()]
+def here(here):
+    write_log(here / "logs" / "good.jsonl", GOOD)
+    return here
 
 
 def of(file: str) -> list[tuple[str, str]]:
@@ -333,18 +328,6 @@ def test_a_hostile_name(here, command, sentence, name, label):
     assert sorted(users()) == ["good", "x"]
 
 
-@pytest.mark.parametrize("start", "=+-@\t\r")
-def test_cells_are_no_formulas(here, command, start):
-    name = f"{start}HYPERLINK(1)"
-    call = {"id": "c", "type": "function", "function": {"name": name, "arguments": "{}"}}
-    called = {"role": "assistant", "content": "", "tool_calls": [call]}
-    write_log(here / "logs" / f"{name.strip()}.jsonl", log_line("x", called, tools=[{"name": name}]))
-    hold_to_the_promise(here, command, "--group-by", "scenario")
-    for report in ("tools.csv", "tool-usage.csv"):
-        with Path(f"out/reports/{report}").open(newline="") as file:
-            assert not [cell for row in csv.reader(file) for cell in row if cell.startswith(("=", "+", "-", "@", "\t"))]
-
-
 # What is private
 
 
@@ -436,7 +419,7 @@ def test_a_log_of_which_hardly_a_line_can_be_read_is_read_no_further(here, comma
     assert sorted(users()) == ["first", "good"]
     assert [code for code, _ in of("logs/few.jsonl")] == ["empty-session", *["bad-line"] * 3]
     assert command("verify", "out", "--logs")[0] == 0
-    counts = json.loads(Path("out/run.json").read_bytes())["counts"]
+    counts = manifest()["counts"]
     assert counts["lines"]["unreadable"] == 4 + 3
     (here / "logs" / "many.jsonl").unlink()
     hold_to_the_promise(here, command, "--max-rejected", "3")
@@ -459,11 +442,11 @@ def test_blank_lines_take_no_time_worth_mentioning(here, command):
     started = time.process_time()
     hold_to_the_promise(here, command)
     assert time.process_time() - started < 10  # parsing each took 30
-    counts = json.loads(Path("out/run.json").read_bytes())["counts"]
+    counts = manifest()["counts"]
     assert (counts["lines"]["blank"], counts["bytes"]["blank"]) == (1_000_000, 2_500_000)
 
 
 def test_a_line_beyond_the_bound_is_not_blank(here, command):
     (here / "logs" / "long.jsonl").write_bytes(b"  12\n")
     command("convert", "logs", "--max-line", "3")
-    assert json.loads(Path("out/run.json").read_bytes())["counts"]["lines"]["blank"] == 0
+    assert manifest()["counts"]["lines"]["blank"] == 0

@@ -14,22 +14,22 @@ from chatsquash import Options, convert
 from chatsquash.errors import StoppedError, UsageError
 from chatsquash.folder import Folder
 from chatsquash.run import session
-from chatsquash.run.filters import Sieve
+from chatsquash.run.filters import Filters
 from chatsquash.run.verify import verify
-from tests.conftest import log_line, tree, write_log
+from tests.conftest import log_line, write_log
+from tests.run.outputs import comparable
 
 KEEP = Options(keep_rejected=True)
 MIXED = [log_line("m", session_id=name, at=at) for at, name in enumerate(("s1", "s2", "s1"))]
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
+def here(here):
     """The present folder is a new one with a few logs."""
-    monkeypatch.chdir(tmp_path)
     for number in range(6):
         lines = [log_line(*(f"{number}: me{n}@corp.de" for n in range(m)), at=m) for m in range(1, 4)]
-        write_log(tmp_path / "logs" / f"2026-01-1{number % 3}" / f"{number}.jsonl", *lines, b"{broken")
-    return tmp_path
+        write_log(here / "logs" / f"2026-01-1{number % 3}" / f"{number}.jsonl", *lines, b"{broken")
+    return here
 
 
 @pytest.fixture
@@ -41,13 +41,6 @@ def read(monkeypatch):
         session.Converter, "convert", lambda self, job, **more: names.append(job.name) or convert(self, job, **more)
     )
     return names
-
-
-def comparable(out) -> dict[str, bytes | None]:
-    files = tree(Path(out))
-    run = json.loads(files["run.json"])
-    assert run.pop("seconds") >= 0
-    return {**files, "run.json": json.dumps(run).encode()}
 
 
 def as_in_full(out="out", options=KEEP) -> bool:
@@ -228,7 +221,7 @@ def test_an_interrupt_after_the_commit_says_that_all_was_written(here, monkeypat
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("chatsquash.run.incremental.Again.finished", interrupt)
+    monkeypatch.setattr("chatsquash.run.incremental.Incremental.finished", interrupt)
     with pytest.raises(KeyboardInterrupt) as caught:
         convert("logs", "out", KEEP)
     assert caught.value.__notes__ == ["all was written before"]
@@ -262,11 +255,11 @@ def test_a_failure_among_the_renames_leaves_the_result_before_it_and_what_was_co
 def test_none_is_said_to_be_done_only_where_none_was(here, monkeypatch):
     """Sessions are taken in order, so those behind a long one may be done before it."""
 
-    def sift(*_):
+    def apply(*_):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(Sieve, "sift", sift)
+        patch.setattr(Filters, "apply", apply)
         with pytest.raises(KeyboardInterrupt) as caught:
             convert("logs", "out", KEEP)
     assert caught.value.__notes__ == ["nothing new written; the same command with --resume goes on from there"]

@@ -17,12 +17,6 @@ TITLE = [
 ACT = assistant("I look", call())
 
 
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def shown(*logs, verbose=False, **options):
     return list(inspect(logs, Options(anonymize=False, **options), verbose=verbose))
 

@@ -12,7 +12,7 @@ from chatsquash.folder import Folder
 from chatsquash.model import Finding, Log, Outcome
 from chatsquash.run import journal
 from chatsquash.run.convert import described
-from chatsquash.run.journal import Journals, Writer, identity
+from chatsquash.run.journal import Journals, JournalWriter, identity
 from chatsquash.run.session import Converter
 from tests.conftest import log_line, write_log
 
@@ -31,7 +31,7 @@ def found(path: Path, **fields) -> Log:
 
 
 def journals(tmp_path: Path, run: str = "1", options: Options = OPTIONS) -> Journals:
-    return Journals(Writer(Folder(tmp_path / "journal"), run, identity(described(options))))
+    return Journals(JournalWriter(Folder(tmp_path / "journal"), run, identity(described(options))))
 
 
 def kept(tmp_path: Path, *jobs: Log, run: str = "1") -> list[Outcome]:
@@ -66,7 +66,7 @@ def test_every_field_of_an_outcome_comes_back(tmp_path, log):
             "left_out": "x",
         }
     )
-    writer = Writer(Folder(tmp_path / "journal"), "3", identity(described(OPTIONS)))
+    writer = JournalWriter(Folder(tmp_path / "journal"), "3", identity(described(OPTIONS)))
     writer.add(log, made)
     assert taken(tmp_path, log) == made
 
@@ -182,7 +182,7 @@ PASSING = ["unreadable-log", "changed-log", "lost-worker"]
 @pytest.mark.parametrize("code", PASSING)
 def test_what_may_be_otherwise_the_next_time_is_not_kept(tmp_path, log, code):
     (outcome,) = kept(tmp_path, log)
-    writer = Writer(Folder(tmp_path / "journal"), "3", identity(described(replace(OPTIONS, reasoning="drop"))))
+    writer = JournalWriter(Folder(tmp_path / "journal"), "3", identity(described(replace(OPTIONS, reasoning="drop"))))
     writer.add(log, replace(outcome, findings=[Finding(code, "error", "s", "f", None, None, "")]))
     assert writer.descriptor is None
 
@@ -190,7 +190,7 @@ def test_what_may_be_otherwise_the_next_time_is_not_kept(tmp_path, log, code):
 def test_a_name_that_is_no_text_is_converted_each_time(tmp_path, log):
     (outcome,) = kept(tmp_path, log)
     job = structs.replace(log, shown="\udcff")
-    writer = Writer(Folder(tmp_path / "journal"), "3", identity(described(OPTIONS)))
+    writer = JournalWriter(Folder(tmp_path / "journal"), "3", identity(described(OPTIONS)))
     writer.add(job, replace(outcome, session="\udcff"))
     writer.add(log, outcome)
     assert not writer.failed
@@ -203,7 +203,7 @@ def test_a_full_disk_ends_the_journal_and_nothing_else(tmp_path, log, monkeypatc
         raise OSError(28, "No space left on device")
 
     (outcome,) = kept(tmp_path, log)
-    writer = Writer(Folder(tmp_path / "journal"), "3", identity(described(OPTIONS)))
+    writer = JournalWriter(Folder(tmp_path / "journal"), "3", identity(described(OPTIONS)))
     with monkeypatch.context() as patch:
         patch.setattr(os, "writev", full)
         writer.add(log, outcome)

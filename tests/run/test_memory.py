@@ -5,12 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-import orjson
 import pytest
 
 from chatsquash import Options, convert
 from chatsquash.read import documents
 from tests.conftest import log_line, write_log
+from tests.run.outputs import report
 
 MANY = "[" + "[]," * 20_000 + "[]]"
 """60 kB that take 1.5 MB."""
@@ -19,20 +19,18 @@ WHY = "parsed it would take more than the 1,000,000 bytes of memory that are all
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write_log(tmp_path / "logs/good.jsonl", log_line("good"))
-    return tmp_path
+def here(here):
+    write_log(here / "logs/good.jsonl", log_line("good"))
+    return here
 
 
 def findings(out="out"):
-    found = [orjson.loads(line) for line in Path(out, "reports/findings.jsonl").read_bytes().splitlines()]
+    found = report("findings.jsonl", out)
     return [(each["code"], each["file"], each["text"]) for each in found if each["severity"] == "error"]
 
 
 def rejected():
-    lines = Path("out/reports/rejected.jsonl").read_bytes().splitlines()
-    return [(each["line"], each["code"], each["reason"]) for each in map(orjson.loads, lines)]
+    return [(each["line"], each["code"], each["reason"]) for each in report("rejected.jsonl")]
 
 
 def filled(line: dict) -> bytes:

@@ -12,20 +12,10 @@ from chatsquash.checks.dataset import OF_TOOLS
 from chatsquash.run import reports
 from chatsquash.run.verify import verify
 from tests.conftest import log_line, user, write_log
+from tests.run.outputs import report
 
 SAMPLES = Path(__file__).parents[2] / "sample_logs"
 BACKWARD = [log_line("a", at="2026-01-13T10:00:01Z"), log_line("a", "b", at="2026-01-13T10:00:00Z")]
-
-
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    """The present folder is a new one."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def lines(name: str, out="out") -> list[dict]:
-    return [json.loads(line) for line in Path(out, "reports", name).read_text("utf-8").splitlines()]
 
 
 def rows(path: Path) -> list[dict]:
@@ -47,7 +37,7 @@ def test_a_record_has_a_line_that_says_where_it_stands_and_where_it_comes_from(h
     write_log(here / "logs/b.jsonl", log_line("x", at=None))
     write_log(here / "logs/c.jsonl", log_line("y", session_id="two", at="2026-01-13T11:00:00Z"))
     convert("logs")
-    first, undated, second = lines("sessions.jsonl")
+    first, undated, second = report("sessions.jsonl")
     assert first == {
         "file": "2026-01-13.jsonl", "row": 1, "log": "logs/a.jsonl", "line": 3, "session": "one",
         "start": "2026-01-13T10:00:00Z", "end": "2026-01-13T10:00:07Z", "model": None, "entries": 2, "turns": 0,
@@ -72,11 +62,11 @@ def test_a_session_without_a_record_has_a_line_that_says_why(here, sentence, log
         write_log(here / "logs/a.jsonl", log_line("first"))
     write_log(here / "logs/b.jsonl", *log)
     convert("logs", "out", Options(**options))
-    written, without = lines("sessions.jsonl")
+    written, without = report("sessions.jsonl")
     assert written["file"] is not None
     assert (without["log"], without["file"], without["row"]) == ("logs/b.jsonl", None, None)
     assert {name: without[name] for name in expected} == expected
-    of_it = [each for each in lines("findings.jsonl") if each["file"] == "logs/b.jsonl"]
+    of_it = [each for each in report("findings.jsonl") if each["file"] == "logs/b.jsonl"]
     assert {each["record"] for each in of_it} == {None}
     assert {each["filtered"] for each in of_it} == {expected["filtered"]}
     counts = without["findings"]
@@ -90,19 +80,19 @@ def test_rows_are_right_where_splits_and_shards_decide_them(here, packing):
         write_log(here / f"logs/{number:02}.jsonl", line)
     options = Options(format=packing, shard_size=400, split="train=0.6,test=0.4", metadata=True, split_by="session")
     convert("logs", "out", options)
-    told = [line for line in lines("sessions.jsonl") if line["file"]]
-    assert (len(told), len(lines("sessions.jsonl"))) == (30, 40)
+    told = [line for line in report("sessions.jsonl") if line["file"]]
+    assert (len(told), len(report("sessions.jsonl"))) == (30, 40)
     assert len({line["file"] for line in told}) > 4
     assert len(told) == sum(len(rows(path)) for path in Path("out/data").iterdir())
     for line in told:
         assert rows(Path("out", line["file"]))[line["row"] - 1]["session_id"] == line["session"]
     places = {line["session"]: f"{line['file']}:{line['row']}" for line in told}
-    found = [each for each in lines("findings.jsonl") if each["session"]]
+    found = [each for each in report("findings.jsonl") if each["session"]]
     assert any(each["code"] == "split-leak" for each in found)
     assert [each["record"] for each in found] == [places.get(each["session"]) for each in found]
     text = Path("out/reports/integrity-report.txt").read_text().splitlines()
     assert [line.split("\t")[3] for line in text] == [
-        f"record={each['record'] or ''}" for each in lines("findings.jsonl")
+        f"record={each['record'] or ''}" for each in report("findings.jsonl")
     ]
 
 
@@ -111,14 +101,14 @@ def test_lines_that_wait_are_put_in_place_piece_by_piece(here, monkeypatch):
     write_log(here / "logs/a.jsonl")
     write_log(here / "logs/b.jsonl", log_line("other"))
     convert("logs", "out", Options(format="jsonl"))
-    assert [(line["file"], line["row"]) for line in lines("sessions.jsonl")] == [
+    assert [(line["file"], line["row"]) for line in report("sessions.jsonl")] == [
         ("data/train-00000-of-00001.jsonl", row) for row in (1, 2)
     ]
 
 
 def test_the_table_says_of_the_samples_what_the_columns_of_metadata_say(here):
     convert(SAMPLES, "out", Options(metadata=True, format="jsonl", anonymize=False))
-    told = lines("sessions.jsonl")
+    told = report("sessions.jsonl")
     assert len(told) == 43
     for line in told:
         beside = rows(Path("out", line["file"]))[line["row"] - 1]
@@ -133,14 +123,14 @@ def test_what_the_logs_name_is_quoted_as_in_the_other_reports(here):
     convert("logs")
     text = Path("out/reports/sessions.jsonl").read_text()
     assert text.replace("\n", "").isprintable()
-    (told,) = lines("sessions.jsonl")
+    (told,) = report("sessions.jsonl")
     assert (told["session"], told["model"]) == ("a\x1b\u202e", "m\x9b")
 
 
 def test_a_session_cannot_pass_for_a_number_of_files(here):
     write_log(here / "logs/a.jsonl", log_line("x", session_id="data/train-00000-of-\x00train\x00"))
     convert("logs", "out", Options(format="jsonl"))
-    assert lines("sessions.jsonl")[0]["session"] == "data/train-00000-of-\x00train\x00"
+    assert report("sessions.jsonl")[0]["session"] == "data/train-00000-of-\x00train\x00"
 
 
 # Sources without tools
@@ -162,7 +152,7 @@ def agents(here: Path) -> None:
 def test_what_holds_for_a_source_is_one_finding_about_no_session(here):
     agents(here)
     summary = convert("logs")
-    found = lines("findings.jsonl")
+    found = report("findings.jsonl")
     (told,) = [each for each in found if each["code"] == "source-without-tools"]
     assert told["text"].startswith("2 records of portable without tools")
     assert {name: told[name] for name in ("severity", "session", "file", "line", "record")} == {
@@ -175,7 +165,7 @@ def test_what_holds_for_a_source_is_one_finding_about_no_session(here):
 def test_what_is_not_reported_of_a_session_drops_none(here):
     agents(here)
     summary = convert("logs", "out", Options(drop=("undeclared-tool", "no-tools")))
-    assert [line["left_out"] for line in lines("sessions.jsonl")] == [None, None, "filtered"]
+    assert [line["left_out"] for line in report("sessions.jsonl")] == [None, None, "filtered"]
     assert summary.findings["info", "source-without-tools"] == 1
 
 
@@ -188,20 +178,20 @@ def test_records_that_are_not_written_are_not_counted(here):
 def test_without_the_checks_on_records_nothing_is_said_of_tools(here):
     agents(here)
     convert("logs", "out", Options(integrity_analysis=False))
-    assert {each["code"] for each in lines("findings.jsonl")}.isdisjoint({"source-without-tools", *OF_TOOLS})
+    assert {each["code"] for each in report("findings.jsonl")}.isdisjoint({"source-without-tools", *OF_TOOLS})
 
 
 def test_files_that_may_hold_tools_are_reported_one_by_one(here):
     record = {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]}
     write_log(here / "logs/a.jsonl", {**record, "conversation_id": "a", "metadata": {}})
     convert("logs", "out", Options(from_format="oumi"))
-    assert [each["code"] for each in lines("findings.jsonl")] == ["no-tools"]
+    assert [each["code"] for each in report("findings.jsonl")] == ["no-tools"]
 
 
 def test_findings_of_filtered_sessions_are_marked_and_counted_apart(here):
     agents(here)
     summary = convert("logs", "out", Options(drop=("undeclared-tool",)))
-    found = lines("findings.jsonl")
+    found = report("findings.jsonl")
     assert {each["filtered"] for each in found if each["file"] == "logs/c.jsonl"} == {"--drop undeclared-tool"}
     assert {each["filtered"] for each in found if each["file"] != "logs/c.jsonl"} == {None}
     text = Path("out/reports/integrity-report.txt").read_text().splitlines()

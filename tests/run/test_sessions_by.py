@@ -7,6 +7,7 @@ import pytest
 
 from chatsquash import Options, convert, convert_session
 from tests.conftest import log_line, write_log
+from tests.run.outputs import findings, report
 
 PLAIN = Options(anonymize=False, cleanup_goose=False)
 BY_ID = Options(anonymize=False, cleanup_goose=False, sessions_by="id")
@@ -39,15 +40,11 @@ def users(out):
     return [[m["content"] for m in record["messages"] if m["role"] == "user"] for record in records(out)]
 
 
-def findings(out):
-    return [orjson.loads(line) for line in (out / "reports/findings.jsonl").read_bytes().splitlines()]
-
-
 def test_a_file_is_a_session_unless_something_else_is_asked(tmp_path):
     write_log(tmp_path / "logs/day.jsonl", *mixed())
     summary = convert(tmp_path / "logs", tmp_path / "out", PLAIN)
     assert dict(summary.left_out) == {"session-id-mismatch": 1}
-    (found,) = [each for each in findings(tmp_path / "out") if each["code"] == "session-id-mismatch"]
+    (found,) = findings("session-id-mismatch", out=tmp_path / "out")
     assert "--sessions-by id" in found["text"]
 
 
@@ -66,7 +63,7 @@ def test_findings_name_the_line_of_the_file(tmp_path):
     lines[3]["timestamp"] = 1
     write_log(tmp_path / "logs/day.jsonl", *lines)
     convert(tmp_path / "logs", tmp_path / "out", BY_ID)
-    (found,) = [each for each in findings(tmp_path / "out") if each["code"] == "timestamp-order"]
+    (found,) = findings("timestamp-order", out=tmp_path / "out")
     assert (found["session"], found["line"]) == ("b", 4)
 
 
@@ -78,7 +75,7 @@ def test_every_line_is_accounted_for(tmp_path):
     summary = convert(tmp_path / "logs", tmp_path / "out", BY_ID)
     assert summary.lines == 5
     assert users(tmp_path / "out") == [["a1"], ["b2"], ["nobody"]]
-    rejected = [orjson.loads(line) for line in (tmp_path / "out/reports/rejected.jsonl").read_bytes().splitlines()]
+    rejected = report("rejected.jsonl", tmp_path / "out")
     assert [each["line"] for each in rejected] == [2]
 
 
@@ -111,7 +108,7 @@ def test_two_ids_are_merged_only_where_the_user_says_so_twice(tmp_path, sentence
     options = Options(anonymize=False, **said)
     summary = convert(tmp_path / "logs", tmp_path / "out", options)
     severity = "warning" if expected else "error"
-    (found,) = [each for each in findings(tmp_path / "out") if each["code"] == "session-id-mismatch"]
+    (found,) = findings("session-id-mismatch", out=tmp_path / "out")
     assert (found["severity"], found["line"]) == (severity, 2)
     assert users(tmp_path / "out") == ([expected] if expected else [])
     assert dict(summary.left_out) == ({} if expected else {"session-id-mismatch": 1})

@@ -1,6 +1,5 @@
 """Datasets in every shape and file are checked and counted alike."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from chatsquash.stages.select import flatten
 from chatsquash.templates.remedies import converted
 from tests.checks.rows import assistant, call, result, talk, tool, user
 from tests.conftest import log_line, write_log
+from tests.run.outputs import findings
 
 SAMPLES = Path(__file__).parents[2] / "sample_logs"
 FOR_TRAINING = [name for name in presets.names() if name != presets.DEFAULT]
@@ -120,7 +120,7 @@ def test_every_shape_is_looked_through_for_phrases_and_addresses(tmp_path, name)
     (phrase,) = [each for each in found if each.code == "flagged-phrase"]
     assert "stands in 3 messages" in phrase.text
     assert sum(int(each.text.split()[0]) for each in found if each.code == "address-left") == 2
-    reported = map(json.loads, (tmp_path / "out/reports/findings.jsonl").read_text().splitlines())
+    reported = findings(out=tmp_path / "out")
     assert [(each["message"], each["text"]) for each in reported if each["code"] == "flagged-phrase"] == [
         (phrase.message, phrase.text)
     ]

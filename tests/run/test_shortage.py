@@ -26,13 +26,12 @@ DESCRIPTORS = [errno.EMFILE, errno.ENFILE, errno.ENOMEM]
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
+def here(here):
     """The present folder has a result of another log, and a compressed log of three sessions beside it."""
-    monkeypatch.chdir(tmp_path)
-    write_log(tmp_path / "logs/a.jsonl", log_line("before"))
+    write_log(here / "logs/a.jsonl", log_line("before"))
     convert("logs", "out", BY_ID)
-    (tmp_path / "logs/b.jsonl.gz").write_bytes(gzip.compress(DATA))
-    return tmp_path
+    (here / "logs/b.jsonl.gz").write_bytes(gzip.compress(DATA))
+    return here
 
 
 def sessions_of(out="out"):

@@ -13,7 +13,7 @@ from chatsquash.errors import UsageError
 from chatsquash.model import Conversation
 from chatsquash.records.reading import Record
 from chatsquash.run.template import Trials, show
-from chatsquash.templates.remedies import CURES, converted, spelled
+from chatsquash.templates.remedies import REMEDIES, converted, spelled
 from tests.checks.rows import assistant, call, result, user
 from tests.conftest import log_line, write_log
 from tests.templates.records import (
@@ -86,7 +86,7 @@ def test_a_cure_is_named_and_cures(command, tmp_path, name, sentence, messages, 
     path = write(tmp_path / "data.jsonl", {"messages": messages, "tools": tools})
     facts = {each["code"]: each["text"] for each in found(command, path, name)}
     assert facts[code].endswith(f": {cure}")
-    options = next((options for options in CURES if f"{spelled(options)} cures it" == cure), None)
+    options = next((options for options in REMEDIES if f"{spelled(options)} cures it" == cure), None)
     if options:
         write(path, converted(Conversation(messages, tools), options))
         assert code not in {each["code"] for each in found(command, path, name)}
@@ -94,7 +94,7 @@ def test_a_cure_is_named_and_cures(command, tmp_path, name, sentence, messages, 
 
 def test_options_that_cure_are_options_of_convert(command, tmp_path):
     write_log(tmp_path / "a.jsonl", log_line("hi"))
-    for number, options in enumerate(CURES):
+    for number, options in enumerate(REMEDIES):
         ended = command("convert", tmp_path / "a.jsonl", "-qo", tmp_path / str(number), *spelled(options).split())
         assert (ended.code, ended.err) == (0, "")
 

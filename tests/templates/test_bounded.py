@@ -6,7 +6,7 @@ from contextlib import suppress
 import pytest
 
 from chatsquash.errors import UsageError
-from chatsquash.templates.bounded import Bounds, Template
+from chatsquash.templates.bounded import RenderBounds, Template
 from chatsquash.templates.render import Renderer
 from chatsquash.templates.trial import trial
 from tests.checks.rows import assistant, user
@@ -16,7 +16,7 @@ from .records import FAMILIES, ONE_CALL, PLAIN, TEXT_BESIDE, TOOLS, TWO_CALLS, f
 HI = [user("hi")]
 LATE = "OutOfTimeError: the record takes longer than 1 s (--render-time allows more)"
 LARGE = "OutOfMemoryError: the record takes more than 200,000,000 bytes of memory (--render-memory allows more)"
-FAST, LEAN = Bounds(1, 10**9), Bounds(20, 200_000_000)
+FAST, LEAN = RenderBounds(1, 10**9), RenderBounds(20, 200_000_000)
 LOOPS = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"
 
 
@@ -97,7 +97,7 @@ def test_parentheses_are_compiled_or_refused(tmp_path):
 
 COMPILING = [
     ("time", "{{ 9 ** (9 ** (9 ** 9)) }}", FAST, "compiling it takes longer than 1 s (--render-time allows more)"),
-    ("memory", "x{{ messages }}" * 20_000, Bounds(20, 10_000_000), "compiling it takes more than 10,000,000 bytes of memory (--render-memory allows more)"),
+    ("memory", "x{{ messages }}" * 20_000, RenderBounds(20, 10_000_000), "compiling it takes more than 10,000,000 bytes of memory (--render-memory allows more)"),
 ]  # fmt: skip
 
 
@@ -108,7 +108,7 @@ def test_compiling_is_bounded(tmp_path, sentence, text, bounds, message):
     assert str(caught.value) == f"{tmp_path}/a.jinja: is no template that can be used: {message}"
 
 
-class Hasty(Bounds):
+class Hasty(RenderBounds):
     slow = 0.05
 
 
@@ -118,16 +118,16 @@ def test_a_template_is_given_up_after_20_records_that_are_slow(tmp_path):
     for _ in range(20):
         assert made.given_up == ""
         made.render(HI, None)
-    assert made.given_up == "given up after 20 records that took over 0.05 s each"
+    assert made.given_up == "given up after 20 records that took over 0.05 s each (--render-time allows more)"
 
 
 def test_a_record_is_slow_when_it_takes_a_tenth_of_its_time(tmp_path):
-    made = template(tmp_path, "x", Bounds())
+    made = template(tmp_path, "x", RenderBounds())
     for _ in range(20):
         assert made.given_up == ""
         made.took(1.0)
         made.took(1.1)
-    assert made.given_up == "given up after 20 records that took over 1 s each"
+    assert made.given_up == "given up after 20 records that took over 1 s each (--render-time allows more)"
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in FAMILIES.glob("*.jinja")))

@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import log_line, write_log
-
 SAMPLES = Path(__file__).parents[2] / "sample_logs"
 COMMAND = [sys.executable, "-m", "chatsquash", "translate"]
 CALL = {"id": "call_a", "type": "function", "function": {"name": "ls", "arguments": '{"path":"."}'}}
+pytestmark = pytest.mark.usefixtures("here")
 TOOL = {"type": "function", "function": {"name": "ls", "parameters": {"type": "object"}}}
 MESSAGES = [
     {"role": "user", "content": "What is there?"},
@@ -29,13 +28,6 @@ PORTABLE = [
     {"role": "assistant", "content": "One file."},
 ]
 THOUGHTFUL = {"messages": [MESSAGES[0], {"role": "assistant", "content": "x", "reasoning_content": "hm"}]}
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    """The present folder is a new one."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 @pytest.fixture
@@ -142,28 +134,11 @@ def test_quiet_says_nothing(command, option):
     assert files() == ["a.json"]
 
 
-def test_lines_go_to_one_file(command):
-    put("in/a.jsonl", BODY, BODY)
-    put("in/b.json", PORTABLE)
-    assert command("translate", "in", "--to", "anthropic", "--jsonl", "-o", "out.jsonl").code == 0
-    lines = Path("out.jsonl").read_text().splitlines()
-    assert len(lines) == 3
-    assert all("messages" in json.loads(line) for line in lines)
-
-
 def test_several_inputs_keep_their_order(command):
     for name in "cab":
         put(f"{name}.json", {"messages": [{"role": "user", "content": name}]})
     out = command("translate", "c.json", "a.json", "b.json", "--to", "openai_chat", "--jsonl", "-o", "-").out
     assert [json.loads(line)["messages"][0]["content"] for line in out.splitlines()] == ["c", "a", "b"]
-
-
-def test_names_that_are_alike_do_not_meet(command):
-    put("x/a.json", BODY)
-    put("y/a.json", BODY)
-    put("z/A.json", BODY)
-    assert command("translate", "x/a.json", "y/a.json", "z/A.json", "--to", "gemini", "-o", "out").code == 0
-    assert files() == ["A-3.json", "a-2.json", "a.json"]
 
 
 def test_every_session_of_a_log_that_holds_several_is_written(command):
@@ -269,12 +244,6 @@ def test_lossless_prints_nothing_either(command, given):
     assert (code, out) == (1, "")
 
 
-def test_lossless_writes_what_is_held(command):
-    put("a.json", BODY)
-    assert command("translate", "a.json", "--to", "portable", "-o", "out", "--lossless").code == 0
-    assert files() == ["a.json"]
-
-
 def test_force_replaces(command):
     put("a.json", BODY)
     put("out/a.json", 1)
@@ -295,6 +264,7 @@ def test_a_file_of_lines_is_not_replaced_unless_forced(command):
 
 
 WRONG = [
+    ("another format than is said", ["x.json", "--to", "gemini", "--from", "gemini", "-o", "out"], "error: x.json: not gemini: has no list of contents"),
     ("no format to write", ["a.json", "-o", "out"], "Missing option '--to'"),
     ("no place to write to", ["a.json", "--to", "gemini"], "Missing option '--output'"),
     ("nothing to read", ["--to", "gemini", "-o", "out"], "Missing argument 'IN...'"),
@@ -323,12 +293,6 @@ def test_wrong_use_is_said_and_nothing_is_written(command, sentence, arguments, 
     assert out == ""
     assert expected in err
     assert not Path("out").exists()
-
-
-def test_a_log_is_its_last_snapshot_with_the_reply(command):
-    write_log(Path("a.jsonl"), log_line("hi"), log_line("hi", "more", at="2026-01-13T10:00:01Z", reply="done"))
-    out = command("translate", "a.jsonl", "--to", "openai_chat", "-o", "-").out
-    assert [message["content"] for message in json.loads(out)["messages"]] == ["hi", "more", "done"]
 
 
 def test_bad_lines_are_told_and_the_exit_code_says_so(command):

@@ -23,12 +23,6 @@ MESSAGES = [
 BODY = {"messages": MESSAGES, "tools": [TOOL]}
 
 
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def written(inputs, stdin=b"", **wanted):
     out = io.BytesIO()
     done = write_all(inputs, Translation(**wanted), io.BytesIO(stdin), out)
@@ -81,75 +75,11 @@ def test_a_folder_gets_a_file_for_each_conversation(here):
     assert "contents" in orjson.loads((here / "out/b.json").read_bytes())
 
 
-def test_what_is_lost_is_counted_by_kind(here):
-    thinking = {"role": "assistant", "content": "x", "reasoning_content": "hm"}
-    body = {"messages": [MESSAGES[1], thinking, MESSAGES[1], thinking]}
-    _, lost, _ = written(["-"], json.dumps(body).encode(), to="portable", output="-")
-    assert dict(lost) == {"messages[].reasoning_content": 2}
-
-
-def test_lossless_refuses_and_writes_nothing(here):
-    body = {"messages": [MESSAGES[1], {"role": "assistant", "content": "x", "reasoning_content": "hm"}]}
-    put(here / "in/a.json", {"messages": MESSAGES})
-    put(here / "in/b.jsonl", body)
-    with pytest.raises(LossError, match=r"b: portable cannot hold messages\[1\].reasoning_content; without"):
-        written(["in/a.json", "in/b.jsonl"], to="portable", output="out", lossless=True)
-    assert not (here / "out").exists()
-
-
-def test_a_file_that_is_there_is_not_touched(here):
-    put(here / "a.json", BODY)
-    (here / "out").mkdir()
-    (here / "out/a.json").write_text("mine")
-    with pytest.raises(UsageError, match="is there already; --force replaces it"):
-        written(["a.json"], to="gemini", output="out")
-    assert (here / "out/a.json").read_text() == "mine"
-    written(["a.json"], to="gemini", output="out", force=True)
-    assert "contents" in orjson.loads((here / "out/a.json").read_bytes())
-
-
-WRONG = [
-    ("no such file", ["nope.json"], {}, "nope.json: cannot be read"),
-    ("no JSON", ["text.json"], {}, "text.json: line 1 is no JSON"),
-    ("nothing known", ["x.json"], {}, 'x.json: no known format: .*"x".*documents that are known'),
-    (
-        "another format than is said",
-        ["x.json"],
-        {"from_format": "gemini"},
-        "x.json: not gemini: has no list of contents",
-    ),
-    ("no such format to read", ["a.json"], {"from_format": "nope"}, "a.json: nope: no known format; known are"),
-    ("no such format to write", ["a.json"], {"to": "nope"}, "nope: no known format; known are"),
-    ("a format that is only read", ["a.json"], {"to": "codex"}, "codex: is read only; written are"),
-    ("several to print", ["a.json", "a.json"], {"output": "-"}, "2 conversations: print them with --jsonl"),
-]
-
-
-@pytest.mark.parametrize("sentence, inputs, wanted, expected", WRONG, ids=[row[0] for row in WRONG])
-def test_wrong_input(here, sentence, inputs, wanted, expected):
-    put(here / "a.json", BODY)
-    put(here / "x.json", {"x": 1})
-    (here / "text.json").write_text("not json\n")
-    with pytest.raises(UsageError, match=expected):
-        written(inputs, **{"to": "gemini", "output": "out", **wanted})
-    assert not (here / "out").exists()
-
-
 def test_a_name_leads_nowhere_else(here):
     line = log_line("hi", session_id="../../evil")
     write_log(here / "a.jsonl", line, {**line, "timestamp": "2026-01-13T10:00:01Z"})
     written(["a.jsonl"], to="gemini", output="out")
     assert [path.name for path in (here / "out").iterdir()] == ["_.._evil.json"]
-
-
-def test_the_names_for_python(here):
-    conversation = chatsquash.load(BODY)
-    assert chatsquash.dump(conversation, "anthropic")["system"] == "Be brief."
-    assert chatsquash.losses(conversation, "openai_responses") == []
-    exchange = {"request": BODY, "response": {"choices": [{"message": {"role": "assistant", "content": "Bye"}}]}}
-    assert chatsquash.load(exchange).messages[-1]["content"] == "Bye"
-    with pytest.raises(UsageError, match="no known format"):
-        chatsquash.load({"x": 1})
 
 
 def test_what_is_not_read_is_counted(here):
@@ -249,11 +179,16 @@ def test_a_file_of_bad_lines_alone_costs_that_file(here, why, text, said):
 
 
 def test_no_document_takes_the_place_of_another(here):
-    for name in ("a/s.json", "b/s.json", "c/s-2.json"):
-        put(here / name, BODY)
+    names = [put(here / name, BODY) for name in ("a/s.json", "b/s.json", "c/s-2.json", "d/S.json")]
     for _ in range(2):
-        count, _, _ = written(["a/s.json", "b/s.json", "c/s-2.json"], to="gemini", output="out", force=True)
-        assert (count, len(list((here / "out").iterdir()))) == (3, 3)
+        count, _, _ = written(names, to="gemini", output="out", force=True)
+        assert count == 4
+        assert sorted(path.name for path in (here / "out").iterdir()) == [
+            "S-3.json",
+            "s-2-2.json",
+            "s-2.json",
+            "s.json",
+        ]
 
 
 def test_how_a_document_spells_what_is_said_is_no_loss(here):

@@ -4,8 +4,7 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.model import ToolUse, Usage
-from chatsquash.write.card import Told, card
-from chatsquash.write.statistics import Statistics
+from chatsquash.write.card import CardFacts, Statistics, card
 from tests.conftest import log_line, write_log
 
 EVIL = "x`|<script>\n\u202e" + "y" * 100
@@ -17,7 +16,7 @@ COUNTS = {
 }  # fmt: skip
 
 
-def told(**fields) -> Told:
+def told(**fields) -> CardFacts:
     usual = {
         "splits": {},
         "columns": [],
@@ -27,7 +26,7 @@ def told(**fields) -> Told:
         "asked": {},
         "anonymized": True,
     }
-    return Told(**{**usual, **fields})
+    return CardFacts(**{**usual, **fields})
 
 
 def using(*tools: ToolUse) -> Usage:

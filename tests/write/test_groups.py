@@ -2,8 +2,7 @@
 
 import pytest
 
-from chatsquash.errors import UsageError
-from chatsquash.write.groups import Groups, labeller, sanitised, scenario
+from chatsquash.write.groups import LABELS, Groups, sanitised, scenario
 
 UUID = "123e4567-e89b-12d3-a456-426614174000"
 STAMP = "1736762400000000000"
@@ -87,7 +86,7 @@ def test_labels_that_are_alike_share_the_file_of_the_first(sentence, labels, nam
     assert [groups.file(label) for label in labels] == [name] * len(labels)
 
 
-LABELS = [
+LABELLED = [
     ("date", "2026-01-13", "2026-01-13"),
     ("date", None, "undated"),
     ("scenario", "2026-01-13", "maps-es"),
@@ -95,11 +94,6 @@ LABELS = [
 ]
 
 
-@pytest.mark.parametrize("group_by, day, expected", LABELS)
+@pytest.mark.parametrize("group_by, day, expected", LABELLED)
 def test_sessions_are_grouped_by_day_scenario_or_not_at_all(group_by, day, expected):
-    assert labeller(group_by)(day, "maps-es-01") == expected
-
-
-def test_an_unknown_grouping_is_an_error():
-    with pytest.raises(UsageError, match=r"^--group-by week: not known; known are date, scenario, none$"):
-        labeller("week")
+    assert LABELS[group_by](day, "maps-es-01") == expected

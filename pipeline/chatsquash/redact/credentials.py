@@ -34,7 +34,7 @@ def compiled(pattern: bytes) -> re.Pattern[bytes]:
     return re.compile(pattern, re.IGNORECASE)
 
 
-class _Open(NamedTuple):
+class _Credential(NamedTuple):
     """A credential that has begun: what opened it, and how far the end of its bytes was looked for."""
 
     opening: bytes
@@ -62,14 +62,14 @@ class _Open(NamedTuple):
 def without_credentials(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """Bytes without credentials, however they are cut into pieces; no more is kept than a piece and ``START_MAX``."""
     rest = b""
-    begun: _Open | None = None
+    begun: _Credential | None = None
     for piece in pieces:
         kept, rest, begun = _removed(rest + piece, begun, START_MAX)
         yield kept
     yield _removed(rest, begun, 0)[0]
 
 
-def _removed(data: bytes, begun: _Open | None, ahead: int) -> tuple[bytes, bytes, _Open | None]:
+def _removed(data: bytes, begun: _Credential | None, ahead: int) -> tuple[bytes, bytes, _Credential | None]:
     """What may be written, what has to be looked at with the next piece, and the credential that this goes on with.
 
     What starts within the last bytes (``ahead``) is left for the next piece.
@@ -91,9 +91,9 @@ def _removed(data: bytes, begun: _Open | None, ahead: int) -> tuple[bytes, bytes
         at, begun = found.end(), _opened(found)
 
 
-def _opened(found: re.Match[bytes]) -> _Open:
+def _opened(found: re.Match[bytes]) -> _Credential:
     if found["sent"]:
-        return _Open(_SENT_END)
+        return _Credential(_SENT_END)
     if found["query"]:
-        return _Open(_QUERY_END)
-    return _Open(rb"(?<=\])") if found["opening"] == b"[" else _Open(found["opening"], quoted=True)
+        return _Credential(_QUERY_END)
+    return _Credential(rb"(?<=\])") if found["opening"] == b"[" else _Credential(found["opening"], quoted=True)

@@ -18,6 +18,7 @@ from chatsquash.records.reading import NotARecordError, Record, parsed, record
 from chatsquash.records.textual import of_text
 from chatsquash.redact.addresses import addresses, may_have_address
 from chatsquash.stages.select import flatten
+from chatsquash.stages.session import finding
 from chatsquash.text import json_type
 
 _SESSION = "session_id"
@@ -49,12 +50,11 @@ def check(path: str, looks: Looks = _USUAL) -> Iterator[Finding]:
             is_empty = False
             data = row.data.removeprefix(BOM_UTF8)
             named: str | None = None
-            for severity, text, at, code in _row(data, looks):
+            for found in _row(data, looks):
                 named = named or _session(data) or row.session
-                yield Finding(code, severity, named, str(row.file), row.number, at, text)
+                yield finding(found, named, str(row.file), row.number)
         if is_empty:
-            found = existing.empty_dataset()
-            yield Finding(found.code, found.severity, session(file), str(file), None, None, found.text)
+            yield finding(existing.empty_dataset(), session(file), str(file))
 
 
 def _session(data: bytes) -> str | None:
@@ -99,11 +99,12 @@ def _record(held: Record) -> Iterator[Found]:
     messages, tools = held.messages, defined(held.tools)
     if held.tools is not None and not isinstance(held.tools, list):
         yield reading.wrong_type("tools", json_type(held.tools), 1)
-    yield from examine(View(Conversation(messages, tools)), "tools", "record")
+    view = View(Conversation(messages, tools))
+    yield from examine(view, "tools", "record")
     if is_inlined(messages):
-        yield from examine(View(Conversation(messages, tools)), "inlined")
-        messages = outlined(messages)
-    yield from examine(View(Conversation(messages, tools)), "native")
+        yield from examine(view, "inlined")
+        view = View(Conversation(outlined(messages), tools))
+    yield from examine(view, "native")
 
 
 def defined(tools: Json) -> list[Any]:

@@ -13,12 +13,8 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-import orjson
-
-import chatsquash
 from chatsquash.checks import dataset, reading
 from chatsquash.errors import StoppedError, UsageError
-from chatsquash.folder import Folder
 from chatsquash.model import Entry, Finding, Log, Outcome, Place
 from chatsquash.model import Found as Fact
 from chatsquash.options import Options, declared
@@ -30,8 +26,9 @@ from chatsquash.report import findings as report
 from chatsquash.report.files import Taken
 from chatsquash.report.progress import Observer
 from chatsquash.report.summary import Summary
-from chatsquash.run.filters import Sieve
-from chatsquash.run.incremental import Again
+from chatsquash.run.filters import Filters
+from chatsquash.run.incremental import Incremental
+from chatsquash.run.manifest import Manifest
 from chatsquash.run.reports import Reports
 from chatsquash.run.session import with_key
 from chatsquash.run.workers import outcomes
@@ -40,19 +37,18 @@ from chatsquash.sources.find import Found, discover, nothing_to_read
 from chatsquash.sources.logs import Logs
 from chatsquash.stages.plan import plan
 from chatsquash.stages.session import INVALID, finding
-from chatsquash.text import escaped, printable, shown
-from chatsquash.write.groups import Groups, labeller
+from chatsquash.text import escaped, printable
+from chatsquash.write.groups import LABELS, Groups
 from chatsquash.write.store import RUN, Output
 
 if TYPE_CHECKING:
-    from chatsquash.run.old_result import Result
+    from chatsquash.run.old_result import OldResult
     from chatsquash.write.dataset import Dataset
 
-SCHEMA_VERSION = 1
 _KEPT = "reports/rejected-lines.jsonl"
 _PIECE = 1 << 20
 _QUOTED = re.compile(r"""\\.|'[^'\\]*+(?:\\.[^'\\]*+)*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+\"""", re.DOTALL)
-"""What a finding quotes of a log, which belongs in a report and not on a terminal; and an escape outside of quotes."""
+"""What a finding quotes of a log, which a terminal does not show; and an escape outside of quotes."""
 
 
 def convert(
@@ -92,37 +88,41 @@ def convert(
     found = discover(roots, options, out, partial(_day_logged, options))
     if not found.logs:
         raise UsageError(nothing_to_read(roots, found))
-    folder = Output(out, force=options.force)
-    again = Again(folder, options, described(options))
+    return _converted(found, Output(out, force=options.force), options, observer, started)
+
+
+def _converted(found: Found, out: Output, options: Options, observer: Observer | None, started: float) -> Summary:
+    """The summary of a run into an output folder, which is given up at its end."""
+    incremental = Incremental(out, options, described(options))
     summary = Summary()
     try:
-        if same := again.unchanged(found):
-            return replace(same, output=printable(str(out)), seconds=time.monotonic() - started)
-        old = None if options.replace else _old_result(folder)
+        if same := incremental.unchanged(found):
+            return replace(same, output=printable(str(out.path)), seconds=time.monotonic() - started)
+        old = None if options.replace else _old_result(out)
         if old:
             old.refuse_other_logs(found.logs)
-        run = _Run(options, folder, observer, summary)
-        run.all(found.logs, again, folder.expanded)
+        run = _Conversion(options, out, observer, summary)
+        run.all(found.logs, incremental)
         if old:
             old.refuse_nothing(summary)
         run.close(found, started)
-        folder.commit(again.memory(summary, found))
-        again.finished()
+        out.commit(incremental.memory(summary, found))
+        incremental.finished()
     except BaseException as problem:
-        again.stopped(problem, summary.sessions)
+        incremental.stopped(problem, summary.sessions)
         raise
     finally:
-        folder.discard()
+        out.discard()
     return summary
 
 
-def _old_result(folder: Output) -> Result | None:
+def _old_result(out: Output) -> OldResult | None:
     """What an earlier run left in the output folder, where that has records."""
-    if (left := folder.result()) is None:
+    if (left := out.result()) is None:
         return None
     from chatsquash.run.old_result import old_result  # which a new folder does not need
 
-    return old_result(folder.path, *left)
+    return old_result(out.path, *left)
 
 
 def _day_logged(options: Options, log: Log) -> str | None:
@@ -133,7 +133,7 @@ def _day_logged(options: Options, log: Log) -> str | None:
         return next((day(entry.at) for entry in left if isinstance(entry, Entry) and entry.at is not None), None)
 
 
-class _Run:
+class _Conversion:
     """Takes outcomes in order and writes what they hold."""
 
     def __init__(self, options: Options, out: Output, observer: Observer | None, summary: Summary) -> None:
@@ -141,25 +141,29 @@ class _Run:
         self._out = out
         self._observer = observer
         self._summary = summary
-        self._label = labeller(options.group_by)
+        self._label = LABELS[options.group_by]
         self._groups = Groups()
         self._rows: Counter[str] = Counter()
-        self._sieve = Sieve(options)
-        self._dataset = _dataset(options, out) if options.folder else None
-        self._inputs = bytearray()  # as run.json has them, which takes a tenth of the memory of objects
+        self._filters = Filters(options)
+        self._dataset: Dataset | None = None
+        if options.folder:
+            from chatsquash.write.dataset import Dataset  # which takes time to import
+
+            self._dataset = Dataset(options, out)
+        self._manifest = Manifest(out, described(options))
         out.refuse_foreign(RUN, _KEPT)  # at once, not after the work is done
         self._reports = Reports(out, options)
 
-    def all(self, logs: Logs, again: Again, expanded: Folder) -> None:
-        """Convert every session, or take what is known; compressed logs to take apart are expanded into a folder."""
-        total = logs.size
-        done = cleared(outcomes(logs, self._options, again.journals, expanded), expanded)
+    def all(self, logs: Logs, incremental: Incremental) -> None:
+        """Convert every session, or take what the journals know of it."""
+        total, expanded = logs.size, self._out.expanded
+        done = cleared(outcomes(logs, self._options, incremental.journals, expanded), expanded)
         for log, outcome in islice(done, self._options.limit):
             self._take(log, outcome)
-            again.see(log)
+            incremental.see(log)
             if self._observer:
                 self._observer(log, outcome, total)
-        self._summary.reused = again.journals.reused
+        self._summary.reused = incremental.journals.reused
         self._reports.render()
 
     def close(self, found: Found, started: float) -> None:
@@ -172,43 +176,31 @@ class _Run:
             self._note(reading.file_not_read(what, count))
         for source, count in sorted(summary.without_tools.items()):
             self._note(dataset.source_without_tools(source, count))
-        files = self._dataset.finish() if self._dataset else None
-        for fact in self._dataset.findings if self._dataset else ():
-            self._note(fact)
-        summary.splits = self._dataset.shares() if self._dataset else {}
-        self._reports.close(self._dataset.final() if self._dataset else {})
+        if self._dataset:
+            summary.files = self._dataset.finish()
+            for fact in self._dataset.findings:
+                self._note(fact)
+            summary.splits = self._dataset.shares()
+            self._reports.close(self._dataset.final())
         summary.close()
         if self._dataset:
             self._dataset.describe(summary.counts(), asked(self._options))
-        staged = self._out.staged()
+        else:
+            summary.files = [file.name for file in self._out.staged() if "/" not in file.name]
         summary.output = printable(str(self._out.path))
-        summary.files = [file.name for file in staged if "/" not in file.name] if files is None else files
         summary.seconds = time.monotonic() - started
-        written = [{"path": f.name, "size": f.size, "lines": f.lines, "sha256": f.digest.hexdigest()} for f in staged]
-        manifest = {
-            "schema_version": SCHEMA_VERSION,
-            "chatsquash_version": chatsquash.__version__,
-            "options": described(self._options),
-            "counts": summary.counts(),
-            "seconds": round(summary.seconds, 3),
-            "outputs": written,
-        }
-        # The inputs, a line each, go behind the rest as they are.
-        rest = orjson.dumps(manifest, option=orjson.OPT_INDENT_2).removesuffix(b"\n}")
-        for piece in (rest, b',\n  "inputs": [\n    ', self._inputs, b"\n  ]\n}\n"):
-            self._out.write(RUN, piece)
+        self._manifest.write(summary)
 
     def _take(self, log: Log, outcome: Outcome) -> None:
         self._stop_for(outcome, log.shown)
         turns = outcome.records[0].usage.assistant_turns if outcome.records else None
-        outcome, filtered, duplicate = self._sieve.sift(log, outcome)
+        outcome, filtered, duplicate = self._filters.apply(log, outcome)
         if self._options.keep_rejected and outcome.rejected:
             outcome = self._keep(log, outcome)
         group = self._groups.file(self._label(outcome.day, log.stem)) if outcome.records else ""
         outcome, place = self._write(log, outcome, group)
         self._summary.add(log, outcome, filtered, duplicate=duplicate)
-        logged = {"path": printable(log.shown), "size": log.size, "xxh3_128": outcome.digest}
-        self._inputs += (b",\n    " if self._inputs else b"") + shown(logged)
+        self._manifest.add(log, outcome.digest)
         self._reports.add(Taken(log, outcome, place, turns, filtered or None, group))
 
     def _write(self, log: Log, outcome: Outcome, group: str) -> tuple[Outcome, Place | None]:
@@ -256,13 +248,6 @@ class _Run:
             vanished = finding(reading.changed_log("vanished"), outcome.session, log.shown)
             return replace(outcome, findings=[*outcome.findings, vanished])
         return outcome
-
-
-def _dataset(options: Options, out: Output) -> Dataset:
-    """What writes a dataset folder; not imported where none is asked for, which would take time."""
-    from chatsquash.write.dataset import Dataset
-
-    return Dataset(options, out)
 
 
 def _cut_short(outcome: Outcome) -> Finding | None:

@@ -14,11 +14,9 @@ from chatsquash.options import ERRORS, Options
 from chatsquash.stages.session import finding
 from chatsquash.text import counted, quoted
 
-_NO_MODEL = "the log names no model"
 
-
-class Sifted(NamedTuple):
-    """What is left of a session, and for what its record is not wanted."""
+class Filtered(NamedTuple):
+    """What is left of a session, and why its record is not wanted."""
 
     outcome: Outcome
     filtered: str = ""
@@ -26,28 +24,28 @@ class Sifted(NamedTuple):
     duplicate: bool = False
 
 
-class Sieve:
-    """Takes outcomes in order, and the records that are not wanted out of them."""
+class Filters:
+    """Takes outcomes in order, and removes the records that are not wanted."""
 
     def __init__(self, options: Options) -> None:
         self._options = options
         self._filters = _filters(options)
         self._seen: dict[bytes, str] = {}
 
-    def sift(self, log: Log, outcome: Outcome) -> Sifted:
+    def apply(self, log: Log, outcome: Outcome) -> Filtered:
         """An outcome without its record, where that is filtered or was there before; a finding says so."""
         if not outcome.records:
-            return Sifted(outcome)
+            return Filtered(outcome)
         record = outcome.records[0]
         for option, unwanted in self._filters.items():
             if why := unwanted(outcome, record):
-                return Sifted(_without(log, outcome, dataset.filtered(option, why)), filtered=option)
+                return Filtered(_without(log, outcome, dataset.filtered(option, why)), filtered=option)
         if self._options.unique:
             digest = sha256(record.line).digest()[:16]
             if digest in self._seen:
-                return Sifted(_without(log, outcome, dataset.duplicate_record(self._seen[digest])), duplicate=True)
+                return Filtered(_without(log, outcome, dataset.duplicate_record(self._seen[digest])), duplicate=True)
             self._seen[digest] = log.shown
-        return Sifted(outcome)
+        return Filtered(outcome)
 
 
 def _without(log: Log, outcome: Outcome, found: Found) -> Outcome:
@@ -70,20 +68,20 @@ Filter = Callable[[Outcome, Record], str | None]
 
 def _filters(options: Options) -> dict[str, Filter]:
     """The filters that the options ask for, by their options, in the order in which they are counted."""
-    asked: dict[str, tuple[object, Filter]] = {
-        "--min-turns": (options.min_turns, lambda _, record: _turns(record, least=options.min_turns)),
-        "--max-turns": (options.max_turns, lambda _, record: _turns(record, most=options.max_turns)),
-        "--max-chars": (options.max_chars, lambda _, record: _too_long(record, options.max_chars or 0)),
-        "--only-model": (options.only_model, lambda _, record: _other_model(record, options.only_model)),
-        **{f"--drop {code}": (code, _dropper(code)) for code in options.drop},
-    }
-    return {option: unwanted for option, (value, unwanted) in asked.items() if value not in (None, ())}
+    filters: dict[str, Filter] = {}
+    if (least := options.min_turns) is not None:
+        filters["--min-turns"] = lambda _, record: _turns(record) if record.usage.assistant_turns < least else None
+    if (most := options.max_turns) is not None:
+        filters["--max-turns"] = lambda _, record: _turns(record) if record.usage.assistant_turns > most else None
+    if (chars := options.max_chars) is not None:
+        filters["--max-chars"] = lambda _, record: _too_long(record, chars)
+    if options.only_model:
+        filters["--only-model"] = lambda _, record: _other_model(record, options.only_model)
+    return filters | {f"--drop {code}": _dropper(code) for code in options.drop}
 
 
-def _turns(record: Record, least: int | None = None, most: int | None = None) -> str | None:
-    turns = record.usage.assistant_turns
-    wrong = (least is not None and turns < least) or (most is not None and turns > most)
-    return f"the assistant has {counted(turns, 'turn')}" if wrong else None
+def _turns(record: Record) -> str:
+    return f"the assistant has {counted(record.usage.assistant_turns, 'turn')}"
 
 
 def _too_long(record: Record, most: int) -> str | None:
@@ -96,7 +94,7 @@ def _too_long(record: Record, most: int) -> str | None:
 def _other_model(record: Record, globs: tuple[str, ...]) -> str | None:
     model = record.facts.model if record.facts else None
     if model is None:
-        return _NO_MODEL
+        return "the log names no model"
     return None if any(fnmatchcase(model, glob) for glob in globs) else f"the model is {quoted(model)}"
 
 

@@ -9,10 +9,11 @@ from typing import NamedTuple
 from chatsquash import formats
 from chatsquash.formats import documents
 from chatsquash.read.envelopes import ENVELOPES
+from chatsquash.text import aligned
 from chatsquash.translate import conversations
 
 
-class Known(NamedTuple):
+class KnownFormat(NamedTuple):
     """A format, and what of it is known."""
 
     name: str
@@ -26,21 +27,21 @@ class Known(NamedTuple):
     """What it is: the first sentence of its module."""
 
 
-def exchanges() -> Iterator[Known]:
+def exchanges() -> Iterator[KnownFormat]:
     """The formats of requests and responses."""
     return map(_known, formats.names())
 
 
-def held() -> Iterator[Known]:
+def held() -> Iterator[KnownFormat]:
     """The formats of documents, which hold whole conversations."""
     return map(_known, documents.names())
 
 
-def _known(name: str) -> Known:
+def _known(name: str) -> KnownFormat:
     form = conversations.module(name)
     streams = hasattr(form, "assemble")
     what = " ".join((form.__doc__ or "").strip().partition("\n\n")[0].split()).removesuffix(".")
-    return Known(name, name in conversations.writable(), streams, documents.holds_tools(name), what)
+    return KnownFormat(name, name in conversations.writable(), streams, documents.holds_tools(name), what)
 
 
 def envelope_rows() -> Iterator[tuple[str, str, str]]:
@@ -53,20 +54,13 @@ def as_text() -> str:
     """All tables for a terminal."""
     columns = ("reads", "writes", "streams", "tool definitions", "what it is")
     parts = (
-        _table(("exchange", *columns), list(map(_cells, exchanges()))),
-        _table(("document", *columns), list(map(_cells, held()))),
-        _table(("envelope", "a line", "a session is"), list(envelope_rows())),
+        [("exchange", *columns), *map(_cells, exchanges())],
+        [("document", *columns), *map(_cells, held())],
+        [("envelope", "a line", "a session is"), *envelope_rows()],
     )
-    return "\n\n".join(parts)
+    return "\n\n".join("\n".join(line.rstrip() for line in aligned(rows)) for rows in parts)
 
 
-def _cells(known: Known) -> tuple[str, ...]:
+def _cells(known: KnownFormat) -> tuple[str, ...]:
     facts = ("yes" if fact else "-" for fact in (True, known.writes, known.streams, known.tools))
     return (known.name, *facts, re.split("[:;]", known.what)[0].replace("`", ""))
-
-
-def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    lines = [head, *rows]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    shown = ("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines)
-    return "\n".join(line.rstrip() for line in shown)

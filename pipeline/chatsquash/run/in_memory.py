@@ -15,7 +15,7 @@ from chatsquash.errors import UsageError
 from chatsquash.model import Log, Outcome
 from chatsquash.options import Options
 from chatsquash.read.sessions import MixedSessionsError
-from chatsquash.run.filters import Sieve
+from chatsquash.run.filters import Filters
 from chatsquash.run.session import Converter, with_key
 from chatsquash.run.workers import outcomes
 
@@ -27,8 +27,8 @@ def convert_session(
 
     There is one outcome for each session that ``convert`` sees in such a file with the same options: mostly one,
     several where a document holds several conversations, or a log mixes sessions.  Options that choose logs, name files
-    or divide records into splits change nothing.  Nothing is written, but
-    for a temporary file that only its owner can read where lines hold several sessions.
+    or divide records into splits change nothing.  Nothing is written but a temporary file that only its owner can read,
+    where lines hold several sessions.
 
     An outcome holds the record's bytes, or none with the code of the finding for which the session was left out, all
     findings, and what became of each line.  Raises ``OSError`` for a file that cannot be opened and ``UsageError`` for
@@ -39,9 +39,9 @@ def convert_session(
     [b'{"messages":[{"role":"user","content":"hi"}],"tools":[]}']
     """
     options = replace(with_key(options or Options()), workers=1)
-    sieve = Sieve(options)
+    filters = Filters(options)
     found = _of_path(Path(source), options) if isinstance(source, str | PathLike) else _of_lines(source, options)
-    return [sieve.sift(log, outcome).outcome for log, outcome in islice(found, options.limit)]
+    return [filters.apply(log, outcome).outcome for log, outcome in islice(found, options.limit)]
 
 
 def _of_path(path: Path, options: Options) -> Iterator[tuple[Log, Outcome]]:

@@ -16,7 +16,7 @@ from chatsquash.errors import ChatsquashError, ShortageError
 from chatsquash.model import Log
 from chatsquash.options import Options
 from chatsquash.report.summary import Summary
-from chatsquash.run.journal import Journals, Writer, code_version, identify, identity, is_passing
+from chatsquash.run.journal import Journals, JournalWriter, code_version, identify, identity, is_passing
 from chatsquash.sources.find import Found
 from chatsquash.text import counted
 from chatsquash.write.store import Output
@@ -26,26 +26,19 @@ class Memory(Struct):
     """What a run leaves for the next."""
 
     logs: bytes
-    """The hash of all logs, as ``Again.see`` sees them, and of all options; empty where a log was not read."""
+    """The hash of all logs, as ``Incremental.see`` sees them, and of all options; empty where a log was not read."""
     journals: list[str]
     summary: Summary
 
 
-_encode = msgspec.msgpack.Encoder().encode
-
-
-def _counters(kind: Any, value: Any) -> Any:
-    return Counter(value) if get_origin(kind) is Counter else value
-
-
-class Again:
+class Incremental:
     """One run into an output folder that may have seen others."""
 
     def __init__(self, out: Output, options: Options, described: Mapping[str, object]) -> None:
         self._out = out
         self._options = options
         self._start = msgspec.json.encode([code_version(), described], order="sorted")
-        self.journals = Journals(Writer(out.journal, f"{time.time_ns():020}", identity(described)))
+        self.journals = Journals(JournalWriter(out.journal, f"{time.time_ns():020}", identity(described)))
         self._seen = xxh3_128(self._start)
         self._last = ""
         self._memory = b""
@@ -60,10 +53,12 @@ class Again:
         memory = _remembered(data)
         if memory and is_as_left and not self._options.full and memory.logs == self._hash(found):
             return replace(memory.summary, unchanged=True)
-        known = set(memory.journals if memory else ())
-        old = () if self._options.full else [name for name in self.journals.names() if name in known]
-        new = [name for name in self.journals.names() if name not in known] if self._options.resume else ()
-        self.journals.load((*old, *new))
+        known = memory.journals if memory else ()
+        names = self.journals.names()
+        if not self._options.full:
+            self.journals.load(name for name in names if name in known)
+        if self._options.resume:
+            self.journals.load(name for name in names if name not in known)
         return None
 
     def see(self, log: Log) -> None:
@@ -71,10 +66,7 @@ class Again:
         seen = self.journals.writer.seen.pop(log.shown, None)
         if log.shown != self._last:
             self._last = log.shown
-            if seen:
-                self._seen.update(seen)
-            else:
-                _update(self._seen, log)
+            self._seen.update(seen or _identity(log))
 
     def memory(self, summary: Summary, found: Found) -> bytes:
         """What the next run wants to know."""
@@ -82,7 +74,7 @@ class Again:
         logs = b"" if passing else _digest(self._seen, found)
         kept = self.journals.settle()
         self._useless = set(self.journals.names()).difference(kept)
-        self._memory = _encode(Memory(logs, kept, replace(summary, reused=0)))
+        self._memory = msgspec.msgpack.encode(Memory(logs, kept, replace(summary, reused=0)))
         return self._memory
 
     def finished(self) -> None:
@@ -108,15 +100,15 @@ class Again:
     def _hash(self, found: Found) -> bytes:
         seen = xxh3_128(self._start)
         for log in found.logs:
-            _update(seen, log)
+            seen.update(_identity(log))
         return _digest(seen, found)
 
 
-def _update(seen: xxh3_128, log: Log) -> None:
+def _identity(log: Log) -> bytes:
     try:
-        seen.update(identify(log))
+        return identify(log)
     except OSError:
-        seen.update(b"gone")
+        return b"gone"
 
 
 def _digest(seen: xxh3_128, found: Found) -> bytes:
@@ -131,6 +123,10 @@ def _remembered(data: bytes) -> Memory | None:
     if not data:
         return None  # without looking through the type of a memory, which takes time
     try:
-        return msgspec.msgpack.decode(data, type=Memory, dec_hook=_counters)
+        return msgspec.msgpack.decode(data, type=Memory, dec_hook=_counter)
     except msgspec.MsgspecError:
         return None
+
+
+def _counter(kind: Any, value: Any) -> Any:
+    return Counter(value) if get_origin(kind) is Counter else value

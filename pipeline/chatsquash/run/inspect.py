@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 
 from chatsquash import chat, jsonio
 from chatsquash.errors import UsageError
@@ -15,10 +16,10 @@ from chatsquash.options import Options
 from chatsquash.read.envelopes import PLAIN
 from chatsquash.read.sessions import MixedSessionsError, split
 from chatsquash.report.findings import as_text
-from chatsquash.run.session import Converter, Items
+from chatsquash.run.session import Converter, EntryStream
 from chatsquash.sources.find import discover, nothing_to_read
 from chatsquash.stages.session import Snapshot
-from chatsquash.text import escaped
+from chatsquash.text import aligned, escaped
 
 _COLUMNS = ("line", "time", "kept", "added", "tools", "reply", "outcome", "roles added")
 _SHOWN = 200
@@ -27,7 +28,7 @@ _WIDTH = 100
 
 
 @dataclass(slots=True)
-class _Row:
+class _EntryRow:
     """What is shown of an entry; the entry itself would keep its messages in memory."""
 
     cells: tuple[str, ...]
@@ -37,11 +38,11 @@ class _Row:
 
 
 @dataclass(slots=True)
-class _Rows:
-    """Listens to the entries on their way through the stages."""
+class _Inspection:
+    """Gathers the rows of a session while its entries pass through the stages."""
 
     verbose: bool
-    by_line: dict[int, _Row] = field(default_factory=dict)
+    by_line: dict[int, _EntryRow] = field(default_factory=dict)
     before: list[Message] = field(default_factory=list)
     """The messages of the entry before."""
     spelled: dict[int, bytes] = field(default_factory=dict)
@@ -49,13 +50,13 @@ class _Rows:
     seen: Seen | None = None
     """What the log's first lines told."""
 
-    def logged(self, items: Items) -> Items:
+    def logged(self, items: EntryStream) -> EntryStream:
         for item in items:
             if isinstance(item, Entry):
                 self.by_line[item.line] = self._row(item)
             yield item
 
-    def left(self, items: Items) -> Items:
+    def left(self, items: EntryStream) -> EntryStream:
         for item in items:
             if isinstance(item, Entry):
                 self.by_line[item.line].outcome = "superseded"
@@ -68,44 +69,34 @@ class _Rows:
             if snapshot and row.outcome == "superseded" and line >= snapshot.entry.line:
                 row.outcome = "selected" if line == snapshot.entry.line else "cut"
 
-    def _row(self, entry: Entry) -> _Row:
+    def _row(self, entry: Entry) -> _EntryRow:
         added = self._added(entry)
-        kept = len(entry.messages) - len(added)
-        cells = (
-            str(entry.line),
-            _time(entry.at),
-            str(kept),
-            str(len(added)),
-            str(len(entry.tools)),
-            _reply(entry.reply),
-        )
+        counts = (len(entry.messages) - len(added), len(added), len(entry.tools))
+        cells = (str(entry.line), _time(entry.at), *map(str, counts), _reply(entry.reply))
         texts = [_text(message) for message in added] if self.verbose else []
-        return _Row(cells, escaped(chat.trace(added)), texts)
+        return _EntryRow(cells, escaped(chat.trace(added)), texts)
 
     def _added(self, entry: Entry) -> list[Message]:
         """The messages that the entry before does not have; its edits say less where the reader did not compare."""
         before, self.before = self.before, entry.messages
         if entry.kept == len(before) and not any(isinstance(run, Kept) for run in entry.edits[1:]):
             return entry.messages[len(before) :]
-        known = self.spelled
-        left = Counter(_spell(message, known) for message in before)
+        left = Counter(map(self._spell, before))
         added: list[Message] = []
         for message in entry.messages:
-            spelled = _spell(message, known)
+            spelled = self._spell(message)
             if left[spelled]:
                 left[spelled] -= 1
             else:
                 added.append(message)
-        self.spelled = {id(message): known[id(message)] for message in entry.messages}
+        self.spelled = {id(message): self.spelled[id(message)] for message in entry.messages}
         return added
 
-
-def _spell(message: Message, known: dict[int, bytes]) -> bytes:
-    """A message as JSON, which is remembered by its id: what is known is of messages that are still held."""
-    spelled = known.get(id(message))
-    if spelled is None:
-        spelled = known[id(message)] = jsonio.dumps(message)
-    return spelled
+    def _spell(self, message: Message) -> bytes:
+        spelled = self.spelled.get(id(message))
+        if spelled is None:
+            spelled = self.spelled[id(message)] = jsonio.dumps(message)
+        return spelled
 
 
 def inspect(logs: Iterable[str], options: Options, *, verbose: bool = False) -> Iterator[str]:
@@ -120,12 +111,10 @@ def inspect(logs: Iterable[str], options: Options, *, verbose: bool = False) -> 
     if not found.logs:
         raise UsageError(nothing_to_read(roots, found))
     converter = Converter(options)
-    number = 0
-    for log in found.logs:
-        for shown in _sessions(log, options, converter, verbose):
-            yield from [""] if number else []
-            yield from shown
-            number += 1
+    sessions = chain.from_iterable(_sessions(log, options, converter, verbose) for log in found.logs)
+    for number, shown in enumerate(sessions):
+        yield from [""] if number else []
+        yield from shown
 
 
 def _sessions(log: Log, options: Options, converter: Converter, verbose: bool) -> Iterator[list[str]]:
@@ -145,40 +134,37 @@ def _sessions(log: Log, options: Options, converter: Converter, verbose: bool) -
 
 
 def _session(log: Log, converter: Converter, verbose: bool) -> list[str]:
-    rows = _Rows(verbose)
-    outcome = converter.convert(log, rows)
+    inspection = _Inspection(verbose)
+    outcome = converter.convert(log, inspection)
     for rejected in outcome.rejected:
         cells = (str(rejected.line), *[""] * 4, f"{rejected.length:,} B")
-        rows.by_line[rejected.line] = _Row(cells, "", [], rejected.code)
-    return list(_shown(log, rows, outcome))
+        inspection.by_line[rejected.line] = _EntryRow(cells, "", [], rejected.code)
+    return list(_shown(log, inspection, outcome))
 
 
-def _shown(log: Log, rows: _Rows, outcome: Outcome) -> Iterator[str]:
+def _shown(log: Log, inspection: _Inspection, outcome: Outcome) -> Iterator[str]:
     yield f"{escaped(log.shown)}: session {escaped(outcome.session)}"
-    if rows.seen and rows.seen.format:
-        told = f"format: {escaped(rows.seen.why)}"
-        yield from [told] if len(told) <= _WIDTH else textwrap.wrap(told, _WIDTH, subsequent_indent=" " * 6)
-        yield from [f"envelope: {rows.seen.envelope}"] if rows.seen.envelope != PLAIN.name else []
-    yield from _table([rows.by_line[line] for line in sorted(rows.by_line)])
+    if (seen := inspection.seen) and seen.format:
+        yield from _wrapped(f"format: {escaped(seen.why)}", break_on_hyphens=True)
+        yield from [f"envelope: {seen.envelope}"] if seen.envelope != PLAIN.name else []
+    yield from _table([row for _, row in sorted(inspection.by_line.items())])
     yield f"record: {len(outcome.record):,} bytes" if outcome.record else f"left out: {outcome.left_out}"
     yield from map(as_text, outcome.findings)
 
 
-def _table(rows: list[_Row]) -> Iterator[str]:
-    head = _Row(_COLUMNS[:-2], _COLUMNS[-1], [], _COLUMNS[-2])
-    body = [(*row.cells, row.outcome) for row in (head, *rows)]
-    widths = [max(map(len, column)) for column in zip(*body, strict=True)]
-    for cells, row in zip(body, (head, *rows), strict=True):
-        line = "  ".join([*(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)), row.roles])
-        yield from _wrapped(line)
+def _table(rows: list[_EntryRow]) -> Iterator[str]:
+    rows = [_EntryRow(_COLUMNS[:-2], _COLUMNS[-1], [], _COLUMNS[-2]), *rows]
+    lines = aligned([(*row.cells, row.outcome) for row in rows])
+    for line, row in zip(lines, rows, strict=True):
+        yield from _wrapped(f"{line}  {row.roles}")
         yield from (f"    {text}" for text in row.texts)
 
 
-def _wrapped(line: str) -> list[str]:
-    """A row on as many lines as it needs; that most need one is told at once, since wrapping takes time."""
+def _wrapped(line: str, *, break_on_hyphens: bool = False) -> list[str]:
+    """A line on as many as it needs; most need one, and wrapping them would take time."""
     if len(line) <= _WIDTH:
         return [line.rstrip()]
-    return textwrap.wrap(line, _WIDTH, subsequent_indent=" " * 6, break_on_hyphens=False)
+    return textwrap.wrap(line, _WIDTH, subsequent_indent=" " * 6, break_on_hyphens=break_on_hyphens)
 
 
 def _time(at: int | None) -> str:

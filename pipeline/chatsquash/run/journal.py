@@ -40,13 +40,12 @@ _MANY = 32
 _encode = msgspec.msgpack.Encoder().encode
 
 
-class Place(Struct, frozen=True):
+class Frame(Struct, frozen=True):
     """Where the outcome of a session stands."""
 
     journal: str
     offset: int
     size: int
-    """Bytes of its frame."""
 
 
 class Packed(NamedTuple):
@@ -113,8 +112,8 @@ def is_passing(codes: Iterable[str]) -> bool:
     return not _PASSING.isdisjoint(codes)
 
 
-class Writer(Struct):
-    """Appends to the journal of this process; it crosses to another one before it does."""
+class JournalWriter(Struct):
+    """Appends to the journal of the process that it was sent to."""
 
     folder: Folder
     run: str
@@ -122,18 +121,21 @@ class Writer(Struct):
     descriptor: int | None = None
     failed: bool = False
     seen: dict[str, bytes] = field(default_factory=dict)
-    """What ``identify`` told of logs once they were converted, by their shown paths, until somebody takes it."""
+    """What ``identify`` told of logs that were converted, by their shown paths, until somebody takes it."""
 
     def key(self, log: Log, seen: bytes) -> bytes:
         """The key of a session, of which ``identify`` tells so much."""
         part = log.spans.tobytes() if log.spans else str(log.part).encode()
         return xxh3_128_digest(self.identity + seen + part)
 
-    def add(self, log: Log, outcome: Outcome, seen: bytes | None = None) -> Packed | None:
-        """Keep an outcome; that it cannot be kept, as on a full disk, stops nothing: whatever is wrong will say so.
+    def look(self, log: Log, file: BinaryIO) -> None:
+        """Identify a log while it is open; ``add`` does it where that failed."""
+        with suppress(OSError, UnicodeEncodeError):
+            self.seen[log.shown] = identify(log, file)
 
-        ``seen`` is what ``identify`` told of the log, where somebody asked already.
-        """
+    def add(self, log: Log, outcome: Outcome) -> Packed | None:
+        """Keep an outcome; that it cannot be kept, as on a full disk, stops nothing: whatever is wrong will say so."""
+        seen = self.seen.pop(log.shown, None)
         if self.failed or log.modified is None or is_passing(found.code for found in outcome.findings):
             return None
         try:
@@ -164,10 +166,10 @@ class Writer(Struct):
 class Journals(Struct):
     """The journals of an output folder: those that earlier runs left, and that of this one."""
 
-    writer: Writer
+    writer: JournalWriter
     reused: int = 0
     """Sessions that were taken from them."""
-    _places: dict[bytes, Place] = field(default_factory=dict)
+    _frames: dict[bytes, Frame] = field(default_factory=dict)
     _used: dict[str, dict[int, int]] = field(default_factory=dict)
     """Of each journal where the frames are that were taken, and their sizes."""
 
@@ -178,7 +180,7 @@ class Journals(Struct):
 
     def is_empty(self) -> bool:
         """Whether nothing is known."""
-        return not self._places
+        return not self._frames
 
     def names(self) -> list[str]:
         """All that are there, in the order in which they were begun."""
@@ -190,28 +192,27 @@ class Journals(Struct):
         """Look up what these hold; of a session that stands in several, the last counts."""
         for name in names:
             with suppress(OSError):
-                for key, place in _places(self.folder, name):
-                    self._places[key] = place
+                self._frames.update(_frames(self.folder, name))
 
-    def find(self, log: Log) -> Place | None:
+    def find(self, log: Log) -> Frame | None:
         """Where the outcome of a session stands, if it is known."""
         with suppress(OSError):
-            return self._places.get(self.writer.key(log, identify(log)))
+            return self._frames.get(self.writer.key(log, identify(log)))
         return None
 
-    def get(self, place: Place) -> Outcome | None:
+    def get(self, frame: Frame) -> Outcome | None:
         """An outcome; ``None`` where it is damaged."""
         try:
-            frame = _read(self.folder, place)
-            _, key, digest = _FRAME.unpack_from(frame)
-            payload = memoryview(frame)[_FRAME.size :]
+            data = _read(self.folder, frame)
+            _, key, digest = _FRAME.unpack_from(data)
+            payload = memoryview(data)[_FRAME.size :]
             if digest != _digest(key, payload):
                 return None
             outcome = _decoder().decode(payload)
         except (OSError, struct.error, msgspec.MsgspecError):
             return None
         self.reused += 1
-        self._used.setdefault(place.journal, {})[place.offset] = place.size
+        self._used.setdefault(frame.journal, {})[frame.offset] = frame.size
         return outcome
 
     def settle(self) -> list[str]:
@@ -227,15 +228,12 @@ class Journals(Struct):
             return [*self._used, *own]
         joined = f"{self.writer.run}-joined"
         try:
-            self._join(joined)
+            with open(self.folder.create(joined, 0o600), "wb") as file:
+                for name, frames in self._used.items():
+                    file.writelines(_read(self.folder, Frame(name, *frame)) for frame in frames.items())
         except OSError:  # no room: it is done another time
             return [*self._used, *own]
         return [joined, *own]
-
-    def _join(self, joined: str) -> None:
-        with open(self.folder.create(joined, 0o600), "wb") as file:
-            for name, frames in self._used.items():
-                file.writelines(_read(self.folder, Place(name, offset, size)) for offset, size in frames.items())
 
     def forget(self, names: Iterable[str]) -> None:
         """Delete these; the folder, too, where nothing is left."""
@@ -257,26 +255,20 @@ def _digest(key: bytes, payload: bytes | memoryview) -> bytes:
     return digest.digest()
 
 
-def _read(folder: Folder, place: Place) -> bytes:
-    descriptor = folder.open(place.journal)
-    try:
-        return os.pread(descriptor, place.size, place.offset)
-    finally:
-        os.close(descriptor)
+def _read(folder: Folder, frame: Frame) -> bytes:
+    with open(folder.open(frame.journal), "rb", buffering=0) as file:
+        return os.pread(file.fileno(), frame.size, frame.offset)
 
 
-def _places(folder: Folder, name: str) -> Iterator[tuple[bytes, Place]]:
+def _frames(folder: Folder, name: str) -> Iterator[tuple[bytes, Frame]]:
     """The frames of a journal, up to one that is not whole."""
-    descriptor = folder.open(name)
-    try:
-        end = os.fstat(descriptor).st_size
+    with open(folder.open(name), "rb", buffering=0) as file:
+        end = os.fstat(file.fileno()).st_size
         offset = 0
         while offset + _FRAME.size <= end:
-            length, key, _ = _FRAME.unpack(os.pread(descriptor, _FRAME.size, offset))
+            length, key, _ = _FRAME.unpack(os.pread(file.fileno(), _FRAME.size, offset))
             size = _FRAME.size + length
             if offset + size > end:
                 return
-            yield key, Place(name, offset, size)
+            yield key, Frame(name, offset, size)
             offset += size
-    finally:
-        os.close(descriptor)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -17,7 +18,6 @@ from chatsquash.model import Log
 from chatsquash.report.summary import Summary
 from chatsquash.text import counted, printable
 
-_PIECE = 1 << 20
 _NAMED = 3  # folders of an old result, in an error
 
 
@@ -29,22 +29,22 @@ class _Input(Struct):
     xxh3_128: str
 
 
-class _Sessions(Struct):
+class _OldSessions(Struct):
     written: int
 
 
-class _Counts(Struct):
-    sessions: _Sessions
+class _OldCounts(Struct):
+    sessions: _OldSessions
 
 
-class _Run(Struct):
+class _OldRun(Struct):
     """What counts of an old ``run.json``."""
 
-    counts: _Counts
+    counts: _OldCounts
     inputs: list[_Input]
 
 
-class Result(NamedTuple):
+class OldResult(NamedTuple):
     """What an earlier run left in an output folder; one without records is none."""
 
     folder: Path
@@ -54,11 +54,8 @@ class Result(NamedTuple):
 
     def refuse_other_logs(self, found: Iterable[Log]) -> None:
         """Raise ``UsageError`` where none of its logs is among these, by path or by what they hold."""
-        spelled = {each.path for each in self.logs}
-        if any(printable(log.shown) in spelled for log in found):  # as it mostly is, and found out soonest
-            return
-        paths = set(map(os.path.abspath, spelled))
-        if any(os.path.abspath(printable(log.shown)) in paths for log in found):  # noqa: PTH100 - of any text
+        paths = {os.path.abspath(each.path) for each in self.logs}  # noqa: PTH100 - of any text
+        if any(os.path.abspath(printable(log.shown)) in paths for log in found):  # noqa: PTH100
             return
         hashes = {(each.size, each.xxh3_128) for each in self.logs}
         sizes = {size for size, _ in hashes}
@@ -91,24 +88,20 @@ def _roots(folders: list[str]) -> list[str]:
 _HINT = "nothing was replaced: choose another folder with --output, or replace it with --replace"
 
 
-def old_result(folder: Path, written: bytes, changed: float) -> Result | None:
+def old_result(folder: Path, written: bytes, changed: float) -> OldResult | None:
     """The result in an output folder by its ``run.json``, changed at that time; ``None`` where it has no records."""
     try:
-        run = msgspec.json.decode(written, type=_Run)
+        run = msgspec.json.decode(written, type=_OldRun)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
-    if not run.counts.sessions.written:
-        return None
-    return Result(folder, run.counts.sessions.written, run.inputs, datetime.fromtimestamp(changed, UTC))
+    records = run.counts.sessions.written
+    return OldResult(folder, records, run.inputs, datetime.fromtimestamp(changed, UTC)) if records else None
 
 
 def _hash(log: Log) -> str:
     """The hash of a log's bytes; empty where it cannot be read, which converting it will say."""
-    digest = xxh3_128()
     try:
         with open(log.path, "rb") as file:
-            while piece := file.read(_PIECE):
-                digest.update(piece)
+            return hashlib.file_digest(file, xxh3_128).hexdigest()
     except OSError:
         return ""
-    return digest.hexdigest()

@@ -1,4 +1,4 @@
-"""Worker processes: each has one lot of sessions at a time, and one that dies is replaced."""
+"""Worker processes: each has one batch of sessions at a time, and one that dies is replaced."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,7 +17,7 @@ from chatsquash.errors import ShortageError
 from chatsquash.model import Log, Outcome
 from chatsquash.options import Options
 from chatsquash.read.sessions import MixedSessionsError
-from chatsquash.run.journal import Packed, Writer, identify
+from chatsquash.run.journal import JournalWriter, Packed
 from chatsquash.run.session import Converter, unreadable
 
 if TYPE_CHECKING:
@@ -27,30 +27,29 @@ if TYPE_CHECKING:
 _NO_MEMORY = 70
 """The exit code of a worker process that ran out of memory, where the system did not kill it."""
 
-Batch = tuple[Log, ...]
-Found = tuple[Log, Outcome | None]
+Done = tuple[Log, Outcome | None]
 """A log and its outcome; ``None`` for a file that has to be split into its sessions first."""
 
 
-class Lot(Struct, frozen=True):
+class Batch(Struct, frozen=True):
     """What one process converts at a time."""
 
     number: int
-    logs: Batch
+    logs: tuple[Log, ...]
     alone: bool = False
     """Whether it is one of those that were under way when a process died, and no other is under way beside it."""
 
 
-class Team:
+class Pool:
     """Worker processes, each with a connection; one that dies is replaced."""
 
-    def __init__(self, options: Options, writer: Writer | None) -> None:
+    def __init__(self, options: Options, writer: JournalWriter | None) -> None:
         self._writer = writer
         self._given = (options, writer and replace(writer, descriptor=None))  # each has a journal of its own
-        self._members: dict[Connection, BaseProcess] = {}
-        self.under_way: dict[Connection, Lot] = {}
+        self._workers: dict[Connection, BaseProcess] = {}
+        self.under_way: dict[Connection, Batch] = {}
 
-    def hire(self, count: int) -> None:
+    def start(self, count: int) -> None:
         """Start so many processes."""
         # Imported here, since it takes longer than to convert a small log.
         from multiprocessing import get_context
@@ -61,70 +60,68 @@ class Team:
             for _ in range(count):
                 ours, theirs = context.Pipe()
                 # A fork copies our ends; a worker that kept them would not notice when this process is gone.
-                copied = [*self._members, ours] if method == "fork" else []
+                copied = [*self._workers, ours] if method == "fork" else []
                 process = context.Process(  # type: ignore[attr-defined]
                     target=_serve, args=(theirs, copied, *self._given), daemon=True
                 )
                 process.start()
                 theirs.close()
-                self._members[ours] = process
+                self._workers[ours] = process
 
     def idle(self) -> list[Connection]:
         """Those that have nothing to do."""
-        return [each for each in self._members if each not in self.under_way]
+        return [each for each in self._workers if each not in self.under_way]
 
-    def hand(self, connection: Connection, lot: Lot) -> None:
-        """Give a lot to one that is idle."""
-        self.under_way[connection] = lot
+    def send(self, connection: Connection, batch: Batch) -> None:
+        """Give a batch to a worker that is idle."""
+        self.under_way[connection] = batch
         with suppress(BrokenPipeError, ConnectionResetError):  # which waiting for it will tell
-            connection.send(lot.logs)
+            connection.send(batch.logs)
 
-    def finished(self) -> Iterator[tuple[Lot, list[Found] | str]]:
-        """Wait; then the lots that came back, with their outcomes, or with how the process ended.
+    def finished(self) -> Iterator[tuple[Batch, list[Done] | str]]:
+        """Wait; then the batches that came back, with their outcomes, or with how the process ended.
 
         Raises ``ShortageError`` where a process met one.
         """
         from multiprocessing.connection import wait
 
         for connection in cast("list[Connection]", wait(list(self.under_way))):
-            lot = self.under_way.pop(connection)
-            found: list[Found] | str
+            batch = self.under_way.pop(connection)
+            done: list[Done] | str
             try:
                 received = connection.recv()
                 if isinstance(received, str):
                     raise ShortageError(received)
-                found = [self._received(log, sent) for log, sent in zip(lot.logs, received, strict=True)]
+                done = [self._received(log, sent) for log, sent in zip(batch.logs, received, strict=True)]
             except (EOFError, OSError):
-                found = self._replace(connection)
-            yield lot, found
+                code = self._end(connection)
+                self.start(1)
+                done = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+            yield batch, done
 
-    def dismiss(self) -> None:
+    def close(self) -> None:
         """End all processes."""
         with platform.uninterrupted():
-            for connection, process in self._members.items():
-                process.kill()  # what it writes is read up to where it is whole
-                process.join()
-                connection.close()
+            for connection in list(self._workers):
+                self._end(connection)
 
-    def _received(self, log: Log, sent: Packed | Outcome | None) -> Found:
+    def _received(self, log: Log, sent: Packed | Outcome | None) -> Done:
         if not isinstance(sent, Packed):
             return log, sent
         assert self._writer
         self._writer.seen[log.shown] = sent.seen
         return log, sent.outcome
 
-    def _replace(self, connection: Connection) -> str:
-        """Start another process in the place of one that ended; how it ended, in words."""
-        process = self._members.pop(connection)
-        process.kill()
+    def _end(self, connection: Connection) -> int:
+        """End a process, which may have ended already; its exit code."""
+        process = self._workers.pop(connection)
+        process.kill()  # what it writes is read up to where it is whole
         process.join()
         connection.close()
-        self.hire(1)
-        code = process.exitcode or 0
-        return signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        return process.exitcode or 0
 
 
-def _serve(connection: Connection, copied: list[Connection], options: Options, writer: Writer | None) -> None:
+def _serve(connection: Connection, copied: list[Connection], options: Options, writer: JournalWriter | None) -> None:
     """A worker process: batches in, outcomes out, until the other side is gone."""
     platform.leave_interrupts_to_parent()
     platform.collect_less()
@@ -154,18 +151,12 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def attempt(converter: Converter, writer: Writer | None, log: Log) -> tuple[Outcome | None, Packed | None]:
+def attempt(converter: Converter, writer: JournalWriter | None, log: Log) -> tuple[Outcome | None, Packed | None]:
     """The outcome of a session, and how it is kept; none for a file that has to be split into its sessions first."""
-    seen: list[bytes] = []
-
-    def look(log: Log, file: BinaryIO) -> None:
-        with suppress(OSError, UnicodeEncodeError):  # the journal will look again, and leave it out
-            seen.append(identify(log, file))
-
     try:
-        outcome = converter.convert(log, also=look if writer else None)
+        outcome = converter.convert(log, also=writer.look if writer else None)
     except MixedSessionsError:
         return None, None
     except OSError as problem:
         return unreadable(log, problem), None
-    return outcome, writer.add(log, outcome, seen[0] if seen else None) if writer else None
+    return outcome, writer.add(log, outcome) if writer else None

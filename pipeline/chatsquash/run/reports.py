@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
 from chatsquash.model import Finding
 from chatsquash.options import Options
-from chatsquash.report.files import Line, Report, Taken, all_modules
+from chatsquash.report.files import Report, Taken, all_modules
 from chatsquash.write.store import Output
 
 _PIECE = 1 << 20
@@ -30,29 +30,27 @@ class Reports:
                 self._reports.append((report, append))
 
     def add(self, taken: Taken) -> None:
-        """What became of a session."""
+        """Add what became of a session."""
         for report, append in self._reports:
-            _append(append, report.add(taken))
+            for name, line in report.add(taken):
+                append(name, line)
 
     def note(self, finding: Finding) -> None:
-        """A finding about no session."""
+        """Add a finding about no session."""
         for report, append in self._reports:
-            _append(append, report.note(finding))
+            for name, line in report.note(finding):
+                append(name, line)
 
     def render(self) -> None:
         """Write what reports gathered of all sessions."""
         for report, _ in self._reports:
-            _append(self._out.write, report.render())
+            for name, data in report.render():
+                self._out.write(name, data)
 
     def close(self, final: dict[str, str]) -> None:
         """Write what waits; ``final`` says what takes the place of parts of places."""
         if self._waiting:
             self._waiting.close(final)
-
-
-def _append(append: Callable[[str, bytes], None], lines: Iterable[Line]) -> None:
-    for name, line in lines:
-        append(name, line)
 
 
 class _Waiting:

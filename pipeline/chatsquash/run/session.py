@@ -26,7 +26,7 @@ from chatsquash.stages.plan import plan
 from chatsquash.stages.session import Noted, Session, Snapshot, finding
 from chatsquash.text import printable
 
-Items = Iterator[Entry | Skipped]
+EntryStream = Iterator[Entry | Skipped]
 
 
 def with_key(options: Options) -> Options:
@@ -37,13 +37,13 @@ def with_key(options: Options) -> Options:
     return replace(options, anonymize_key=load_key())
 
 
-class Watch(Protocol):
+class EntryObserver(Protocol):
     """Sees the entries of a session while it is converted."""
 
-    def logged(self, items: Items) -> Items:
+    def logged(self, items: EntryStream) -> EntryStream:
         """The entries as they were read."""
 
-    def left(self, items: Items) -> Items:
+    def left(self, items: EntryStream) -> EntryStream:
         """Those that cleaning left."""
 
     def settle(self, seen: Seen | None, snapshot: Snapshot | None) -> None:
@@ -65,13 +65,13 @@ class Converter:
         self._reader = Reader(replace(options, sessions_by="file") if whole else options)
         self._tells_facts = options.folder or bool(options.only_model)
 
-    def convert(self, log: Log, watch: Watch | None = None, also: Also | None = None) -> Outcome:
+    def convert(self, log: Log, observer: EntryObserver | None = None, also: Also | None = None) -> Outcome:
         """Convert a session log; raises ``OSError`` where it cannot be read, and as ``Reader.read``.
 
         ``also`` looks at the open log once it was read.
         """
         with opened(log.path, self._options) as file:
-            outcome = self.read(file, log, watch)
+            outcome = self.read(file, log, observer)
             if also:
                 also(log, file)
             how = change(log)
@@ -84,11 +84,11 @@ class Converter:
         changed = finding(reading.changed_log(how), outcome.session, log.shown)
         return replace(outcome, findings=[*outcome.findings, changed])
 
-    def read(self, file: BinaryIO, log: Log, watch: Watch | None = None) -> Outcome:
-        """Convert an open session log, while somebody may watch."""
+    def read(self, file: BinaryIO, log: Log, observer: EntryObserver | None = None) -> Outcome:
+        """Convert an open session log."""
         digest = xxh3_128()
         read = self._reader.read(file, log, digest.update)
-        session = self._session(read, watch)
+        session = self._session(read, observer)
         assert _is_whole(session, file, log), log
         snapshot = session.snapshot
         replaced = self._anonymizer.count if self._anonymizer else 0
@@ -111,19 +111,19 @@ class Converter:
             dropped=session.dropped,
             addresses=self._anonymizer.count - replaced if self._anonymizer and record else 0,
             day=path_day(log.name) or (day(snapshot.started) if snapshot and snapshot.started is not None else None),
-            trace=_trace(snapshot) if snapshot and _has_error(session, later) else "",
+            trace=_trace(snapshot) if snapshot and any(each.severity == "error" for each in findings) else "",
             digest=_digest(read, digest),
             size=session.sizes.all,
             sizes=sizes,
             chosen=self._chosen(session, snapshot, file, log) if snapshot else None,
         )
 
-    def _session(self, read: Reading, watch: Watch | None) -> Session:
+    def _session(self, read: Reading, observer: EntryObserver | None) -> Session:
         """What the lines of a log come to."""
-        left = self._plan.through(watch.logged(read.items) if watch else read.items)
-        session = self._plan.select(watch.left(left) if watch else left)
-        if watch:
-            watch.settle(read.seen, session.snapshot)
+        if observer is None:
+            return self._plan.select(self._plan.through(read.items))
+        session = self._plan.select(observer.left(self._plan.through(observer.logged(read.items))))
+        observer.settle(read.seen, session.snapshot)
         return session
 
     def _made(self, seen: Seen | None, session: Session) -> tuple[Record | Refused, list[Noted]]:
@@ -150,14 +150,13 @@ class Converter:
             from chatsquash.read import facts  # which few logs need
 
             model = facts.logged(file, log, entry.line, session.lines.all).model
-        started, ended = (stamp(at) if at is not None else None for at in (snapshot.started, snapshot.ended))
-        return Chosen(entry.line, started, ended, model, snapshot.superseded + 1)
+        return Chosen(entry.line, _stamped(snapshot.started), _stamped(snapshot.ended), model, snapshot.superseded + 1)
 
     def _facts(self, session: Session, snapshot: Snapshot, file: BinaryIO, log: Log) -> Facts:
         """What the log says beside the conversation, without addresses where these are replaced."""
         from chatsquash.read import facts  # which the specified record does not need
 
-        entry, started = snapshot.entry, snapshot.started
+        entry = snapshot.entry
         found = facts.logged(file, log, entry.line, session.lines.all)
         named, dot, suffix = log.name.rpartition(".")  # with a suffix behind it, no address is one
         told = (session.id or log.stem, named or suffix, found.model)
@@ -167,7 +166,7 @@ class Converter:
             session=printable(name),
             source=printable(f"{source}{dot}{suffix}" if named else source),
             model=printable(model) if model else None,
-            started_at=stamp(started) if started is not None else None,
+            started_at=_stamped(snapshot.started),
             entries=snapshot.superseded + 1,
             prompt_tokens=found.prompt_tokens,
             completion_tokens=found.completion_tokens,
@@ -208,8 +207,8 @@ def _is_whole(session: Session, file: BinaryIO, log: Log) -> bool:
     return is_cut or log.part is not None or log.spans is not None or session.sizes.all == file.tell()
 
 
-def _has_error(session: Session, later: list[Noted]) -> bool:
-    return any(found.severity == "error" for _, found in (*session.found, *later))
+def _stamped(at: int | None) -> str | None:
+    return None if at is None else stamp(at)
 
 
 def _trace(snapshot: Snapshot) -> str:

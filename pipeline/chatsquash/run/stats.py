@@ -58,8 +58,9 @@ def counter(tokenizer: str, template: Template | None = None) -> Tokens:
 
     def count(held: Record) -> int:
         texts = [_rendered(template, held)] if template else [*_texts(held), _definitions(held)]
-        encoded = loaded.encode_batch([_printable(text) for text in texts if text], add_special_tokens=False)
-        return sum(map(len, encoded))
+        # No tokenizer takes lone surrogates.
+        clean = [text.encode("utf-8", "replace").decode() for text in texts if text]
+        return sum(map(len, loaded.encode_batch(clean, add_special_tokens=False)))
 
     return count
 
@@ -67,12 +68,12 @@ def counter(tokenizer: str, template: Template | None = None) -> Tokens:
 def _rendered(template: Template, held: Record) -> str:
     """The rendering of a record; nothing where the template raises."""
     if template.given_up:
-        raise UsageError(f"the template is {template.given_up} (--render-time allows more)")
+        raise UsageError(f"the template is {template.given_up}")
     return template.render(held.messages, held.tools).text or ""
 
 
 class _Counting:
-    """Takes record after record; what it holds does not grow with them, but for eight bytes each to know duplicates."""
+    """Counts record after record; it grows by eight bytes with each, by which duplicates are known."""
 
     def __init__(self, tokens: Tokens | None) -> None:
         self.stats = Stats()
@@ -170,17 +171,8 @@ def _said(message: Message) -> list[str]:
 
 
 def _spelled(arguments: Json) -> str:
-    return arguments if isinstance(arguments, str) else _json(arguments)
+    return arguments if isinstance(arguments, str) else jsonio.dumps(arguments).decode()
 
 
 def _definitions(held: Record) -> str:
-    return _json(held.tools) if held.tools else ""
-
-
-def _json(value: Json) -> str:
-    return jsonio.dumps(value).decode()
-
-
-def _printable(text: str) -> str:
-    """A text without lone surrogates, which no tokenizer takes."""
-    return text.encode("utf-8", "replace").decode()
+    return jsonio.dumps(held.tools).decode() if held.tools else ""

@@ -17,7 +17,7 @@ from chatsquash.options import Options
 from chatsquash.records.datasets import rows
 from chatsquash.records.reading import NotARecordError, Record, parsed, record
 from chatsquash.run.check import defined
-from chatsquash.templates.remedies import Cures, Look, spelled
+from chatsquash.templates.remedies import Look, Remedies, spelled
 from chatsquash.text import counted, escaped
 
 if TYPE_CHECKING:
@@ -29,20 +29,20 @@ class Trials:
 
     def __init__(self, path: str, render_time: float | None = None, render_memory: int | None = None) -> None:
         self._template = template(path, render_time, render_memory)
-        self._cures = Cures(self._look)
+        self._remedies = Remedies(self._look)
         self._name = path
         self.records = 0
         self.whole = 0
         """Records with all that they hold in their rendering."""
         self.counts: Counter[tuple[str, str]] = Counter()
-        """Of each code and cure, how many records."""
+        """Of each code and remedy, how many records."""
         self.passed_over = 0
         """Records that were not rendered, since the template is given up."""
         self._deadline = 0.0
-        """When the search for cures of a record ends."""
+        """When the search for remedies of a record ends."""
 
     def look(self, held: Record) -> Iterator[Found]:
-        """What a record loses, and what would cure that; looking begins now, whenever it is asked for."""
+        """What a record loses, and the remedies; looking begins now, whenever it is asked for."""
         if self._template.given_up:
             self.passed_over += 1
             return iter(())
@@ -55,41 +55,38 @@ class Trials:
         self.records += 1
         self.whole += not found
         wrong = frozenset(each.code for each in found)
-        cures, otherwise = self._search(held, tried, wrong) if wrong else ({}, "")
-        for code in wrong:
-            self.counts[code, _cure(cures.get(code), otherwise)] += 1
+        remedies, otherwise = self._search(held, tried, wrong) if wrong else ({}, "")
+        said = {code: f"{spelled(remedies[code])} cures it" if code in remedies else otherwise for code in wrong}
+        self.counts.update(said.items())
         for each in found:
-            yield each._replace(text=f"{each.text}: {_cure(cures.get(each.code), otherwise)}")
+            yield each._replace(text=f"{each.text}: {said[each.code]}")
 
     def finish(self) -> Iterator[Finding]:
         """What is wrong with the template as a whole."""
         if self.passed_over:
-            text = f"the template is {self._why()}: {counted(self.passed_over, 'record')} not rendered"
+            text = f"the template is {self._template.given_up}: {counted(self.passed_over, 'record')} not rendered"
             yield Finding("template-error", "error", "", self._name, None, None, text)
-
-    def _why(self) -> str:
-        return f"{self._template.given_up} (--render-time allows more)"
 
     def summary(self) -> Iterator[str]:
         """What was tried and found, for people."""
         yield f"{counted(self.records, 'record')} rendered with {escaped(self._name)}: {self.whole:,} whole"
-        for (code, cure), count in sorted(self.counts.items()):
-            yield f"  {count:>7,}  {code}: {cure}"
+        for (code, remedy), count in sorted(self.counts.items()):
+            yield f"  {count:>7,}  {code}: {remedy}"
         if self.passed_over:
-            yield f"  {self.passed_over:>7,}  not rendered: the template is {self._why()}"
+            yield f"  {self.passed_over:>7,}  not rendered: the template is {self._template.given_up}"
 
     def _search(self, held: Record, tried: Trial, wrong: frozenset[str]) -> tuple[dict[str, Options], str]:
-        """What cures a record, and what is said where nothing does."""
+        """The remedies of a record, and what is said where there is none."""
         if tried.beyond:
             return {}, "no cure was looked for"
         began = monotonic()
         self._deadline = began + self._template.bounds.seconds
         conversation = Conversation(held.messages, defined(held.tools))
-        cures = self._cures.find(conversation, wrong, (wrong, tried.problem))
+        remedies = self._remedies.find(conversation, wrong, (wrong, tried.problem))
         if monotonic() < self._deadline:
-            return cures, "no preset or modifier cures it"
+            return remedies, "no preset or modifier cures it"
         self._template.took(monotonic() - began)
-        return cures, f"no cure was found within {self._template.bounds.seconds:g} s"
+        return remedies, f"no cure was found within {self._template.bounds.seconds:g} s"
 
     def _look(self, made: dict[str, Any]) -> Look:
         left = self._deadline - monotonic()
@@ -109,10 +106,10 @@ def show(datasets: tuple[str, ...], path: str, number: int, **bounds: int) -> st
         held = record(parsed(row.data))
     except NotARecordError as problem:
         raise UsageError(f"{row.file}:{row.number}: {problem}") from None
-    text, problem_ = template(path, **bounds).render(held.messages, held.tools)
-    if text is None:
-        raise UsageError(f"{row.file}:{row.number}: the template raises {problem_}")
-    return "\n".join(map(escaped, text.split("\n")))
+    rendering = template(path, **bounds).render(held.messages, held.tools)
+    if rendering.text is None:
+        raise UsageError(f"{row.file}:{row.number}: the template raises {rendering.problem}")
+    return "\n".join(map(escaped, rendering.text.split("\n")))
 
 
 def template(path: str, render_time: float | None = None, render_memory: int | None = None) -> Template:
@@ -122,18 +119,13 @@ def template(path: str, render_time: float | None = None, render_memory: int | N
     """
     if find_spec("jinja2") is None:
         raise UsageError("--template needs the package jinja2: pip install 'chatsquash[template]'")
-    from chatsquash.templates.bounded import BOUNDS, Bounds, Template
+    from chatsquash.templates.bounded import BOUNDS, RenderBounds, Template
 
-    return Template(path, Bounds(render_time or BOUNDS.seconds, render_memory or BOUNDS.memory))
+    return Template(path, RenderBounds(render_time or BOUNDS.seconds, render_memory or BOUNDS.memory))
 
 
 def judged(tried: Trial) -> Iterator[Found]:
     """What the rules say of a trial."""
     for rule in rules().values():
         if rule.kind == "template":
-            for fact in rule.function(tried):
-                yield rule.found(fact)
-
-
-def _cure(options: Options | None, otherwise: str) -> str:
-    return f"{spelled(options)} cures it" if options else otherwise
+            yield from map(rule.found, rule.function(tried))

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from hashlib import sha256
 from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
-from typing import BinaryIO
 
 import orjson
 from xxhash import xxh3_128
@@ -27,14 +26,17 @@ from chatsquash.report.files.findings import FINDINGS
 from chatsquash.report.files.rejected import REJECTED
 from chatsquash.report.files.sessions import SESSIONS
 from chatsquash.sources.compression import opened
+from chatsquash.write.claim import inside
 from chatsquash.write.commit import RUN, is_pending
-from chatsquash.write.written import inside
+from chatsquash.write.store import StagedFile
 
 _PIECE = 1 << 20
 _ESCAPED = re.compile(r"\\udc([89a-f][0-9a-f])")
 _PACKED = (".gz", ".zst", ".parquet", ".png", ".jpg", ".gif", ".webp")
 """Files whose lines, or rows, cannot be counted by their line feeds."""
 _DUPLICATE = "duplicate-record"
+_BOUNDS = ("max_line", "max_expansion", "max_expanded")
+"""The options that say how far logs were read."""
 _RECORDS = re.compile(r"data/.*|[^/]*\.jsonl")
 
 
@@ -53,11 +55,8 @@ def verify(out: Path, *, logs: bool = False) -> Verified:
 
     Raises ``UsageError`` for a folder without a ``run.json`` that can be read.
     """
-    folder = Folder(out)
-    try:
+    with closing(Folder(out)) as folder:
         return _verified(out, folder, logs=logs)
-    finally:
-        folder.close()
 
 
 def _verified(out: Path, folder: Folder, *, logs: bool) -> Verified:
@@ -75,8 +74,9 @@ def _verified(out: Path, folder: Folder, *, logs: bool) -> Verified:
             told = list(inputs)
             left -= len(told)
             done.logs += 1
+            bounds = Options(**{name: run["options"][name] for name in _BOUNDS})
             is_cut = not left and run["options"].get("limit") == len(run["inputs"])
-            done.problems += _log(path, told, _bounds(run["options"]), len(told) if is_cut else None)
+            done.problems += _log(path, told, bounds, len(told) if is_cut else None)
     except (KeyError, TypeError, AttributeError, ValueError) as problem:
         raise UsageError(f"{out / RUN}: is not one of chatsquash ({type(problem).__name__}: {problem})") from None
     return done
@@ -86,11 +86,8 @@ def _run(out: Path, folder: Folder) -> dict[str, Json]:
     try:
         run = orjson.loads(folder.read(RUN))
     except OSError as problem:
-        why = (
-            "no run was finished there"
-            if isinstance(problem, FileNotFoundError) and (out / OURS).is_dir()
-            else f"{problem.strerror}"
-        )
+        is_unfinished = isinstance(problem, FileNotFoundError) and (out / OURS).is_dir()
+        why = "no run was finished there" if is_unfinished else problem.strerror
         raise UsageError(f"{out / RUN}: cannot be read, {why}: convert again, or name another folder") from None
     except ValueError:
         raise UsageError(f"{out / RUN}: is no JSON: convert again") from None
@@ -103,18 +100,17 @@ def _file(out: Path, folder: Folder, told: dict[str, Json]) -> Iterator[str]:
     """How a file differs from what is told of it."""
     name = inside(told["path"])
     path = out / name
-    digest, size, lines = sha256(), 0, 0
+    staged = StagedFile(name)
     try:
         with open(folder.open(name), "rb") as file:
             while piece := file.read(_PIECE):
-                digest.update(piece)
-                size += len(piece)
-                lines += piece.count(b"\n")
+                staged.add(piece)
     except OSError as problem:
         yield f"{path}: cannot be read ({problem.strerror})"
         return
-    if (size, digest.hexdigest()) != (told["size"], told["sha256"]):
-        yield f"{path}: has {size:,} bytes and the hash {digest.hexdigest()}, not {told['size']:,} and {told['sha256']}"
+    size, lines, digest = staged.size, staged.lines, staged.digest.hexdigest()
+    if (size, digest) != (told["size"], told["sha256"]):
+        yield f"{path}: has {size:,} bytes and the hash {digest}, not {told['size']:,} and {told['sha256']}"
     elif path.suffix not in _PACKED and lines != told["lines"]:
         yield f"{path}: has {lines:,} lines, not {told['lines']:,}"
 
@@ -134,11 +130,8 @@ def _counts(out: Path, folder: Folder, run: dict[str, Json]) -> Iterator[str]:
         yield f"{out / RUN}: tells of {written:,} records, the files have {sum(records):,}"
     if (inputs := len(run["inputs"])) != sessions:
         yield f"{out / RUN}: tells of {sessions:,} sessions, {inputs:,} inputs are named"
-    compared = [
-        ("rejected lines", lines[REJECTED], counts["lines"]["unreadable"]),
-        *_findings(folder, counts),
-    ]
-    for what, there, told in compared:
+    rejected = ("rejected lines", lines[REJECTED], counts["lines"]["unreadable"])
+    for what, there, told in (rejected, *_findings(folder, counts)):
         if there != told:
             yield f"{out / RUN}: tells of {told:,} {what}, the reports have {there:,}"
     if SESSIONS in lines and (out / SESSIONS).is_file():  # else it was said already, or is a run of before
@@ -196,18 +189,13 @@ def _findings(folder: Folder, counts: dict[str, Json]) -> Iterator[tuple[str, in
         yield f"{what.replace('_', ' ')} {severity}", there[what, severity], told.get((what, severity), 0)
 
 
-def _bounds(told: dict[str, Json]) -> Options:
-    """The options that say how far logs were read."""
-    return Options(**{name: told[name] for name in ("max_line", "max_expansion", "max_expanded")})
-
-
 def _log(path: str, told: list[dict[str, Json]], options: Options, taken: int | None) -> Iterator[str]:
     """How a log differs from what is told of it, as one session or several; of these maybe only the first ones."""
     log = Log(_spelled(path), path, Path(path).name, 0)
     digests = [each["xxh3_128"] for each in told if each["xxh3_128"]]  # empty: it could not be read then, either
     try:
         with open(log.path, "rb", buffering=0) as file:
-            whole = {_hash(file)} if digests else set()
+            whole = {hashlib.file_digest(file, xxh3_128).hexdigest()} if digests else set()
             if set(digests) != whole and sorted(digests) != sorted(islice(_parts(log, options), taken)):
                 yield f"{path}: is not what it was when it was converted"
     except OSError as problem:
@@ -220,14 +208,6 @@ def _spelled(path: str) -> str:
     if os.path.lexists(path):
         return path
     return _ESCAPED.sub(lambda found: chr(0xDC00 + int(found[1], 16)), path)
-
-
-def _hash(file: BinaryIO) -> str:
-    digest = xxh3_128()
-    file.seek(0)
-    while piece := file.read(_PIECE):
-        digest.update(piece)
-    return digest.hexdigest()
 
 
 def _parts(log: Log, options: Options) -> Iterator[str]:

@@ -13,8 +13,8 @@ from chatsquash.folder import Folder
 from chatsquash.model import Log, Outcome
 from chatsquash.options import Options
 from chatsquash.read.sessions import split
-from chatsquash.run.journal import Journals, Place, Writer
-from chatsquash.run.pool import Batch, Found, Lot, Team, attempt
+from chatsquash.run.journal import Frame, Journals, JournalWriter
+from chatsquash.run.pool import Batch, Done, Pool, attempt
 from chatsquash.run.session import Converter, nothing, unreadable
 from chatsquash.sources.logs import Logs
 
@@ -32,7 +32,8 @@ def outcomes(
     What the journals know is taken from there; what is found is added to them.  ``expanded`` is the folder for
     compressed logs that are split, as ``split`` has it.
     """
-    size = _size(logs)
+    # The bytes of a document count once, however many of its conversations are to be converted.
+    size = logs.size if isinstance(logs, Logs) else sum(log.size for log in logs if not log.part)
     workers = min(options.workers, size // _WORTH_A_PROCESS + 1, size if options.sessions_by == "id" else len(logs))
     by_id = options.sessions_by == "id"
     sessions = (part for log in logs for part in _parts(log, options, expanded)) if by_id else iter(logs)
@@ -49,19 +50,12 @@ def outcomes(
         try:
             parts = split(log, options, expanded)
         except MemoryError:
-            yield log, nothing(log, reading.lost_worker("memory ran out"))
+            yield log, _no_memory(log)
             continue
         if parts == [log]:
             yield log, unreadable(log, OSError(EIO, "it changed while it was read"))
         else:
             yield from outcomes(parts, options, journals, expanded)
-
-
-def _size(logs: Sequence[Log]) -> int:
-    """Bytes of all logs; those of a document count once, however many of its conversations are to be converted."""
-    if isinstance(logs, Logs):
-        return logs.size
-    return sum(log.size for log in logs if not log.part)
 
 
 def _parts(log: Log, options: Options, expanded: Folder | None) -> list[Log]:
@@ -75,27 +69,27 @@ def _parts(log: Log, options: Options, expanded: Folder | None) -> list[Log]:
 
 
 def _known_or(
-    convert: Callable[[Iterable[Log]], Iterator[Found]], logs: Iterable[Log], journals: Journals, options: Options
-) -> Iterator[Found]:
+    convert: Callable[[Iterable[Log]], Iterator[Done]], logs: Iterable[Log], journals: Journals, options: Options
+) -> Iterator[Done]:
     """The outcomes that journals know, and between them those of the sessions that they do not."""
-    waiting: deque[tuple[Log, Place]] = deque()
+    waiting: deque[tuple[Log, Frame]] = deque()
     ahead: deque[int] = deque()  # how many known ones stand before each of the others
 
     def unknown() -> Iterator[Log]:
         before = 0
         for log in logs:
-            if place := journals.find(log):
-                waiting.append((log, place))
+            if frame := journals.find(log):
+                waiting.append((log, frame))
                 before += 1
             else:
                 ahead.append(before)
                 before = 0
                 yield log
 
-    def known(count: int) -> Iterator[Found]:
-        for log, place in (waiting.popleft() for _ in range(count)):
+    def known(count: int) -> Iterator[Done]:
+        for log, frame in (waiting.popleft() for _ in range(count)):
             # One that is damaged is converted, as if it were not there.
-            yield log, journals.get(place) or attempt(Converter(options), journals.writer, log)[0]
+            yield log, journals.get(frame) or attempt(Converter(options), journals.writer, log)[0]
 
     for found in convert(unknown()):
         yield from known(ahead.popleft())
@@ -103,7 +97,7 @@ def _known_or(
     yield from known(len(waiting))
 
 
-def _here(converter: Converter, writer: Writer | None, logs: Iterable[Log]) -> Iterator[Found]:
+def _here(converter: Converter, writer: JournalWriter | None, logs: Iterable[Log]) -> Iterator[Done]:
     """Outcomes from this process."""
     for log in logs:
         try:
@@ -111,12 +105,16 @@ def _here(converter: Converter, writer: Writer | None, logs: Iterable[Log]) -> I
             if writer and packed:
                 writer.seen[log.shown] = packed.seen
         except MemoryError:
-            outcome = nothing(log, reading.lost_worker("memory ran out"))
+            outcome = _no_memory(log)
         yield log, outcome
 
 
-def batches(logs: Iterable[Log]) -> Iterator[Batch]:
-    """Neighbouring logs in lots worth handing over: small files together, large ones alone."""
+def _no_memory(log: Log) -> Outcome:
+    return nothing(log, reading.lost_worker("memory ran out"))
+
+
+def batches(logs: Iterable[Log]) -> Iterator[tuple[Log, ...]]:
+    """Neighbouring logs, as many as are worth handing over: small files together, large ones alone."""
     batch: list[Log] = []
     size = 0
     for log in logs:
@@ -129,75 +127,74 @@ def batches(logs: Iterable[Log]) -> Iterator[Batch]:
         yield tuple(batch)
 
 
-def _spread(options: Options, workers: int, writer: Writer | None, logs: Iterable[Log]) -> Iterator[Found]:
+def _spread(options: Options, workers: int, writer: JournalWriter | None, logs: Iterable[Log]) -> Iterator[Done]:
     """Outcomes from worker processes, each of which has one batch at a time.
 
     There is no thread on this side, so that a fork copies none and an interrupt meets none.
     """
-    team = Team(options, writer)
-    lots = _Lots(batches(logs), 2 * workers + 2)
+    pool = Pool(options, writer)
+    queue = _Queue(batches(logs), 2 * workers + 2)
     try:
-        team.hire(workers)
+        pool.start(workers)
         while True:
-            for connection in team.idle():
-                if lot := lots.take():
-                    team.hand(connection, lot)
-            if lots.is_next_done():
-                yield from lots.next_done()
-            elif team.under_way:
-                for lot, found in team.finished():
-                    lots.put(lot, found)
+            for connection in pool.idle():
+                if batch := queue.take():
+                    pool.send(connection, batch)
+            if queue.is_next_done():
+                yield from queue.next_done()
+            elif pool.under_way:
+                for batch, done in pool.finished():
+                    queue.put(batch, done)
             else:
                 return
     finally:
-        team.dismiss()
+        pool.close()
 
 
-class _Lots:
+class _Queue:
     """Batches on their way, only so far ahead of the one whose turn it is, since what is done waits in memory."""
 
-    def __init__(self, todo: Iterable[Batch], ahead: int) -> None:
-        self._todo = enumerate(todo)
+    def __init__(self, todo: Iterable[tuple[Log, ...]], ahead: int) -> None:
+        self._todo = starmap(Batch, enumerate(todo))
         self._ahead = ahead
         self._under_way = 0
         self._turn = 0
-        self._done: dict[int, list[Found]] = {}
-        self._again: deque[Lot] = deque()
+        self._done: dict[int, list[Done]] = {}
+        self._retries: deque[Batch] = deque()
         self._missing: Counter[int] = Counter()  # of batches whose logs are tried alone
 
-    def take(self) -> Lot | None:
+    def take(self) -> Batch | None:
         """What to convert next; ``None`` while there is nothing that may begin."""
-        lot = None
-        if self._again:
-            lot = None if self._under_way else self._again.popleft()
+        batch = None
+        if self._retries:
+            batch = None if self._under_way else self._retries.popleft()
         elif self._under_way + len(self._done) < self._ahead:
-            lot = next(starmap(Lot, self._todo), None)
-        self._under_way += lot is not None
-        return lot
+            batch = next(self._todo, None)
+        self._under_way += batch is not None
+        return batch
 
-    def put(self, lot: Lot, found: list[Found] | str) -> None:
-        """What came of a lot: outcomes, or how the process ended that had it.
+    def put(self, batch: Batch, done: list[Done] | str) -> None:
+        """What came of a batch: outcomes, or how the process ended that had it.
 
         Each of its logs is then tried once more alone, and left out if that, too, ends a process.
         """
         self._under_way -= 1
-        if isinstance(found, str) and not lot.alone:
-            self._missing[lot.number] = len(lot.logs)
-            self._again += [Lot(lot.number, (log,), alone=True) for log in lot.logs]
-            return
-        if isinstance(found, str):
-            found = [
-                (log, nothing(log, reading.lost_worker(f"its process ended twice, by {found}"))) for log in lot.logs
-            ]
-        self._done.setdefault(lot.number, []).extend(found)
-        if lot.alone:
-            self._missing[lot.number] -= 1
+        if isinstance(done, str):
+            if not batch.alone:
+                self._missing[batch.number] = len(batch.logs)
+                self._retries += [Batch(batch.number, (log,), alone=True) for log in batch.logs]
+                return
+            lost = reading.lost_worker(f"its process ended twice, by {done}")
+            done = [(log, nothing(log, lost)) for log in batch.logs]
+        self._done.setdefault(batch.number, []).extend(done)
+        if batch.alone:
+            self._missing[batch.number] -= 1
 
     def is_next_done(self) -> bool:
         """Whether the batch whose turn it is has all its outcomes."""
         return self._turn in self._done and not self._missing[self._turn]
 
-    def next_done(self) -> list[Found]:
+    def next_done(self) -> list[Done]:
         """The outcomes of the batch whose turn it is."""
         self._turn += 1
         return self._done.pop(self._turn - 1)

@@ -20,7 +20,7 @@ _MOST = 6 * LONGEST + (1 << 20)
 """Bytes of an answer: what a character takes at most, and what stands around."""
 
 
-class Bounds(NamedTuple):
+class RenderBounds(NamedTuple):
     """What rendering a record may take."""
 
     seconds: float = 10
@@ -33,13 +33,13 @@ class Bounds(NamedTuple):
         return self.seconds / 10
 
 
-BOUNDS = Bounds()
+BOUNDS = RenderBounds()
 
 
 class Template:
     """The template of a file; one process compiles it and renders all records, until one of them goes beyond bounds."""
 
-    def __init__(self, path: str, bounds: Bounds = BOUNDS) -> None:
+    def __init__(self, path: str, bounds: RenderBounds = BOUNDS) -> None:
         """Raises ``UsageError`` for a file that holds no template, or one that cannot be compiled within the bounds."""
         self._path = path
         self._source = read(path)
@@ -54,7 +54,8 @@ class Template:
         """Why the template is not to be rendered with any more; empty while it may be."""
         if self._slow < _SLOW_RECORDS:
             return ""
-        return f"given up after {_SLOW_RECORDS} records that took over {self.bounds.slow:g} s each"
+        slow = f"{_SLOW_RECORDS} records that took over {self.bounds.slow:g} s each"
+        return f"given up after {slow} (--render-time allows more)"
 
     def render(self, messages: list[Message], tools: Json) -> Rendering:
         """The text of a record."""
@@ -89,8 +90,7 @@ class Template:
     def _begin(self, what: str, messages: list[Message], tools: Json) -> None:
         if self._asked:  # what nobody asked for would be taken for this answer
             self.close()
-        request = jsonio.dumps([what, messages, tools])
-        self._opened().begin(request)
+        self._opened().begin(jsonio.dumps([what, messages, tools]))
         self._asked = True
 
     def _answer(self, seconds: float, *, counts: bool) -> list[Any]:

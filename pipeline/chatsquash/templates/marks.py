@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _KINDS: dict[str, Kind] = {"system": "system", "developer": "system", "tool": "result"}
 
 
-class Mark(NamedTuple):
+class MarkedPlace(NamedTuple):
     """A word, and where it was put."""
 
     word: str
@@ -36,7 +36,7 @@ class Marked(NamedTuple):
 
     messages: list[Message]
     tools: Json
-    marks: list[Mark]
+    marks: list[MarkedPlace]
 
 
 class Marker:
@@ -46,7 +46,7 @@ class Marker:
         self._stem = "Zq"
         while self._stem in text:
             self._stem += "q"
-        self._marks: list[Mark] = []
+        self._marks: list[MarkedPlace] = []
 
     def copy(self, messages: list[Message], tools: Json) -> Marked:
         """A marked copy of a record."""
@@ -64,7 +64,7 @@ class Marker:
             return tool
         word, description = self._word(), definition.get("description")
         said = f"{description} {word}" if isinstance(description, str) else word
-        self._marks.append(Mark(word, Place("tool", at, name=name), name))
+        self._marks.append(MarkedPlace(word, Place("tool", at, name=name), name))
         marked = {**definition, "description": said}
         return {**tool, "function": marked} if definition is inner else marked
 
@@ -108,7 +108,7 @@ class Marker:
         begin = text.index(said)
         space = next((n for n in range(len(said) // 2, len(said)) if said[n].isspace()), len(said))
         word = self._word()
-        self._marks.append(Mark(word, place, said))
+        self._marks.append(MarkedPlace(word, place, said))
         return text[: begin + space] + word + text[begin + space :]
 
     def _call(self, at: int, index: int, call: Json) -> Json:
@@ -119,11 +119,11 @@ class Marker:
         word, place = self._word(), Place("call", at, index, name)
         if isinstance(arguments, dict):
             marked: Json = _within(arguments, word)
-            self._marks.append(Mark(word, place, name, spelled=repr(marked)))
+            self._marks.append(MarkedPlace(word, place, name, spelled=repr(marked)))
         else:
             value = _parsed(arguments)
             marked = jsonio.dumps(_within(value, word)).decode() if isinstance(value, dict) else f"{arguments}{word}"
-            self._marks.append(Mark(word, place, name, _encoded(marked)))
+            self._marks.append(MarkedPlace(word, place, name, _encoded(marked)))
         return {**call, "function": {**call["function"], "arguments": marked}}
 
 

@@ -14,7 +14,7 @@ from chatsquash.stages.plan import plan, through
 
 Codes = frozenset[str]
 
-CURES = (
+REMEDIES = (
     Options(preset="hf"),
     Options(preset="openai"),
     Options(preset="hf", split_parallel=True),
@@ -46,13 +46,13 @@ class Look(NamedTuple):
 _SERIOUS = frozenset(code for code, rule in rules().items() if rule.severity != "info")
 _RAISES = "template-error"
 _HELD: dict[str, Kind] = {"template-reasoning-lost": "reasoning", "template-system-lost": "system"}
-"""What must still be there where a code is gone: to drop a thing is no cure for its loss."""
+"""What must still be there where a code is gone: to drop a thing is no remedy for its loss."""
 
 
-class _Known(NamedTuple):
+class _Helped(NamedTuple):
     """What helped conversations that are alike."""
 
-    cures: dict[str, Options]
+    remedies: dict[str, Options]
     times: int
     """In a row."""
 
@@ -61,46 +61,45 @@ _OFTEN = 20
 _MANY = 1000
 
 
-class Cures:
-    """Finds cures by trying them, simple ones first; what helped often is tried before, which is faster."""
+class Remedies:
+    """Finds remedies by trying them, simple ones first; what helped often is tried before, which is faster."""
 
     def __init__(self, look: Callable[[dict[str, Any]], Look]) -> None:
         self._look = look
-        self._known: dict[object, _Known] = {}
+        self._helped: dict[object, _Helped] = {}
 
     def find(self, conversation: Conversation, wrong: Codes, like: object) -> dict[str, Options]:
-        """The first cure of each code: options that take it away and bring no other; where none does, one that renders.
+        """The first remedy of each code: options that take it away and bring no other.
 
-        ``like`` says which conversations are alike.
+        Where none does that, it is one that renders.  ``like`` says which conversations are alike.
         """
-        known = self._known.get(like, _Known({}, 0))
-        if known.times >= _OFTEN and self._help(known.cures, conversation, wrong):
-            return known.cures
+        known = self._helped.get(like, _Helped({}, 0))
+        if known.remedies and known.times >= _OFTEN:
+            tried = known.remedies.items()
+            if all(code in self._taken(remedy, conversation, wrong)[0] for code, remedy in tried):
+                return known.remedies
         found = self._search(conversation, wrong)
-        if len(self._known) > _MANY:  # what a template raises may be another text for every record
-            self._known.clear()
-        self._known[like] = _Known(found, known.times + 1 if found == known.cures else 1)
+        if len(self._helped) > _MANY:  # what a template raises may be another text for every record
+            self._helped.clear()
+        self._helped[like] = _Helped(found, known.times + 1 if found == known.remedies else 1)
         return found
-
-    def _help(self, cures: dict[str, Options], conversation: Conversation, wrong: Codes) -> bool:
-        return bool(cures) and all(code in self._taken(cure, conversation, wrong)[0] for code, cure in cures.items())
 
     def _search(self, conversation: Conversation, wrong: Codes) -> dict[str, Options]:
         found: dict[str, Options] = {}
         rendering: Options | None = None
-        for cure in CURES:
+        for remedy in REMEDIES:
             if wrong - found.keys():
-                taken, renders = self._taken(cure, conversation, wrong)
-                rendering = rendering or (cure if renders else None)
+                taken, renders = self._taken(remedy, conversation, wrong)
+                rendering = rendering or (remedy if renders else None)
                 for code in taken:
-                    found.setdefault(code, cure)
+                    found.setdefault(code, remedy)
         if rendering and _RAISES in wrong:
             found.setdefault(_RAISES, rendering)
         return found
 
-    def _taken(self, cure: Options, conversation: Conversation, wrong: Codes) -> tuple[Codes, bool]:
-        """The codes that a cure takes away, and whether it makes a record that the template renders."""
-        record = converted(conversation, cure)
+    def _taken(self, remedy: Options, conversation: Conversation, wrong: Codes) -> tuple[Codes, bool]:
+        """The codes that a remedy takes away, and whether it makes a record that the template renders."""
+        record = converted(conversation, remedy)
         if record is None:
             return frozenset(), False
         left, kinds = self._look(record)

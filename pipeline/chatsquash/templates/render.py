@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chatsquash import reasoning
 from chatsquash.errors import UsageError
-from chatsquash.templates.source import Source, read
+from chatsquash.templates.source import TemplateSource, read
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -31,13 +30,10 @@ class Rendering(NamedTuple):
 class Renderer:
     """The template of a file, applied as ``tokenizer.apply_chat_template(..., tokenize=False)`` does."""
 
-    def __init__(self, path: str, source: Source | None = None) -> None:
+    def __init__(self, path: str, source: TemplateSource | None = None) -> None:
         """``source``: what the file holds, if it was read already.  Raises ``UsageError`` where it is no template."""
-        self._source: Source = source or read(path)
-        self._compiled = cache(self._compile)
-        self._path = path
-        for text in self._source.templates.values():
-            self._compiled(text)
+        self._source = source or read(path)
+        self._compiled = {text: _compiled(path, text) for text in self._source.templates.values()}
 
     def __call__(self, messages: list[Message], tools: Json, *, nulls: bool = False) -> Rendering:
         """The text of a conversation; ``nulls`` passes null members of messages on, as transformers 5.22 did."""
@@ -46,7 +42,7 @@ class Renderer:
         if tools is not None and not (isinstance(tools, list) and all(isinstance(tool, dict) for tool in tools)):
             return Rendering(None, "ValueError: tools is no list of objects")
         chat = [_aliased(message if nulls else _without_nulls(message)) for message in messages]
-        template = self._compiled(self._source.chosen(with_tools=tools is not None))
+        template = self._compiled[self._source.chosen(with_tools=tools is not None)]
         given = {"messages": chat, "tools": tools, "documents": None, "add_generation_prompt": False}
         try:
             text = template.render({**self._source.tokens, **given})
@@ -58,15 +54,16 @@ class Renderer:
             return Rendering(None, f"OverflowError: the rendering has more than {LONGEST:,} characters")
         return Rendering(text)
 
-    def _compile(self, source: str) -> Template:
-        from chatsquash.templates.environment import compiled
 
-        try:
-            return compiled(source)
-        except MemoryError:
-            raise
-        except Exception as problem:  # noqa: BLE001 - jinja2 lets through what Python's compiler makes of its code
-            raise UsageError(f"{self._path}: is no template ({_placed(problem)})") from None
+def _compiled(path: str, source: str) -> Template:
+    from chatsquash.templates.environment import compiled
+
+    try:
+        return compiled(source)
+    except MemoryError:
+        raise
+    except Exception as problem:  # noqa: BLE001 - jinja2 lets through what Python's compiler makes of its code
+        raise UsageError(f"{path}: is no template ({_placed(problem)})") from None
 
 
 def _placed(problem: Exception) -> str:

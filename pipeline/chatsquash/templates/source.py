@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ _IN_A_FOLDER = ("chat_template.jinja", "chat_template.json", _CONFIG)
 _TOKENS = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 
 
-class Source(NamedTuple):
+class TemplateSource(NamedTuple):
     """The templates of a model, and the special tokens that they may print."""
 
     templates: dict[str, str]
@@ -27,7 +28,7 @@ class Source(NamedTuple):
         return self.templates[name]
 
 
-def read(path: str) -> Source:
+def read(path: str) -> TemplateSource:
     """The template in a ``.jinja`` file, ``tokenizer_config.json`` or ``chat_template.json``, or in a model's folder.
 
     Special tokens come from the ``tokenizer_config.json`` in the same folder; without one they are empty.
@@ -38,9 +39,10 @@ def read(path: str) -> Source:
     if "default" not in templates:
         raise UsageError(f"{file}: has no template named default; it has {', '.join(templates) or 'none'}")
     config = file.with_name(_CONFIG)
-    return Source(
-        templates, _tokens(_object(config, _text(config))) if config.is_file() else dict.fromkeys(_TOKENS, "")
-    )
+    if not config.is_file():
+        return TemplateSource(templates, dict.fromkeys(_TOKENS, ""))
+    tokens = map(_object(config, _text(config)).get, _TOKENS)
+    return TemplateSource(templates, _texts(zip(_TOKENS, map(_token, tokens), strict=True)))
 
 
 def _file(path: Path) -> Path:
@@ -79,14 +81,12 @@ def _templates(file: Path, text: str) -> dict[str, str]:
         held = {each.get("name"): each.get("template") for each in held if isinstance(each, dict)}
     if not isinstance(held, dict):
         raise UsageError(f"{file}: has no chat_template; newer models keep it beside, in chat_template.jinja")
-    return {name: each for name, each in held.items() if isinstance(name, str) and isinstance(each, str)}
+    return _texts(held.items())
 
 
-def _tokens(config: dict[str, Any]) -> dict[str, str]:
-    found = {name: _token(config.get(name)) for name in _TOKENS}
-    return {name: token for name, token in found.items() if token is not None}
+def _token(value: Json) -> Json:
+    return value.get("content") if isinstance(value, dict) else value
 
 
-def _token(value: Json) -> str | None:
-    content = value.get("content") if isinstance(value, dict) else value
-    return content if isinstance(content, str) else None
+def _texts(members: Iterable[tuple[Any, Any]]) -> dict[str, str]:
+    return {name: each for name, each in members if isinstance(name, str) and isinstance(each, str)}

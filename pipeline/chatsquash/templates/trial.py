@@ -9,7 +9,7 @@ from typing import Any
 from chatsquash.checks.template import Trial
 from chatsquash.jsonio import leaves
 from chatsquash.model import Json, Message
-from chatsquash.templates.marks import Mark, Marker
+from chatsquash.templates.marks import MarkedPlace, Marker
 from chatsquash.templates.render import Renderer, Rendering
 
 
@@ -40,7 +40,7 @@ def _trial(render: Renderer, messages: list[Message], tools: Json) -> Trial:
     )
 
 
-def _is_lost(mark: Mark, plain: str, marked: Rendering) -> bool:
+def _is_lost(mark: MarkedPlace, plain: str, marked: Rendering) -> bool:
     if marked.text is not None:
         return mark.word not in marked.text
     # The template refuses the copy, so look for what the mark was put into.
@@ -66,7 +66,7 @@ def _wrapped(tool: dict[str, Any]) -> dict[str, Any]:
 def _nulls(render: Renderer, messages: list[Message], tools: Json, text: str) -> Iterator[str]:
     """What nulls do: to transformers before 5.23, which passed those of messages on, and to all others."""
     printed = _count(text)
-    if any(value is None for message in messages for value in message.values()):
+    if any(None in message.values() for message in messages):
         older = render(messages, tools, nulls=True)
         if older.text is None:
             yield f"null members of messages make the template raise {older.problem} (transformers before 5.23)"

@@ -10,7 +10,7 @@ from chatsquash import jsonio
 from chatsquash.errors import UsageError
 from chatsquash.templates import environment  # noqa: F401 - loaded before memory is limited
 from chatsquash.templates.render import Renderer, Rendering
-from chatsquash.templates.source import Source
+from chatsquash.templates.source import TemplateSource
 from chatsquash.templates.trial import trial
 
 _DEEP = "RecursionError: the record is nested too deeply"
@@ -39,7 +39,7 @@ def answers(request: memoryview) -> Iterator[bytes]:
 
 def _open(path: str, templates: dict[str, str], tokens: dict[str, str]) -> str | None:
     try:
-        _made.append(Renderer(path, Source(templates, tokens)))
+        _made.append(Renderer(path, TemplateSource(templates, tokens)))
     except UsageError as problem:
         return str(problem)
     return None

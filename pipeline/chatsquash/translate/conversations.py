@@ -59,20 +59,18 @@ def load_all(objects: list[Json], format: str | None = None, *, every: bool = Fa
     """
     name = format or recognise(objects)
     form = module(name)
+    found: list[Conversation]
     try:
-        if name in documents.names():
-            found: list[Conversation] = _of_document(form, objects, every=every)
-        else:
+        if name not in documents.names():
             found = [_exchanged(form, each) for each in objects]
+        elif every and hasattr(form, "every"):
+            found = form.every(objects)
+        else:
+            found = form.conversations(objects)
     except TurnError as problem:
         raise UsageError(f"not {name}: {problem}") from None
     if not found:
         raise UsageError(f"{name}: there is no conversation in it")
-    return found
-
-
-def _of_document(form: Any, objects: list[Json], *, every: bool) -> list[Conversation]:
-    found: list[Conversation] = form.every(objects) if every and hasattr(form, "every") else form.conversations(objects)
     return found
 
 

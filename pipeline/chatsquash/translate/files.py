@@ -93,15 +93,16 @@ def translate(found: Iterable[Source], to: str) -> Iterator[_Written]:
     for of, group in groupby(found, lambda each: each.file if together and each.conversation.branch else object()):
         sources = list(group)
         if isinstance(of, tuple):
-            branches = [each.conversation for each in sources]
-            document = _held(conversations.dump_all(branches, to))
-            again = conversations.load_all([document], to, every=True)
+            name = of[1]
+            document = _held(conversations.dump_all([each.conversation for each in sources], to))
+            back = conversations.load_all([document], to, every=True)
         else:
+            name = sources[0].name
             document = _held(conversations.dump(sources[0].conversation, to))
-            again = [conversations.load(document, to)]
-        pairs = zip(sources, again, strict=True)
-        lost = [path for source, back in pairs for path in losses.differences(source.conversation, back)]
-        yield _Written(of[1] if isinstance(of, tuple) else sources[0].name, document, sources, lost)
+            back = [conversations.load(document, to)]
+        pairs = zip(sources, back, strict=True)
+        lost = [path for source, read in pairs for path in losses.differences(source.conversation, read)]
+        yield _Written(name, document, sources, lost)
 
 
 def _held(document: Json) -> Json:
@@ -166,35 +167,36 @@ def _write(written: list[tuple[str, bytes]], wanted: Translation, stdout: Binary
         stdout.flush()
     elif wanted.jsonl:
         path = Path(wanted.output)
-        _refuse(path, force=wanted.force)
-        _make(path.parent)
-        _write_file(path, b"".join(data for _, data in written), force=wanted.force)
+        _write_files(path.parent, {path: b"".join(data for _, data in written)}, force=wanted.force)
     else:
-        for path, data in _placed(Path(wanted.output), written, force=wanted.force):
-            _write_file(path, data, force=wanted.force)
+        folder = Path(wanted.output)
+        _write_files(folder, _placed(folder, written), force=wanted.force)
 
 
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        raise UsageError(f"{folder}: cannot be made ({problem.strerror})") from None
-
-
-def _placed(folder: Path, written: list[tuple[str, bytes]], *, force: bool) -> list[tuple[Path, bytes]]:
-    """Where each document goes; raises ``UsageError`` for a file that is there, before any is written."""
+def _placed(folder: Path, written: list[tuple[str, bytes]]) -> dict[Path, bytes]:
+    """Where each document goes."""
     taken: set[str] = set()
-    placed = []
+    placed = {}
     for name, data in written:
         label = sanitised(name)
         names = chain([label], (f"{label}-{number}" for number in counting(2)))
         free = next(each for each in names if each.casefold() not in taken)
         taken.add(free.casefold())
-        path = folder / f"{free}.json"
-        _refuse(path, force=force)
-        placed.append((path, data))
-    _make(folder)
+        placed[folder / f"{free}.json"] = data
     return placed
+
+
+def _write_files(folder: Path, files: dict[Path, bytes], *, force: bool) -> None:
+    """Write files to a folder; raises ``UsageError`` for one that is there, before any is written."""
+    for path in files:
+        _refuse(path, force=force)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise UsageError(f"{folder}: cannot be made ({problem.strerror})") from None
+    for path, data in files.items():
+        _refuse(path, force=force)  # again, since another process may have made it
+        _write_file(path, data)
 
 
 def _refuse(path: Path, *, force: bool) -> None:
@@ -202,9 +204,8 @@ def _refuse(path: Path, *, force: bool) -> None:
         raise UsageError(f"{path}: is there already; --force replaces it")
 
 
-def _write_file(path: Path, data: bytes, *, force: bool) -> None:
+def _write_file(path: Path, data: bytes) -> None:
     """Write a file, which appears whole."""
-    _refuse(path, force=force)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         beside.write_bytes(data)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterator
+from itertools import zip_longest
 from typing import Any
 
 from chatsquash import chat, jsonio
 from chatsquash.chat import PRIVATE, Private
-from chatsquash.model import Conversation, Json, Message
+from chatsquash.model import Conversation, Message
 
 _INDEX = re.compile(r"\[(\+?)\d+\]")
 _SPELLED = (chat.BREAKS, "from", "content_list", "reasoning_key", "synthetic_id")
-_ABSENT = object()
 
-_Pair = tuple[int | None, int | None]
+_Places = tuple[int | None, int | None]
 """The places of a message before and after; ``None`` where it is not."""
 
 
@@ -40,18 +40,16 @@ def _plain(messages: list[Message]) -> list[Any]:
     """The messages without names of results that their calls tell."""
     calls = [call for message in messages for call in chat.calls(message)]
     told = {(call["id"], chat.call_name(call)) for call in calls if isinstance(call.get("id"), str)}
-    return [
-        {key: value for key, value in message.items() if key != "name"} if _ends(message) in told else message
-        for message in messages
-    ]
+    return [_nameless(message) if _is_named_by(told, message) else message for message in messages]
 
 
-def _ends(message: Message) -> tuple[str, str | None] | None:
-    """The id and the name by which a result is known."""
-    call_id, name = message.get("tool_call_id"), message.get("name")
-    if message.get("role") != "tool" or not isinstance(call_id, str) or not isinstance(name, str):
-        return None
-    return call_id, name
+def _is_named_by(calls: set[tuple[str, str | None]], message: Message) -> bool:
+    known = message.get("tool_call_id"), message.get("name")
+    return message.get("role") == "tool" and all(isinstance(each, str) for each in known) and known in calls
+
+
+def _nameless(message: Message) -> dict[str, Any]:
+    return {key: value for key, value in message.items() if key != "name"}
 
 
 # Which message became which
@@ -70,19 +68,18 @@ def _aligned(before: list[Any], after: list[Any]) -> Iterator[str]:
             yield from _differences(f"messages[{left}]", before[left], after[right])
 
 
-def _pairs(before: list[Any], after: list[Any]) -> list[_Pair]:
+def _pairs(before: list[Any], after: list[Any]) -> list[_Places]:
     """Every message of both, in order, beside the one that it is: one equal, else one alike, else one in its place."""
-    if list(map(_speaker, before)) == list(map(_speaker, after)):
-        return _in_place(before, after)
-    return _matched(before, after, (_whole, _links, _speaker))
+    same = list(map(_speaker, before)) == list(map(_speaker, after))
+    return _matched(before, after, () if same else (_whole, _links, _speaker))
 
 
-def _matched(before: list[Any], after: list[Any], keys: tuple[Callable[[Any], Hashable], ...]) -> list[_Pair]:
+def _matched(before: list[Any], after: list[Any], keys: tuple[Callable[[Any], Hashable], ...]) -> list[_Places]:
     """The pairs of two runs; what one key leaves is matched by the next."""
     if not (keys and before and after):
-        return _in_place(before, after)
+        return list(zip_longest(range(len(before)), range(len(after))))
     key, *others = keys
-    found: list[_Pair] = []
+    found: list[_Places] = []
     i = j = 0
     for left, right in [*_met(list(map(key, before)), list(map(key, after))), (len(before), len(after))]:
         inner = _matched(before[i:left], after[j:right], tuple(others))
@@ -116,13 +113,6 @@ def _nearest(left: list[Hashable], places: dict[Hashable, list[int]], i: int, j:
     return found
 
 
-def _in_place(before: list[Any], after: list[Any]) -> list[_Pair]:
-    both = min(len(before), len(after))
-    gone: list[_Pair] = [(at, None) for at in range(both, len(before))]
-    new: list[_Pair] = [(None, at) for at in range(both, len(after))]
-    return [*((at, at) for at in range(both)), *gone, *new]
-
-
 def _whole(message: Any) -> Hashable:
     """All that a message shows."""
     return jsonio.dumps({key: value for key, value in sorted(message.items()) if key != PRIVATE and value is not None})
@@ -149,24 +139,14 @@ def _differences(path: str, before: Any, after: Any) -> Iterator[str]:
             if key == PRIVATE:
                 yield from _differences(f"{path}.{key}", _meaning(before), _meaning(after))
             else:
-                yield from _differences(f"{path}.{key}", before.get(key, _ABSENT), after.get(key, _ABSENT))
+                yield from _differences(f"{path}.{key}", before.get(key), after.get(key))
     elif isinstance(before, list) and isinstance(after, list):
-        for at in range(max(len(before), len(after))):
-            yield from _differences(f"{path}[{at}]", _item(before, at), _item(after, at))
-    elif not _same(before, after):
+        for at, (left, right) in enumerate(zip_longest(before, after)):
+            yield from _differences(f"{path}[{at}]", left, right)
+    elif jsonio.dumps(before) != jsonio.dumps(after):  # a null says no more than what is not there
         yield path
 
 
 def _meaning(holder: dict[str, Any]) -> Private:
     """What is held privately, without how a document spelled what canonical messages spell in one way only."""
     return Private({key: value for key, value in chat.private(holder).items() if key not in _SPELLED})
-
-
-def _same(before: Any, after: Any) -> bool:
-    """Whether two values say the same; a member that is null says no more than one that is not there."""
-    before, after = (None if value is _ABSENT else value for value in (before, after))
-    return jsonio.dumps(before) == jsonio.dumps(after)
-
-
-def _item(items: list[Json], at: int) -> Any:
-    return items[at] if at < len(items) else _ABSENT

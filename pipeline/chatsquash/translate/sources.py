@@ -29,6 +29,7 @@ from chatsquash.stages.session import Snapshot
 from chatsquash.translate import conversations, strays
 
 _PIECE = 1 << 24
+_ELSEWHERE = "turns kept elsewhere"
 STREAM = "-"
 """Standard input, or standard output."""
 
@@ -169,7 +170,7 @@ class Sources:
             request, response = _sides(exchange)
             beside = bodies.aside(form, request)
             left_out["tools that the service runs"] = beside.hosted
-            left_out.update(f"turns kept elsewhere ({member})" for member in beside.elsewhere)
+            left_out.update(f"{_ELSEWHERE} ({member})" for member in beside.elsewhere)
             left_out["choices after the first"] = max(form.reply(response).choices - 1, 0) if response else 0
             options = beside.options
         return Source(own, conversation, (self._files, file), +left_out, tuple(options))
@@ -196,19 +197,14 @@ class Sources:
             raise UsageError("the log has no usable entry")
         entry = snapshot.entry
         form = formats.named((read.seen and read.seen.format) or formats.PLAIN)
-        source = self._source(
-            entry.session_id or log.name,
-            _snapped(snapshot, loaded=session.loaded),
-            log.name,
-            form,
-            _exchange(data, entry.line),
-        )
-        chained = [name for name in source.left_out if name.startswith("turns kept elsewhere")]
-        if not any(each.code == "missing-history" for each in session.repeated):
-            for name in chained:  # the log has them
-                del source.left_out[name]
-        source.left_out["choices after the first"] = max(entry.reply.choices - 1, 0)
-        return _with_bad_lines(source._replace(left_out=+source.left_out), session.rejected, log.shown)
+        conversation = _snapped(snapshot, loaded=session.loaded)
+        name = entry.session_id or log.name
+        source = self._source(name, conversation, log.name, form, _exchange(data, entry.line))
+        left_out = source.left_out
+        if not any(each.code == "missing-history" for each in session.repeated):  # the log has all turns
+            left_out = Counter({what: n for what, n in left_out.items() if not what.startswith(_ELSEWHERE)})
+        left_out["choices after the first"] = max(entry.reply.choices - 1, 0)
+        return _with_bad_lines(source._replace(left_out=+left_out), session.rejected, log.shown)
 
 
 def _log(data: bytes) -> bytes | None:

@@ -26,6 +26,11 @@ class Field(NamedTuple):
     """``text``, ``json``, ``int``, ``list``, ``struct``, ``binary``, or ``image``, which is its bytes and a name."""
     children: tuple[Field, ...] = ()
 
+    @property
+    def is_json_list(self) -> bool:
+        """Whether it is a list of JSON."""
+        return self.kind == "list" and self.children[0].kind == "json"
+
 
 IMAGE = (Field("bytes", "binary"), Field("path", "text"))
 """What an image is, as ``datasets`` has it."""
@@ -49,7 +54,7 @@ def schema(fields: list[Field], about: Mapping[str, str] | None = None) -> str:
     pairs = [_Table((key, value)) for key, value in about.items()] if about else None
     table = _Table((_Scalar("<h", 0), [_field(field) for field in fields], pairs))
     message = _Table((_Scalar("<h", _VERSION), _Scalar("<B", _SCHEMA), table, _Scalar("<q", 0)))
-    data = _Writer().write(message)
+    data = _Flatbuffer().write(message)
     return b64encode(struct.pack("<Ii", 0xFFFFFFFF, len(data)) + data).decode()
 
 
@@ -67,7 +72,7 @@ def _field(field: Field) -> _Table:
     return _Table((field.name, _Scalar("<B", 1), _Scalar("<B", number), _Table(members), None, children, pairs))
 
 
-class _Writer:
+class _Flatbuffer:
     """Writes tables front to back: what is referred to stands behind what refers to it."""
 
     def __init__(self) -> None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from chatsquash.model import Record
+from chatsquash.stages.measure import ToolTotals
 from chatsquash.text import counted, escaped
 from chatsquash.write.arrow import Field
 from chatsquash.write.columns import IMAGES, features, has_json
 from chatsquash.write.shards import Shards
-from chatsquash.write.statistics import Statistics, quantile
 
 CARD = "README.md"
 _MOST = 20  # tools and models that are named
@@ -19,11 +22,50 @@ _LONGEST = 80  # characters of a name
 _INERT = str.maketrans("`|", "'¦")
 
 
-Rows = list[tuple[str, ...]]
+@dataclass(slots=True)
+class Statistics:
+    """A few numbers of each record; 8 bytes each, so that they may be as many as the records."""
+
+    turns: array[int] = field(default_factory=lambda: array("Q"))
+    """Turns of the assistant."""
+    calls: array[int] = field(default_factory=lambda: array("Q"))
+    characters: array[int] = field(default_factory=lambda: array("Q"))
+    tokens: array[int] = field(default_factory=lambda: array("Q"))
+    """Of the last request and its reply, where the log counts both."""
+    models: Counter[str] = field(default_factory=Counter)
+    with_tools: int = 0
+    """Records that define or call tools."""
+    days: list[str] = field(default_factory=list)
+    """The first and the last day of all, once a record has one."""
+
+    tools: ToolTotals = field(default_factory=ToolTotals)
+
+    def add(self, record: Record, day: str | None) -> None:
+        """One record more, and the day of its session."""
+        self.turns.append(record.usage.assistant_turns)
+        self.calls.append(record.usage.calls)
+        self.characters.append(len(record.line.decode()))
+        self.tools.add(record.usage)
+        self.with_tools += bool(record.usage.calls or record.usage.tool_names)
+        if day:
+            self.days = [min([day, *self.days]), max([day, *self.days])]
+        if record.facts is None:
+            return
+        prompt, completion = record.facts.prompt_tokens, record.facts.completion_tokens
+        if prompt is not None and completion is not None:
+            self.tokens.append(prompt + completion)
+        if record.facts.model:
+            self.models[record.facts.model] += 1
 
 
-class Told(NamedTuple):
-    """What the card tells."""
+def quantile(values: array[int], share: float) -> int:
+    """The value that so many of all are below or equal to: one of them."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+class CardFacts(NamedTuple):
+    """What the card says."""
 
     splits: dict[str, Shards]
     """Those that have records."""
@@ -38,58 +80,58 @@ class Told(NamedTuple):
     anonymized: bool
 
 
-def card(told: Told) -> str:
+def card(facts: CardFacts) -> str:
     """The text of ``README.md``."""
-    return "\n".join([*_yaml(told), *_page(told)]) + "\n"
+    return "\n".join([*_yaml(facts), *_page(facts)]) + "\n"
 
 
-def _yaml(told: Told) -> Iterator[str]:
+def _yaml(facts: CardFacts) -> Iterator[str]:
     yield "---"
-    if told.splits:
+    if facts.splits:
         yield from ("configs:", "- config_name: default", "  data_files:")
-        for name, shards in told.splits.items():
+        for name, shards in facts.splits.items():
             yield from (f"  - split: {name}", f"    path: {shards.pattern()}")
     yield from ("dataset_info:", "  features:")
-    yield from (f"  {line}" for line in features(told.columns, typed=told.typed))
-    if told.splits:
+    yield from (f"  {line}" for line in features(facts.columns, typed=facts.typed))
+    if facts.splits:
         yield "  splits:"
-        for name, shards in told.splits.items():
+        for name, shards in facts.splits.items():
             yield from (f"  - name: {name}", f"    num_bytes: {shards.text}", f"    num_examples: {shards.records}")
     yield from ("task_categories:", "- text-generation", "tags:", "- chatsquash", "- conversations")
-    if told.statistics.with_tools:
+    if facts.statistics.with_tools:
         yield "- tool-calling"
     yield "---"
 
 
-def _page(told: Told) -> Iterator[str]:
-    records = sum(shards.records for shards in told.splits.values())
+def _page(facts: CardFacts) -> Iterator[str]:
+    records = sum(shards.records for shards in facts.splits.values())
     yield from ("", "# Conversations for fine-tuning", "")
     yield f"{counted(records, 'record')}, each a whole conversation, made by chatsquash of session logs."
-    yield from _section("Files", _table(("split", "records", "bytes of text", "files"), _files(told)))
-    yield from _section("How to load", _loading(told))
-    yield from _section("What the records are like", _likeness(told.statistics, records))
-    if told.statistics.models:
-        models = sorted(told.statistics.models.items(), key=lambda item: (-item[1], item[0]))
-        rows: Rows = [(_code(name), f"{count:,}") for name, count in models]
+    yield from _section("Files", _table(("split", "records", "bytes of text", "files"), _files(facts)))
+    yield from _section("How to load", _loading(facts))
+    yield from _section("What the records are like", _likeness(facts.statistics, records))
+    if facts.statistics.models:
+        models = sorted(facts.statistics.models.items(), key=lambda item: (-item[1], item[0]))
+        rows: list[tuple[str, ...]] = [(_code(name), f"{count:,}") for name, count in models]
         yield from _section("Models", _table(("model, as logged", "records"), _first(rows)))
-    if tools := told.statistics.tools.most_used():
+    if tools := facts.statistics.tools.most_used():
         rows = [(_code(name), *(f"{number:,}" for number in numbers)) for name, numbers in tools]
         head = ("tool", "records", "calls", "failed", "unanswered")
         yield from _section("Tools", _table(head, _first(rows)))
-    yield from _section("How it was made", _making(told))
-    yield from _section("Findings", _findings(told.counts["findings"]))
+    yield from _section("How it was made", _making(facts))
+    yield from _section("Findings", _findings(facts.counts["findings"]))
 
 
 def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
     yield from ("", f"## {title}", "", *lines)
 
 
-def _files(told: Told) -> Iterator[tuple[str, ...]]:
-    for name, shards in told.splits.items():
+def _files(facts: CardFacts) -> Iterator[tuple[str, ...]]:
+    for name, shards in facts.splits.items():
         yield name, f"{shards.records:,}", f"{shards.text:,}", f"`{shards.pattern()}`"
 
 
-def _loading(told: Told) -> Iterator[str]:
+def _loading(facts: CardFacts) -> Iterator[str]:
     yield from (
         "```python",
         "from datasets import load_dataset",
@@ -97,10 +139,10 @@ def _loading(told: Told) -> Iterator[str]:
         'dataset = load_dataset("path/to/this/folder")',
         "```",
     )
-    if IMAGES in told.columns and not told.typed:
+    if IMAGES in facts.columns and not facts.typed:
         yield ""
         yield "Run it in this folder, from which the images are looked for."
-    if has_json(told.columns):
+    if has_json(facts.columns):
         yield ""
         yield "This needs `datasets` 4.7 or newer, and the head of this file, which names the types of the columns."
 
@@ -128,24 +170,24 @@ def _distribution(values: array[int]) -> list[str]:
     return [f"{point:,}" for point in points]
 
 
-def _making(told: Told) -> Iterator[str]:
-    first, last = told.statistics.days or (None, None)
+def _making(facts: CardFacts) -> Iterator[str]:
+    first, last = facts.statistics.days or (None, None)
     when = f"of {first}" + (f" to {last}" if last != first else "") if first else "without dates"
     yield f"- source: session logs {when}"
-    sessions = told.counts["sessions"]
+    sessions = facts.counts["sessions"]
     parts = [f"{sessions['seen']:,} sessions seen = {sessions['written']:,} written"]
     for what in ("left_out", "filtered"):
         reasons = sessions[what]
         why = ", ".join(f"{reason}: {count:,}" for reason, count in reasons.items())
         parts.append(f"{sum(reasons.values()):,} {what.replace('_', ' ')}" + (f" ({why})" if why else ""))
     yield "- " + " + ".join([*parts, f"{counted(sessions['duplicates'], 'duplicate')}"])
-    cleaned = ", ".join(f"{rule.replace('_', ' ')}: {count:,}" for rule, count in told.counts["cleaned"].items())
+    cleaned = ", ".join(f"{rule.replace('_', ' ')}: {count:,}" for rule, count in facts.counts["cleaned"].items())
     yield f"- cleaned: {cleaned or 'nothing'}"
-    addresses = counted(told.counts["addresses"], "e-mail address", "e-mail addresses")
-    yield f"- anonymised: {addresses} replaced by pseudonyms" if told.anonymized else "- not anonymised"
-    preset = told.asked.get("preset", "chat")
+    addresses = counted(facts.counts["addresses"], "e-mail address", "e-mail addresses")
+    yield f"- anonymised: {addresses} replaced by pseudonyms" if facts.anonymized else "- not anonymised"
+    preset = facts.asked.get("preset", "chat")
     yield f"- preset: `{preset}`"
-    others = {name: value for name, value in told.asked.items() if name != "preset"}
+    others = {name: value for name, value in facts.asked.items() if name != "preset"}
     chosen = ", ".join(f"{name}: {_code(_spelled(value))}" for name, value in others.items())
     yield f"- other options: {chosen or 'as by default'}"
 
@@ -166,7 +208,7 @@ def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[s
     yield from (f"| {' | '.join(row)} |" for row in rows)
 
 
-def _first(rows: Rows) -> Rows:
+def _first(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
     """The first rows, and how many there are beyond."""
     beyond = len(rows) - _MOST
     return rows if beyond <= 0 else [*rows[:_MOST], (f"and {beyond:,} more", *("" for _ in rows[0][1:]))]

@@ -1,20 +1,54 @@
-"""What stands in an output folder that a run must not touch, or cannot use: told before anything changes."""
+"""What is ours in an output folder, and what a run must not touch there or cannot use: told before anything changes."""
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from chatsquash import platform
 from chatsquash.errors import UsageError
 from chatsquash.folder import Folder
 from chatsquash.model import OURS
 
+RECORD = "written.json"
+"""The record of the files that runs wrote."""
 FOLDERS = (OURS, "reports", "data", "images")
 """The folders of ours, which no link may stand for."""
 _ANOTHER = "or choose another folder with --output"
+
+
+def record(names: Iterable[str]) -> bytes:
+    """The record of these: written before files appear and after others went, so that it never says too little."""
+    return json.dumps({"files": sorted(names)}, indent=1).encode()
+
+
+def recorded(ours: Folder) -> list[str]:
+    """The files that earlier runs wrote, as paths below OUT."""
+    try:
+        return [inside(name) for name in json.loads(ours.read(RECORD))["files"]]
+    except FileNotFoundError:
+        return []
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise damaged(ours.path / RECORD) from None
+
+
+def damaged(path: Path) -> UsageError:
+    """The error for a file that says what is ours and cannot be read."""
+    hint = f"delete {path.parent}, after which all that stands beside it counts as foreign"
+    return UsageError(f"{path}: is damaged; choose another folder with --output, or {hint}")
+
+
+def inside(name: Any) -> str:
+    """A name that leads nowhere else, whoever wrote it."""
+    parts = PurePosixPath(name).parts
+    is_plain = "/".join(parts) == name and ".." not in parts and b"\0" not in os.fsencode(name)
+    if not parts or not is_plain or parts[0].casefold() == OURS:
+        raise ValueError(name)
+    return str(name)
 
 
 def refuse_others(path: Path, shown: Path, *, force: bool) -> None:
@@ -42,9 +76,7 @@ def refuse_links(out: Folder, shown: Path) -> None:
     ours = out.folder(OURS)
     for name in ours.strange():
         found = ours.status(name)
-        if found and stat.S_ISLNK(found.st_mode):
-            raise _link(shown / OURS / name)
-        raise _foreign(shown / OURS / name)
+        raise (_link if found and stat.S_ISLNK(found.st_mode) else _foreign)(shown / OURS / name)
     for name in ours.names():  # a file of ours could not take its place
         if name.endswith((".json", ".json.new")) and (found := ours.status(name)) and stat.S_ISDIR(found.st_mode):
             raise _foreign(shown / OURS / name)
@@ -62,9 +94,9 @@ def _link(path: Path) -> UsageError:
 class Claim:
     """What may be written to in an output folder: nothing that is not ours, and nothing that a rename cannot reach."""
 
-    def __init__(self, out: Folder, shown: Path, ours: Iterable[str] = ()) -> None:
+    def __init__(self, out: Folder, shown: Path) -> None:
         self._out, self._shown = out, shown
-        self.ours = list(ours)
+        self.ours: list[str] = []
         """The files that earlier runs wrote."""
         self._usable: set[str] = set()
 
@@ -74,13 +106,11 @@ class Claim:
         for name in names:
             taken = self._in_the_way(name, known)
             if taken is not None:
-                hint = f"move it away, {_ANOTHER}"
-                raise UsageError(
-                    f"{self._shown / taken}: was not written by chatsquash and would be overwritten; {hint}"
-                )
+                why = "was not written by chatsquash and would be overwritten"
+                raise UsageError(f"{self._shown / taken}: {why}; move it away, {_ANOTHER}")
 
     def _in_the_way(self, name: str, known: set[str]) -> str | None:
-        for folder in _above(name):
+        for folder in above(name):
             status = self._out.status(folder)
             if status is None:
                 return None
@@ -94,7 +124,7 @@ class Claim:
 
     def refuse_unusable(self, *names: str) -> None:
         """Raise ``UsageError`` where the folder of one of these files cannot be written to by a rename."""
-        for folder in dict.fromkeys(folder for name in names for folder in ("", *_above(name))):
+        for folder in dict.fromkeys(folder for name in names for folder in ("", *above(name))):
             if folder not in self._usable:
                 self._refuse_folder(folder)
                 self._usable.add(folder)
@@ -116,6 +146,6 @@ class Claim:
                 folder.close()
 
 
-def _above(name: str) -> list[str]:
+def above(name: str) -> list[str]:
     """The folders that a name stands in, the outermost first."""
     return [str(folder) for folder in reversed(PurePosixPath(name).parents) if folder.parts]

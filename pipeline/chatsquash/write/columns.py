@@ -42,14 +42,12 @@ def _field(column: Column) -> Field:
 
 def metadata(facts: Facts) -> dict[str, Any]:
     """What the columns of ``METADATA`` hold for a record."""
-    values = (facts.session, facts.source, facts.model, facts.started_at, facts.entries)
-    names = (field.name for field in METADATA)
-    return dict(zip(names, (*values, facts.prompt_tokens, facts.completion_tokens), strict=True))
+    return {"session_id": facts.session} | {field.name: getattr(facts, field.name) for field in METADATA[1:]}
 
 
 def has_json(columns: list[Field]) -> bool:
     """Whether any column is one of JSON, which ``datasets`` knows since 4.7 only."""
-    return any(column.kind == "list" and column.children[0].kind == "json" for column in columns)
+    return any(column.is_json_list for column in columns)
 
 
 def features(columns: list[Field], *, typed: bool) -> list[str]:
@@ -65,7 +63,7 @@ def features(columns: list[Field], *, typed: bool) -> list[str]:
             lines.append(f"  dtype: {texts}")
         elif column.kind != "list":
             lines.append(f"  dtype: {_DTYPES[column.kind]}")
-        elif column.children[0].kind == "json":
+        elif column.is_json_list:
             lines.append("  list: json")
         elif column == IMAGES:
             lines.append("  list: image")

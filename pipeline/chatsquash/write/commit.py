@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from errno import ENOTEMPTY
 from functools import partial
-from pathlib import PurePosixPath
 
 import msgspec
 from msgspec import Struct
@@ -20,7 +19,7 @@ from msgspec import Struct
 from chatsquash import platform
 from chatsquash.folder import Folder
 from chatsquash.model import OURS
-from chatsquash.write import written
+from chatsquash.write import claim
 
 RUN = "run.json"
 STAGING = "staging"
@@ -30,7 +29,7 @@ _REPLACING, _REPLACED = "replacing", "replaced"
 """What is being put aside, and all that was: only then does the first file move."""
 
 
-class Plan(Struct):
+class CommitPlan(Struct):
     """What a commit has to do."""
 
     files: dict[str, int]
@@ -41,7 +40,7 @@ class Plan(Struct):
     """What the run wants to know the next time."""
 
 
-class State(Struct):
+class Committed(Struct):
     """The folder as the last commit left it."""
 
     files: dict[str, tuple[int, int]]
@@ -52,7 +51,7 @@ class State(Struct):
 class Commit:
     """One commit in an output folder."""
 
-    def __init__(self, out: Folder, plan: Plan) -> None:
+    def __init__(self, out: Folder, plan: CommitPlan) -> None:
         self._out, self._plan = out, plan
         self._ours = out.folder(OURS)
         self._staging = self._ours.folder(STAGING)
@@ -95,8 +94,8 @@ class Commit:
 
     def _can_be_finished(self) -> bool:
         """Whether each file of the plan is still staged, or stands in its place already."""
-        sizes = ((name, {_size(self._staging, name), _size(self._out, name)}) for name in self._plan.files)
-        return all(self._plan.files[name] in found for name, found in sizes)
+        places = (self._staging, self._out)
+        return all(size in [_size(place, name) for place in places] for name, size in self._plan.files.items())
 
     def _prepare(self, beside: Iterable[Callable[[], object]]) -> None:
         """Make sure that all staged files and the plan are on the disk: from here on the commit will be finished."""
@@ -105,15 +104,15 @@ class Commit:
             if ours.status(name):  # it would be put back
                 raise OSError(ENOTEMPTY, f"{ours.path / name}: cannot be removed")
         try:
-            ours.write_new(written.RECORD, written.record({*plan.files, *plan.gone}))
+            ours.write_new(claim.RECORD, claim.record({*plan.files, *plan.gone}))
             ours.write_new(PLAN, msgspec.json.encode(plan))
-            new = (partial(ours.sync, f"{name}.new") for name in (written.RECORD, PLAN))
+            new = (partial(ours.sync, f"{name}.new") for name in (claim.RECORD, PLAN))
             staged = (partial(self._staging.sync, name) for name in plan.files)
             platform.side_by_side([*beside, *new, *staged, *_folders(self._staging, plan.files)])
-            for name in (written.RECORD, PLAN):
+            for name in (claim.RECORD, PLAN):
                 ours.move(f"{name}.new", ours, name)
         except BaseException:
-            for name in (written.RECORD, PLAN):
+            for name in (claim.RECORD, PLAN):
                 ours.remove(f"{name}.new")
             raise
         ours.sync()
@@ -158,9 +157,9 @@ class Commit:
         ours, plan = self._ours, self._plan
         with suppress(OSError):
             if plan.gone:
-                ours.replace(written.RECORD, written.record(plan.files))
+                ours.replace(claim.RECORD, claim.record(plan.files))
             # Not flushed: what a crash leaves of it is told by looking at it.
-            ours.write_new(_STATE, msgspec.json.encode(State(_seen(self._out, plan.files), plan.memory)))
+            ours.write_new(_STATE, msgspec.json.encode(Committed(_seen(self._out, plan.files), plan.memory)))
             ours.move(f"{_STATE}.new", ours, _STATE)
         ours.remove(PLAN)
         ours.sync()
@@ -189,7 +188,7 @@ class Commit:
             self._ours.sync()
             with suppress(OSError):  # it says too much, which does no harm
                 there = (name for name in names if self._out.status(name))
-                self._ours.replace(written.RECORD, written.record(there))
+                self._ours.replace(claim.RECORD, claim.record(there))
             sweep(self._out)
 
     def _put_back(self, kept: Folder, name: str) -> None:
@@ -197,16 +196,16 @@ class Commit:
             kept.link(name, self._out, name)
 
 
-def pending(out: Folder) -> Plan | None:
+def pending(out: Folder) -> CommitPlan | None:
     """The plan of a commit that was not finished; raises ``ValueError`` for one that is damaged."""
     try:
-        plan = msgspec.json.decode(out.read(f"{OURS}/{PLAN}"), type=Plan)
+        plan = msgspec.json.decode(out.read(f"{OURS}/{PLAN}"), type=CommitPlan)
     except FileNotFoundError:
         return None
     except RecursionError:
         raise ValueError(PLAN) from None
     for name in (*plan.files, *plan.gone):
-        written.inside(name)
+        claim.inside(name)
     return plan
 
 
@@ -220,7 +219,7 @@ def sweep(out: Folder) -> None:
     ours = out.folder(OURS)
     for name in (STAGING, _REPLACING, _REPLACED):
         ours.clear(name)
-    for name in (written.RECORD, PLAN, _STATE):
+    for name in (claim.RECORD, PLAN, _STATE):
         with suppress(OSError):
             ours.remove(f"{name}.new")
 
@@ -228,7 +227,7 @@ def sweep(out: Folder) -> None:
 def remembered(out: Folder) -> tuple[bytes, bool]:
     """What the last run wanted to know, and whether all its files stand as it left them; nothing if that is unknown."""
     try:
-        state = msgspec.json.decode(out.read(f"{OURS}/{_STATE}"), type=State)
+        state = msgspec.json.decode(out.read(f"{OURS}/{_STATE}"), type=Committed)
     except (OSError, ValueError, RecursionError):
         return b"", False
     try:
@@ -251,8 +250,8 @@ def _folders(root: Folder, names: Iterable[str]) -> list[Callable[[], None]]:
 
 def _above(names: Iterable[str]) -> list[str]:
     """The folders that these names stand in, the innermost first; not the outermost."""
-    inside = {str(folder) for name in names for folder in PurePosixPath(name).parents if folder.parts}
-    return sorted(inside, key=lambda name: (-name.count("/"), name))
+    folders = {folder for name in names for folder in claim.above(name)}
+    return sorted(folders, key=lambda name: (-name.count("/"), name))
 
 
 def _size(folder: Folder, name: str) -> int | None:

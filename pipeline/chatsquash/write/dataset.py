@@ -12,11 +12,10 @@ from chatsquash.options import Options
 from chatsquash.records.media import FOLDER as IMAGES
 from chatsquash.records.presets import named
 from chatsquash.stages.session import finding
-from chatsquash.write.card import CARD, Told, card
+from chatsquash.write.card import CARD, CardFacts, Statistics, card
 from chatsquash.write.columns import fields, metadata
 from chatsquash.write.shards import FOLDER, Shards
 from chatsquash.write.splits import Splits
-from chatsquash.write.statistics import Statistics
 from chatsquash.write.store import RUN, Output
 
 IGNORE = ".gitignore"
@@ -47,7 +46,7 @@ class Dataset:
         split, found = self._splits.of(log, outcome, record)
         beside = metadata(record.facts) if self._options.metadata and record.facts else {}
         place = self._shards[split].add(record.line, beside, record.images)
-        if record.images and self._options.format != "parquet":
+        if self._options.format != "parquet":
             self._write(record.images)
         self._statistics.add(record, outcome.day)
         if found is None:
@@ -71,10 +70,11 @@ class Dataset:
         self.findings += [checks.empty_split(name, records) for name, held in files.items() if records and not held]
         self.findings += self._splits.missed()
         self._out.write(IGNORE, _ignored())
-        for name, data in self._extra({name: held for name, held in files.items() if held}).items():
-            self._out.refuse_foreign(name)
-            self._out.write(name, data)
-        return [name for held in files.values() for name in held]
+        written = [name for held in files.values() for name in held]
+        if make := getattr(named(self._options.preset), "extra_files", None):  # which its trainers want
+            for name, data in make(written, {name: held for name, held in files.items() if held}).items():
+                self._out.write(name, data)
+        return written
 
     def shares(self) -> dict[str, tuple[int, float]]:
         """The records of each split, and the share of all that it was to have; nothing where none was asked for."""
@@ -84,7 +84,7 @@ class Dataset:
 
     def describe(self, counts: dict[str, Any], asked: dict[str, object]) -> None:
         """Write the card."""
-        told = Told(
+        facts = CardFacts(
             splits={name: shards for name, shards in self._shards.items() if shards.records},
             columns=fields(self._options),
             typed=self._options.format == "parquet",
@@ -93,14 +93,7 @@ class Dataset:
             asked=asked,
             anonymized=self._options.anonymize,
         )
-        self._out.write(CARD, card(told).encode())
-
-    def _extra(self, files: dict[str, list[str]]) -> dict[str, bytes]:
-        """The files that the preset's trainers want beside."""
-        make = getattr(named(self._options.preset), "extra_files", None)
-        every = [name for held in files.values() for name in held]
-        made: dict[str, bytes] = make(every, files) if make else {}
-        return made
+        self._out.write(CARD, card(facts).encode())
 
 
 def _ignored() -> bytes:

@@ -7,10 +7,9 @@ import unicodedata
 from collections.abc import Callable
 from hashlib import sha256
 
-from chatsquash.errors import UsageError
+from chatsquash.options import GroupBy
 
 UNDATED = "undated"
-SINGLE = "conversations"
 _UUID = r"(?i:-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z)"
 _STAMP = r"-[0-9]{19}\Z"
 _UNSAFE = re.compile(r"[^\w.-]")
@@ -60,13 +59,9 @@ class Groups:
         return self._files[label]
 
 
-def labeller(group_by: str) -> Callable[[str | None, str], str]:
-    """From a session's day and its file's stem to the label of its group."""
-    ways: dict[str, Callable[[str | None, str], str]] = {
-        "date": lambda day, _: day or UNDATED,
-        "scenario": lambda _, stem: scenario(stem),
-        "none": lambda _day, _stem: SINGLE,
-    }
-    if group_by not in ways:
-        raise UsageError(f"--group-by {group_by}: not known; known are {', '.join(ways)}")
-    return ways[group_by]
+LABELS: dict[GroupBy, Callable[[str | None, str], str]] = {
+    "date": lambda day, _: day or UNDATED,
+    "scenario": lambda _, stem: scenario(stem),
+    "none": lambda _day, _stem: "conversations",
+}
+"""For each grouping, the label of a session's group, given its day and its file's stem."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import zlib
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Protocol
 
 from chatsquash import jsonio
@@ -26,16 +27,12 @@ class Packer(Protocol):
         """The end."""
 
 
-class _Plain:
+class _Uncompressed:
     def compress(self, data: bytes, /) -> bytes:
         return data
 
     def flush(self) -> bytes:
         return b""
-
-
-def _gzip() -> Packer:
-    return zlib.compressobj(_LEVEL_GZIP, wbits=_GZIP)
 
 
 def zstd() -> Packer:
@@ -54,7 +51,11 @@ def zstd() -> Packer:
     return made
 
 
-PACKERS: dict[str, Callable[[], Packer]] = {"jsonl": _Plain, "jsonl.gz": _gzip, "jsonl.zst": zstd}
+PACKERS: dict[str, Callable[[], Packer]] = {
+    "jsonl": _Uncompressed,
+    "jsonl.gz": partial(zlib.compressobj, _LEVEL_GZIP, wbits=_GZIP),
+    "jsonl.zst": zstd,
+}
 
 
 class TextFile:

@@ -28,10 +28,6 @@ def lock(folder: Folder, name: str) -> int:
         descriptor = folder.open(name, os.O_RDWR | os.O_CREAT)
         try:
             _take(descriptor)
-        except BaseException:
-            os.close(descriptor)
-            raise
-        try:
             if _is_ours_alone(folder, name, descriptor):
                 os.ftruncate(descriptor, 0)
                 os.pwrite(descriptor, f"process {os.getpid()} on {os.uname().nodename}".encode(), 0)
@@ -74,7 +70,8 @@ def _take(descriptor: int) -> None:
 
 
 def _drop(descriptor: int) -> None:
-    _held.pop(platform.identity(descriptor))
+    if is_held(descriptor):
+        del _held[platform.identity(descriptor)]
     os.close(descriptor)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from io import BytesIO
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -47,7 +47,7 @@ class ParquetFile:
         """One record more, and the images that it names."""
         row = self._cut_up(record) | beside
         if images:
-            row[IMAGES.name] = [_image(name, images[name]) for name in row[IMAGES.name]]
+            row[IMAGES.name] = [{"bytes": images[name], "path": PurePosixPath(name).name} for name in row[IMAGES.name]]
         for field in self._fields:
             self._columns[field.name].append(row[field.name])
         size = len(record) + sum(map(len, images.values()))
@@ -58,11 +58,16 @@ class ParquetFile:
 
     def _cut_up(self, record: bytes) -> dict[str, Any]:
         """A record's members by name, messages as JSON text."""
+        spelled: Callable[[Any], bytes] = bytes
         try:
-            row = self._cut.decode(record)
+            row = msgspec.structs.asdict(self._cut.decode(record))
         except (msgspec.MsgspecError, RecursionError):  # such as lone surrogates, which another parser takes
-            return _parsed(jsonio.loads(record), self._fields)
-        return {field.name: _value(getattr(row, field.name), field) for field in self._fields}
+            row, spelled = jsonio.loads(record), jsonio.dumps
+        members = {field.name: row.get(field.name) for field in self._fields}
+        for name in (field.name for field in self._fields if field.is_json_list):
+            if (items := members[name]) is not None:
+                members[name] = [spelled(each).decode() for each in items]
+        return members
 
     def finish(self) -> None:
         """Write the file."""
@@ -94,10 +99,6 @@ def rows_per_group(sizes: array[int]) -> int:
     return rows
 
 
-def _image(name: str, data: bytes) -> dict[str, Any]:
-    return {"bytes": data, "path": PurePosixPath(name).name}
-
-
 def _features(fields: list[Field]) -> dict[str, str]:
     """What tells ``datasets`` that a column is one of images, which have no type of their own in Arrow."""
     if IMAGES not in fields:
@@ -123,32 +124,13 @@ def _row_type(fields: list[Field]) -> type[msgspec.Struct]:
 def _items(field: Field) -> Any:
     if field == IMAGES:
         return list[str]
-    return list[Raw] if _is_json(field) else list[dict[str, str]]
-
-
-def _is_json(field: Field) -> bool:
-    return field.kind == "list" and field.children[0].kind == "json"
-
-
-def _parsed(record: dict[str, Any], fields: list[Field]) -> dict[str, Any]:
-    of_json = {f.name for f in fields if _is_json(f)}
-    members = {field.name: record.get(field.name) for field in fields}
-    return {
-        name: [jsonio.dumps(each).decode() for each in value] if name in of_json and value is not None else value
-        for name, value in members.items()
-    }
-
-
-def _value(value: Any, field: Field) -> Any:
-    return [bytes(each).decode() for each in value] if value is not None and _is_json(field) else value
+    return list[Raw] if field.is_json_list else list[dict[str, str]]
 
 
 def _dtype(field: Field) -> Any:
     polars = _polars()
     if field.kind == "list":
         return polars.List(_dtype(field.children[0]))
-    if field.kind == "image":
-        return _dtype(Field(field.name, "struct", arrow.IMAGE))
-    if field.kind == "struct":
-        return polars.Struct({each.name: _dtype(each) for each in field.children})
+    if field.kind in ("image", "struct"):
+        return polars.Struct({each.name: _dtype(each) for each in field.children or arrow.IMAGE})
     return {"int": polars.Int64, "binary": polars.Binary}.get(field.kind, polars.String)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections.abc import Callable, Iterator
 from hashlib import sha256
 from itertools import accumulate
@@ -81,7 +82,7 @@ class Splits:
         self.splits = parse(options.split) if options.split else [Split(TRAIN, 1.0)]
         self._group = _GROUPS[options.split_by]
         self._seed = options.seed
-        self._bounds = list(accumulate(split.share for split in self.splits))
+        self._bounds = list(accumulate(split.share for split in self.splits[:-1]))
         self._groups: dict[str, Group] = {}
         self._begun: dict[str, Group] = {}
         """What records begin with, where that may be in several groups."""
@@ -92,9 +93,9 @@ class Splits:
         if len(self.splits) == 1:
             return self.splits[0].name, None
         name = self._group(log, outcome, record)
-        group = self._groups.get(name)
-        if group is None:
-            group = self._groups[name] = Group(self._drawn(name), log.shown)
+        if name not in self._groups:
+            self._groups[name] = Group(self._drawn(name), log.shown)
+        group = self._groups[name]
         group.records += 1
         if not self._may_leak:
             return group.split, None
@@ -117,9 +118,7 @@ class Splits:
         """The split of a group, which depends on nothing but the group, the seed and the shares."""
         digest = sha256(f"{self._seed}:{group}".encode("utf-8", "surrogatepass")).digest()
         drawn = int.from_bytes(digest[: _BITS // 8]) / (1 << _BITS)
-        return next(
-            (s.name for s, bound in zip(self.splits, self._bounds, strict=True) if drawn < bound), self.splits[-1].name
-        )
+        return self.splits[bisect(self._bounds, drawn)].name
 
 
 def _prefix(record: Record) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import Iterable
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial
 from hashlib import sha256
 from itertools import chain
@@ -19,21 +19,20 @@ from chatsquash.errors import UsageError
 from chatsquash.folder import Folder
 from chatsquash.model import OURS
 from chatsquash.write import commit
-from chatsquash.write.claim import Claim, refuse_links, refuse_others
-from chatsquash.write.commit import RUN, Plan
+from chatsquash.write.claim import RECORD, Claim, damaged, recorded, refuse_links, refuse_others
+from chatsquash.write.commit import RUN, CommitPlan
 from chatsquash.write.lock import is_held, lock, unlock
-from chatsquash.write.written import RECORD, damaged, recorded
 
 if TYPE_CHECKING:
     from hashlib import _Hash
 
-__all__ = ["RUN", "Output", "Staged"]
+__all__ = ["RUN", "Output", "StagedFile"]
 _OPEN_FILES = 32
 _TOGETHER = 1 << 16
 """Bytes of lines that wait, so that those of a file are written and hashed at once."""
 
 
-class Staged(Struct):
+class StagedFile(Struct):
     """A file on its way: where it will stand, its size in bytes and its hash so far."""
 
     name: str
@@ -74,7 +73,7 @@ class Output:
         self._claimed = Claim(self._out, path)
         self._made: list[Path] = []
         self._lock: int | None = None
-        self._staged: dict[str, Staged] = {}
+        self._staged: dict[str, StagedFile] = {}
         self._files: dict[str, tuple[int, int]] = {}
         """The staged files that were begun: what tells each from another that took its place."""
         self._handles: OrderedDict[str, BinaryIO] = OrderedDict()
@@ -82,11 +81,10 @@ class Output:
         self._held = 0
         try:
             self._claim(force=force)
-        except OSError as problem:
+        except BaseException as problem:
             self.discard()
-            raise UsageError(f"{path}: cannot be written to ({problem.strerror})") from None
-        except BaseException:
-            self.discard()
+            if isinstance(problem, OSError):
+                raise UsageError(f"{path}: cannot be written to ({problem.strerror})") from None
             raise
 
     def _claim(self, *, force: bool) -> None:
@@ -133,8 +131,7 @@ class Output:
 
     def append(self, name: str, data: bytes) -> None:
         """Add a line to a staged file."""
-        if name not in self._staged:
-            self._stage(name)
+        self._stage(name)
         self._waiting.setdefault(name, []).append(data)
         self._held += len(data)
         if self._held >= _TOGETHER:
@@ -142,8 +139,8 @@ class Output:
 
     def append_private(self, name: str, pieces: Iterable[bytes]) -> None:
         """Add a line, piece by piece, to a staged file that only its owner can read."""
-        if name not in self._staged:
-            self._stage(name)
+        self._stage(name)
+        if name not in self._files:
             self._begin(name, 0o600)
         self._add(name, chain(pieces, (b"\n",)))
 
@@ -169,7 +166,7 @@ class Output:
         staged = self._staged[to] = self._staged.pop(name)
         staged.name = to
 
-    def staged(self) -> list[Staged]:
+    def staged(self) -> list[StagedFile]:
         """The files staged so far, by name."""
         self._flush()
         return [self._staged[name] for name in sorted(self._staged)]
@@ -192,7 +189,7 @@ class Output:
             handle.close()
         names = sorted(self._staged, key=lambda name: (name == RUN, name))
         gone = [name for name in self._claimed.ours if name not in self._staged]
-        plan = Plan({name: self._staged[name].size for name in names}, gone, memory)
+        plan = CommitPlan({name: self._staged[name].size for name in names}, gone, memory)
         commit.Commit(self._out, plan).carry_out(partial(_sync, folder.parent) for folder in self._made)
 
     def discard(self) -> None:
@@ -229,14 +226,14 @@ class Output:
             self._claimed.ours = recorded(self._ours)
 
     def _add(self, name: str, pieces: Iterable[bytes | bytearray], lines: int | None = None) -> None:
-        if name not in self._staged:
-            self._stage(name)
+        self._stage(name)
         self._flush()  # what came before
         self._put(name, pieces, lines)
 
     def _stage(self, name: str) -> None:
-        self.refuse_foreign(name)
-        self._staged[name] = Staged(name)
+        if name not in self._staged:
+            self.refuse_foreign(name)
+            self._staged[name] = StagedFile(name)
 
     def _flush(self) -> None:
         """Write the lines that wait."""
@@ -271,9 +268,5 @@ class Output:
 
 def _sync(folder: Path) -> None:
     """Make sure that a folder which we made is on the disk."""
-    with suppress(PermissionError):  # one may be allowed to make folders somewhere, and not to list them
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            platform.sync(descriptor)
-        finally:
-            os.close(descriptor)
+    with suppress(PermissionError), closing(Folder(folder)) as made:
+        made.sync()  # one may be allowed to make folders somewhere, and not to list them
