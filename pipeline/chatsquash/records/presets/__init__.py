@@ -6,11 +6,10 @@ found by looking in this folder; none is imported before it is asked for.
 
 from __future__ import annotations
 
-import importlib
-from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, cast
+import sys
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
-from chatsquash.registry import modules
+from chatsquash.registry import Room
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -82,13 +81,5 @@ def choices(options: Options) -> Choices:
     return Choices(options.unpaired, text, options.media)
 
 
-@cache
-def names() -> tuple[str, ...]:
-    """The names of all presets, the default first."""
-    return tuple(sorted(modules(__path__), key=lambda name: (name != DEFAULT, name)))
-
-
-@cache
-def named(name: str) -> Preset:
-    """The preset of a name, which is imported when it is first asked for."""
-    return cast("Preset", importlib.import_module(f"{__name__}.{name}"))
+_ROOM: Room[Preset] = Room(sys.modules[__name__], place=lambda item: item.name != DEFAULT)
+names, named = _ROOM.names, _ROOM.named
