@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from chatsquash.model import Conversation, Found
     from chatsquash.options import Media, Options, Unpaired
+    from chatsquash.records.reading import Record
 
 DEFAULT = "chat"
 """The specified record."""
@@ -67,6 +68,21 @@ class Preset(Protocol):
         """The record of a conversation; nothing in the conversation is changed."""
 
 
+class Readable(Preset, Protocol):
+    """A preset whose records other commands read back, by one of these.
+
+    Records with ``messages`` whose calls stand in ``tool_calls`` need neither.
+    """
+
+    @staticmethod
+    def read(value: dict[str, Any]) -> Record | None:
+        """The record in a line without ``messages``; ``None`` for that of another preset."""
+
+    @staticmethod
+    def native(messages: list[Any]) -> Record | None:
+        """The conversation in messages whose calls and results stand in texts; ``None`` where they are not."""
+
+
 class WithFiles(Preset, Protocol):
     """A preset whose trainers want files of their own beside the dataset's."""
 
@@ -82,4 +98,4 @@ def choices(options: Options) -> Choices:
 
 
 _ROOM: Room[Preset] = Room(sys.modules[__name__], place=lambda item: item.name != DEFAULT)
-names, named = _ROOM.names, _ROOM.named
+names, named, every = _ROOM.names, _ROOM.named, _ROOM.all
