@@ -160,8 +160,7 @@ def test_an_agents_file_is_read_and_written(chatsquash, tmp_path):
     chatsquash("translate", "diary.json", "-q", "--to", "owl", "-o", "copies")
     assert json.loads((tmp_path / "copies" / "diary.json").read_text()) == {"nights": ["who?", "you"]}
     chatsquash("convert", "diary.json", "-q", "-o", "out")
-    (data,) = (tmp_path / "out" / "data").glob("*.jsonl")
-    record = json.loads(data.read_text())
+    record = json.loads((tmp_path / "out" / "undated.jsonl").read_text())
     assert record["messages"] == [{"role": "user", "content": night} for night in ("who?", "you")]
 
 
