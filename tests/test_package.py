@@ -15,7 +15,7 @@ import chatsquash
 from chatsquash import checks, formats
 from chatsquash.formats import agents, clients
 from chatsquash.records import presets
-from chatsquash.registry import modules
+from chatsquash.registry import items
 
 ROOT = Path(__file__).parents[1]
 
@@ -59,7 +59,8 @@ def test_a_start_loads_only_what_it_needs(start, absent):
 @pytest.mark.parametrize("package", [checks, agents, clients, formats, presets], ids=lambda package: package.__name__)
 def test_the_parts_of_a_package_are_the_public_ones_that_lie_in_its_folder(package):
     found = (info.name for info in pkgutil.iter_modules(package.__path__))
-    assert modules(package.__path__) == sorted(name for name in found if not name.startswith("_"))
+    listed = sorted(item.name for item in items(package.__path__))
+    assert listed == sorted(name for name in found if not name.startswith("_"))
 
 
 def test_the_module_and_the_script_are_the_same():

@@ -12,7 +12,7 @@ import pytest
 
 from chatsquash.formats.links import Names
 from chatsquash.read import replies
-from chatsquash.records import textual
+from chatsquash.records.presets import text
 from chatsquash.redact import addresses, credentials
 from chatsquash.sources import compression as compressed
 from chatsquash.stages.cleaning.info_messages import _OPEN, _is_info
@@ -45,7 +45,7 @@ WALKS = [
     ("_is_info", _is_info, [_OPEN.pattern, "(?:<info-msg>x</info-msg>)*"], 0),
     ("events, lines", replies.events, [r"(?:data: {}\r\n|\n|event: \s|: )*"], 0),
     ("events, an array", lambda text: replies.events("[" + text), [r"(?:(?:1|\[|{}|\"[^\"]*\"), ?)*"], 0),
-    ("_defined", textual._defined, [r"(?:<tools>\n{}\n)*(?:\n</tools>)*"], 0),
+    ("_defined", text._defined, [r"(?:<tools>\n{}\n)*(?:\n</tools>)*"], 0),
 ]
 
 

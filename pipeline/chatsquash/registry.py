@@ -1,15 +1,73 @@
-"""What lies in the folder of a package, for those that find their parts by looking there."""
+"""What is found by looking into a folder: the modules of a package by their names, imported when they are asked for."""
 
 from __future__ import annotations
 
+import importlib
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar, cast
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+T = TypeVar("T")
 
 
-def modules(folders: Iterable[str]) -> list[str]:
-    """The names of a package's public modules and packages, given its ``__path__``.
+class Item(NamedTuple):
+    """A module or a package that lies in a folder."""
+
+    name: str
+    path: str
+    """Of its file; of a package that is the first that runs."""
+
+
+def items(folders: Iterable[str]) -> list[Item]:
+    """The public modules and packages in the folders of a package, given its ``__path__``.
 
     Loading ``pkgutil``, which would also look into archives, takes longer than reading a small log.
     """
-    items = (item for folder in folders for item in os.scandir(folder) if not item.name.startswith(("_", ".")))
-    return sorted(item.name.removesuffix(".py") for item in items if item.name.endswith(".py") or item.is_dir())
+    found = (item for folder in folders for item in os.scandir(folder) if not item.name.startswith(("_", ".")))
+    files = ((item.name, f"{item.path}/__init__.py" if item.is_dir() else item.path) for item in found)
+    known = (Item(name.removesuffix(".py"), path) for name, path in files if path.endswith(".py"))
+    return [item for item in known if Path(item.path).is_file()]
+
+
+def _always(item: Item) -> int:  # noqa: ARG001 - one way to give a place
+    return 0
+
+
+class Room(Generic[T]):
+    """What lies in the folders of some packages; ``T`` is the protocol that each module has.
+
+    A folder that is appended to the ``__path__`` of such a package is looked into, too; nothing else is.
+    """
+
+    def __init__(self, *packages: ModuleType, place: Callable[[Item], int | None] = _always) -> None:
+        """``place``: what orders the names before the alphabet does; ``None`` for what is none of these."""
+        self._packages = packages
+        self._place = place
+        self._homes = cache(self._found)
+        self._module = cache(importlib.import_module)
+
+    def names(self) -> tuple[str, ...]:
+        """The names in order; no module is imported for that."""
+        return tuple(self._homes(self._folders()))
+
+    def named(self, name: str) -> T:
+        """The module of a name."""
+        return cast("T", self._module(f"{self._homes(self._folders())[name]}.{name}"))
+
+    def all(self) -> dict[str, T]:
+        """Every module by its name, in order."""
+        return {name: self.named(name) for name in self.names()}
+
+    def _folders(self) -> tuple[tuple[str, ...], ...]:
+        return tuple(tuple(package.__path__) for package in self._packages)
+
+    def _found(self, folders: tuple[tuple[str, ...], ...]) -> dict[str, str]:
+        """The package in which each module lies."""
+        inside = zip(self._packages, map(items, folders), strict=True)
+        placed = [(self._place(item), item.name, package.__name__) for package, held in inside for item in held]
+        return {name: package for place, name, package in sorted(each for each in placed if each[0] is not None)}

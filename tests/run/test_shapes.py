@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from chatsquash import Options, convert
-from chatsquash.records import presets
+from chatsquash.records import presets, reading
+from chatsquash.records.presets import text
 from chatsquash.records.reading import NotARecordError, record
-from chatsquash.records.textual import of_text
 from chatsquash.run.check import Looks, check
 from chatsquash.run.stats import stats
 from chatsquash.stages.select import flatten
@@ -36,7 +36,7 @@ CONVERSATION = talk(
 
 def native(name):
     held = record(converted(CONVERSATION, Options(preset=name)))
-    return of_text(held.messages) or held
+    return reading.native(held)
 
 
 @pytest.mark.parametrize("name", ["chat", "hf", "openai", "text"])
@@ -164,7 +164,7 @@ def test_what_is_no_sharegpt_record_is_told(value, reason):
 
 
 def test_a_chat_of_texts_is_not_taken_for_more():
-    assert of_text([user("hi"), assistant("<tool_call>\n{}\n</tool_call>")]) is None
-    assert of_text([{"role": "system", "content": "<tools>\nno JSON\n</tools>"}, user()]) is None
-    assert of_text([user("hi"), assistant("", call())]) is None
-    assert of_text([]) is None
+    assert text.native([user("hi"), assistant("<tool_call>\n{}\n</tool_call>")]) is None
+    assert text.native([{"role": "system", "content": "<tools>\nno JSON\n</tools>"}, user()]) is None
+    assert text.native([user("hi"), assistant("", call())]) is None
+    assert text.native([]) is None

@@ -6,13 +6,13 @@ functions marked ``@rule`` that make the finding.  Both are found by looking in 
 
 from __future__ import annotations
 
-import importlib
+import sys
 from functools import cache
 from typing import TYPE_CHECKING
 
 from chatsquash.checks.registry import RULES, Rule
 from chatsquash.model import Found
-from chatsquash.registry import modules
+from chatsquash.registry import Room
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 @cache
 def rules() -> dict[str, Rule]:
     """Every rule by its code, in the order of the modules and of the functions in them."""
-    for module in modules(__path__):
-        importlib.import_module(f"{__name__}.{module}")
+    Room(sys.modules[__name__]).all()  # whose functions make themselves known
     return {rule.code: rule for rule in sorted(RULES, key=lambda rule: (rule.module, rule.place))}
 
 

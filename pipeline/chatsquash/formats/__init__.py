@@ -1,27 +1,33 @@
-"""One module or package per conversation format: how to recognise it, and how to load it."""
+"""One module or package per conversation format: how to recognise it, and how to load it.
+
+A format is what declares its ``NAME`` in this folder, and by ``PLACE`` whose evidence comes first among those of a
+rank.  Both are read without running it.  What several formats need stands in the modules beside them.
+"""
 
 from __future__ import annotations
 
-import importlib
 import json
+import re
+import sys
 from collections import Counter
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple, cast
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from chatsquash.formats.base import Format, Mark
 from chatsquash.model import Json
-from chatsquash.registry import modules
+from chatsquash.registry import Item, Room
 
 PLAIN = "openai_chat"
 """The format of chat messages that no provider has marked: plain text means the same in all of them."""
 PLAIN_RANK, NO_RANK = 9, 10
 """Behind the ranks of all marks: plain chat messages, and nothing that is known."""
 
-_SHARED = ("agents", "base", "bodies", "calls", "clients", "documents", "links", "parts", "values")
-"""What lies in this folder and is no format."""
-_ORDER = ("gemini", "openai_responses", "anthropic", "ollama")
-"""Whose evidence comes first among those of a rank; others come behind these and before plain chat."""
+_NAMED = re.compile(r"^NAME = ", re.MULTILINE)
+_PLACED = re.compile(r"^PLACE = (\d+)$", re.MULTILINE)
+_USUAL_PLACE = 50
+"""Of a format that declares none: before plain chat."""
 _DECISIVE = 4
 """Up to this rank, two formats contradict each other."""
 _SHOWN_KEYS, _SHOWN_LENGTH = 8, 40
@@ -50,27 +56,23 @@ class RecognisedFile(NamedTuple):
     """Whether there is evidence of other formats, or lines that contradict themselves."""
 
 
-@cache
-def names() -> tuple[str, ...]:
-    """The names of all formats, which are those of what lies in this folder; none of them is imported for that."""
-    found = set(modules(__path__)).difference(_SHARED)
-    return tuple(sorted(found, key=lambda name: (_place(name), name)))
+def _place(item: Item) -> int | None:
+    """The place of a format; ``None`` for what is none."""
+    text = Path(item.path).read_text(encoding="utf-8")
+    if not _NAMED.search(text):
+        return None
+    placed = _PLACED.search(text)
+    return int(placed[1]) if placed else _USUAL_PLACE
 
 
-@cache
-def named(name: str) -> Format:
-    """The format of a name, which is imported when it is first asked for."""
-    return cast("Format", importlib.import_module(f"{__name__}.{name}"))
+_ROOM: Room[Format] = Room(sys.modules[__name__], place=_place)
+names, named = _ROOM.names, _ROOM.named
 
 
 @cache
 def formats() -> dict[str, Format]:
     """Every format by its name."""
-    return {name: named(name) for name in names()}
-
-
-def _place(name: str) -> int:
-    return _ORDER.index(name) if name in _ORDER else len(_ORDER) + (name == PLAIN)
+    return _ROOM.all()
 
 
 def recognise(request: _Object | None, response: Json, events: list[Json] | None) -> Recognised:
@@ -147,7 +149,7 @@ def recognise_file(lines_seen: list[Recognised]) -> RecognisedFile:
         why = next((line.why for line in [*clashing, *lines_seen]), "there are no lines")
         return RecognisedFile(None, why, bool(clashing))
     votes = Counter(line.name or "" for line in voting)
-    best = min(votes, key=lambda name: (-votes[name], _place(name), name))
+    best = min(votes, key=lambda name: (-votes[name], names().index(name)))
     evidence = Counter(line.why for line in voting if line.name == best).most_common(1)[0][0]
     others = Counter(_sort(line) for line in lines_seen if line.name != best)
     counts = [f"{best} on {sum(line.name == best for line in lines_seen)} of {len(lines_seen)} lines ({evidence})"]

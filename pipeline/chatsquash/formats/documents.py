@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from functools import cache
-from typing import Protocol, cast
+from typing import Protocol
 
 from msgspec import Struct
 
 from chatsquash.formats import agents, clients
 from chatsquash.formats.base import TurnError
 from chatsquash.model import Conversation, Json
-from chatsquash.registry import modules
+from chatsquash.registry import Room
 
 _FIRST = 100
 """Values of a file, one of which at least is an object or a list in every document."""
@@ -47,23 +46,8 @@ class Recognised(Struct, frozen=True):
     why: str
 
 
-@cache
-def _places() -> dict[str, str]:
-    """Where the module of each document format is, by its name: formats are what lies in these folders."""
-    found = {name: f"{room.__name__}.{name}" for room in (agents, clients) for name in modules(room.__path__)}
-    return dict(sorted(found.items()))
-
-
-@cache
-def names() -> tuple[str, ...]:
-    """The names of all document formats."""
-    return tuple(_places())
-
-
-@cache
-def named(name: str) -> Document:
-    """The document format of a name, which is imported when it is first asked for."""
-    return cast("Document", importlib.import_module(_places()[name]))
+_ROOM: Room[Document] = Room(agents, clients)
+names, named = _ROOM.names, _ROOM.named
 
 
 @cache

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 from chatsquash import footprint, jsonio
 from chatsquash.model import Json
+from chatsquash.records import presets
 from chatsquash.text import json_type
 
 
@@ -40,10 +43,8 @@ def record(value: Json) -> Record:
     """The record that a line holds; raises ``NotARecordError``."""
     if not isinstance(value, dict):
         raise NotARecordError(f"the line is {json_type(value)}")
-    if "messages" not in value and "conversations" in value:
-        from chatsquash.records.textual import of_sharegpt
-
-        return of_sharegpt(value)
+    if "messages" not in value and (held := _read("read", value)):
+        return held
     messages = value.get("messages")
     if not isinstance(messages, list):
         raise NotARecordError("messages is missing" if messages is None else f"messages is {json_type(messages)}")
@@ -51,3 +52,18 @@ def record(value: Json) -> Record:
         if not isinstance(message, dict) or not isinstance(message.get("role"), str):
             raise NotARecordError(f"messages[{at}] is no object with a role")
     return Record(messages, value.get("tools"))
+
+
+def native(held: Record) -> Record:
+    """A record with its calls and results as messages have them, also where a preset writes them in texts."""
+    return _read("native", held.messages) or held
+
+
+def _read(name: str, given: Json) -> Record | None:
+    """The record that the first preset reads with its function of a name; ``None`` where none knows it."""
+    return next((held for read in _readers(name) if (held := read(given)) is not None), None)
+
+
+@cache
+def _readers(name: str) -> list[Callable[[Json], Record | None]]:
+    return [getattr(preset, name) for preset in presets.every().values() if hasattr(preset, name)]

@@ -1,4 +1,4 @@
-"""Records whose calls, results and tools stand in texts, as the presets ``sharegpt`` and ``text`` write them."""
+"""Calls and results out of the texts of a record, for the presets that write them so."""
 
 from __future__ import annotations
 
@@ -8,74 +8,13 @@ from typing import Any
 from chatsquash import chat, jsonio
 from chatsquash.checks.tags import outlined
 from chatsquash.model import Json
-from chatsquash.records.reading import NotARecordError, Record
-from chatsquash.text import json_type
+from chatsquash.records.reading import Record
 
-_RESPONSE_OPEN, _RESPONSE_CLOSE = "<tool_response>\n", "\n</tool_response>"
-_BETWEEN = f"{_RESPONSE_CLOSE}\n{_RESPONSE_OPEN}"
-_TOOLS_OPEN, _TOOLS_CLOSE = "<tools>\n", "\n</tools>"
-_ROLES = {"human": "user", "gpt": "assistant", "function_call": "assistant", "observation": "tool", "system": "system"}
+RESULT_OPEN, RESULT_CLOSE = "<tool_response>\n", "\n</tool_response>"
+BETWEEN_RESULTS = f"{RESULT_CLOSE}\n{RESULT_OPEN}"
 
 
-def of_sharegpt(value: dict[str, Any]) -> Record:
-    """The conversation of a ``sharegpt`` record; raises ``NotARecordError``."""
-    turns, system = value["conversations"], value.get("system")
-    if not isinstance(turns, list):
-        raise NotARecordError(f"conversations is {json_type(turns)}")
-    said: list[Any] = [{"role": "system", "content": system}] if isinstance(system, str) and system else []
-    places = [0] * len(said)
-    for at, turn in enumerate(turns):
-        said.append(_turn(turn, at))
-        places.append(at)
-    tools = value.get("tools")
-    return _native(said, places, (_loaded(tools) if tools else None) if isinstance(tools, str) else tools)
-
-
-def of_text(messages: list[Any]) -> Record | None:
-    """The conversation of a ``text`` record; ``None`` where nothing says that it is one."""
-    if not all(map(_is_plain, messages)):
-        return None
-    first = messages[0] if messages and messages[0]["role"] == "system" else None
-    tools = _defined(first["content"]) if first else None
-    said = [_said(message) for message in messages]
-    if tools is None and not any(message["role"] == "tool" for message in said):
-        return None
-    return _native(said, list(range(len(said))), tools)
-
-
-def _turn(turn: Json, at: int) -> dict[str, Any]:
-    role = _ROLES.get(turn["from"]) if isinstance(turn, dict) and isinstance(turn.get("from"), str) else None
-    if role is None or not isinstance(turn.get("value"), str):
-        raise NotARecordError(f"conversations[{at}] is no object with from and value that sharegpt knows")
-    text = turn["value"]
-    if turn["from"] == "function_call":
-        text, marked, calls = text.partition(chat.CALL_OPEN)
-        called = _loaded(calls.removesuffix(chat.CALL_CLOSE) if marked else text)
-        blocks = [jsonio.dumps(call).decode() for call in (called if isinstance(called, list) else [called])]
-        text = (text if marked else "") + "".join(f"{chat.CALL_OPEN}{block}{chat.CALL_CLOSE}" for block in blocks)
-    return {"role": role, "content": text}
-
-
-def _is_plain(message: dict[str, Any]) -> bool:
-    texts = message.keys() == {"role", "content"} and isinstance(message["content"], str)
-    return texts and message["role"] in ("system", "user", "assistant")
-
-
-def _said(message: dict[str, Any]) -> dict[str, Any]:
-    """A message, with the role of a tool where the user's text is results."""
-    text = message["content"]
-    if message["role"] == "user" and text.startswith(_RESPONSE_OPEN) and text.endswith(_RESPONSE_CLOSE):
-        return {"role": "tool", "content": text[len(_RESPONSE_OPEN) : -len(_RESPONSE_CLOSE)]}
-    return message
-
-
-def _defined(text: str) -> list[Any] | None:
-    listed, closed, _ = text.partition(_TOOLS_OPEN)[2].partition(_TOOLS_CLOSE)
-    tools = [_loaded(line) for line in listed.split("\n")] if closed else None
-    return tools if tools and all(isinstance(tool, dict) for tool in tools) else None
-
-
-def _native(said: list[Any], places: list[int], tools: Json) -> Record:
+def native(said: list[Any], places: list[int], tools: Json) -> Record:
     """The turns with their calls as ``tool_calls``, and a message for each result, which answers the next open call."""
     messages: list[dict[str, Any]] = []
     at: list[int] = []
@@ -95,10 +34,11 @@ def _native(said: list[Any], places: list[int], tools: Json) -> Record:
 
 def _results(text: str, count: int) -> list[str]:
     """The results in a text, at most so many: what stands between two of them may also stand in one."""
-    return text.split(_BETWEEN, count - 1)
+    return text.split(BETWEEN_RESULTS, count - 1)
 
 
-def _loaded(text: str) -> Json:
+def loaded(text: str) -> Json:
+    """The value of a JSON text; ``None`` for what is none."""
     try:
         return jsonio.loads(text)
     except (ValueError, RecursionError):

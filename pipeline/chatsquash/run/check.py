@@ -14,8 +14,7 @@ from chatsquash.checks.tags import is_inlined, outlined
 from chatsquash.model import Conversation, Finding, Found, Json
 from chatsquash.options import FLAGGED
 from chatsquash.records.datasets import files, rows, session
-from chatsquash.records.reading import NotARecordError, Record, parsed, record
-from chatsquash.records.textual import of_text
+from chatsquash.records.reading import NotARecordError, Record, native, parsed, record
 from chatsquash.redact.addresses import addresses, may_have_address
 from chatsquash.stages.select import flatten
 from chatsquash.stages.session import finding
@@ -75,9 +74,9 @@ def _row(data: bytes, looks: Looks) -> Iterator[Found]:
         yield existing.bad_record(str(problem))
         return
     beside = looks.also(held) if looks.also else ()
-    native = of_text(held.messages) or held
-    for found in _record(native):
-        yield found._replace(at=native.place(found.at))
+    said = native(held)
+    for found in _record(said):
+        yield found._replace(at=said.place(found.at))
     for found in beside:
         yield found._replace(at=held.place(found.at))
     yield from looks.phrases.found(value)

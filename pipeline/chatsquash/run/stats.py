@@ -16,8 +16,7 @@ from chatsquash import chat, jsonio, reasoning
 from chatsquash.errors import UsageError
 from chatsquash.model import Json, Message
 from chatsquash.records.datasets import Row, files, rows
-from chatsquash.records.reading import NotARecordError, Record, parsed, record
-from chatsquash.records.textual import of_text
+from chatsquash.records.reading import NotARecordError, Record, native, parsed, record
 from chatsquash.report.stats import Long, Spread, Stats, ToolCount
 from chatsquash.stages.select import flatten
 
@@ -93,14 +92,14 @@ class _Counting:
         except NotARecordError:
             self.stats.unreadable += 1
             return
-        native = of_text(held.messages) or held
-        calls = self._use(native)
+        said = native(held)
+        calls = self._use(said)
         split = _SPLIT.match(row.file.name)
         self.stats.splits[split[1] if split else ""] += 1
-        self.stats.roles.update(message["role"] for message in native.messages)
-        turns = sum(message["role"] == "assistant" for message in native.messages)
+        self.stats.roles.update(message["role"] for message in said.messages)
+        turns = sum(message["role"] == "assistant" for message in said.messages)
         lengths = sum(map(len, _texts(held))), len(_definitions(held))
-        measures = (len(native.messages), turns, calls, *lengths, *([self._tokens(held)] if self._tokens else []))
+        measures = (len(said.messages), turns, calls, *lengths, *([self._tokens(held)] if self._tokens else []))
         self._batch.append((*measures, xxh3_64_intdigest(row.data.strip())))
         self._places.append((str(row.file), row.number))
         if len(self._batch) == _BATCH:

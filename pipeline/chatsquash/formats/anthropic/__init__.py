@@ -7,6 +7,7 @@ from chatsquash.formats.anthropic.stream import assemble
 from chatsquash.formats.anthropic.write import dump
 
 NAME = "anthropic"
+PLACE = 30
 TURNS = "messages"
 SYSTEM = ("system",)
 TOOLS = ("tools",)

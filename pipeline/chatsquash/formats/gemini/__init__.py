@@ -8,6 +8,7 @@ from chatsquash.formats.gemini.stream import assemble
 from chatsquash.formats.gemini.write import dump
 
 NAME = "gemini"
+PLACE = 10
 TURNS = "contents"
 SYSTEM = ("systemInstruction", "system_instruction")
 TOOLS = ("tools",)

@@ -7,6 +7,7 @@ from chatsquash.formats.ollama.stream import assemble
 from chatsquash.formats.ollama.write import dump
 
 NAME = "ollama"
+PLACE = 40
 TURNS = "messages"
 SYSTEM: tuple[str, ...] = ()
 TOOLS = ("tools",)

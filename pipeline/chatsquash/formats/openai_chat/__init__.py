@@ -8,6 +8,7 @@ from chatsquash.formats.openai_chat.vendors import variants
 from chatsquash.model import Conversation, Json
 
 NAME = "openai_chat"
+PLACE = 90
 TURNS = "messages"
 SYSTEM: tuple[str, ...] = ()
 TOOLS = ("tools", "functions")

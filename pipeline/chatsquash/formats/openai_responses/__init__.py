@@ -12,6 +12,7 @@ from chatsquash.formats.openai_responses.stream import assemble
 from chatsquash.formats.openai_responses.write import dump
 
 NAME = "openai_responses"
+PLACE = 20
 TURNS = "input"
 SYSTEM = ("instructions",)
 TOOLS = ("tools",)

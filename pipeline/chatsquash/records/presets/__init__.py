@@ -6,17 +6,17 @@ found by looking in this folder; none is imported before it is asked for.
 
 from __future__ import annotations
 
-import importlib
-from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, cast
+import sys
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
-from chatsquash.registry import modules
+from chatsquash.registry import Room
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from chatsquash.model import Conversation, Found
     from chatsquash.options import Media, Options, Unpaired
+    from chatsquash.records.reading import Record
 
 DEFAULT = "chat"
 """The specified record."""
@@ -70,6 +70,21 @@ class Preset(Protocol):
         """The record of a conversation; nothing in the conversation is changed."""
 
 
+class Readable(Preset, Protocol):
+    """A preset whose records other commands read back, by one of these.
+
+    Records with ``messages`` whose calls stand in ``tool_calls`` need neither.
+    """
+
+    @staticmethod
+    def read(value: dict[str, Any]) -> Record | None:
+        """The record in a line without ``messages``; ``None`` for that of another preset."""
+
+    @staticmethod
+    def native(messages: list[Any]) -> Record | None:
+        """The conversation in messages whose calls and results stand in texts; ``None`` where they are not."""
+
+
 class WithFiles(Preset, Protocol):
     """A preset whose trainers want files of their own beside the dataset's."""
 
@@ -84,13 +99,5 @@ def choices(options: Options) -> Choices:
     return Choices(options.unpaired, text, options.media)
 
 
-@cache
-def names() -> tuple[str, ...]:
-    """The names of all presets, the default first."""
-    return tuple(sorted(modules(__path__), key=lambda name: (name != DEFAULT, name)))
-
-
-@cache
-def named(name: str) -> Preset:
-    """The preset of a name, which is imported when it is first asked for."""
-    return cast("Preset", importlib.import_module(f"{__name__}.{name}"))
+_ROOM: Room[Preset] = Room(sys.modules[__name__], place=lambda item: item.name != DEFAULT)
+names, named, every = _ROOM.names, _ROOM.named, _ROOM.all

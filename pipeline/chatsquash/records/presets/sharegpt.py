@@ -10,23 +10,25 @@ from typing import Any
 
 import orjson
 
-from chatsquash import chat
+from chatsquash import chat, jsonio
 from chatsquash.checks import shapes
-from chatsquash.model import Conversation
-from chatsquash.records import markup, schema
+from chatsquash.model import Conversation, Json
+from chatsquash.records import markup, schema, textual
 from chatsquash.records.arguments import objects
 from chatsquash.records.notes import CannotHoldError, Notes
 from chatsquash.records.presets import REFUSED, Choices, Column, Shaped
+from chatsquash.records.reading import NotARecordError, Record
 from chatsquash.records.schema import TEXT
 from chatsquash.records.shaping import Plain, shaped
 from chatsquash.records.turns import Turn
+from chatsquash.text import json_type
 
 NAME = "sharegpt"
 _ASKED, _ANSWERED = ("human", "observation"), ("gpt", "function_call")
 _TURNS = schema.many(schema.exactly({"from": {"enum": [*_ASKED, *_ANSWERED]}, "value": TEXT}))
 SCHEMA: dict[str, Any] = schema.record({"conversations": {**_TURNS, "minItems": 2}, "system": TEXT, "tools": TEXT})
 COLUMNS = (Column("conversations", "messages", ("from", "value")), Column("system", "text"), Column("tools", "text"))
-_BETWEEN_RESULTS = "\n</tool_response>\n<tool_response>\n"  # as LLaMA-Factory joins those of other forms
+_ROLES = {"human": "user", "gpt": "assistant", "function_call": "assistant", "observation": "tool", "system": "system"}
 _INFO = {
     "formatting": "sharegpt",
     "columns": {"messages": "conversations", "system": "system", "tools": "tools"},
@@ -80,7 +82,7 @@ def _record(plain: Plain) -> dict[str, Any]:
 
 def _turn(role: str, run: list[Turn], notes: Notes) -> dict[str, str]:
     if role == "tool":
-        return {"from": "observation", "value": _BETWEEN_RESULTS.join(turn["content"] for turn in run)}
+        return {"from": "observation", "value": textual.BETWEEN_RESULTS.join(turn["content"] for turn in run)}
     if len(run) > 1:
         notes.changed[f"messages of role {role} in a row become one"] += len(run) - 1
     if role == "user":
@@ -99,3 +101,35 @@ def _calls(text: str, calls: list[dict[str, Any]]) -> str:
 
 def _joined(texts: list[str]) -> str:
     return "\n\n".join(filter(None, texts))
+
+
+# Reading
+
+
+def read(value: dict[str, Any]) -> Record | None:
+    """The conversation of a record; ``None`` for one of another preset, raises ``NotARecordError`` for a broken one."""
+    if "conversations" not in value:
+        return None
+    turns, system = value["conversations"], value.get("system")
+    if not isinstance(turns, list):
+        raise NotARecordError(f"conversations is {json_type(turns)}")
+    said: list[Any] = [{"role": "system", "content": system}] if isinstance(system, str) and system else []
+    places = [0] * len(said)
+    for at, turn in enumerate(turns):
+        said.append(_message(turn, at))
+        places.append(at)
+    tools = value.get("tools")
+    return textual.native(said, places, (textual.loaded(tools) if tools else None) if isinstance(tools, str) else tools)
+
+
+def _message(turn: Json, at: int) -> dict[str, Any]:
+    role = _ROLES.get(turn["from"]) if isinstance(turn, dict) and isinstance(turn.get("from"), str) else None
+    if role is None or not isinstance(turn.get("value"), str):
+        raise NotARecordError(f"conversations[{at}] is no object with from and value that sharegpt knows")
+    text = turn["value"]
+    if turn["from"] == "function_call":
+        text, marked, calls = text.partition(chat.CALL_OPEN)
+        called = textual.loaded(calls.removesuffix(chat.CALL_CLOSE) if marked else text)
+        blocks = [jsonio.dumps(call).decode() for call in (called if isinstance(called, list) else [called])]
+        text = (text if marked else "") + "".join(f"{chat.CALL_OPEN}{block}{chat.CALL_CLOSE}" for block in blocks)
+    return {"role": role, "content": text}

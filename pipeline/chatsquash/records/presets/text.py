@@ -12,10 +12,11 @@ from typing import Any
 
 from chatsquash import chat
 from chatsquash.model import Conversation
-from chatsquash.records import markup, schema
+from chatsquash.records import markup, schema, textual
 from chatsquash.records.arguments import objects
 from chatsquash.records.notes import Notes
 from chatsquash.records.presets import REFUSED, Choices, Column, Shaped
+from chatsquash.records.reading import Record
 from chatsquash.records.shaping import Plain, shaped
 from chatsquash.records.turns import Turn
 
@@ -38,6 +39,7 @@ For each function call, return a json object with function name and arguments wi
 <tool_call>
 {{"name": <function-name>, "arguments": <args-json-object>}}
 </tool_call>"""
+_TOOLS_OPEN, _TOOLS_CLOSE = "<tools>\n", "\n</tools>"
 
 
 def shape(conversation: Conversation, choices: Choices = REFUSED) -> Shaped:
@@ -63,7 +65,7 @@ def _turns(turns: list[Turn], notes: Notes) -> Iterator[Turn]:
     results: list[str] = []
     for turn in turns:
         if turn["role"] == "tool":
-            results.append(f"<tool_response>\n{turn['content']}\n</tool_response>")
+            results.append(f"{textual.RESULT_OPEN}{turn['content']}{textual.RESULT_CLOSE}")
             continue
         if results:
             yield {"role": "user", "content": "\n".join(results)}
@@ -78,3 +80,37 @@ def _said(turn: Turn, notes: Notes) -> str:
     text = markup.text(turn, notes)
     calls = [f"{chat.CALL_OPEN}\n{markup.call(call)}\n{chat.CALL_CLOSE}" for call in turn.get("tool_calls", ())]
     return "\n".join([text, *calls] if turn["content"] or not calls else [text + calls[0], *calls[1:]])
+
+
+# Reading
+
+
+def native(messages: list[Any]) -> Record | None:
+    """The conversation that texts hold; ``None`` where nothing says that they are a record's of this preset."""
+    if not all(map(_is_plain, messages)):
+        return None
+    first = messages[0] if messages and messages[0]["role"] == "system" else None
+    tools = _defined(first["content"]) if first else None
+    said = [_heard(message) for message in messages]
+    if tools is None and not any(message["role"] == "tool" for message in said):
+        return None
+    return textual.native(said, list(range(len(said))), tools)
+
+
+def _is_plain(message: dict[str, Any]) -> bool:
+    texts = message.keys() == {"role", "content"} and isinstance(message["content"], str)
+    return texts and message["role"] in ("system", "user", "assistant")
+
+
+def _heard(message: dict[str, Any]) -> dict[str, Any]:
+    """A message, with the role of a tool where the user's text is results."""
+    text = message["content"]
+    if message["role"] == "user" and text.startswith(textual.RESULT_OPEN) and text.endswith(textual.RESULT_CLOSE):
+        return {"role": "tool", "content": text[len(textual.RESULT_OPEN) : -len(textual.RESULT_CLOSE)]}
+    return message
+
+
+def _defined(text: str) -> list[Any] | None:
+    listed, closed, _ = text.partition(_TOOLS_OPEN)[2].partition(_TOOLS_CLOSE)
+    tools = [textual.loaded(line) for line in listed.split("\n")] if closed else None
+    return tools if tools and all(isinstance(tool, dict) for tool in tools) else None

@@ -1,0 +1,188 @@
+"""A format, an agent's file, a check and a preset are each one module in a folder that a room looks into."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+# Each room, and a module that is added to it.
+FORMAT = '''\
+"""Parrot's service: turns are pairs of a speaker and a text."""
+
+from chatsquash.formats.base import Loaded, Mark, Marks, Stream, Tools
+from chatsquash.model import Reply
+
+NAME = "parrot"
+PLACE = 25
+TURNS, SYSTEM, TOOLS, REFERS, START = "squawks", (), (), (), None
+marks = Marks(request=(Mark(6, "squawks", lambda body: isinstance(body.get("squawks"), list)),))
+
+
+def system(value):
+    return []
+
+
+def load(turn, state):
+    who, said = turn
+    return Loaded([{"role": "assistant" if who == "parrot" else "user", "content": said}], state)
+
+
+def close(state):
+    return []
+
+
+def tools(value):
+    return Tools([])
+
+
+def reply(body):
+    return Reply({"role": "assistant", "content": body["squawk"]}, 1, "stop")
+
+
+def assemble(events):
+    return Stream(None, False)
+'''
+AGENT = '''\
+"""Owl's diary: an object with nights."""
+
+from chatsquash.model import Conversation
+
+NAME = "owl"
+HOLDS_TOOLS = False
+
+
+def fits(objects):
+    return "nights" if objects and all(isinstance(each, dict) and "nights" in each for each in objects) else None
+
+
+def conversations(objects):
+    return [Conversation([{"role": "user", "content": night} for night in each["nights"]], []) for each in objects]
+
+
+def dump(conversation):
+    return {"nights": [message["content"] for message in conversation.messages]}
+'''
+CHECK = '''\
+from chatsquash.checks.registry import Fact, check
+
+
+@check("warning", kind="record")
+def shouted_text(view):
+    """Reported when a message is in capitals."""
+    for at, message in enumerate(view.messages):
+        if message["content"].isupper():
+            yield Fact("the message is in capitals", at)
+'''
+PRESET = '''\
+"""For cats: what was said, and by whom."""
+
+from chatsquash.records.presets import REFUSED, Column, Shaped
+from chatsquash.records.reading import Record
+
+NAME = "cat"
+SCHEMA = {"type": "object"}
+COLUMNS = (Column("meows", "messages"),)
+
+
+def shape(conversation, choices=REFUSED):
+    return Shaped({"meows": [[each["role"], each["content"]] for each in conversation.messages]}, [])
+
+
+def read(value):
+    if "meows" not in value:
+        return None
+    return Record([{"role": role, "content": said} for role, said in value["meows"]], None)
+'''
+ADDED = [
+    ("chatsquash.formats", "parrot", FORMAT),
+    ("chatsquash.formats.agents", "owl", AGENT),
+    ("chatsquash.checks", "shouting", CHECK),
+    ("chatsquash.records.presets", "cat", PRESET),
+]
+START = """\
+import importlib, sys
+for pair in sys.argv.pop(1).split(","):
+    package, _, folder = pair.partition("=")
+    importlib.import_module(package).__path__.append(folder)
+from chatsquash.cli import cli
+cli(sys.argv[1:])
+"""
+REQUEST = {"squawks": [["sailor", "HELLO"], ["parrot", "ahoy"], ["sailor", "more"]]}
+SAID = [["user", "HELLO"], ["assistant", "ahoy"], ["user", "more"], ["assistant", "pieces of eight"]]
+
+
+@pytest.fixture
+def chatsquash(tmp_path, monkeypatch):
+    """The command, with a folder beside each room's own."""
+    monkeypatch.chdir(tmp_path)
+    rooms = []
+    for package, name, text in ADDED:
+        folder = tmp_path / "rooms" / package
+        folder.mkdir(parents=True)
+        (folder / f"{name}.py").write_text(text)
+        rooms.append(f"{package}={folder}")
+
+    def run(*args, code=0):
+        command = [sys.executable, "-P", "-c", START, ",".join(rooms), *args]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout
+
+    return run
+
+
+@pytest.fixture
+def logs(tmp_path):
+    entry = {"session_id": "s", "timestamp": 1, "request": REQUEST, "response": {"squawk": "pieces of eight"}}
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    (folder / "a.jsonl").write_text(json.dumps(entry) + "\n")
+    return folder
+
+
+def test_a_format_a_check_and_a_preset_are_used_to_convert(chatsquash, logs, tmp_path):
+    chatsquash("convert", "logs", "-q", "--preset", "cat", "-o", "out")
+    (data,) = (tmp_path / "out" / "data").glob("*.jsonl")
+    assert json.loads(data.read_text()) == {"meows": SAID}
+    findings = map(json.loads, (tmp_path / "out" / "reports" / "findings.jsonl").read_text().splitlines())
+    assert [found["message"] for found in findings if found["code"] == "shouted-text"] == [0]
+
+
+def test_a_preset_is_read_back_by_check(chatsquash, logs):
+    chatsquash("convert", "logs", "-q", "--preset", "cat", "-o", "out")
+    assert "shouted-text" in chatsquash("check", "out/data")
+
+
+def test_an_agents_file_is_read_and_written(chatsquash, tmp_path):
+    (tmp_path / "diary.json").write_text(json.dumps({"nights": ["who?", "you"]}))
+    chatsquash("translate", "diary.json", "-q", "--to", "owl", "-o", "copies")
+    assert json.loads((tmp_path / "copies" / "diary.json").read_text()) == {"nights": ["who?", "you"]}
+    chatsquash("convert", "diary.json", "-q", "-o", "out")
+    record = json.loads((tmp_path / "out" / "undated.jsonl").read_text())
+    assert record["messages"] == [{"role": "user", "content": night} for night in ("who?", "you")]
+
+
+def test_they_are_listed_where_their_place_is(chatsquash):
+    told = chatsquash("formats")
+    names = [line.split()[0] for line in told.splitlines() if line]
+    assert names.index("openai_responses") + 1 == names.index("parrot") == names.index("anthropic") - 1
+    assert names.index("openhands") < names.index("owl") or names.index("otel") < names.index("owl")
+    assert "Parrot's service" in told
+    assert "cat" in chatsquash("convert", "--help")
+
+
+@pytest.mark.parametrize("where", ["", "logs"])
+def test_nothing_is_imported_from_the_working_folder_or_from_the_logs(tmp_path, where):
+    trap = tmp_path / where
+    (trap / "formats").mkdir(parents=True)
+    for name in ("parrot", "chatsquash", "json", "formats/__init__", "formats/parrot", "sitecustomize"):
+        (trap / f"{name}.py").write_text("raise SystemExit('the trap was sprung')\nNAME = 'parrot'\n")
+    (trap / "a.jsonl").write_text(json.dumps({"session_id": "s", "timestamp": 1, "request": {"messages": []}}) + "\n")
+    env = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    command = [os.path.join(os.path.dirname(sys.executable), "chatsquash")]
+    for args in (["formats"], ["convert", str(trap / "a.jsonl"), "-q", "-o", "out"], ["check", str(trap / "a.jsonl")]):
+        done = subprocess.run([*command, *args], capture_output=True, text=True, cwd=tmp_path, env=env, check=False)
+        assert "sprung" not in done.stdout + done.stderr
+        assert "parrot" not in done.stdout
