@@ -1,4 +1,4 @@
-"""A format, an agent's file, a check and a preset are each one module in a folder that a room looks into."""
+"""What a room holds is one module each, in a folder that the room looks into."""
 
 import json
 import os
@@ -95,11 +95,47 @@ def read(value):
         return None
     return Record([{"role": role, "content": said} for role, said in value["meows"]], None)
 '''
+RULE = '''\
+"""Pings that a client puts in."""
+
+PLACE = 9
+ROLES = ("user",)
+
+
+def tidy(message):
+    return None if message["content"] == "PING" else message
+'''
+REPORT = '''\
+"""How many sessions were seen."""
+
+from chatsquash.report.files import Report
+
+FILES = ("reports/seen.txt",)
+WHOLE, PLACES = True, False
+
+
+class Seen(Report):
+    def __init__(self):
+        self.logs = []
+
+    def add(self, taken):
+        self.logs.append(taken.log.name)
+        return ()
+
+    def render(self):
+        yield FILES[0], "\\n".join([*self.logs, ""]).encode()
+
+
+def report(options):
+    return Seen()
+'''
 ADDED = [
     ("chatsquash.formats", "parrot", FORMAT),
     ("chatsquash.formats.agents", "owl", AGENT),
     ("chatsquash.checks", "shouting", CHECK),
     ("chatsquash.records.presets", "cat", PRESET),
+    ("chatsquash.stages.cleaning", "pings", RULE),
+    ("chatsquash.report.files", "seen", REPORT),
 ]
 START = """\
 import importlib, sys
@@ -148,6 +184,25 @@ def test_a_format_a_check_and_a_preset_are_used_to_convert(chatsquash, logs, tmp
     assert json.loads(data.read_text()) == {"meows": SAID}
     findings = map(json.loads, (tmp_path / "out" / "reports" / "findings.jsonl").read_text().splitlines())
     assert [found["message"] for found in findings if found["code"] == "shouted-text"] == [0]
+
+
+def test_a_cleaning_rule_is_applied_and_counted(chatsquash, tmp_path):
+    messages = [{"role": "user", "content": said} for said in ("PING", "hello", "PING")]
+    entry = {"session_id": "s", "timestamp": 1, "request": {"messages": messages}}
+    (tmp_path / "a.jsonl").write_text(json.dumps(entry) + "\n")
+    summary = json.loads(chatsquash("convert", "a.jsonl", "-q", "--json", "-o", "out"))
+    record = json.loads((tmp_path / "out" / "1970-01-01.jsonl").read_text())
+    assert [message["content"] for message in record["messages"]] == ["hello"]
+    assert summary["cleaned"] == {"pings": 2}
+    assert "pings 2" in (tmp_path / "out" / "reports" / "integrity-report.txt").read_text()
+
+
+def test_a_report_is_written(chatsquash, logs, tmp_path):
+    chatsquash("convert", "logs", "-q", "-o", "out")
+    assert (tmp_path / "out" / "reports" / "seen.txt").read_text() == "a.jsonl\n"
+    outputs = json.loads((tmp_path / "out" / "run.json").read_text())["outputs"]
+    assert "reports/seen.txt" in [each["path"] for each in outputs]
+    chatsquash("verify", "out")
 
 
 def test_a_preset_is_read_back_by_check(chatsquash, logs):

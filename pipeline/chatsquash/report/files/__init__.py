@@ -5,13 +5,13 @@ Modules are found by looking in this folder.
 
 from __future__ import annotations
 
-import importlib
+import sys
 from collections.abc import Iterable
-from typing import NamedTuple, Protocol, cast
+from typing import NamedTuple, Protocol
 
 from chatsquash.model import Finding, Log, Outcome, Place
 from chatsquash.options import Options
-from chatsquash.registry import modules
+from chatsquash.registry import Room
 
 Line = tuple[str, bytes]
 """A file of a report, as a path below the output folder, and a line of it without its line feed."""
@@ -66,6 +66,9 @@ class Module(Protocol):
         """The report of a run; ``None`` where the options ask for none."""
 
 
+_ROOM: Room[Module] = Room(sys.modules[__name__])
+
+
 def all_modules() -> list[Module]:
     """The modules of all reports, in the order of their names."""
-    return [cast("Module", importlib.import_module(f"{__name__}.{name}")) for name in modules(__path__)]
+    return list(_ROOM.all().values())

@@ -7,7 +7,7 @@ says whether a message goes before one of the role ``FOLLOWER``, ``drops`` wheth
 
 from __future__ import annotations
 
-import importlib
+import sys
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from chatsquash.edits import compose
 from chatsquash.model import Added, Edits, Entry, Message, Reply, Skipped
-from chatsquash.registry import modules
+from chatsquash.registry import Room
 from chatsquash.stages.cleaning._tidied import Followed, Follower, Tidied, Tidy
 
 
@@ -34,16 +34,18 @@ class Rules(NamedTuple):
     """By role: whether a rule could touch a message, whatever its neighbours."""
 
 
+_ROOM: Room[Any] = Room(sys.modules[__name__])
+
+
 @cache
 def names() -> tuple[str, ...]:
     """The names of all rules, in order."""
-    return tuple(name for name, _ in _modules())
+    return tuple(_modules())
 
 
 @cache
-def _modules() -> list[tuple[str, Any]]:
-    found = {name: importlib.import_module(f"{__name__}.{name}") for name in modules(__path__)}
-    return sorted(found.items(), key=lambda item: (item[1].PLACE, item[0]))
+def _modules() -> dict[str, Any]:
+    return dict(sorted(_ROOM.all().items(), key=lambda item: (item[1].PLACE, item[0])))
 
 
 @cache
@@ -52,7 +54,7 @@ def _rules() -> Rules:
     goes: dict[str, list[Follower]] = {}
     drops: list[tuple[str, Callable[[list[Message], Reply], bool]]] = []
     over_messages: list[str] = []
-    for name, module in _modules():
+    for name, module in _modules().items():
         if hasattr(module, "drops"):
             drops.append((name, module.drops))
             continue
