@@ -19,8 +19,9 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from chatsquash.model import Conversation, Outcome
+    from chatsquash.model import Conversation
     from chatsquash.options import Options
+    from chatsquash.outcome import Outcome
     from chatsquash.report.summary import Summary
     from chatsquash.run.convert import convert
     from chatsquash.run.in_memory import convert_session
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Conversation": "chatsquash.model",
     "Options": "chatsquash.options",
-    "Outcome": "chatsquash.model",
+    "Outcome": "chatsquash.outcome",
     "Summary": "chatsquash.report.summary",
     "convert": "chatsquash.run.convert",
     "convert_session": "chatsquash.run.in_memory",

@@ -7,8 +7,9 @@ import json
 import re
 from tempfile import NamedTemporaryFile
 
-from chatsquash.model import Log, Outcome
+from chatsquash.model import Log
 from chatsquash.options import Options
+from chatsquash.outcome import Outcome
 from chatsquash.read import documents, envelopes
 from chatsquash.read.reader import Reader
 from chatsquash.read.sessions import MixedSessionsError

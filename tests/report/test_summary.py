@@ -4,7 +4,8 @@ from collections import Counter
 
 import pytest
 
-from chatsquash.model import Account, Finding, Log, Outcome, Record, Usage
+from chatsquash.model import Finding, Log
+from chatsquash.outcome import Account, Outcome, Record, Usage
 from chatsquash.report.summary import Summary
 from chatsquash.text import listed
 

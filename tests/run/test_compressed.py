@@ -12,7 +12,7 @@ import zstandard
 
 from chatsquash import Options, convert
 from chatsquash.folder import Folder
-from chatsquash.model import Account
+from chatsquash.outcome import Account
 from chatsquash.read.sessions import split
 from chatsquash.records.datasets import rows
 from chatsquash.run.session import Converter

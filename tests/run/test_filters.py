@@ -2,8 +2,9 @@
 
 import pytest
 
-from chatsquash.model import Account, Facts, Finding, Log, Outcome, Record, Usage
+from chatsquash.model import Finding, Log
 from chatsquash.options import Options
+from chatsquash.outcome import Account, Facts, Outcome, Record, Usage
 from chatsquash.run.filters import Filters
 
 NOTHING = Usage(0, (), 1, 2, 0, ())

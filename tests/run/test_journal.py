@@ -9,7 +9,8 @@ from msgspec import structs
 
 from chatsquash import Options
 from chatsquash.folder import Folder
-from chatsquash.model import Finding, Log, Outcome
+from chatsquash.model import Finding, Log
+from chatsquash.outcome import Outcome
 from chatsquash.run import journal
 from chatsquash.run.convert import described
 from chatsquash.run.journal import Journals, JournalWriter, identity
@@ -183,7 +184,7 @@ PASSING = ["unreadable-log", "changed-log", "lost-worker"]
 def test_what_may_be_otherwise_the_next_time_is_not_kept(tmp_path, log, code):
     (outcome,) = kept(tmp_path, log)
     writer = JournalWriter(Folder(tmp_path / "journal"), "3", identity(described(replace(OPTIONS, reasoning="drop"))))
-    writer.add(log, replace(outcome, findings=[Finding(code, "error", "s", "f", None, None, "")]))
+    writer.add(log, structs.replace(outcome, findings=[Finding(code, "error", "s", "f", None, None, "")]))
     assert writer.descriptor is None
 
 
@@ -191,7 +192,7 @@ def test_a_name_that_is_no_text_is_converted_each_time(tmp_path, log):
     (outcome,) = kept(tmp_path, log)
     job = structs.replace(log, shown="\udcff")
     writer = JournalWriter(Folder(tmp_path / "journal"), "3", identity(described(OPTIONS)))
-    writer.add(job, replace(outcome, session="\udcff"))
+    writer.add(job, structs.replace(outcome, session="\udcff"))
     writer.add(log, outcome)
     assert not writer.failed
     assert taken(tmp_path, job) is None

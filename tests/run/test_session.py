@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from chatsquash import Options, convert_session
 from chatsquash.checks import rules
 from chatsquash.errors import UsageError
-from chatsquash.model import Account, Found, Log
+from chatsquash.model import Found, Log
+from chatsquash.outcome import Account
 from chatsquash.records import presets
 from chatsquash.records.presets import Shaped
 from chatsquash.run.session import Converter, unreadable

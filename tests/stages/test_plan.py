@@ -5,7 +5,8 @@ import json
 import pytest
 
 from chatsquash import Options
-from chatsquash.model import Conversation, Found, Record, Refused, Usage
+from chatsquash.model import Conversation, Found
+from chatsquash.outcome import Record, Refused, Usage
 from chatsquash.records.line import Line
 from chatsquash.stages.plan import plan, through
 from chatsquash.stages.select import select

@@ -3,8 +3,9 @@
 import pytest
 
 from chatsquash.errors import UsageError
-from chatsquash.model import Account, Facts, Log, Outcome, Record, Usage
+from chatsquash.model import Log
 from chatsquash.options import Options
+from chatsquash.outcome import Account, Facts, Outcome, Record, Usage
 from chatsquash.write.splits import Splits, parse
 
 HALVES = "train=0.5,test=0.5"

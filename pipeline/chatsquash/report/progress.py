@@ -8,7 +8,8 @@ from typing import Any, Self
 
 import click
 
-from chatsquash.model import Log, Outcome
+from chatsquash.model import Log
+from chatsquash.outcome import Outcome
 from chatsquash.text import escaped
 
 Observer = Callable[[Log, Outcome, int], None]

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from chatsquash.model import Account, Log, Outcome, Severity
+from chatsquash.model import Log, Severity
+from chatsquash.outcome import Account, Outcome
 from chatsquash.stages import cleaning
 from chatsquash.text import counted, escaped, listed
 

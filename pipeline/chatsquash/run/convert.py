@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from chatsquash.checks import dataset, reading
 from chatsquash.errors import StoppedError, UsageError
-from chatsquash.model import Entry, Finding, Log, Outcome, Place
+from chatsquash.model import Entry, Finding, Log
 from chatsquash.model import Found as Fact
 from chatsquash.options import Options, declared
+from chatsquash.outcome import Outcome, Place
 from chatsquash.read.reader import Reader
 from chatsquash.read.sessions import cleared
 from chatsquash.read.times import day
@@ -246,7 +247,7 @@ class _Conversion:
                     self._out.append_private(_KEPT, pieces)
         except FileNotFoundError:  # it was there when the session was converted
             vanished = finding(reading.changed_log("vanished"), outcome.session, log.shown)
-            return replace(outcome, findings=[*outcome.findings, vanished])
+            return outcome.also(vanished)
         return outcome
 
 

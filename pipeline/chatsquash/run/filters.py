@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from fnmatch import fnmatchcase
 from hashlib import sha256
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from chatsquash.checks import dataset
-from chatsquash.model import Found, Log, Outcome, Record
+from chatsquash.model import Found, Log
 from chatsquash.options import ERRORS, Options
+from chatsquash.outcome import Outcome, Record
 from chatsquash.stages.session import finding
 from chatsquash.text import counted, quoted
 

@@ -12,8 +12,9 @@ from pathlib import Path
 from msgspec import structs
 
 from chatsquash.errors import UsageError
-from chatsquash.model import Log, Outcome
+from chatsquash.model import Log
 from chatsquash.options import Options
+from chatsquash.outcome import Outcome
 from chatsquash.read.sessions import MixedSessionsError
 from chatsquash.run.filters import Filters
 from chatsquash.run.session import Converter, with_key

@@ -11,8 +11,9 @@ from itertools import chain
 
 from chatsquash import chat, jsonio
 from chatsquash.errors import UsageError
-from chatsquash.model import Entry, Kept, Log, Message, Outcome, Reply, Seen
+from chatsquash.model import Entry, Kept, Log, Message, Reply, Seen
 from chatsquash.options import Options
+from chatsquash.outcome import Outcome
 from chatsquash.read.envelopes import PLAIN
 from chatsquash.read.sessions import MixedSessionsError, split
 from chatsquash.report.findings import as_text

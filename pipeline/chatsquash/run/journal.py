@@ -22,8 +22,9 @@ from xxhash import xxh3_64, xxh3_128, xxh3_128_digest
 
 import chatsquash
 from chatsquash.folder import Folder
-from chatsquash.model import Log, Outcome
+from chatsquash.model import Log
 from chatsquash.options import declared
+from chatsquash.outcome import Outcome
 
 _FRAME = struct.Struct("<Q16s8s")
 """The length of an outcome, the key of its session, and the hash of both."""

@@ -14,8 +14,9 @@ from msgspec.structs import replace
 
 from chatsquash import platform
 from chatsquash.errors import ShortageError
-from chatsquash.model import Log, Outcome
+from chatsquash.model import Log
 from chatsquash.options import Options
+from chatsquash.outcome import Outcome
 from chatsquash.read.sessions import MixedSessionsError
 from chatsquash.run.journal import JournalWriter, Packed
 from chatsquash.run.session import Converter, unreadable

@@ -11,9 +11,10 @@ from xxhash import xxh3_128
 
 from chatsquash import chat
 from chatsquash.checks import reading
-from chatsquash.model import Chosen, Entry, Facts, Found, Log, Outcome, Record, Refused, Seen, Skipped
+from chatsquash.model import Entry, Found, Log, Seen, Skipped
 from chatsquash.option_rules import refuse_wrong
 from chatsquash.options import Options
+from chatsquash.outcome import Chosen, Facts, Outcome, Record, Refused
 from chatsquash.read.reader import Reader, Reading
 from chatsquash.read.times import day, stamp
 from chatsquash.redact.keys import load_key
@@ -82,7 +83,7 @@ class Converter:
         if (before := as_found(file, log)) is not file:
             outcome = self.read(before, log)
         changed = finding(reading.changed_log(how), outcome.session, log.shown)
-        return replace(outcome, findings=[*outcome.findings, changed])
+        return outcome.also(changed)
 
     def read(self, file: BinaryIO, log: Log, observer: EntryObserver | None = None) -> Outcome:
         """Convert an open session log."""

@@ -10,8 +10,9 @@ from itertools import starmap
 
 from chatsquash.checks import reading
 from chatsquash.folder import Folder
-from chatsquash.model import Log, Outcome
+from chatsquash.model import Log
 from chatsquash.options import Options
+from chatsquash.outcome import Outcome
 from chatsquash.read.sessions import split
 from chatsquash.run.journal import Frame, Journals, JournalWriter
 from chatsquash.run.pool import Batch, Done, Pool, attempt

@@ -7,7 +7,7 @@ from collections import defaultdict
 from chatsquash import chat
 from chatsquash.checks.registry import View
 from chatsquash.checks.results import outcomes
-from chatsquash.model import ToolUse, Usage
+from chatsquash.outcome import ToolUse, Usage
 
 _SIDES = {"system": "client", "user": "client", "assistant": "assistant"}
 _BESIDE = ("tool", "function")

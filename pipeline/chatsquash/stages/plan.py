@@ -11,8 +11,9 @@ from chatsquash.checks.contents import unfit
 from chatsquash.checks.phrases import Phrases
 from chatsquash.checks.registry import View
 from chatsquash.memo import Last
-from chatsquash.model import Conversation, Entry, Found, Record, Refused, Skipped, Staged, Tool, Usage
+from chatsquash.model import Conversation, Entry, Found, Skipped, Staged, Tool
 from chatsquash.options import Options
+from chatsquash.outcome import Record, Refused, Usage
 from chatsquash.records import presets
 from chatsquash.records.line import Line
 from chatsquash.redact.pseudonyms import Anonymizer

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 from msgspec import Struct, field
 
 from chatsquash.checks import reading
-from chatsquash.model import Account, Entry, Finding, Found, Rejected, Repeated, Skipped, Tool
+from chatsquash.model import Entry, Finding, Found, Rejected, Repeated, Skipped, Tool
+from chatsquash.outcome import Account
 
 Noted = tuple[int | None, Found]
 """A line, and what was found there; ``None``: it is about the whole log."""

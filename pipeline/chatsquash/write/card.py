@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from chatsquash.model import Record
+from chatsquash.outcome import Record
 from chatsquash.stages.measure import ToolTotals
 from chatsquash.text import counted, escaped
 from chatsquash.write.arrow import Field

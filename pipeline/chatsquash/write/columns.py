@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from chatsquash.model import Facts
 from chatsquash.options import Options
+from chatsquash.outcome import Facts
 from chatsquash.records.presets import Column, named
 from chatsquash.write.arrow import Field
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from chatsquash.checks import dataset as checks
-from chatsquash.model import Found, Log, Outcome, Place, Record
+from chatsquash.model import Found, Log
 from chatsquash.options import Options
+from chatsquash.outcome import Outcome, Place, Record
 from chatsquash.records.media import FOLDER as IMAGES
 from chatsquash.records.presets import named
 from chatsquash.stages.session import finding
@@ -51,7 +51,7 @@ class Dataset:
         self._statistics.add(record, outcome.day)
         if found is None:
             return outcome, place
-        return replace(outcome, findings=[*outcome.findings, finding(found, outcome.session, log.shown)]), place
+        return outcome.also(finding(found, outcome.session, log.shown)), place
 
     def final(self) -> dict[str, str]:
         """What stands in places, and what takes its place once the dataset is finished."""

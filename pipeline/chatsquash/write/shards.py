@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from chatsquash import jsonio
-from chatsquash.model import Place
 from chatsquash.options import Options
+from chatsquash.outcome import Place
 from chatsquash.write.columns import fields
 from chatsquash.write.jsonl import PACKERS, TextFile
 from chatsquash.write.store import Output

@@ -14,8 +14,9 @@ from msgspec import Struct
 
 from chatsquash.checks import dataset
 from chatsquash.errors import UsageError
-from chatsquash.model import Found, Log, Outcome, Record
+from chatsquash.model import Found, Log
 from chatsquash.options import Options
+from chatsquash.outcome import Outcome, Record
 from chatsquash.write.groups import UNDATED, scenario
 
 TRAIN = "train"

@@ -9,8 +9,9 @@ import sys
 from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
-from chatsquash.model import Finding, Log, Outcome, Place
+from chatsquash.model import Finding, Log
 from chatsquash.options import Options
+from chatsquash.outcome import Outcome, Place
 from chatsquash.registry import Room
 
 Line = tuple[str, bytes]

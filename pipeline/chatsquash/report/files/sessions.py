@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import get_args
 
-from chatsquash.model import Chosen, Outcome, Severity
+from chatsquash.model import Severity
 from chatsquash.options import Options
+from chatsquash.outcome import Chosen, Outcome
 from chatsquash.report.files import Line, Report, Taken
 from chatsquash.text import printable, shown
 

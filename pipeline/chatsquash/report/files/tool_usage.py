@@ -7,8 +7,8 @@ import io
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from chatsquash.model import Usage
 from chatsquash.options import Options
+from chatsquash.outcome import Usage
 from chatsquash.report.files import Line, Report, Taken
 from chatsquash.stages.measure import ToolTotals
 from chatsquash.text import escaped

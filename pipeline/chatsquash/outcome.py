@@ -1,0 +1,168 @@
+"""What becomes of a session: its record or why there is none, its use of tools, and what became of its lines."""
+
+from __future__ import annotations
+
+from operator import add
+from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from chatsquash.model import Finding, Found, Rejected
+
+
+class ToolUse(NamedTuple):
+    """How one session used one tool."""
+
+    name: str
+    calls: int
+    failed: int
+    """Calls with a result that failed."""
+    unanswered: int
+    """Calls without a result."""
+
+
+class Usage(NamedTuple):
+    """How one session used its tools."""
+
+    calls: int
+    tool_names: tuple[str, ...]
+    client_turns: int
+    assistant_turns: int
+    assistant_turns_with_tools: int
+    tools: tuple[ToolUse, ...]
+    """Of the tools that it called."""
+
+
+class Account(NamedTuple):
+    """What became of each line of a session; every line is in exactly one of these."""
+
+    selected: int = 0
+    """The entry that became the record."""
+    superseded: int = 0
+    """Entries before it."""
+    cut: int = 0
+    """Entries behind it, which have fewer messages."""
+    cleaned: int = 0
+    """Entries that cleaning dropped whole."""
+    left_out: int = 0
+    """Entries of sessions that were left out."""
+    unreadable: int = 0
+    blank: int = 0
+
+    def plus(self, other: Account) -> Account:
+        """The sums of both."""
+        return Account(*map(add, self, other))
+
+    def unwritten(self) -> Account:
+        """The same where no record is written after all."""
+        gone = self.selected + self.superseded + self.cut
+        return self._replace(selected=0, superseded=0, cut=0, left_out=self.left_out + gone)
+
+
+class Facts(NamedTuple):
+    """What a log says about the request that became a record; looked at for a dataset folder only."""
+
+    prefix: str = ""
+    """A digest of the system prompt and the first user message, hexadecimal."""
+    session: str = ""
+    """The session's id or name, and below the log's name: both without addresses where these are replaced."""
+    source: str = ""
+    model: str | None = None
+    """As the response names it, else the request."""
+    started_at: str | None = None
+    """The first readable time of the session, ISO 8601, UTC."""
+    entries: int = 0
+    """Requests up to and including the one that became the record."""
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    """As the response counts them."""
+
+
+class Chosen(NamedTuple):
+    """What a log says about the entry that became the record, or would have become it."""
+
+    line: int | None
+    started: str | None
+    """The first readable time up to it, ISO 8601, UTC."""
+    ended: str | None
+    """The last one."""
+    model: str | None
+    """As the response names it, else the request."""
+    entries: int | None
+    """Requests up to and including it."""
+
+
+class Place(NamedTuple):
+    """Where a record stands."""
+
+    file: str
+    """Below the output folder, parts joined by ``/``."""
+    row: int
+    """From 1."""
+
+    def __str__(self) -> str:
+        """As findings name it."""
+        return f"{self.file}:{self.row}"
+
+
+class Record(Struct, frozen=True):
+    """A record as it is written, and what is known of it."""
+
+    line: bytes
+    """Its JSON, without a line feed."""
+    usage: Usage
+    images: dict[str, bytes] = {}
+    """What a dataset folder holds beside it, by the names that the record has for it."""
+    without_tools: str = ""
+    """The format of its log, where files of that hold no tools, which is why the record has none."""
+    facts: Facts | None = None
+    """Where the options ask for them."""
+
+
+class Refused(Struct, frozen=True):
+    """Why there is no record of a session."""
+
+    why: Found
+
+
+class Outcome(Struct, frozen=True):
+    """What became of one session; plain data, so that it can cross to another process."""
+
+    session: str
+    records: list[Record]
+    """Empty for a session that was left out."""
+    left_out: str | None
+    """The code of the finding for which it was left out."""
+    findings: list[Finding]
+    rejected: list[Rejected] = []
+    lines: int = 0
+    """Lines seen, blank ones too."""
+    account: Account = Account()
+    cleaned: dict[str, int] = {}
+    """How many messages of the record each cleaning rule changed or took out."""
+    dropped: dict[str, int] = {}
+    """How many entries each cleaning rule dropped whole."""
+    addresses: int = 0
+    """E-mail addresses replaced."""
+    day: str | None = None
+    """``YYYY-MM-DD``: the date in the path, else the UTC date of the first entry left."""
+    trace: str = ""
+    """The role trace of the selected request and its reply, for a session with errors; else empty."""
+    digest: str = ""
+    """XXH3 of the log, 128 bits, hexadecimal; of a compressed one as it stands on the disk."""
+    size: int = 0
+    """Bytes seen: of all lines, with their line feeds; those of a compressed log expanded."""
+    sizes: Account = Account()
+    """The bytes of the lines that ``account`` counts."""
+    chosen: Chosen | None = None
+    """``None`` where no entry was left."""
+
+    def also(self, finding: Finding) -> Outcome:
+        """The same with one finding more."""
+        return replace(self, findings=[*self.findings, finding])
+
+    @property
+    def record(self) -> bytes | None:
+        """The line of its record, without a line feed; ``None`` for a session that was left out."""
+        return self.records[0].line if self.records else None
