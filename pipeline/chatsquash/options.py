@@ -89,7 +89,7 @@ _day = partial(option, group="days", decides="output")
 _run = partial(option, group="run", decides="nothing")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Options:
     """What the user asked of a conversion; the defaults are the command's. ``run.json`` has them in this order."""
 
@@ -204,6 +204,21 @@ class Options:
     flag_phrase: tuple[str, ...] = option(
         FLAGGED, "Report messages that hold this text, in any case; '' reports none.", group="checks", metavar="TEXT"
     )
+
+    # Written by hand, since what a dataclass writes of so many fields takes a hundredth of a start to compile.
+
+    def _values(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, name) for name in self.__dataclass_fields__)
+
+    def __eq__(self, other: object) -> bool:
+        return self._values() == other._values() if isinstance(other, type(self)) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._values())
+
+    def __repr__(self) -> str:
+        shown = (f"{each.name}={getattr(self, each.name)!r}" for each in fields(self) if each.repr)
+        return f"{type(self).__name__}({', '.join(shown)})"
 
     @property
     def folder(self) -> bool:

@@ -213,3 +213,14 @@ def test_the_choices_of_an_option_are_named_where_it_is_declared_and_nowhere_els
     found = {module: names for module, names in named.items() if names}
     assert [*found] == ["options.py"]
     assert len(set(found["options.py"])) == len(found["options.py"])
+
+
+def test_options_are_compared_by_their_values_and_shown_without_the_key():
+    given = {"preset": "hf", "drop": ("errors",), "anonymize_key": b"k" * 40}
+    options = Options(**given)
+    assert options == Options(**given)
+    assert hash(options) == hash(Options(**given))
+    assert options != Options(**{**given, "preset": "text"})
+    assert options != tuple(given)
+    assert "preset='hf'" in repr(options)
+    assert "kkk" not in repr(options)
