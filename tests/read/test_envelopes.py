@@ -7,6 +7,7 @@ import pytest
 from chatsquash import Options, convert_session
 from chatsquash.formats import formats
 from chatsquash.read import envelopes
+from chatsquash.read.envelopes import http_pairs, litellm
 from tests.read.exchanges import CHAT, EXCHANGES, MESSAGES, SECRETS, http, ndjson, plain, sse
 
 OPTIONS = Options(anonymize=False)
@@ -270,7 +271,7 @@ TOLD = [
 @pytest.mark.parametrize(("sentence", "line", "name"), TOLD, ids=[row[0] for row in TOLD])
 def test_envelopes_are_told_apart(sentence, line, name):
     found = envelopes.recognise(json.dumps(line).encode())
-    assert (found and found.name) == name
+    assert (found and found.NAME) == name
 
 
 @pytest.mark.parametrize("line", [b"", b"x", b'{"request":', b"\xff", b'{"request":{},"a":1}}'])
@@ -280,15 +281,15 @@ def test_what_is_no_object_is_no_envelope(line):
 
 def test_what_an_envelope_does_not_fit_stays_as_it_is():
     line = json.dumps(plain(CHAT.request, CHAT.response)).encode()
-    assert all(envelopes.unwrap(line, each) == line for each in envelopes.ENVELOPES)
-    assert envelopes.unwrap(b"nonsense", envelopes.ENVELOPES[0]) == b"nonsense"
+    assert all(envelopes.unwrap(line, each) == line for each in envelopes.envelopes())
+    assert envelopes.unwrap(b"nonsense", http_pairs) == b"nonsense"
 
 
 def test_values_go_through_an_envelope_byte_by_byte():
     line = (
         b'{"call_type":"x","messages":[{"role":"user","content":"\\ud800","n":1.50,"m":1E5}],"startTime":0.10,"z":NaN}'
     )
-    unwrapped = envelopes.unwrap(line, envelopes.ENVELOPES[1])
+    unwrapped = envelopes.unwrap(line, litellm)
     assert (
         unwrapped == b'{"request":{"messages":[{"role":"user","content":"\\ud800","n":1.50,"m":1E5}]},"timestamp":0.10}'
     )

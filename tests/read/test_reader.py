@@ -2,24 +2,18 @@
 
 import io
 import json
-from collections import Counter
-from unittest import mock
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from chatsquash import Options, convert_session
 from chatsquash.edits import replay
-from chatsquash.formats import formats
 from chatsquash.ledger import Ledger
 from chatsquash.model import Log
 from chatsquash.read.deltas import Effort
-from chatsquash.read.entries import EntryReader, entries
+from chatsquash.read.entries import entries
 from chatsquash.read.lines import lines
 from chatsquash.read.reader import Reader
 from chatsquash.read.recognise import Shape
-from tests import format_logs, strategies
 from tests.read.exchanges import EXCHANGES, plain
 
 
@@ -65,27 +59,6 @@ def test_tools_met_in_one_log_are_the_same_object_in_the_next():
         next(reader.entries(io.BytesIO(data), Log("", "s", "s", len(data)), Ledger("s"))) for _ in range(2)
     )
     assert first.tools is second.tools
-
-
-def test_first_lines_that_are_read_while_they_are_looked_at_give_what_they_give_when_looked_at_before():
-    taken: Counter[bool] = Counter()
-    agreed = EntryReader.agreed
-
-    def counted(*given):
-        found = agreed(*given)
-        taken[bool(found) and len(found) > 1] += 1
-        return found
-
-    @settings(deadline=None, derandomize=True, max_examples=400)
-    @given(strategies.logs() | st.sampled_from(list(formats())).flatmap(format_logs.logs))
-    def law(data):
-        with mock.patch.object(EntryReader, "agreed", counted):
-            at_once = read(data)
-        with mock.patch.object(EntryReader, "agreed", return_value=None):
-            assert repr(read(data)) == repr(at_once)
-
-    law()
-    assert taken[True] > 20 < taken[False], taken
 
 
 def test_later_lines_of_another_format_count_before_an_entry_comes_out():

@@ -9,18 +9,19 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from chatsquash import jsonio
-from chatsquash.edits import difference
-from chatsquash.formats import PLAIN, bodies
+from chatsquash.edits import difference, settle
+from chatsquash.formats import PLAIN, bodies, named
 from chatsquash.formats.base import Tools
 from chatsquash.ledger import Ledger
 from chatsquash.memo import Last
-from chatsquash.model import Added, Entry, Json, Rejected, Tool, WrongType
+from chatsquash.model import Added, Entry, Json, Message, Rejected, Tool, WrongType
 from chatsquash.read import envelopes, turns
 from chatsquash.read.bounds import BOUNDS, Bounds
 from chatsquash.read.deltas import TOOLS, Effort, History, Request
+from chatsquash.read.exchange import Exchange, LineError, is_blank
 from chatsquash.read.lines import Line
-from chatsquash.read.recognise import Shape, plain_slicer, shape_of
-from chatsquash.read.slices import NOTHING, LineError, Slices, Spelled, is_blank, kind, slicer
+from chatsquash.read.members import NOTHING, kind
+from chatsquash.read.recognise import Shape, shape_of
 from chatsquash.read.times import Moment, moment
 from chatsquash.read.tools import NO_TOOLS, KnownTools
 from chatsquash.read.turns import Turns
@@ -63,6 +64,7 @@ class EntryReader:
         self._shape, self._effort, self._known, self._bounds = shape, effort or Effort(), known, bounds
         self._answers: dict[str, _Answer] = {}
         self._stream = self._home = self._new(shape)
+        self._before: list[Message] = []
 
     def entries(self, lines: Iterable[Line], ledger: Ledger) -> Iterator[Entry]:
         """The entries of the log's next lines, in file order; those that are none go to the ledger."""
@@ -81,7 +83,7 @@ class EntryReader:
             try:
                 if line.length > bounds.light:
                     bounds.hold_size(line.buffer[line.start : line.stop], line.length)
-                entry = self._read(line, ledger)
+                entry = self._settled(self._read(line, ledger))
             except LineError as problem:
                 if line.length <= line.stop - line.start and is_blank(line.buffer[line.start : line.stop]):
                     ledger.blank += 1
@@ -95,26 +97,11 @@ class EntryReader:
             else:
                 yield entry
 
-    def agreed(self, lines: list[Line], ledger: Ledger) -> list[Entry] | None:
-        """The entries of the first lines where all of these are plain chat; ``None`` where they may not be.
-
-        That is told by the way, of what is left of a line without what it repeats.
-        """
-        history = self._home.history
-        history.slicer, usual = plain_slicer(), history.slicer
-        found: list[Entry] = []
-        for number, line in enumerate(lines, 1):
-            found += self.entries([line], ledger)
-            if len(found) < number or history is not self._stream.history:
-                return None
-        history.slicer = usual
-        return found
-
     def _new(self, shape: Shape) -> _Stream:
         if (tools := self._known.get(shape.format)) is None:
             hold = self._bounds.hold_new if shape.format == PLAIN else None  # others are held once they are loaded
             tools = self._known[shape.format] = KnownTools(hold)
-        return _Stream(shape, History(slicer(shape.format), tools, self._effort), self._answers, self._bounds)
+        return _Stream(shape, History(named(shape.format), tools, self._effort), self._answers, self._bounds)
 
     def _read(self, line: Line, ledger: Ledger) -> Entry:
         if self._stream is not self._home:
@@ -131,6 +118,15 @@ class EntryReader:
         self._stream = self._new(other)
         entry = self._stream.read(line, ledger)
         ledger.count(line.number, "mixed-formats", self._shape.format, other.format)
+        return entry
+
+    def _settled(self, entry: Entry) -> Entry:
+        """The entry as it differs from the one before by value, whichever way that was found."""
+        messages, edits = settle(self._before, entry.messages, entry.edits)
+        if edits is not entry.edits:
+            entry = replace(entry, messages=messages, edits=edits)
+            self._stream.adopt(messages)
+        self._before = messages
         return entry
 
     def _other(self, line: Line) -> Shape | None:
@@ -177,7 +173,7 @@ class _Stream:
     tools: Callable[[list[Tool]], Tools] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.tools = Last(self.history.slicer.form.tools)
+        self.tools = Last(self.history.form.tools)
 
     def read(self, line: Line, ledger: Ledger, other: Callable[[Line], Shape | None] | None = None) -> Entry:
         """The entry of a line; raises ``LineError`` and keeps the one before where it is none.
@@ -191,13 +187,14 @@ class _Stream:
             if len(data) > self.bounds.light:  # what stood in a string may stand there no more
                 self.bounds.hold_size(data, len(data))
         try:
-            slices, request = self.history.read(line)
-            self.bounds.hold(request, slices.reply, flat=self.history.flat)
-            if slices.reply.foreign and other and (shape := other(whole)):
+            exchange, request = self.history.read(line)
+            self.bounds.hold(request, exchange.reply)
+            if exchange.reply.foreign and other and (shape := other(whole)):
                 raise _OtherShapeError(shape)
-            when = moment(slices.timestamp)
-            loaded = None if self.shape.format == PLAIN else self._load(slices, request)
-            tools, wrong = self._tools_of(slices.tools, ledger, line.number)  # last, since it remembers them
+            when = moment(exchange.timestamp)
+            loaded = None if self.shape.format == PLAIN else self._load(exchange, request)
+            offered = exchange.first(self.history.form.TOOLS)
+            tools, wrong = self._tools_of(offered, ledger, line.number)  # last, since it remembers them
             if tools is not self.held and self.shape.format != PLAIN:  # those of plain chat were held before
                 self.bounds.hold_tools(tools)
                 self.held = tools
@@ -211,20 +208,28 @@ class _Stream:
         messages, edits = request.messages, request.edits
         if loaded:
             messages, edits, tools = loaded.turns.messages, loaded.turns.edits, bodies.added(tools, loaded.brought)
-            self._remember(loaded, slices, ledger, line.number)
-        reply = slices.reply
-        if when is None or when.naive or slices.session_id is None or wrong or reply.wrong:
-            _note(ledger, line.number, when, slices.session_id, [each for each in (wrong, reply.wrong) if each])
+            self._remember(loaded, exchange, ledger, line.number)
+        reply = exchange.reply
+        if when is None or when.naive or exchange.session_id is None or wrong or reply.wrong:
+            _note(ledger, line.number, when, exchange.session_id, [each for each in (wrong, reply.wrong) if each])
         at = when.at if when else None
-        return Entry(line.number, at, slices.session_id, messages, edits, tools, reply, size=line.size)
+        return Entry(line.number, at, exchange.session_id, messages, edits, tools, reply, size=line.size)
 
-    def _load(self, slices: Slices, request: Request) -> _Loaded:
-        form = self.history.slicer.form
+    def adopt(self, messages: list[Message]) -> None:
+        """Go on with these messages in the place of the equal ones that were read last."""
+        if self.before:
+            self.before = self.before._replace(turns=replace(self.before.turns, messages=messages))
+        else:
+            self.history.messages = messages
+
+    def _load(self, exchange: Exchange, request: Request) -> _Loaded:
+        form = self.history.form
         before = self.before or _Loaded(turns.nothing(form), [], (NOTHING, None))
-        raw = slices.system
+        raw = exchange.first(form.SYSTEM)
         system = before.system if raw == before.system[0] else (raw, jsonio.loads(raw) if raw != NOTHING else None)
         whole, edits = request.messages, request.edits
-        base = self.answers.get(_key(slices.refers)) if slices.refers else None
+        refers = exchange.first(form.REFERS)
+        base = self.answers.get(_key(refers)) if refers else None
         if base:
             whole = [*base.asked, *base.said, *whole]
         if base or before.referred:  # the reader's edits are those of what stood in the lines
@@ -232,21 +237,22 @@ class _Stream:
         brought = bodies.brought(form, (turn for run in edits if isinstance(run, Added) for turn in run.messages))
         return _Loaded(turns.follow(form, before.turns, whole, edits, system[1]), whole, system, bool(base), brought)
 
-    def _remember(self, loaded: _Loaded, slices: Slices, ledger: Ledger, number: int) -> None:
+    def _remember(self, loaded: _Loaded, exchange: Exchange, ledger: Ledger, number: int) -> None:
         self.before = loaded
         ledger.loaded = True
-        if slices.refers not in (NOTHING, b"null") and _key(slices.refers) not in self.answers:
+        refers = exchange.first(self.history.form.REFERS)
+        if refers not in (NOTHING, b"null") and _key(refers) not in self.answers:
             ledger.count(number, "missing-history")
-        answer = slices.reply.body
+        answer = exchange.reply.body
         if isinstance(answer, dict) and isinstance(answer.get("id"), str):
             said = answer.get("output")
             self.answers[answer["id"]] = _Answer(loaded.whole, said if isinstance(said, list) else [])
 
-    def _tools_of(self, raw: Spelled, ledger: Ledger, number: int) -> tuple[list[Tool], WrongType | None]:
+    def _tools_of(self, raw: bytes, ledger: Ledger, number: int) -> tuple[list[Tool], WrongType | None]:
         if raw in (NOTHING, b"null"):
             return NO_TOOLS, None
         if self.shape.format == PLAIN:
-            if isinstance(raw, bytes) and raw[:1] != b"[" and raw != TOOLS:
+            if raw[:1] != b"[" and raw != TOOLS:
                 return NO_TOOLS, WrongType("request.tools", kind(raw))
             return self.history.learn_tools(raw), None
         found = self.tools(self.history.learn_tools(raw))

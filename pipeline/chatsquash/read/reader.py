@@ -84,13 +84,6 @@ class Reader:
             yield from self._as(self._look(file), file, chain([first], stream), log, ledger)
             return
         held = [first, *_agreeing(first, stream)]
-        plain = self._log(Shape())
-        if found := plain.agreed(held, ledger):
-            ledger.seen = recognise.PLAIN_LOG[1]
-            yield from found
-            yield from plain.entries(stream, ledger)
-            return
-        ledger.forget()
         seen = recognise.PLAIN_LOG if all(map(self._is_plain, held)) else self._look(file)
         yield from self._as(seen, file, chain(held, stream), log, ledger)
 
@@ -105,7 +98,7 @@ class Reader:
             deque(stream, maxlen=0)  # which hashes the rest
             yield from self._spread(held, ledger) if held.line else self._whole(held, log, ledger)
             return
-        if log.spans is None and (self._by_id or (shape.envelope.mixes and self._split)):
+        if log.spans is None and (self._by_id or (shape.envelope.MIXES and self._split)):
             raise MixedSessionsError
         yield from self._log(shape).entries(stream, ledger)
 

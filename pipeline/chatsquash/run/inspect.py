@@ -157,7 +157,7 @@ def _shown(log: Log, rows: _Rows, outcome: Outcome) -> Iterator[str]:
     if rows.seen and rows.seen.format:
         told = f"format: {escaped(rows.seen.why)}"
         yield from [told] if len(told) <= _WIDTH else textwrap.wrap(told, _WIDTH, subsequent_indent=" " * 6)
-        yield from [f"envelope: {rows.seen.envelope}"] if rows.seen.envelope != PLAIN.name else []
+        yield from [f"envelope: {rows.seen.envelope}"] if rows.seen.envelope != PLAIN.NAME else []
     yield from _table([rows.by_line[line] for line in sorted(rows.by_line)])
     yield f"record: {len(outcome.record):,} bytes" if outcome.record else f"left out: {outcome.left_out}"
     yield from map(as_text, outcome.findings)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
+from hashlib import sha256
 from itertools import chain
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
@@ -21,7 +22,7 @@ from chatsquash.checks.registry import View
 from chatsquash.formats import PLAIN, documents
 from chatsquash.formats.openai_chat import variants
 from chatsquash.ledger import Ledger
-from chatsquash.model import Chosen, Cleaned, Conversation, Entry, Facts, Finding, Found, Log, Outcome, Usage
+from chatsquash.model import Chosen, Cleaned, Conversation, Entry, Facts, Finding, Found, Log, Message, Outcome, Usage
 from chatsquash.options import Options
 from chatsquash.read.reader import Reader
 from chatsquash.read.times import day, stamp
@@ -123,7 +124,7 @@ class Converter:
         if snapshot and not left_out and record is None:
             left_out, usage = ledger.facts[-1][1].code, None
         failed = snapshot is not None and any(found.severity == "error" for _, found in ledger.facts)
-        chosen = self._chosen(snapshot, ledger, file, log) if snapshot else None
+        chosen = self._chosen(snapshot) if snapshot else None
         started = snapshot.started if snapshot else None
         account, sizes = accounts(snapshot, ledger, written=record is not None)
         return Outcome(
@@ -140,7 +141,7 @@ class Converter:
             day=path_day(log.name) or (day(started) if started is not None else None),
             trace=_trace(snapshot) if snapshot and failed else "",
             digest=_digest(ledger, digest),
-            facts=self._facts(snapshot, ledger, file, log) if record and snapshot and self._tells_facts else None,
+            facts=self._facts(snapshot, ledger, log) if record and snapshot and self._tells_facts else None,
             size=ledger.size,
             sizes=sizes,
             images=ledger.images if record else {},
@@ -148,31 +149,28 @@ class Converter:
             without_tools=ledger.without_tools if record else "",
         )
 
-    def _chosen(self, snapshot: Snapshot, ledger: Ledger, file: BinaryIO, log: Log) -> Chosen:
-        """What the log says about the entry that becomes the record; read again only where no response names a model.
-
-        Documents say nothing of models.
-        """
+    def _chosen(self, snapshot: Snapshot) -> Chosen:
+        """What the log says about the entry that becomes the record; documents say nothing of models."""
         entry = snapshot.entry
         model = entry.reply.model
-        if model is None and not entry.reply.included:
-            from chatsquash.read import facts  # which few logs need
+        if model is None:
+            from chatsquash.read import usage  # which few logs need
 
-            model = facts.logged(file, log, entry.line, ledger.lines).model
+            model = usage.told(entry.reply).model
         started, ended = (stamp(at) if at is not None else None for at in (snapshot.started, snapshot.ended))
         return Chosen(entry.line, started, ended, model, snapshot.superseded + 1)
 
-    def _facts(self, snapshot: Snapshot, ledger: Ledger, file: BinaryIO, log: Log) -> Facts:
+    def _facts(self, snapshot: Snapshot, ledger: Ledger, log: Log) -> Facts:
         """What the log says beside the conversation, without addresses where these are replaced."""
-        from chatsquash.read import facts  # which the specified record does not need
+        from chatsquash.read import usage  # which the specified record does not need
 
         entry, started = snapshot.entry, snapshot.started
-        found = facts.logged(file, log, entry.line, ledger.lines)
+        found = usage.told(entry.reply)
         named, dot, suffix = log.name.rpartition(".")  # with a suffix behind it, no address is one
         told = (ledger.session_id or ledger.stem, named or suffix, found.model)
         session, source, model = self._anonymizer.counted(list(told))[0] if self._anonymizer else told
         return Facts(
-            prefix=facts.prefix(entry.messages),
+            prefix=_prefix(entry.messages),
             session=printable(session),
             source=printable(f"{source}{dot}{suffix}" if named else source),
             model=printable(model) if model else None,
@@ -302,6 +300,17 @@ def _without_tools(view: View, ledger: Ledger) -> str:
 def _trace(snapshot: Snapshot) -> str:
     reply = snapshot.entry.reply.message
     return chat.trace([*snapshot.entry.messages, *([reply] if reply else [])])
+
+
+def _prefix(messages: list[Message]) -> str:
+    """A digest of what a conversation begins with: its system prompt and its first message of anybody else."""
+    digest = sha256()
+    for message in messages:
+        role = message["role"]
+        digest.update(jsonio.dumps([role, message.get("content")]))
+        if role not in ("system", "developer"):
+            break
+    return digest.hexdigest()[:32]
 
 
 def _digest(ledger: Ledger, digest: xxh3_128) -> str:
