@@ -68,8 +68,10 @@ check-code: $(VENV)/installed
 fuzz: $(VENV)/installed ## Damaged logs by chance for SECONDS (60); what fails is kept in tests/fuzz/corpus
 	@$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),60)
 
-fuzz-fixed: $(VENV)/installed ## The same 20,000 damaged logs in every run
+fuzz-fixed: $(VENV)/installed ## The same 20,000 damaged logs in every run, and what else takes long to prove
 	@$(BIN)/python -m tests.fuzz --count 20000
+	@$(BIN)/python -m pytest -n auto -m long
+	@HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -n auto tests/formats/test_laws.py
 
 soak: $(VENV)/installed ## Convert 100,000 small sessions, 1 % of them broken; writes to docs/reliability.md
 	@$(BIN)/python -m bench.soak $(SOAK)

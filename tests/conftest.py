@@ -16,6 +16,7 @@ from hypothesis import settings
 KEY = "a key for tests, and for nothing else"
 
 settings.register_profile("repeatable", deadline=None, derandomize=True)
+settings.register_profile("long", deadline=None, derandomize=True, max_examples=1000)
 settings.register_profile("explore", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 

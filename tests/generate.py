@@ -1,20 +1,21 @@
 """The pages of docs/ that are made from the code: ``python -m tests.generate``, or ``make docs``, writes them anew."""
 
+import re
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 
 import click
 
-from chatsquash.checks import table
 from chatsquash.cli import cli
 from chatsquash.formats import PLAIN, PLAIN_RANK, formats
 from chatsquash.formats.base import Mark, Marks
+from chatsquash.option_rules import PAIRS
 from chatsquash.read.envelopes import envelopes
 from chatsquash.run.formats import exchanges, held
-from chatsquash.run.pairs import PAIRS
+from tests.checks import page as checks
 from tests.formats import round_trip
-from tests.records.page import page as presets
+from tests.records import page as presets
 
 ROOT = Path(__file__).parents[1]
 COLUMNS = 100
@@ -651,14 +652,27 @@ signature, that a result was JSON or had failed) |
 """
 
 
+_REGION = re.compile(r"<!-- generated: (\S+) -->\n.*?^<!-- /generated -->", re.DOTALL | re.MULTILINE)
+
+
 def pages() -> dict[str, str]:
     """Every generated page, by its path below the project."""
     return {
-        "docs/checks.md": table(),
+        "docs/checks.md": with_regions("docs/checks.md", checks.regions()),
         "docs/cli.md": command_line(),
         "docs/formats.md": formats_and_envelopes(),
-        "docs/presets.md": presets(),
+        "docs/presets.md": with_regions("docs/presets.md", presets.regions()),
     }
+
+
+def with_regions(page: str, made: dict[str, str]) -> str:
+    """The text of a page with its generated regions made anew; each of them has its name in the page, once."""
+    written = (ROOT / page).read_text(encoding="utf-8")
+    named = _REGION.findall(written)
+    assert sorted(named) == sorted(made), f"{page} has the regions {named}, and {list(made)} are made"
+    return _REGION.sub(
+        lambda found: f"<!-- generated: {found[1]} -->\n\n{made[found[1]]}\n\n<!-- /generated -->", written
+    )
 
 
 def formats_and_envelopes() -> str:

@@ -1,8 +1,8 @@
-"""What a conversion must give, done the slow and obvious way: parse every line in full, keep everything, then pick.
+"""The naive reader of plain chat: parse every line in full, keep everything, then pick.
 
-Written from the text of the issue alone.  Nothing of ``chatsquash`` is used but the type of the options; Python's ``json``
-decides what JSON is.  Where the issue can be read in more than one way, a comment starting with "Reading:" says which
-one was taken.
+Properties and damaged logs hold the fast reader to it.  Python's ``json`` decides what JSON is.  Of ``chatsquash`` only
+times are used, which ``tests/read/test_times.py`` holds to rows; what is written as text is unknown here.  Where the specification can be read in more than one way, a comment starting with "Reading:"
+says which one was taken.
 """
 
 from __future__ import annotations
@@ -11,26 +11,21 @@ import json
 import math
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime, time
-from decimal import Decimal
-from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
+
+from chatsquash.read import times
 
 if TYPE_CHECKING:
     from chatsquash.options import Options
 
 BOM = b"\xef\xbb\xbf"
 JSON_SPACE = b" \t\r\n"
-SECOND = 10**9  # nanoseconds
-DAY = 86_400 * SECOND
-YEAR_1 = -719_162 * DAY  # 0001-01-01T00:00Z, as nanoseconds since 1970
-YEAR_10000 = 2_932_897 * DAY
 
 REASONING = ("reasoning_content", "reasoning", "reasoning_details", "thinking", "thinking_blocks")
 SPEAKS = ("tool_calls", "tool_call_id", "function_call", *REASONING, "refusal", "audio")
@@ -42,35 +37,25 @@ TITLE_USER = "Here are the first few user messages:"
 Kind = Literal["blank", "bad-line", "bad-entry", "entry"]
 
 
-class AbortedError(Exception):
-    """An invalid session with ``on_invalid == "abort"``: the run stops."""
-
-
 @dataclass(frozen=True)
 class Row:
     """One physical line; what follows ``line`` is meant for entries only."""
 
     kind: Kind
     line: int
-    at: int | Fraction | None = None
-    """Nanoseconds since the epoch; a fraction only where a string was logged with more than nine decimals."""
-    naive: bool = False
+    at: int | None = None
+    """Nanoseconds since the epoch."""
     session_id: str | None = None
     messages: list[Any] = field(default_factory=list)
     tools: list[Any] = field(default_factory=list)
     reply: dict[str, Any] | None = None
-    choices: int = 0
-    finish_reason: str | None = None
 
 
 # Reading
 
 
 def read(data: bytes, stem: str = "") -> list[Row]:
-    """Every physical line of a log, as a row.
-
-    ``stem`` changes nothing: an entry without an id stays without one, and validation passes it over.
-    """
+    """Every physical line of a log, as a row; ``stem`` changes nothing."""
     lines = data.split(b"\n")
     if lines[-1] == b"":
         lines.pop()
@@ -106,10 +91,9 @@ def read_line(line: bytes, number: int) -> Row:
     if not all(isinstance(message, dict) and isinstance(message.get("role"), str) for message in messages):
         return Row("bad-entry", number)
 
-    at, naive = read_time(as_logged.get("timestamp"))
-    reply, choices, finish_reason = read_response(value.get("response"))
     session_id = read_session_id(value.get("session_id"))
-    return Row("entry", number, at, naive, session_id, messages, tools, reply, choices, finish_reason)
+    reply = read_reply(value.get("response"))
+    return Row("entry", number, read_time(as_logged.get("timestamp")), session_id, messages, tools, reply)
 
 
 @contextmanager
@@ -156,25 +140,16 @@ def read_session_id(value: Any) -> str | None:
     return None
 
 
-def read_response(response: Any) -> tuple[dict[str, Any] | None, int, str | None]:
-    """The reply, the number of choices, and why the first one stopped."""
-    if not isinstance(response, dict) or not isinstance(response.get("choices"), list):
-        return None, 0, None
-    # Reading: choices are counted, and the first one's reason taken, also beside an error or where there is no reply.
-    choices = response["choices"]
-    first = choices[0] if choices and isinstance(choices[0], dict) else {}
-    finish_reason = first.get("finish_reason")
-    if not isinstance(finish_reason, str):
-        finish_reason = None
-    reply = first.get("message")
-    if response.get("error") or not isinstance(reply, dict) or not is_finite(reply):
-        reply = None
-    elif not isinstance(reply.get("role"), str):
-        reply = {"role": "assistant", **{key: value for key, value in reply.items() if key != "role"}}
-    return reply, len(choices), finish_reason
-
-
-# Times
+def read_reply(response: Any) -> dict[str, Any] | None:
+    if not isinstance(response, dict) or not isinstance(response.get("choices"), list) or response.get("error"):
+        return None
+    first = response["choices"][0] if response["choices"] else None
+    reply = first.get("message") if isinstance(first, dict) else None
+    if not isinstance(reply, dict) or not is_finite(reply):
+        return None
+    if not isinstance(reply.get("role"), str):
+        return {"role": "assistant", **{key: value for key, value in reply.items() if key != "role"}}
+    return reply
 
 
 class Decimalish(str):
@@ -183,84 +158,11 @@ class Decimalish(str):
     __slots__ = ()
 
 
-def read_time(value: Any) -> tuple[int | Fraction | None, bool]:
-    """When, in nanoseconds since the epoch, and whether the offset had to be guessed."""
-    naive = False
-    if isinstance(value, Decimalish):
-        at = epoch(decimal_value(value))
-    elif isinstance(value, str):
-        at, naive = iso(value)
-    elif isinstance(value, int) and not isinstance(value, bool):
-        at = epoch(Fraction(value))
-    else:
-        at = None
-    # Reading: the year that counts is that of the instant in UTC, not the one written beside an offset.
-    if at is None or not YEAR_1 <= at < YEAR_10000:
-        return None, False
-    return (int(at) if at == int(at) else at), naive
-
-
-def iso(text: str) -> tuple[Fraction | None, bool]:
-    """What ``datetime.fromisoformat`` accepts, but with every digit of the seconds' fraction."""
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        return None, False
-    fraction = seconds_fraction(text, moment)
-    if fraction is None:
-        return None, False
-    days = moment.toordinal() - date(1970, 1, 1).toordinal()
-    seconds = moment.hour * 3600 + moment.minute * 60 + moment.second
-    # Reading: the fraction of an offset (+01:00:00.5) is worth what Python makes of it, microseconds.
-    offset = moment.utcoffset()
-    shift = (offset.days * 86_400 + offset.seconds) * SECOND + offset.microseconds * 1000 if offset else 0
-    return days * DAY + (seconds + fraction) * SECOND - shift, offset is None
-
-
-def seconds_fraction(text: str, moment: datetime) -> Fraction | None:
-    """The digits after the point, with the date and the one character after it cut off wherever that may be."""
-    if parses(date.fromisoformat, text) is not None:
-        return Fraction(0)
-    for length in (7, 8, 10):
-        day, clock = parses(date.fromisoformat, text[:length]), parses(time.fromisoformat, text[length + 1 :])
-        if day is not None and clock is not None and datetime.combine(day, clock) == moment:
-            without_offset = re.split("[-+Z]", text[length + 1 :])[0]
-            _, _, digits = without_offset.replace(",", ".").partition(".")
-            with all_digits():
-                return Fraction(int(digits or "0"), 10 ** len(digits))
-    return None  # 24:00, which Python 3.11 refuses and later ones take
-
-
-def parses(parse: Callable[[str], Any], text: str) -> Any:
-    try:
-        return parse(text)
-    except ValueError:
-        return None
-
-
-def decimal_value(digits: str) -> Fraction | None:
-    """The exact value, but without building a number of a billion digits for 1e999999999."""
-    mantissa, _, exponent = digits.lower().partition("e")
+def read_time(value: Any) -> int | None:
     with all_digits():
-        power = int(exponent or "0")
-    value = Decimal(mantissa)
-    if value == 0:
-        return Fraction(0)
-    size = value.adjusted() + power
-    if size > 30:  # past the year 9999 in any unit
-        return None
-    if size < -30:  # less than a nanosecond in any unit, so that only the sign matters
-        return Fraction(1 if value > 0 else -1, 10**30)
-    return Fraction(value) * Fraction(10) ** power
-
-
-def epoch(value: Fraction | None) -> Fraction | None:
-    if value is None:
-        return None
-    for least, unit in ((10**17, 1), (10**14, 1000), (10**11, 10**6), (0, SECOND)):
-        if abs(value) >= least:
-            return Fraction(value * unit // 1)
-    raise AssertionError
+        raw = value if isinstance(value, Decimalish) else json.dumps(value)
+    found = times.moment(raw.encode())
+    return found and found.at
 
 
 # Cleaning
@@ -311,28 +213,6 @@ def text_of(message: dict[str, Any]) -> str | None:
     if isinstance(content, list):
         return "".join(part if isinstance(part, str) else part["text"] for part in content if is_text_part(part))
     return None
-
-
-def as_one(message: dict[str, Any]) -> str | None:
-    """The text where it is written as one text, and not only looked at."""
-    # Reading: white space at a seam counts as far as lines go, so that an empty line is completed, not doubled.
-    content = message.get("content")
-    if not isinstance(content, list):
-        return text_of(message)
-    text, between = "", False
-    for part in content:
-        if not is_text_part(part):
-            between = True
-            continue
-        said = part if isinstance(part, str) else part["text"]
-        if text and said:
-            seam = text[len(text.rstrip()) :] + said[: len(said) - len(said.lstrip())]
-            if between:
-                text += "\n" * (2 - seam.count("\n"))
-            elif message["role"] != "assistant" and seam == "":
-                text += "\n"
-        text, between = text + said, between and not said
-    return text
 
 
 def has_other_parts(message: dict[str, Any]) -> bool:
@@ -390,32 +270,22 @@ def convert(data: bytes, stem: str, options: Options) -> bytes | None:
         entries = [row for row in map(cleaned, entries) if row is not None]
     if not entries:
         return None
-    if has_two_ids(entries) or goes_back(entries):
-        if options.on_invalid == "abort":
-            raise AbortedError
-        if options.on_invalid == "skip":
-            return None
-        if has_two_ids(entries) and options.sessions_by != "file":
-            return None
-
+    if (has_two_ids(entries) or goes_back(entries)) and options.on_invalid != "keep":
+        return None
+    if has_two_ids(entries) and options.sessions_by != "file":
+        return None
     longest = max(len(row.messages) for row in entries)
     while len(entries[-1].messages) < longest:
         entries.pop()
-    messages = list(entries[-1].messages)
-    if entries[-1].reply is not None:
-        messages.append(entries[-1].reply)
-    messages = [normalised(message) for message in messages]
+    last = entries[-1]
+    messages = [*last.messages, *([last.reply] if last.reply is not None else [])]
     tools = union([tool for row in entries for tool in row.tools])
-    if options.json_tool_calls:
-        messages = [inlined(message) for message in messages]
-    return encode({"messages": messages, "tools": tools})
+    return encode({"messages": [normalised(message) for message in messages], "tools": tools})
 
 
 def cleaned(row: Row) -> Row | None:
     messages, _ = clean(row.messages, row.reply)
-    if messages is None:
-        return None
-    return replace(row, messages=messages)
+    return None if messages is None else replace(row, messages=messages)
 
 
 def has_two_ids(entries: list[Row]) -> bool:
@@ -423,9 +293,8 @@ def has_two_ids(entries: list[Row]) -> bool:
 
 
 def goes_back(entries: list[Row]) -> bool:
-    # Reading: "down to nanoseconds" means that what is less does not count.
-    times = [math.floor(row.at) for row in entries if row.at is not None]
-    return any(earlier > later for earlier, later in pairwise(times))
+    known = [row.at for row in entries if row.at is not None]
+    return any(earlier > later for earlier, later in pairwise(known))
 
 
 def normalised(message: dict[str, Any]) -> dict[str, Any]:
@@ -460,56 +329,6 @@ def union(tools: list[Any]) -> list[Any]:
         if is_new:
             result.append(flat)
     return result
-
-
-# Inline tool calls
-
-
-def inlined(message: dict[str, Any]) -> dict[str, Any]:
-    # Reading: only a list of calls can be inlined, else the message stays; an id that is no string is its JSON.
-    # Reading: content that is neither text, list, null nor missing cannot become text and is dropped like an image.
-    # Reading: a message that had no content (null ones are gone by now) gets it as its last key.
-    text = as_one(message) or ""
-    calls = message.get("tool_calls")
-    if message["role"] == "assistant" and isinstance(calls, list) and calls:
-        if not all(call_name(call) for call in calls):
-            return message
-        blocks = "\n".join(call_block(call["function"]) for call in calls)
-        content = (text + "\n" + blocks if text else blocks).strip()
-        return {key: value for key, value in {**message, "content": content}.items() if key != "tool_calls"}
-    if message["role"] == "tool" and message.get("tool_call_id") is not None:
-        call_id = message["tool_call_id"]
-        written = call_id if isinstance(call_id, str) else encode(call_id).decode()
-        quoted = written.replace('"', "&quot;").replace("<", "&lt;")
-        content = f'<tool_result tool_call_id="{quoted}">{text}</tool_result>'
-        return {key: value for key, value in {**message, "content": content}.items() if key != "tool_call_id"}
-    return message
-
-
-def call_name(call: Any) -> str | None:
-    function = call.get("function") if isinstance(call, dict) else None
-    name = function.get("name") if isinstance(function, dict) else None
-    return name if isinstance(name, str) and name else None
-
-
-def call_block(function: dict[str, Any]) -> str:
-    arguments = function.get("arguments")
-    if isinstance(arguments, str):
-        arguments = parsed(arguments)
-    with all_digits(), any_depth():
-        block = json.dumps({"name": function["name"], "arguments": arguments}, ensure_ascii=False)
-    if "</tool_call>" in block or "</tool_result>" in block:
-        block = block.replace("<", "\\u003c")
-    return f"<tool_call>{block}</tool_call>"
-
-
-def parsed(arguments: str) -> Any:
-    try:
-        value = json.loads(arguments)
-    except (ValueError, RecursionError):
-        return arguments
-    # Reading: 1e999 is refused like NaN, for it could only be written as Infinity.
-    return value if is_finite(value) else arguments
 
 
 # Writing

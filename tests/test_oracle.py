@@ -1,18 +1,14 @@
-"""The oracle is held to rows written by hand, for nothing else would notice if it were wrong."""
-
-import json
-from fractions import Fraction
+"""Rows that hold the reader of plain chat to the specification, and the naive one (``tests/oracle.py``) with it."""
 
 import pytest
 from hypothesis import given, settings
 
-from chatsquash.options import Options
+from chatsquash import Options, convert_session
 from tests import oracle, strategies
-from tests.oracle import AbortedError, clean, convert, encode, read
 
-KEEP_ALL = Options(cleanup_goose=False)
-INLINE = Options(cleanup_goose=False, json_tool_calls=True)
-NO_CLEANING = {"a": 0, "b": 0, "c": 0, "d": 0}
+CHAT = {"anonymize": False, "cleanup_goose": False, "from_format": "openai_chat"}
+"""So that lines are read as the naive reader does, which knows nothing of other formats."""
+KEEP_ALL = Options(**CHAT)
 
 
 def line(messages: str, *, tools: str = "", reply: str = "", at: str = "", session: str = '"s"') -> str:
@@ -27,11 +23,11 @@ def log(*lines: str) -> bytes:
 
 
 def record(*lines: str, options: Options = KEEP_ALL) -> bytes | None:
-    return convert(log(*lines), "stem", options)
-
-
-def said(role: str, content: object = None, **more: object) -> dict[str, object]:
-    return {"role": role, "content": content, **more}
+    """The record of a log, about which both readers agree."""
+    naive = oracle.convert(log(*lines), "stem", options)
+    made = [each.record for each in convert_session(log(*lines).split(b"\n"), options)]
+    assert made in ([naive], [] if naive is None else [naive])
+    return naive
 
 
 U = '{"role":"user","content":"u"}'
@@ -84,7 +80,7 @@ GOOD = b'{"request":{"messages":[]}}'
     ],
 )
 def test_kinds_of_lines(data, kinds, rule):
-    rows = read(data, "stem")
+    rows = oracle.read(data, "stem")
     assert " ".join(row.kind for row in rows) == kinds, rule
     assert [row.line for row in rows] == list(range(1, len(rows) + 1))
 
@@ -104,211 +100,7 @@ def test_kinds_of_lines(data, kinds, rule):
     ],
 )
 def test_session_ids(logged, read_as):
-    assert read(log(line("[]", session=logged)))[0].session_id == read_as
-
-
-TEN = 1_768_298_400_000_000_000  # 2026-01-13T10:00Z
-
-
-@pytest.mark.parametrize(
-    ("logged", "at", "naive"),
-    [
-        ('"2026-01-13T10:00:00Z"', TEN, False),
-        ('"2026-01-13T12:00:00+02:00"', TEN, False),
-        ('"2026-01-13T10:00:00"', TEN, True),
-        ('"2026-01-13 10"', TEN, True),
-        ('"20260113T100000,5Z"', TEN + 500_000_000, False),
-        ('"2026-W03-2T10:00:00.25-00:00"', TEN + 250_000_000, False),
-        ('"2026-01-13"', TEN - 36_000 * 10**9, True),
-        ('"2026-01-13T10:00:00.000000001Z"', TEN + 1, False),
-        ('"2026-01-13T10:00:00.9999999999Z"', TEN + Fraction(9_999_999_999, 10), False),
-        ('"1969-12-31T23:59:59.999999999Z"', -1, False),
-        ('"0001-01-01T00:00:00Z"', -62_135_596_800 * 10**9, False),
-        ('"0001-01-01T00:00:00+01:00"', None, False),
-        ('"9999-12-31T23:59:59.999999999Z"', 253_402_300_800 * 10**9 - 1, False),
-        ('"2026-01-13T10:00:00z"', None, False),
-        ('"2026-01-13T24:00:00Z"', None, False),
-        ('" 2026-01-13"', None, False),
-        ('"1768298400"', None, False),
-        ('""', None, False),
-        ("null", None, False),
-        ("true", None, False),
-        ("[]", None, False),
-        ("NaN", None, False),
-        ("0", 0, False),
-        ("1768298400", TEN, False),
-        ("1768298400.000000001", TEN + 1, False),
-        ("1768298400.0000000019", TEN + 1, False),
-        ("17682984e2", TEN, False),
-        ("-1e-10", -1, False),
-        ("99999999999", 99_999_999_999 * 10**9, False),
-        ("100000000000", 10**17, False),
-        ("1768298400000.5", TEN + 500_000, False),
-        ("99999999999999", 99_999_999_999_999 * 10**6, False),
-        ("100000000000000", 10**17, False),
-        ("1768298400000001", TEN + 1000, False),
-        ("99999999999999999", 99_999_999_999_999_999_000, False),
-        ("100000000000000000", 10**17, False),
-        ("1768298400000000001", TEN + 1, False),
-        ("253402300800000000000", None, False),
-        ("1e999", None, False),
-        ("1e999999999999", None, False),
-        ("-1e-999999999999", -1, False),
-    ],
-)
-def test_times(logged, at, naive):
-    row = read(log(line("[]", at=logged)))[0]
-    assert (row.at, row.naive) == (at, naive)
-
-
-@pytest.mark.parametrize(
-    ("response", "reply", "choices", "reason"),
-    [
-        ("null", None, 0, None),
-        ('"x"', None, 0, None),
-        ("{}", None, 0, None),
-        ('{"choices":{}}', None, 0, None),
-        ('{"choices":[]}', None, 0, None),
-        ('{"choices":[1]}', None, 1, None),
-        ('{"choices":[{"message":"x"}]}', None, 1, None),
-        ('{"choices":[{"message":{"role":"user"},"finish_reason":"length"},0]}', {"role": "user"}, 2, "length"),
-        ('{"choices":[{"message":{"role":"user"},"finish_reason":1}]}', {"role": "user"}, 1, None),
-        ('{"error":0,"choices":[{"message":{"role":"user"}}]}', {"role": "user"}, 1, None),
-        ('{"error":"x","choices":[{"message":{"role":"user"}}]}', None, 1, None),
-        ('{"choices":[{"message":{"role":"user","x":NaN}}]}', None, 1, None),
-        ('{"choices":[{"message":{"x":1,"role":2}}]}', {"role": "assistant", "x": 1}, 1, None),
-        ('{"choices":[{"message":{}}]}', {"role": "assistant"}, 1, None),
-    ],
-)
-def test_replies(response, reply, choices, reason):
-    row = read(f'{{"request":{{"messages":[]}},"response":{response}}}'.encode())[0]
-    assert (row.reply, row.choices, row.finish_reason) == (reply, choices, reason)
-    assert reply is None or list(row.reply) == list(reply)
-
-
-# Cleaning
-
-INFO = "<info-msg>now</info-msg>"
-
-
-@pytest.mark.parametrize(
-    ("message", "stays"),
-    [
-        (said("user", INFO), False),
-        (said("user", f" {INFO}\n\n<info-msg>\n<b></info-msg>\t"), False),
-        (said("user", ["<info-", {"type": "text", "text": "msg></info-msg>"}]), False),
-        (said("user", f"{INFO} and more"), True),
-        (said("user", f"{INFO} and {INFO}"), True),
-        (said("user", "<info-msg>a<info-msg>b</info-msg></info-msg>"), True),
-        (said("user", "<info-msg>open"), True),
-        (said("user", ""), True),
-        (said("user", [INFO, {"type": "image_url"}]), True),
-        (said("user"), True),
-        (said("system", INFO), True),
-    ],
-)
-def test_rule_a_drops_info_messages(message, stays):
-    assert clean([message], None) == ([message] if stays else [], {**NO_CLEANING, "a": int(not stays)})
-
-
-@pytest.mark.parametrize(
-    ("message", "becomes"),
-    [
-        (
-            said("system", "You are a general-purpose AI agent called goose, by Block.", name="n"),
-            said("system", "You are a general-purpose AI agent", name="n"),
-        ),
-        (
-            said("system", [{"text": "a GENERAL-PURPOSE\n ai "}, "agent\tcalled\u00a0Goose"]),
-            said("system", "You are a general-purpose AI agent"),
-        ),
-        (said("system", "a general-purpose AI agent named goose"), None),
-        (said("system", "a general-purposeAI agent called goose"), None),
-        (said("developer", "a general-purpose AI agent called goose"), None),
-        (said("user", "a general-purpose AI agent called goose"), None),
-    ],
-)
-def test_rule_b_renames_goose(message, becomes):
-    assert clean([message], None) == ([becomes or message], {**NO_CLEANING, "b": int(becomes is not None)})
-
-
-SPEAKS = (
-    "tool_calls tool_call_id function_call refusal audio "
-    "reasoning_content reasoning reasoning_details thinking thinking_blocks"
-)
-
-
-@pytest.mark.parametrize(
-    ("message", "stays"),
-    [
-        (said("assistant", ""), False),
-        (said("assistant", " \n\u00a0"), False),
-        (said("assistant", []), False),
-        (said("assistant", ["", {"type": "text", "text": " "}], name="n", tool_calls=[], reasoning=""), False),
-        (said("assistant", "a"), True),
-        (said("assistant"), True),
-        ({"role": "assistant"}, True),
-        (said("assistant", 0), True),
-        (said("assistant", [{"type": "image_url"}]), True),
-        (said("assistant", [{"type": "text"}]), True),
-        (said("user", ""), True),
-        *((said("assistant", "", **{key: "x"}), True) for key in SPEAKS.split()),
-    ],
-)
-def test_rule_c_drops_hollow_assistants_before_assistants(message, stays):
-    following = said("assistant", "next")
-    expected = [message, following] if stays else [following]
-    assert clean([message, following], None) == (expected, {**NO_CLEANING, "c": int(not stays)})
-
-
-def test_rule_c_needs_an_assistant_as_the_next_message():
-    hollow, user = said("assistant", ""), said("user", "u")
-    assert clean([hollow, user], said("assistant", "a"))[0] == [hollow, user]
-    assert clean([hollow], said("assistant", "a"))[0] == [hollow]
-    assert clean([hollow, hollow, hollow], None) == ([hollow], {**NO_CLEANING, "c": 2})
-    info = said("user", INFO)
-    assert clean([hollow, info, hollow], None) == ([hollow], {**NO_CLEANING, "a": 1, "c": 1})
-
-
-TITLE = [
-    said("system", "\n Reply with only a description in four words or less."),
-    said("user", ["\t\n", "Here are the first few ", "user messages: hi"]),
-]
-
-
-@pytest.mark.parametrize(
-    ("messages", "reply", "stays"),
-    [
-        (TITLE, said("assistant", "a title of up to six"), False),
-        (
-            [*TITLE, said("user", "x")],
-            said("assistant", ["a ", {"text": "title"}, {"type": "image_url", "url": "a b c d"}]),
-            False,
-        ),
-        ([said("user", INFO), *TITLE], said("assistant", "title"), False),
-        (TITLE, said("assistant", "a title of more than six words"), True),
-        (TITLE, said("assistant", " "), True),
-        (TITLE, None, True),
-        (TITLE[:1], said("assistant", "title"), True),
-        (TITLE[::-1], said("assistant", "title"), True),
-        ([{**TITLE[0], "role": "developer"}, TITLE[1]], said("assistant", "title"), True),
-        ([said("system", "Please reply with only"), TITLE[1]], said("assistant", "title"), True),
-        ([TITLE[0], said("user", "hi")], said("assistant", "title"), True),
-        ([TITLE[0], said("user", "Here are the first few messages:")], said("assistant", "title"), True),
-    ],
-)
-def test_rule_d_drops_title_requests(messages, reply, stays):
-    kept, counts = clean(messages, reply)
-    assert (kept is not None, counts["d"]) == (stays, int(not stays))
-
-
-def test_an_entry_that_cleaning_drops_is_not_validated():
-    title = line(json.dumps(TITLE), reply='{"role":"assistant","content":"title"}', session='"other"')
-    assert (
-        record(line(f"[{U}]"), title, options=Options()) == b'{"messages":[{"role":"user","content":"u"}],"tools":[]}'
-    )
-    assert record(title, options=Options()) is None
-    assert record(line(f"[{U}]"), title) is None
+    assert oracle.read(log(line("[]", session=logged)))[0].session_id == read_as
 
 
 # Selecting
@@ -354,24 +146,9 @@ def test_selection(lines, expected, rule):
     assert record(*lines) == (expected and expected.encode()), rule
 
 
-def test_on_invalid():
+def test_a_clock_that_goes_back_is_kept_where_the_user_says_so():
     lines = [line(f"[{U}]", at="2"), line(f"[{A}]", at="1")]
-    assert record(*lines, options=Options(on_invalid="keep")) == f'{{"messages":[{A}],"tools":[]}}'.encode()
-    with pytest.raises(AbortedError):
-        record(*lines, options=Options(on_invalid="abort"))
-
-
-def test_two_ids_are_one_session_only_where_the_user_says_so_twice():
-    lines = [line("[]"), line(f"[{U}]", session='"t"')]
-    merged = f'{{"messages":[{U}],"tools":[]}}'.encode()
-    for said, expected in (
-        ({"on_invalid": "keep"}, None),
-        ({"sessions_by": "file"}, None),
-        ({"on_invalid": "keep", "sessions_by": "file"}, merged),
-    ):
-        assert record(*lines, options=Options(**said)) == expected
-    with pytest.raises(AbortedError):
-        record(*lines, options=Options(on_invalid="abort", sessions_by="file"))
+    assert record(*lines, options=Options(**CHAT, on_invalid="keep")) == f'{{"messages":[{A}],"tools":[]}}'.encode()
 
 
 # Messages, tools, bytes
@@ -417,119 +194,15 @@ def test_tools(lists, expected, rule):
     )
 
 
-@pytest.mark.parametrize(
-    ("message", "expected"),
-    [
-        (
-            {
-                "role": "assistant",
-                "content": " hi\n",
-                "tool_calls": [{"function": {"name": "f", "arguments": '{"a":1}'}}],
-            },
-            rb'{"role":"assistant","content":"hi\n\n<tool_call>{\"name\": \"f\", \"arguments\": {\"a\": 1}}</tool_call>"}',
-        ),
-        (
-            {"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "f"}}] * 2, "x": 1},
-            (
-                rb'{"role":"assistant","x":1,"content":"<tool_call>{\"name\": \"f\", \"arguments\": null}</tool_call>\n'
-                rb'<tool_call>{\"name\": \"f\", \"arguments\": null}</tool_call>"}'
-            ),
-        ),
-        (
-            {
-                "role": "assistant",
-                "tool_calls": [{"id": "c", "function": {"arguments": {"é": 1.0}, "name": "f"}}],
-                "content": ["a", {"type": "image_url"}, {"type": "text", "text": "b"}],
-            },
-            rb'{"role":"assistant","content":"a\n\nb\n<tool_call>{\"name\": \"f\", \"arguments\": {\"'
-            + "é".encode()
-            + rb'\": 1.0}}</tool_call>"}',
-        ),
-        (
-            {"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": "<b></tool_result>"}}]},
-            (
-                rb'{"role":"assistant","content":"<tool_call>{\"name\": \"f\", '
-                rb'\"arguments\": \"\\u003cb>\\u003c/tool_result>\"}</tool_call>"}'
-            ),
-        ),
-        (
-            {"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": '{"a":NaN}'}}]},
-            rb'{"role":"assistant","content":"<tool_call>{\"name\": \"f\", \"arguments\": \"{\\\"a\\\":NaN}\"}</tool_call>"}',
-        ),
-        (
-            {"role": "assistant", "tool_calls": [{"function": {"name": "<f>", "arguments": "[1E5, 1e999]"}}]},
-            rb'{"role":"assistant","content":"<tool_call>{\"name\": \"<f>\", \"arguments\": \"[1E5, 1e999]\"}</tool_call>"}',
-        ),
-        (
-            {"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": ' [1E16, "\\ud800"] '}}]},
-            rb'{"role":"assistant","content":"<tool_call>{\"name\": \"f\", \"arguments\": [1e+16, \"\ud800\"]}</tool_call>"}',
-        ),
-        (
-            {"role": "tool", "tool_call_id": 'a"<&', "content": ' {"x":"</tool_result>"}\n'},
-            rb'{"role":"tool","content":"<tool_result tool_call_id=\"a&quot;&lt;&\"> {\"x\":\"</tool_result>\"}\n</tool_result>"}',
-        ),
-        (
-            {"content": ["a", {"type": "image_url"}, "b"], "role": "tool", "tool_call_id": "c"},
-            rb'{"content":"<tool_result tool_call_id=\"c\">a\n\nb</tool_result>","role":"tool"}',
-        ),
-        (
-            {"role": "tool", "tool_call_id": "", "content": None, "name": "f"},
-            rb'{"role":"tool","name":"f","content":"<tool_result tool_call_id=\"\"></tool_result>"}',
-        ),
-        (
-            {"role": "tool", "tool_call_id": ["<", True], "content": "x"},
-            rb'{"role":"tool","content":"<tool_result tool_call_id=\"[&quot;&lt;&quot;,true]\">x</tool_result>"}',
-        ),
-        ({"role": "tool", "tool_call_id": None, "content": "x"}, rb'{"role":"tool","content":"x"}'),
-    ],
-)
-def test_inline(message, expected):
-    assert record(line(json.dumps([message])), options=INLINE) == b'{"messages":[' + expected + b'],"tools":[]}'
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        {"role": "assistant", "content": "x", "tool_calls": []},
-        {"role": "assistant", "tool_calls": {"function": {"name": "f"}}},
-        {"role": "assistant", "tool_calls": [{"function": {"name": "f"}}, {"function": {"name": ""}}]},
-        {"role": "assistant", "tool_calls": [{"function": {"name": 5}}]},
-        {"role": "assistant", "tool_calls": [{"name": "f"}]},
-        {"role": "assistant", "tool_calls": ["f"]},
-        {"role": "user", "content": "x", "tool_calls": [{"function": {"name": "f"}}]},
-        {"role": "user", "content": ["a", {"type": "image_url"}], "tool_call_id": "c"},
-        {"role": "tool", "content": ["a", "b"]},
-    ],
-)
-def test_inline_leaves_all_else_alone(message):
-    assert record(line(json.dumps([message])), options=INLINE) == encode({"messages": [message], "tools": []})
-
-
 # The strategies
-
-
-@given(log=strategies.described_logs())
-@settings(deadline=None, derandomize=True, max_examples=150)
-def test_any_log_can_be_read_and_converted(log):
-    rows = read(log.data, "stem")
-    assert len(rows) == log.data.count(b"\n") + (not log.data.endswith(b"\n") and log.data != b"")
-    for options in (KEEP_ALL, Options(on_invalid="keep"), INLINE):
-        written = convert(log.data, "stem", options)
-        if written is not None:
-            assert list(json_of(written)) == ["messages", "tools"]
 
 
 @given(log=strategies.described_logs(append_only=True))
 @settings(deadline=None, derandomize=True, max_examples=100)
 def test_append_only_logs_only_grow(log):
     previous: list[bytes] = []
-    for row in read(log.data, "stem"):
+    for row in oracle.read(log.data, "stem"):
         assert row.kind == "entry"
-        messages = [encode(message) for message in row.messages]
+        messages = [oracle.encode(message) for message in row.messages]
         assert messages[: len(previous)] == previous
         previous = messages
-
-
-def json_of(written: bytes) -> object:
-    with oracle.all_digits():
-        return json.loads(written)

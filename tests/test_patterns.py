@@ -1,4 +1,7 @@
-"""Every regular expression of the package takes time linear in the text, whatever the text."""
+"""Every regular expression of the package takes time linear in the text, whatever the text.
+
+What is timed takes long, and runs with `make fuzz-fixed`; `make test` holds every pattern to be known here.
+"""
 
 import ast
 import re
@@ -12,7 +15,7 @@ from chatsquash.read import replies
 from chatsquash.records import textual
 from chatsquash.redact import addresses, credentials
 from chatsquash.sources import compression as compressed
-from chatsquash.stages.cleaning import _INFO_OPEN, _is_info
+from chatsquash.stages.cleaning.info_messages import _OPEN, _is_info
 from tests.patterns import held, modules, nodes, shapes, sites, worse_than_linear
 
 # Patterns that only the running code knows, by what stands there: what they may be.
@@ -39,7 +42,7 @@ WALKS = [
         CREDENTIALS,
         re.IGNORECASE,
     ),
-    ("_is_info", _is_info, [_INFO_OPEN.pattern, "(?:<info-msg>x</info-msg>)*"], 0),
+    ("_is_info", _is_info, [_OPEN.pattern, "(?:<info-msg>x</info-msg>)*"], 0),
     ("events, lines", replies.events, [r"(?:data: {}\r\n|\n|event: \s|: )*"], 0),
     ("events, an array", lambda text: replies.events("[" + text), [r"(?:(?:1|\[|{}|\"[^\"]*\"), ?)*"], 0),
     ("_defined", textual._defined, [r"(?:<tools>\n{}\n)*(?:\n</tools>)*"], 0),
@@ -71,11 +74,13 @@ def work(way, pattern):
     return getattr(pattern, way)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("way, pattern", works(), ids=works().values())
 def test_a_text_twice_as_long_takes_a_pattern_at_most_three_times_as_long(way, pattern):
     assert worse_than_linear(work(way, pattern), shapes(pattern)) is None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name, walk, patterns, flags", WALKS, ids=[name for name, *_ in WALKS])
 def test_a_text_twice_as_long_takes_what_walks_through_it_at_most_three_times_as_long(name, walk, patterns, flags):
     assert worse_than_linear(walk, [shape for each in patterns for shape in shapes(re.compile(each, flags))]) is None
@@ -117,11 +122,13 @@ QUADRATIC = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("way, pattern, why", QUADRATIC, ids=[why for *_, why in QUADRATIC])
 def test_a_pattern_that_is_not_linear_is_found_out(way, pattern, why):
     assert worse_than_linear(work(way, pattern), shapes(pattern))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("way", ["match", "search"])
 def test_what_decides_is_how_a_pattern_is_used(way):
     pattern = re.compile(r"\s*<think>")

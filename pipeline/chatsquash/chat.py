@@ -9,7 +9,6 @@ from typing import Any
 from chatsquash import jsonio
 from chatsquash.model import Json, Message
 
-REASONING_KEYS = ("reasoning_content", "reasoning", "reasoning_details", "thinking", "thinking_blocks")
 CALL_OPEN, CALL_CLOSE = "<tool_call>", "</tool_call>"
 RESULT_OPEN, RESULT_CLOSE = "<tool_result", "</tool_result>"
 _MEDIA = frozenset(

@@ -7,6 +7,7 @@ typed as ``TypedDict`` for readers and for mypy only.  This module imports nothi
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from operator import add
 from typing import Any, Literal, NamedTuple, TypedDict
@@ -89,12 +90,23 @@ class Reply(Struct, frozen=True, gc=False):
     """The model that the request names, as logged."""
 
 
-class Cleaned(NamedTuple):
-    """What cleaning changed in one request, by rule."""
+class Found(NamedTuple):
+    """What a rule found: a fact with the code and the severity of the rule, and the message it stands at."""
 
-    info_messages: int = 0
-    system_prompts: int = 0
-    empty_assistants: int = 0
+    severity: Severity
+    text: str
+    at: int | None = None
+    """0-based index of the message in the record, if it is about one."""
+    code: str = ""
+    """The rule's name."""
+
+
+class Repeated(NamedTuple):
+    """What may be found at many lines: it is reported once for a session, at its first line, with a count."""
+
+    code: str
+    values: tuple[str, ...] = ()
+    """What its rule takes before the count; facts with other values are others."""
 
 
 class Entry(Struct, frozen=True, gc=False):  # a frozen dataclass takes ten times as long to make
@@ -112,9 +124,14 @@ class Entry(Struct, frozen=True, gc=False):  # a frozen dataclass takes ten time
     tools: list[Tool]
     """As logged; the same object while unchanged."""
     reply: Reply
-    cleaned: Cleaned = Cleaned()
+    cleaned: dict[str, int] = {}
+    """How many of its messages each cleaning rule changed or took out."""
     size: int = 0
     """Bytes of its line, with the line feed."""
+    found: tuple[Found | Repeated, ...] = ()
+    """What was found at its line, in order."""
+    loaded: bool = False
+    """Whether its format had to be loaded, so that messages may carry something privately."""
 
     @property
     def kept(self) -> int:
@@ -122,6 +139,35 @@ class Entry(Struct, frozen=True, gc=False):  # a frozen dataclass takes ten time
         if self.edits and isinstance(self.edits[0], Kept) and self.edits[0].start == 0:
             return self.edits[0].stop
         return 0
+
+
+class Rejected(NamedTuple):
+    """A line that could not be read."""
+
+    line: int
+    offset: int
+    """Byte offset in the file."""
+    length: int
+    """Bytes, without the line feed."""
+    code: str
+    reason: str
+
+
+class Skipped(Struct, frozen=True, gc=False):
+    """A line without an entry that goes on, or what is found of a log as a whole."""
+
+    line: int | None = None
+    """1-based line number in its file; ``None``: it is about the whole log."""
+    why: Literal["blank", "unreadable", "cleaned"] | None = None
+    """``None``: nothing is wrong with it, and there is no entry in it."""
+    size: int = 0
+    """Bytes of the line, with the line feed."""
+    lines: int = 1
+    rejected: Rejected | None = None
+    """Where and why, for a line that cannot be read."""
+    rule: str = ""
+    """The cleaning rule that dropped its entry."""
+    found: tuple[Found | Repeated, ...] = ()
 
 
 class Branch(NamedTuple):
@@ -147,17 +193,14 @@ class Conversation:
     """Its place among the branches of the history that it was read from, if that has several."""
     written: list[bytes] | None = None
     """The JSON of each message, where a stage wrote it on its way."""
+    loaded: bool = False
+    """Whether its messages may carry privately what their format has and OpenAI chat has no place for."""
+    source: str | None = None
+    """The format of the log that it was read from."""
 
 
-class Found(NamedTuple):
-    """What a rule found: a fact with the code and the severity of the rule, and the message it stands at."""
-
-    severity: Severity
-    text: str
-    at: int | None = None
-    """0-based index of the message in the record, if it is about one."""
-    code: str = ""
-    """The rule's name."""
+Staged = tuple[Conversation, Iterable[Found]]
+"""What a stage makes of a conversation, and what it found."""
 
 
 class Finding(NamedTuple):
@@ -184,18 +227,6 @@ class Seen(NamedTuple):
     """The evidence; what was seen instead; empty where the lines tell nothing."""
     conflict: bool = False
     """Whether the lines contradict themselves, so that nothing can be made of them."""
-
-
-class Rejected(NamedTuple):
-    """A line that could not be read."""
-
-    line: int
-    offset: int
-    """Byte offset in the file."""
-    length: int
-    """Bytes, without the line feed."""
-    code: str
-    reason: str
 
 
 class Log(Struct, frozen=True):
@@ -335,39 +366,60 @@ class Place(NamedTuple):
         return f"{self.file}:{self.row}"
 
 
+class Record(Struct, frozen=True):
+    """A record as it is written, and what is known of it."""
+
+    line: bytes
+    """Its JSON, without a line feed."""
+    usage: Usage
+    images: dict[str, bytes] = {}
+    """What a dataset folder holds beside it, by the names that the record has for it."""
+    without_tools: str = ""
+    """The format of its log, where files of that hold no tools, which is why the record has none."""
+    facts: Facts | None = None
+    """Where the options ask for them."""
+
+
+class Refused(Struct, frozen=True):
+    """Why there is no record of a session."""
+
+    why: Found
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What became of one session; plain data, so that it can cross to another process."""
 
     session: str
-    record: bytes | None
-    """The record's line without its line feed; ``None`` for a session that was left out."""
+    records: list[Record]
+    """Empty for a session that was left out."""
     left_out: str | None
     """The code of the finding for which it was left out."""
     findings: list[Finding]
-    rejected: list[Rejected]
-    lines: int
+    rejected: list[Rejected] = field(default_factory=list)
+    lines: int = 0
     """Lines seen, blank ones too."""
-    account: Account
-    cleaned: Cleaned
-    addresses: int
+    account: Account = Account()
+    cleaned: dict[str, int] = field(default_factory=dict)
+    """How many messages of the record each cleaning rule changed or took out."""
+    dropped: dict[str, int] = field(default_factory=dict)
+    """How many entries each cleaning rule dropped whole."""
+    addresses: int = 0
     """E-mail addresses replaced."""
-    usage: Usage | None
-    day: str | None
+    day: str | None = None
     """``YYYY-MM-DD``: the date in the path, else the UTC date of the first entry left."""
-    trace: str
+    trace: str = ""
     """The role trace of the selected request and its reply, for a session with errors; else empty."""
-    digest: str
+    digest: str = ""
     """XXH3 of the log, 128 bits, hexadecimal; of a compressed one as it stands on the disk."""
-    facts: Facts | None = None
-    """Where the options ask for them, and a record came out."""
     size: int = 0
     """Bytes seen: of all lines, with their line feeds; those of a compressed log expanded."""
     sizes: Account = Account()
     """The bytes of the lines that ``account`` counts."""
-    images: dict[str, bytes] = field(default_factory=dict)
-    """What a dataset folder holds beside the record, by the names that the record has for it."""
     chosen: Chosen | None = None
     """``None`` where no entry was left."""
-    without_tools: str = ""
-    """The format of its log, where files of that hold no tools, which is why the record has none."""
+
+    @property
+    def record(self) -> bytes | None:
+        """The line of its record, without a line feed; ``None`` for a session that was left out."""
+        return self.records[0].line if self.records else None

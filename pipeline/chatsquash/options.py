@@ -1,9 +1,15 @@
-"""Every option of a conversion."""
+"""Every option of a conversion, declared once.
 
-from __future__ import annotations
+The command, its help and variables, the checks of values, ``run.json``, what a rerun may reuse and the docs are derived
+from the declarations.  An option is added by a field of ``Options`` alone; its rules that need more than its own value
+stand in ``option_rules``.
+"""
 
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, fields
+from functools import cache, partial
+from importlib import import_module
+from types import NoneType
+from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 OnInvalid = Literal["skip", "keep", "abort"]
 Reasoning = Literal["keep", "inline", "drop"]
@@ -20,82 +26,184 @@ ERRORS = "errors"
 FLAGGED = ("context limit was reached",)
 """Phrases that are reported unless others are named."""
 
+Decides = Literal["records", "output", "nothing"]
+"""What an option decides: what becomes of a session; which sessions are taken and what is written of them; no byte."""
+
+
+class Declared(NamedTuple):
+    """What is known of an option."""
+
+    name: str
+    """The field of ``Options``."""
+    kind: Any
+    """Its type, without ``None``."""
+    default: Any
+    """``None`` for an option that may be left open; it is then no wrong value."""
+    help: str
+    group: str
+    """Options of a group stand together in ``--help``, in the order of their fields."""
+    decides: Decides
+    choices_of: tuple[str, ...] = ()
+    """Modules whose ``names()`` are the choices; they are imported when the choices are first asked for."""
+    least: int | None = None
+    most: int | None = None
+    why_most: str = ""
+    metavar: str | None = None
+    """What ``--help`` shows for the value; the command does not look at the choices of an option that has one."""
+    named: str = ""
+    """The option on the command line, where it is not called as the field."""
+    short: str = ""
+    """Its short forms."""
+    usually: str = ""
+    """What ``--help`` shows as default where that is no value; the command then leaves the option open."""
+    on_card: bool = True
+    """Whether the dataset card names it."""
+    secret: bool = False
+
+    @property
+    def flag(self) -> str:
+        """The option on the command line."""
+        return self.named or f"--{self.name.replace('_', '-')}"
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The values that it may have; empty for one whose values are not counted."""
+        if get_origin(self.kind) is Literal:
+            return get_args(self.kind)
+        return tuple(name for module in self.choices_of for name in import_module(module).names())
+
+
+def option(default: Any, text: str, *, group: str, decides: Decides = "records", **more: Any) -> Any:
+    """A field with its declaration; ``more`` are other members of ``Declared``."""
+    metadata = {"help": text, "group": group, "decides": decides, **more}
+    return field(default=default, repr="secret" not in more, metadata=metadata)
+
+
+_shape = partial(option, group="shape")
+_dataset = partial(option, group="dataset")
+_filter = partial(option, group="filters")
+_bound = partial(option, group="bounds", least=1)
+_report = partial(option, group="reports", decides="output", on_card=False)
+_path = partial(option, group="paths", decides="output", on_card=False, metavar="GLOB")
+_day = partial(option, group="days", decides="output")
+_run = partial(option, group="run", decides="nothing")
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the user asked of a conversion; the defaults are the command's."""
+    """What the user asked of a conversion; the defaults are the command's. ``run.json`` has them in this order."""
 
-    cleanup_goose: bool = True
-    on_invalid: OnInvalid = "skip"
-    json_tool_calls: bool = False
-    reasoning: Reasoning = "keep"
-    preset: str = "chat"
-    """The shape of the records, a name from ``write.presets``."""
-    system: System = "keep"
-    merge_consecutive: bool = False
-    split_parallel: bool = False
-    split_text_and_calls: bool = False
-    tool_ids: ToolIds = "keep"
-    media: Media = "refuse"
-    """What presets do with images, sounds and files: leave the record out, leave them out, or keep the images."""
-    unpaired: Unpaired = "refuse"
-    """What presets do with a call that has no result: leave the record out, end it before, or give it a result."""
-    unpaired_text: str | None = None
-    """The text of such a result; ``None``: ``NO_RESULT`` of ``write.presets``."""
-    from_format: str | None = None
-    """The format of all logs; ``None``: each log's own, as its first lines tell."""
-    sessions_by: SessionsBy | None = None
-    """Whether a file is a session, or its lines are grouped by session id; ``None``: as its envelope says."""
-    anonymize: bool = True
-    anonymize_key: bytes | None = field(default=None, repr=False)
-    """The key itself; ``None`` means: the key file, see ``run.keys``."""
-    integrity_analysis: bool = True
-    group_by: GroupBy = "date"
-    tool_report: bool = True
-    keep_rejected: bool = False
-    strict: bool = False
-    workers: int = 1
-    force: bool = False
-    follow_links: bool = False
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    since: str | None = None
-    """``YYYY-MM-DD``, the first day wanted."""
-    until: str | None = None
-    """``YYYY-MM-DD``, the last day wanted."""
-    limit: int | None = None
-    """At most so many sessions."""
-    format: Packing | None = None
-    """The files of a dataset folder, ``jsonl`` if other options ask for one; ``None``: grouped files."""
-    shard_size: int | None = None
-    """Bytes of text in one file of a dataset folder, 256 MB by default."""
-    split: str | None = None
-    """Names and shares, as in ``train=0.98,validation=0.02``; ``None``: all is ``train``."""
-    split_by: SplitBy = "prompt"
-    """What is never divided between two splits."""
-    seed: int = 0
-    """Another one divides otherwise."""
-    metadata: bool = False
-    """Whether a dataset folder has columns on where a record comes from."""
-    min_turns: int | None = None
-    """Turns of the assistant, as in the reports; so has ``max_turns``."""
-    max_turns: int | None = None
-    max_chars: int | None = None
-    """Characters of a record's line."""
-    drop: tuple[str, ...] = ()
-    """Codes of findings, or ``errors`` for all that are errors; sessions that have one are filtered."""
-    flag_phrase: tuple[str, ...] = FLAGGED
-    """Phrases that are reported where messages hold them, in any case; blank ones are none."""
-    only_model: tuple[str, ...] = ()
-    """Globs, of which the model that answered has to fit one."""
-    drop_duplicates: bool | None = None
-    """Whether a record is written only once; ``None``: in a dataset folder."""
-    full: bool = False
-    """Convert all again, whatever the last run gave."""
-    resume: bool = False
-    """Take what an interrupted run finished."""
-    replace: bool = False
-    """Put the result in the place of one of other logs, and nothing in the place of any."""
+    cleanup_goose: bool = option(True, "Remove what Goose puts around a conversation.", group="cleaning")
+    on_invalid: OnInvalid = option(
+        "skip",
+        "A session whose clock goes back or whose id changes: leave it out, convert it (one with two ids only with "
+        "--sessions-by file), or stop.",
+        group="sessions",
+    )
+    json_tool_calls: bool = option(False, "Write calls as <tool_call> text.", group="sessions", short="-j/-J")
+    reasoning: Reasoning = option(
+        "keep", "Reasoning: leave it in its field, write it as <think> text, or remove it.", group="sessions"
+    )
+    preset: str = _shape(
+        "chat",
+        "The shape of the records: as specified, or as a family of trainers wants it.",
+        choices_of=("chatsquash.records.presets",),
+    )
+    system: System = _shape("keep", "System messages.")
+    merge_consecutive: bool = _shape(False, "Join messages of one role that follow each other.")
+    split_parallel: bool = _shape(False, "Give each of several calls in a message a message of its own.")
+    split_text_and_calls: bool = _shape(False, "Give text beside calls a message of its own.")
+    tool_ids: ToolIds = _shape("keep", "Ids of calls: as logged, or nine letters and digits.")
+    media: Media = _shape(
+        "refuse", "Images, sounds and files: no record, one without them, or images beside it (--preset hf)."
+    )
+    unpaired: Unpaired = _shape("refuse", "A call without a result: no record, one that ends before it, or a result.")
+    unpaired_text: str | None = _shape(None, "What such a result says.", metavar="TEXT", usually="[no result]")
+    """``None``: ``NO_RESULT`` of ``records.presets``."""
+    from_format: str | None = option(
+        None,
+        "The format of all logs.",
+        group="reading",
+        choices_of=("chatsquash.formats", "chatsquash.formats.documents"),
+        metavar="FORMAT",
+        named="--from",
+        usually="told by each log",
+    )
+    sessions_by: SessionsBy | None = option(
+        None,
+        "What is a session: a file, or lines with one id.",
+        group="reading",
+        usually="file; id for logs known to mix sessions",
+    )
+    anonymize: bool = option(True, "Replace e-mail addresses by pseudonyms.", group="addresses")
+    anonymize_key: bytes | None = option(
+        None,
+        "The key of the pseudonyms.",
+        group="addresses",
+        metavar="FILE",
+        named="--anonymize-key-file",
+        usually="one made for you once",
+        secret=True,
+    )
+    """The key itself; ``None``: that of the key file, see ``redact.keys``."""
+    integrity_analysis: bool = option(True, "Check the records.", group="checks")
+    group_by: GroupBy = option("date", "One file per what.", group="grouping", decides="output")
+    tool_report: bool = _report(True, "Write reports on tool usage.")
+    keep_rejected: bool = _report(False, "Copy lines that cannot be read to the reports.")
+    workers: int = _run(1, "Processes.", least=1, usually="the cores")
+    full: bool = _run(False, "Convert all logs again, not only those that are new or changed.")
+    resume: bool = _run(False, "Go on with what an interrupted run finished.")
+    strict: bool = _run(
+        False, "Stop at the first session or line that would be left out.", decides="output", on_card=False
+    )
+    force: bool = _run(False, "Write to a folder that holds other files; none of them is touched.")
+    replace: bool = _run(False, "Replace a result by that of other logs, or by one without records.")
+    follow_links: bool = option(False, "Look into linked folders, too.", group="links", decides="output")
+    since: str | None = _day(None, "Only sessions from this day on, YYYY-MM-DD.", metavar="DATE")
+    until: str | None = _day(None, "Only sessions up to this day.", metavar="DATE")
+    limit: int | None = _day(None, "At most so many sessions.", least=1)
+    format: Packing | None = _dataset(
+        None, "Write a dataset folder with files of this kind.", usually="jsonl where other options ask for a folder"
+    )
+    """``None``: grouped files."""
+    shard_size: int | None = _dataset(
+        None, "Text in one file of a dataset folder.", least=1, metavar="SIZE", usually="256MB"
+    )
+    split: str | None = _dataset(None, "Divide the dataset, as in train=0.98,validation=0.02.", metavar="SHARES")
+    """``None``: all is ``train``."""
+    split_by: SplitBy = _dataset(
+        "prompt", "What is not divided: what begins with one prompt, a session, a scenario, or a day."
+    )
+    seed: int = _dataset(0, "The seed of the split; another one divides otherwise.")
+    metadata: bool = _dataset(False, "Add columns on session, source, model, time and tokens to a dataset folder.")
+    min_turns: int | None = _filter(None, "Only sessions with so many assistant turns.", least=0)
+    max_turns: int | None = _filter(None, "Only sessions with at most so many assistant turns.", least=0)
+    max_chars: int | None = _filter(None, "Only records with at most so many characters.", least=1)
+    drop: tuple[str, ...] = _filter((), "No sessions with this finding; errors means any error.", metavar="CODE")
+    drop_duplicates: bool | None = option(
+        None, "Write equal records once.", group="duplicates", usually="in a dataset folder"
+    )
+    max_line: int = _bound(256 << 20, "Bytes of a line; a longer one is left out.", metavar="SIZE")
+    max_nesting: int = _bound(
+        500,
+        "Levels of a message; a line with more is left out.",
+        most=800,  # whatever the depth of the calls that lead to the parser, of which Python allows 1000
+        why_most="since Python's own parser reads no more",
+    )
+    max_messages: int = _bound(100_000, "Messages of a request; a line with more is left out.")
+    max_rejected: int = _bound(10_000, "Lines that cannot be read; after more, a log ends there.")
+    max_expansion: int = _bound(200, "Times its size that a compressed log may expand to.")
+    max_expanded: int = _bound(16 << 30, "Bytes that a compressed log may expand to.", metavar="SIZE")
+    max_memory: int = _bound(
+        2_000_000_000, "Memory that a line, a file or a database may take once it is read.", metavar="SIZE"
+    )
+    max_database_time: int = _bound(60, "Time that reading a database may take.", metavar="SECONDS")
+    include: tuple[str, ...] = _path((), "Only logs whose path, or a part of it, fits.")
+    exclude: tuple[str, ...] = _path((), "No logs whose path, or a part of it, fits.")
+    only_model: tuple[str, ...] = _filter((), "Only sessions whose last reply is of a model that fits.", metavar="GLOB")
+    flag_phrase: tuple[str, ...] = option(
+        FLAGGED, "Report messages that hold this text, in any case; '' reports none.", group="checks", metavar="TEXT"
+    )
 
     @property
     def folder(self) -> bool:
@@ -112,19 +220,18 @@ class Options:
         """Whether a record is written only once."""
         return self.folder if self.drop_duplicates is None else self.drop_duplicates
 
-    max_line: int = 256 << 20
-    """Bytes of the longest line that is read; a longer one is left out."""
-    max_nesting: int = 500
-    """Levels of lists and objects in a message, a reply or the tools of a line; a line with more is left out."""
-    max_messages: int = 100_000
-    """Messages of a request; a line with more is left out."""
-    max_rejected: int = 10_000
-    """Lines of a session that cannot be read; what lies behind one more is not read."""
-    max_expansion: int = 200
-    """How many times its own size a compressed log may expand to; the rest is not read."""
-    max_expanded: int = 16 << 30
-    """Bytes that a compressed log may expand to; the rest is not read."""
-    max_memory: int = 2_000_000_000
-    """Bytes of memory that the parsed form of a line or of a file may take, and the process that reads a database."""
-    max_database_time: int = 60
-    """Seconds that reading a database may take."""
+
+def declared(options: Any = Options) -> tuple[Declared, ...]:
+    """The declarations of all options of a class, in the order of its fields."""
+    return _declared(options)
+
+
+@cache
+def _declared(options: Any) -> tuple[Declared, ...]:
+    return tuple(Declared(each.name, _kind(each.type), each.default, **each.metadata) for each in fields(options))
+
+
+def _kind(annotated: Any) -> Any:
+    """A type without ``None``."""
+    members = get_args(annotated)
+    return next(each for each in members if each is not NoneType) if NoneType in members else annotated

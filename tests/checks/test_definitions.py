@@ -1,4 +1,10 @@
+from itertools import product
+
 import pytest
+
+from chatsquash.checks import examine
+from chatsquash.checks.registry import View
+from chatsquash.model import Conversation
 
 from .rows import Row, assistant, call, found, names, result, talk, tool, user
 
@@ -232,3 +238,12 @@ ROWS = [
 @pytest.mark.parametrize("row", ROWS, ids=names(ROWS))
 def test_definitions(row):
     assert found(row) == row.expected
+
+
+SOME = [tool(), {"description": "nameless"}, tool(parameters=[]), {"type": "web"}, 1]
+
+
+@pytest.mark.parametrize("tools", [list(pair) for pair in product(SOME, repeat=2)])
+def test_rules_on_tools_look_at_one_definition_at_a_time(tools):
+    alone = [bool(list(examine(View(Conversation([], [each])), "tools"))) for each in tools]
+    assert any(alone) == bool(list(examine(View(Conversation([], tools)), "tools")))

@@ -1,8 +1,6 @@
-from pathlib import Path
-
 import pytest
 
-from chatsquash.checks import rules, table
+from chatsquash.checks import rules
 from chatsquash.text import SHOWN, json_type, quoted
 
 from . import (
@@ -46,11 +44,6 @@ SEVERITIES = {
         cleaned file-not-read hosted-tools vendor-form shape-changed filtered duplicate-record source-without-tools
         template-reasoning-lost no-tools tool-result-retried second-copy""",
 }
-
-
-def test_the_page_of_checks_is_what_the_rules_say():
-    page = Path(__file__).parents[2] / "docs" / "checks.md"
-    assert page.read_text(encoding="utf-8") == table(), "write it anew with chatsquash.checks.table()"
 
 
 def test_the_rules_are_those_of_the_contract_with_their_severities():

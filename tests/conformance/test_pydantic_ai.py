@@ -16,7 +16,7 @@ from chatsquash.formats.clients.pydantic_ai.write import called
 from chatsquash.model import Conversation
 from chatsquash.translate import losses
 from tests.formats.kinds import KINDS, call, image, private, result, said, system, text, user
-from tests.formats.test_pydantic_ai import READ
+from tests.formats.table import documents_read
 
 from .shared import RECORDED
 
@@ -59,12 +59,16 @@ def test_a_document_that_pydantic_ai_wrote_again_says_the_same(name, conversatio
 
 
 OLD = "instruction-delta", "tool-availability-delta"
-VALID = [row for row in READ if not any(part.get("part_kind") in OLD for turn in row[0] for part in turn["parts"])]
+VALID = {
+    sentence: turns
+    for sentence, turns in documents_read("pydantic_ai").items()
+    if not any(part.get("part_kind") in OLD for turn in turns for part in turn["parts"])
+}
 
 
-@pytest.mark.parametrize(("turns", "expected", "sentence"), VALID, ids=[row[2] for row in VALID])
-def test_what_we_read_is_a_document(turns, expected, sentence):
-    assert ModelMessagesTypeAdapter.validate_python(turns), sentence
+@pytest.mark.parametrize("sentence", VALID)
+def test_what_we_read_is_a_document(sentence):
+    assert ModelMessagesTypeAdapter.validate_python(VALID[sentence]), sentence
 
 
 # The adapter for UI messages

@@ -19,7 +19,7 @@ from chatsquash.formats.clients import vercel_ai
 from chatsquash.formats.clients.pydantic_ai.write import called
 from chatsquash.model import Conversation
 from tests.formats.kinds import KINDS, call, image, private, result, said, system, text, user
-from tests.formats.test_vercel_ai import READ, WRITTEN, ui
+from tests.formats.table import conversation, documents_read, rows
 
 from .shared import RECORDED
 
@@ -54,7 +54,11 @@ WHOLE = Conversation(
     ],
     [],
 )
-CONVERSATIONS = {**KINDS, "whole": WHOLE, **{row[2]: Conversation(row[0], []) for row in WRITTEN}}
+CONVERSATIONS = {
+    **KINDS,
+    "whole": WHOLE,
+    **{row.sentence: conversation(row.given) for row in rows("dump", "vercel_ai")},
+}
 REAL = {each.id: each.values[1] for each in RECORDED}
 OLDER = ("output-denied", "approval-requested", "approval-responded", "steering-message")
 """What the AI SDK 5 does not know yet."""
@@ -146,7 +150,7 @@ def test_pydantic_ai_takes_them_too(name):
 # Reading
 
 
-READABLE = {row[2]: row[0] for row in READ}
+READABLE = documents_read("vercel_ai")
 NOT_VALID = {
     "a call without an id gets one": "older files have such",
     "or stands as raw input": "input is null there",
@@ -159,6 +163,10 @@ def test_what_we_read_is_valid(version):
     told = {name: str(turns) for name, turns in READABLE.items()}
     known = [name for name in made if version != "5" or not any(word in told[name] for word in OLDER)]
     assert {name: made[name] for name in known if "error" in made[name] and name not in NOT_VALID} == {}
+
+
+def ui(role, *parts):
+    return {"id": "m", "role": role, "parts": list(parts)}
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -56,10 +56,10 @@ def test_a_log_that_changes_while_it_is_read(tmp_path, monkeypatch, sentence, da
     path.write_bytes(data)
     job = found(path)
     converter = Converter(Options(anonymize=False))
-    read = converter._reader.entries
+    read = converter._reader.read
 
-    def entries(file, *given):
-        for number, entry in enumerate(read(file, *given)):
+    def entries(items):
+        for number, entry in enumerate(items):
             if number == 0 and not acted:
                 acted.append(act(path))
             yield entry
@@ -67,7 +67,12 @@ def test_a_log_that_changes_while_it_is_read(tmp_path, monkeypatch, sentence, da
             acted.append(act(path))
 
     acted: list = []
-    monkeypatch.setattr(type(converter._reader), "entries", lambda self, file, *given: entries(file, *given))
+
+    def begun(self, *given):
+        reading = read(*given)
+        return reading._replace(items=entries(reading.items))
+
+    monkeypatch.setattr(type(converter._reader), "read", begun)
     outcome = converter.convert(job)
     texts = [finding.text for finding in outcome.findings if finding.code == "changed-log"]
     assert [text.partition(" while")[0] for text in texts] == ([f"the log {how}"] if how else [])

@@ -114,3 +114,58 @@ def links(messages: list[Any]) -> list[tuple[int, int] | None]:
         elif message["role"] == "tool":
             found.append(places.get(message["tool_call_id"]))
     return found
+
+
+# What documents that hold everything hold
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["type", "text", "url", "file", "image_url", "file_data", "kind", "data", "media_type"]),
+            inner,
+            max_size=3,
+        )
+    ),
+    max_leaves=6,
+)
+_SHOWN = st.sampled_from(
+    [text("A"), text(""), image(), image("x"), {"type": "refusal", "refusal": "no"}, {"type": "text"}, "bare"]
+)
+_CONTENT = st.text(max_size=4) | st.none() | st.lists(_SHOWN | _JSON, max_size=3) | _JSON
+_SLOTS = st.dictionaries(
+    st.sampled_from(
+        ["thinking", "after", "json", "is_error", "native", "provider", "from", "feedback", "outcome", "signature"]
+    ),
+    _JSON
+    | st.sampled_from(
+        ["instructions", True, "retried", ["A"], [{"text": "A", "signature": "s"}], {"cause": "no_output"}]
+    ),
+    min_size=1,
+    max_size=3,
+).map(Private)
+
+
+@st.composite
+def _whole(draw: Any) -> Any:
+    """A canonical message with odd values where these may be."""
+    role = draw(st.sampled_from(["system", "developer", "user", "assistant", "assistant", "tool", "tool", "critic"]))
+    message = {"role": role, "content": draw(_CONTENT)}
+    ids = st.sampled_from(["a", "b", ""])
+    if role == "tool":
+        message["tool_call_id"] = draw(ids)
+    if role == "assistant" and draw(st.booleans()):
+        functions = st.fixed_dictionaries(
+            {"name": st.just("f") | _JSON, "arguments": st.sampled_from(["{}", "", "[1]", '{"a": 1.0}', "{"])}
+        )
+        calls = st.fixed_dictionaries(
+            {"id": ids, "type": st.just("function")}, optional={"function": functions, "custom": _JSON, PRIVATE: _SLOTS}
+        )
+        message["tool_calls"] = draw(st.lists(calls, min_size=1, max_size=3))
+    extra = draw(st.dictionaries(st.sampled_from(["name", "refusal", "reasoning_content", "audio"]), _JSON, max_size=2))
+    return {**message, **extra, **({PRIVATE: draw(_SLOTS)} if draw(st.booleans()) else {})}
+
+
+HELD_WHOLE = st.builds(Conversation, st.lists(_whole(), max_size=6), st.just([]))
+"""Canonical conversations with odd values only where a document has a place for any value."""

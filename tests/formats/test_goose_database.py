@@ -1,5 +1,6 @@
 """goose's database, and others that are made to harm whoever reads them as such."""
 
+import json
 import sqlite3
 from contextlib import closing, suppress
 
@@ -157,3 +158,59 @@ def test_many_sessions_without_an_index_are_read_in_one_pass(tmp_path):
     found = goose.from_database(database(tmp_path / "a.db", *sessions, *messages))
     assert [each["id"] for each in found[:3]] == ["s", "s2", "s3"]
     assert {len(each["conversation"]) for each in found} == {1}
+
+
+# As goose writes it
+
+
+def said(words):
+    return {"type": "text", "text": words}
+
+
+def logged(path, *rows):
+    with closing(sqlite3.connect(path)) as made:
+        made.execute("CREATE TABLE sessions (id TEXT, description TEXT, working_dir TEXT, created_at TIMESTAMP)")
+        made.execute(
+            "CREATE TABLE messages (id INTEGER PRIMARY KEY, message_id TEXT, session_id TEXT, role TEXT, "
+            "content_json TEXT, created_timestamp INTEGER, timestamp TIMESTAMP, tokens INTEGER, metadata_json TEXT)"
+        )
+        made.executemany(
+            "INSERT INTO sessions VALUES (?, ?, ?, ?)", [("s2", "later", "/b", 2), ("s1", "a talk", "/a", 1)]
+        )
+        made.executemany(
+            "INSERT INTO messages (session_id, role, content_json, metadata_json) VALUES (?, ?, ?, ?)", rows
+        )
+        made.commit()
+    return path.read_bytes()
+
+
+def test_each_session_of_a_database_is_a_conversation(tmp_path):
+    hidden = json.dumps({"agentVisible": False})
+    data = logged(
+        tmp_path / "sessions #1.db",
+        ("s1", "user", json.dumps([said("hi")]), None),
+        ("s2", "user", json.dumps([said("you")]), "{}"),
+        ("s1", "assistant", json.dumps([said("old")]), hidden),
+        ("s1", "assistant", json.dumps([said("hello")]), "{}"),
+    )
+    found = goose.from_database(data)
+    assert goose.fits(found) == "working_dir and conversation"
+    told = [[message["content"] for message in each.messages] for each in goose.conversations(found)]
+    assert told == [["hi", "hello"], ["you"]]
+
+
+def test_a_database_that_is_written_to_by_several_is_read_as_well(tmp_path):
+    path = tmp_path / "a.db"
+    logged(path, ("s1", "user", json.dumps([said("hi")]), None))
+    with closing(sqlite3.connect(path)) as opened:
+        opened.execute("PRAGMA journal_mode = WAL")
+    assert path.read_bytes()[18:20] == b"\2\2"
+    assert len(goose.conversations(goose.from_database(path.read_bytes()))) == 1
+    assert [each.name for each in tmp_path.iterdir()] == ["a.db"], "nothing is written beside it"
+
+
+def test_a_database_of_anybody_else_is_none(tmp_path):
+    with closing(sqlite3.connect(tmp_path / "a.db")) as made:
+        made.execute("CREATE TABLE sessions (id TEXT)")
+        made.commit()
+    assert goose.from_database((tmp_path / "a.db").read_bytes()) is None

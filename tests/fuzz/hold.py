@@ -7,7 +7,6 @@ import json
 import re
 from tempfile import NamedTemporaryFile
 
-from chatsquash.ledger import Ledger
 from chatsquash.model import Log, Outcome
 from chatsquash.options import Options
 from chatsquash.read import documents, envelopes
@@ -94,6 +93,5 @@ def _is_judged_whole(data: bytes) -> bool:
 
 
 def _envelope(data: bytes) -> str | None:
-    ledger = Ledger("s")
-    next(Reader(CHAT).entries(io.BytesIO(data), Log("", "s", "s", len(data)), ledger), None)
-    return ledger.seen.envelope if ledger.seen else None
+    seen = Reader(CHAT).read(io.BytesIO(data), Log("", "s", "s", len(data))).seen
+    return seen.envelope if seen else None

@@ -3,24 +3,28 @@
 import io
 import json
 from collections import Counter
+from itertools import pairwise
 from unittest import mock
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chatsquash.edits import replay
-from chatsquash.ledger import Ledger
+from chatsquash.formats import formats
+from chatsquash.model import Entry, Kept
 from chatsquash.read import deltas
 from chatsquash.read.deltas import Effort
 from chatsquash.read.entries import entries
 from chatsquash.read.lines import lines
+from chatsquash.read.recognise import Shape
 from chatsquash.stages.cleaning import clean
-from tests import oracle, strategies
+from tests import format_logs, oracle, strategies
+from tests.stages.streams import taken
 
 
 def read(data: bytes, effort: Effort | None = None):
-    ledger = Ledger("stem")
-    return list(entries(lines(io.BytesIO(data)), ledger, effort)), ledger
+    return taken(entries(lines(io.BytesIO(data)), effort))
 
 
 def spelled(value) -> str:
@@ -32,7 +36,7 @@ PATHS = ("grown", "patched", "alone", "whole")
 
 
 def test_replaying_the_edits_is_parsing_every_line():
-    taken = Counter()
+    paths = Counter()
 
     @settings(deadline=None, derandomize=True, max_examples=500)
     @given(strategies.logs(), st.sampled_from([(3, 24), (1, 2), (1, 1)]))
@@ -40,20 +44,20 @@ def test_replaying_the_edits_is_parsing_every_line():
         # Small logs seldom share nothing for long, so the reader is made impatient for some of them.
         with mock.patch.multiple(deltas, _PATIENCE=patience[0], _WHILE=patience[1]):
             effort = hold_to_the_law(data)
-        taken.update({path: getattr(effort, path) for path in PATHS})
+        paths.update({path: getattr(effort, path) for path in PATHS})
 
     law()
-    assert all(taken[path] > 50 for path in PATHS), taken
+    assert all(paths[path] > 50 for path in PATHS), paths
 
 
 def hold_to_the_law(data):
     effort = Effort()
-    found, ledger = read(data, effort)
+    found, session = read(data, effort)
     rows = oracle.read(data, "stem")
-    assert ledger.lines == len(rows)
-    assert ledger.blank == sum(row.kind == "blank" for row in rows)
+    assert session.lines.all == len(rows)
+    assert session.lines.blank == sum(row.kind == "blank" for row in rows)
     bad = [(row.line, row.kind) for row in rows if row.kind in ("bad-line", "bad-entry")]
-    assert [(rejected.line, rejected.code) for rejected in ledger.rejected] == bad
+    assert [(rejected.line, rejected.code) for rejected in session.rejected] == bad
     expected = [row for row in rows if row.kind == "entry"]
     assert [entry.line for entry in found] == [row.line for row in expected]
     before = []
@@ -67,11 +71,70 @@ def hold_to_the_law(data):
     return effort
 
 
+def difference(before: list, after: list) -> list:
+    """The difference by value as ``settle`` states it: of each message its place in the earlier list, or none."""
+    places, expected, added = [], 0, 0
+    for message in after:
+        near = [at for at in (expected, expected + 1) if spelled(before[at : at + 1]) == spelled([message])]
+        if near and added < 8:
+            places.append(near[0])
+            expected, added = near[0] + 1, 0
+        else:
+            places.append(None)
+            added += 1
+    return places
+
+
+def told(edits) -> list:
+    """The same of edits."""
+    runs = (range(run.start, run.stop) if isinstance(run, Kept) else [None] * len(run.messages) for run in edits)
+    return [at for run in runs for at in run]
+
+
+def hold_to_the_edit_law(found):
+    before = []
+    for entry in found:
+        assert told(entry.edits) == difference(before, entry.messages)
+        for run, behind in pairwise(entry.edits):
+            assert type(run) is not type(behind) or (isinstance(run, Kept) and run.stop != behind.start), "one run"
+        before = entry.messages
+
+
+@settings(deadline=None, derandomize=True, max_examples=500)
+@given(strategies.logs(), st.sampled_from([(3, 24), (1, 2), (1, 1)]))
+def test_edits_are_the_difference_by_value_whichever_way_they_were_found(data, patience):
+    with mock.patch.multiple(deltas, _PATIENCE=patience[0], _WHILE=patience[1]):
+        hold_to_the_edit_law(read(data)[0])
+
+
+@pytest.mark.parametrize("name", formats())
+def test_edits_are_the_difference_by_value_in_every_format(name):
+    @settings(deadline=None, derandomize=True, max_examples=100)
+    @given(format_logs.logs(name), st.sampled_from([(3, 24), (1, 1)]))
+    def law(data, patience):
+        with mock.patch.multiple(deltas, _PATIENCE=patience[0], _WHILE=patience[1]):
+            items = entries(lines(io.BytesIO(data)), shape=Shape(name))
+            hold_to_the_edit_law([item for item in items if isinstance(item, Entry)])
+
+    law()
+
+
+def test_a_log_that_grows_after_requests_that_share_nothing_adds_what_is_new():
+    others = [[{"role": "user", "content": f"{number} " + "x" * number}] for number in range(4)]
+    growing = [[{"role": "user", "content": f"turn {n}"} for n in range(turns)] for turns in range(1, 9)]
+    data = b"\n".join(json.dumps({"request": {"messages": each}}).encode() for each in [*others, *growing])
+    effort = Effort()
+    found, _ = read(data, effort)
+    assert effort.whole > 3, "lines are not compared after such requests"
+    assert [entry.kept for entry in found[5:]] == [1, 2, 3, 4, 5, 6, 7]
+    assert all(a is b for before, after in pairwise(found[4:]) for a, b in zip(before.messages, after.messages))
+
+
 @settings(deadline=None, derandomize=True, max_examples=300)
 @given(strategies.logs())
 def test_cleaning_what_was_replayed_is_replaying_what_was_cleaned(data):
     found, _ = read(data)
-    cleaned = list(clean(iter(found), Ledger("stem")))
+    cleaned = taken(clean(iter(found)))[0]
     before = []
     expected = []
     for entry in found:
@@ -125,6 +188,6 @@ def test_a_line_that_is_wrong_in_two_ways_is_a_bad_line_however_it_is_read():
     effort = Effort()
     wrong = line(2, 5, float("nan"))
     for data in (wrong, b"\n".join([line(0), line(1), wrong])):
-        _, ledger = read(data, effort)
-        assert [rejected.code for rejected in ledger.rejected] == ["bad-line"]
+        _, session = read(data, effort)
+        assert [rejected.code for rejected in session.rejected] == ["bad-line"]
     assert effort.patched == 1

@@ -16,7 +16,6 @@ from chatsquash.edits import replay
 from chatsquash.formats import formats
 from chatsquash.formats.base import TurnError
 from chatsquash.jsonio import leaves
-from chatsquash.ledger import Ledger
 from chatsquash.read import deltas, envelopes
 from chatsquash.read.deltas import Effort
 from chatsquash.read.entries import entries
@@ -24,14 +23,14 @@ from chatsquash.read.envelopes import http_pairs
 from chatsquash.read.lines import lines
 from chatsquash.read.recognise import Shape, look
 from tests import format_logs
+from tests.stages.streams import taken
 
 PATHS = ("grown", "patched", "alone", "whole")
 LOADED = [name for name in formats() if name != "openai_chat"]
 
 
 def read(data: bytes, shape: Shape, effort: Effort | None = None):
-    ledger = Ledger("stem")
-    return list(entries(lines(io.BytesIO(data)), ledger, effort, shape=shape)), ledger
+    return taken(entries(lines(io.BytesIO(data)), effort, shape=shape))
 
 
 class Row(NamedTuple):
@@ -105,11 +104,11 @@ def as_logged(turns):
 def hold_to_the_law(data: bytes, name: str) -> Effort:
     effort = Effort()
     shape, _ = look(io.BytesIO(data), forced=name)
-    found, ledger = read(data, shape, effort)
+    found, session = read(data, shape, effort)
     rows = alone(data, name)
-    assert ledger.blank == sum(row.kind == "blank" for row in rows) - (data[-1:] in (b"", b"\n"))
+    assert session.lines.blank == sum(row.kind == "blank" for row in rows) - (data[-1:] in (b"", b"\n"))
     bad = [(number, row.kind) for number, row in enumerate(rows, 1) if row.kind in ("bad-line", "bad-entry")]
-    assert [(rejected.line, rejected.code) for rejected in ledger.rejected] == bad
+    assert [(rejected.line, rejected.code) for rejected in session.rejected] == bad
     expected = [(number, row) for number, row in enumerate(rows, 1) if row.kind == "entry"]
     assert [entry.line for entry in found] == [number for number, _ in expected]
     before: list[Any] = []
@@ -124,7 +123,7 @@ def hold_to_the_law(data: bytes, name: str) -> Effort:
 
 @pytest.mark.parametrize("name", formats())
 def test_replaying_the_edits_is_loading_every_line_alone(name):
-    taken: Counter[str] = Counter()
+    paths: Counter[str] = Counter()
 
     @settings(deadline=None, derandomize=True, max_examples=400)
     @given(format_logs.logs(name), st.sampled_from([(3, 24), (1, 1)]))
@@ -132,10 +131,10 @@ def test_replaying_the_edits_is_loading_every_line_alone(name):
         # Small logs seldom share nothing for long, so the reader is made impatient for some of them.
         with mock.patch.multiple(deltas, _PATIENCE=patience[0], _WHILE=patience[1]):
             effort = hold_to_the_law(data, name)
-        taken.update({path: getattr(effort, path) for path in PATHS})
+        paths.update({path: getattr(effort, path) for path in PATHS})
 
     law()
-    assert all(taken[path] > 50 for path in PATHS), taken
+    assert all(paths[path] > 50 for path in PATHS), paths
 
 
 WRAPS = {"plain": (format_logs.plain, envelopes.PLAIN), "HTTP pairs": (format_logs.http, http_pairs)}

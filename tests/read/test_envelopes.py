@@ -1,6 +1,7 @@
 """However an exchange is wrapped, its record is that of the same exchange in the envelope that is read."""
 
 import json
+import sys
 
 import pytest
 
@@ -293,3 +294,76 @@ def test_values_go_through_an_envelope_byte_by_byte():
     assert (
         unwrapped == b'{"request":{"messages":[{"role":"user","content":"\\ud800","n":1.50,"m":1E5}]},"timestamp":0.10}'
     )
+
+
+# An envelope of one's own
+
+WRAPPER = """
+from chatsquash.read.members import Members, within
+
+NAME = "a gateway"
+WHAT = "`{call, at}`"
+NEEDS = (frozenset(("call", "at")),)
+SESSION = ("conversation",)
+MIXES = False
+
+
+def fits(line: Members) -> bool:
+    return "asked" in within(line["call"])
+
+
+def unwrap(line: Members) -> Members:
+    call = within(line["call"])
+    beside = {"timestamp": line["at"], "session_id": line.get("conversation", b"null")}
+    return {"request": call["asked"], "response": call.get("said", b"null"), **beside}
+"""
+CLAIMING = """
+from chatsquash.read.envelopes.plain import SESSION
+from chatsquash.read.members import Members
+
+NAME = "a recorder"
+WHAT = "`{request, response, recorded}`"
+NEEDS = (frozenset(("request", "response", "recorded")),)
+MIXES = False
+
+
+def fits(line: Members) -> bool:
+    return True
+
+
+def unwrap(line: Members) -> Members:
+    recorded = {"timestamp": line["recorded"], "session_id": b'"s1"'}
+    return {"request": line["request"], "response": line["response"], **recorded}
+"""
+TIME = "2026-01-13T10:00:00Z"
+NEW = [
+    ("other members", WRAPPER, lambda e: {"call": {"asked": e.request, "said": e.response}, "at": TIME, "conversation": "s1"}),
+    ("one member besides those of the plain one", CLAIMING, lambda e: {"request": e.request, "response": e.response, "recorded": TIME}),
+]  # fmt: skip
+
+
+@pytest.fixture
+def new_envelope(tmp_path, monkeypatch):
+    """Puts a module into a folder of its own, which is one more of those in which envelopes are found."""
+
+    def put(source):
+        (tmp_path / "added_envelope.py").write_text(source)
+        monkeypatch.setattr(envelopes, "__path__", [*envelopes.__path__, str(tmp_path)])
+
+    yield put
+    sys.modules.pop("chatsquash.read.envelopes.added_envelope", None)
+    if hasattr(envelopes, "added_envelope"):
+        del envelopes.added_envelope
+
+
+@pytest.mark.parametrize(("sentence", "source", "wrap"), NEW, ids=[row[0] for row in NEW])
+@pytest.mark.parametrize("name", formats())
+def test_an_envelope_that_is_put_into_a_folder_is_read(new_envelope, name, sentence, source, wrap):
+    exchange = EXCHANGES[name]
+    expected = converted(plain(exchange.request, exchange.response))
+    assert converted(wrap(exchange)).record != expected.record or converted(wrap(exchange)).day is None
+    new_envelope(source)
+    outcome = converted(*[wrap(exchange)] * 3)
+    assert outcome.record == expected.record
+    assert (outcome.session, outcome.day, outcome.account.superseded) == ("s1", "2026-01-13", 2)
+    assert not {"missing-session-id", "missing-timestamp", "mixed-formats"} & set(codes(outcome))

@@ -32,7 +32,7 @@ def splitted(line: bytes) -> tuple[bytes, bytes, bytes, str | None, Reply]:
 @pytest.mark.parametrize("line", LINES)
 def test_the_scanner_of_json_splits_as_msgspec_does(line, monkeypatch):
     quick = splitted(line)
-    monkeypatch.setattr(exchange, "_line", json.JSONDecoder())  # which refuses bytes
+    monkeypatch.setattr(exchange, "_decoder", lambda *_: json.JSONDecoder())  # which refuses bytes
     with mock.patch.object(exchange, "REFUSED", (TypeError,)):
         assert splitted(line) == quick
 

@@ -2,25 +2,35 @@
 
 import io
 import json
+from collections import Counter
+from unittest import mock
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from chatsquash import Options, convert_session
 from chatsquash.edits import replay
-from chatsquash.ledger import Ledger
+from chatsquash.formats import formats
 from chatsquash.model import Log
+from chatsquash.read import recognise
 from chatsquash.read.deltas import Effort
 from chatsquash.read.entries import entries
 from chatsquash.read.lines import lines
 from chatsquash.read.reader import Reader
 from chatsquash.read.recognise import Shape
+from tests import format_logs, strategies
 from tests.read.exchanges import EXCHANGES, plain
+from tests.stages.streams import taken
 
 
-def read(data: bytes, **options):
-    ledger = Ledger("stem")
-    reader = Reader(Options(anonymize=False, **options))
-    return list(reader.entries(io.BytesIO(data), Log("", "s", "s", len(data)), ledger)), ledger
+def begun(data: bytes, hashed=None, reader=None):
+    reader = reader or Reader(Options(anonymize=False))
+    return reader.read(io.BytesIO(data), Log("", "s", "s", len(data)), hashed)
+
+
+def read(data: bytes):
+    return taken(begun(data).items)
 
 
 def log(*found) -> bytes:
@@ -31,48 +41,68 @@ def log(*found) -> bytes:
 
 
 def test_an_empty_log_tells_nothing():
-    assert read(b"") == ([], Ledger("stem"))
+    reading = begun(b"")
+    assert (reading.seen, list(reading.items), reading.document) == (None, [], None)
 
 
 @pytest.mark.parametrize("name", EXCHANGES)
 def test_what_was_seen_is_noted(name):
-    found, ledger = read(log(plain(EXCHANGES[name].request, EXCHANGES[name].response)))
-    assert len(found) == 1
-    assert (ledger.seen.format, ledger.seen.envelope) == (name, "request and response")
+    reading = begun(log(plain(EXCHANGES[name].request, EXCHANGES[name].response)))
+    assert len(list(reading.items)) == 1
+    assert (reading.seen.format, reading.seen.envelope) == (name, "request and response")
 
 
 def test_all_bytes_are_hashed_although_the_first_lines_are_looked_at_first():
     data, hashed = log(*[plain(EXCHANGES["gemini"].request, None)] * 3), []
-    reader = Reader(Options(anonymize=False))
-    list(
-        reader.entries(
-            io.BytesIO(data), Log("", "s", "s", len(data)), Ledger("s"), lambda part: hashed.append(bytes(part))
-        )
-    )
+    list(begun(data, lambda part: hashed.append(bytes(part))).items)
     assert b"".join(hashed) == data
 
 
 def test_tools_met_in_one_log_are_the_same_object_in_the_next():
-    reader = Reader(Options(anonymize=False))
     data = log(plain(EXCHANGES["openai_chat"].request, EXCHANGES["openai_chat"].response))
-    first, second = (
-        next(reader.entries(io.BytesIO(data), Log("", "s", "s", len(data)), Ledger("s"))) for _ in range(2)
-    )
+    reader = Reader(Options(anonymize=False))
+    (first,), (second,) = (begun(data, reader=reader).items for _ in range(2))
     assert first.tools is second.tools
+
+
+def test_first_lines_that_are_plainly_chat_give_what_they_give_when_each_log_is_looked_at():
+    met: Counter[bool] = Counter()
+    is_plain = recognise.is_plain
+
+    def counted(line):
+        found = is_plain(line)
+        met[found] += 1
+        return found
+
+    @settings(deadline=None, derandomize=True, max_examples=400)
+    @given(strategies.logs() | st.sampled_from(list(formats())).flatmap(format_logs.logs))
+    def law(data):
+        with mock.patch.object(recognise, "is_plain", counted):
+            at_once = begun(data)
+        with mock.patch.object(recognise, "is_plain", return_value=False):
+            looked_at = begun(data)
+        assert repr(list(looked_at.items)) == repr(list(at_once.items))
+        if looked_at.seen and looked_at.seen.format:  # a look refuses numbers that nobody reads
+            assert looked_at.seen[:2] == at_once.seen[:2]
+
+    law()
+    assert met[True] > 20 < met[False], met
 
 
 def test_later_lines_of_another_format_count_before_an_entry_comes_out():
     chat, other = (plain(EXCHANGES[name].request, EXCHANGES[name].response) for name in ("openai_chat", "anthropic"))
-    found, ledger = read(log(chat, chat, other, other, other))
-    assert (ledger.seen.format, ledger.lines, len(found)) == ("anthropic", 5, 5)
+    reading = begun(log(chat, chat, other, other, other))
+    found, session = taken(reading.items)
+    assert (reading.seen.format, session.lines.all, len(found)) == ("anthropic", 5, 5)
 
 
 def test_first_lines_count_that_share_nothing_and_are_parsed_whole_for_that():
     chats = [{"messages": [{"role": "user", "content": text}]} for text in ("hi", "well", "so")]
     first = (plain(request, EXCHANGES["openai_chat"].response) for request in chats)
     other = plain(EXCHANGES["anthropic"].request, None)
-    found, ledger = read(log(*first, other, other, other, other))
-    assert (ledger.seen.format, ledger.lines, len(found)) == ("anthropic", 7, 7)
+    reading = begun(log(*first, other, other, other, other))
+    found, session = taken(reading.items)
+    assert (reading.seen.format, session.lines.all, len(found)) == ("anthropic", 7, 7)
 
 
 # Chains of responses
@@ -100,8 +130,8 @@ def texts(entry) -> list[str]:
     return [message["content"] for message in entry.messages]
 
 
-def missing(ledger) -> list[tuple[int, str]]:
-    return [(each.line, each.text) for each in ledger.findings("f") if each.code == "missing-history"]
+def missing(session) -> list[tuple[int, str]]:
+    return [(each.line, each.text) for each in session.findings((), "s", "f") if each.code == "missing-history"]
 
 
 def held_to_the_law(found):
@@ -120,18 +150,18 @@ CHAIN = [
 
 
 def test_a_chain_is_the_whole_conversation():
-    found, ledger = read(log(*CHAIN))
+    found, session = read(log(*CHAIN))
     assert [texts(entry) for entry in held_to_the_law(found)] == [["a"], ["a", "b", "c"], ["a", "b", "c", "d", "e"]]
     assert [entry.kept for entry in found] == [0, 1, 3]
-    assert missing(ledger) == []
+    assert missing(session) == []
 
 
 def test_a_chain_may_branch_from_an_older_response():
     branch = exchange(3, asked("x", after="r1"), answered("r4", "y"))
     onward = exchange(4, asked("z", after="r4"), None)
-    found, ledger = read(log(*CHAIN, branch, onward))
+    found, session = read(log(*CHAIN, branch, onward))
     assert [texts(entry) for entry in held_to_the_law(found)][3:] == [["a", "b", "x"], ["a", "b", "x", "y", "z"]]
-    assert missing(ledger) == []
+    assert missing(session) == []
 
 
 def test_a_chain_may_begin_anew():
@@ -163,17 +193,17 @@ def test_an_input_that_is_a_text_continues_too():
 @pytest.mark.parametrize("response", [None, {"error": {"message": "late"}}])
 def test_a_request_without_an_answer_breaks_no_chain(response):
     failed = exchange(1, asked("x", after="r1"), response)
-    found, ledger = read(log(CHAIN[0], failed, {**CHAIN[1], "timestamp": "2026-01-13T10:00:09Z"}))
+    found, session = read(log(CHAIN[0], failed, {**CHAIN[1], "timestamp": "2026-01-13T10:00:09Z"}))
     assert [texts(entry) for entry in held_to_the_law(found)][1:] == [["a", "b", "x"], ["a", "b", "c"]]
-    assert missing(ledger) == []
+    assert missing(session) == []
 
 
 def test_a_line_of_another_format_breaks_no_chain():
     other = plain(EXCHANGES["gemini"].request, EXCHANGES["gemini"].response)
-    found, ledger = read(log(CHAIN[0], other, CHAIN[1], other, CHAIN[2]))
+    found, session = read(log(CHAIN[0], other, CHAIN[1], other, CHAIN[2]))
     assert texts(found[2]) == ["a", "b", "c"]
     assert texts(held_to_the_law(found)[4]) == ["a", "b", "c", "d", "e"]
-    assert missing(ledger) == []
+    assert missing(session) == []
 
 
 def test_a_streamed_response_can_be_continued():
@@ -185,21 +215,21 @@ def test_a_streamed_response_can_be_continued():
 @pytest.mark.parametrize("after", ["r9", "", 5, {}])
 def test_a_response_that_is_not_there_is_reported_once_with_a_count(after):
     request = {**asked("x"), "previous_response_id": after}
-    found, ledger = read(log(CHAIN[0], exchange(1, request, None), exchange(2, request, None)))
+    found, session = read(log(CHAIN[0], exchange(1, request, None), exchange(2, request, None)))
     assert [texts(entry) for entry in found[1:]] == [["x"], ["x"]]
-    ((line, text),) = missing(ledger)
+    ((line, text),) = missing(session)
     assert (line, text.startswith("2 entries with turns that are kept elsewhere")) == (2, True)
 
 
 def test_no_previous_response_is_none_that_is_missing():
-    found, ledger = read(log(exchange(0, {**asked("x"), "previous_response_id": None}, answered("r1", "b"))))
-    assert (texts(found[0]), missing(ledger)) == (["x"], [])
+    found, session = read(log(exchange(0, {**asked("x"), "previous_response_id": None}, answered("r1", "b"))))
+    assert (texts(found[0]), missing(session)) == (["x"], [])
 
 
 def test_the_member_means_nothing_in_other_formats():
     request = {**EXCHANGES["openai_chat"].request, "previous_response_id": "r1"}
-    found, ledger = read(log(plain(request, EXCHANGES["openai_chat"].response)))
-    assert (len(found), missing(ledger)) == (1, [])
+    found, session = read(log(plain(request, EXCHANGES["openai_chat"].response)))
+    assert (len(found), missing(session)) == (1, [])
 
 
 def test_what_a_chain_repeats_is_not_parsed_again():
@@ -208,7 +238,7 @@ def test_what_a_chain_repeats_is_not_parsed_again():
         exchange(n % 60, asked("x" * size, after=f"r{n - 1}" if n else None), answered(f"r{n}", "y")) for n in range(30)
     ]
     effort = Effort()
-    found = list(entries(lines(io.BytesIO(log(*chain))), Ledger("s"), effort, shape=Shape("openai_responses")))
+    found = list(entries(lines(io.BytesIO(log(*chain))), effort, shape=Shape("openai_responses")))
     assert len(found[-1].messages) == 59
     assert effort.parsed < 30 * (size + 100)
 

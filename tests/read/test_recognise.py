@@ -6,8 +6,9 @@ import json
 import pytest
 
 from chatsquash import Options, convert_session
-from chatsquash.formats import formats
+from chatsquash.formats import formats, openai_chat
 from chatsquash.read import recognise
+from chatsquash.read.exchange import LineError, split
 from chatsquash.read.recognise import Shape
 from tests.read.exchanges import CHAT, EXCHANGES, http, plain, sse
 
@@ -58,7 +59,11 @@ PLAIN = [
 
 @pytest.mark.parametrize(("sentence", "line", "expected"), PLAIN, ids=[row[0] for row in PLAIN])
 def test_a_line_decides_at_once_only_where_it_is_plain_chat(sentence, line, expected):
-    assert recognise.is_plain(log(line)) is expected
+    try:
+        found = recognise.is_plain(split(log(line), openai_chat))
+    except LineError:
+        found = False
+    assert found is expected
 
 
 @pytest.mark.parametrize("name", formats())

@@ -1,4 +1,4 @@
-"""The text of ``docs/presets.md``; its tables are what the presets do."""
+"""The generated regions of ``docs/presets.md``; its tables are what the presets do."""
 
 from __future__ import annotations
 
@@ -52,127 +52,6 @@ KINDS: list[tuple[str, Conversation]] = [
     ("lone surrogates", talk(user("\ud800"), B)),
 ]
 
-_PAGE = """\
-# Presets
-
-The specified record is close to what was logged; trainers want it in shapes of their own. `--preset` writes it in one of
-these. This page is made from the code by `make docs`.
-
-{presets}
-
-`hf` is the one to begin with: most open-source trainers take it without any glue. Each preset has a JSON Schema, in its
-module in `pipeline/chatsquash/records/presets`, and every record is valid under it. What a preset cannot hold is reported: the
-finding `shape-dropped` counts what a record lacks, `shape-changed` what it says otherwise, and a record that the preset
-cannot hold at all is left out with an error that names the reason, as [checks.md](checks.md) lists them. Nothing is
-guessed: arguments that do not parse are not mended.
-
-Reports are about the specified record: checks, `tool-usage.csv` and the indices of messages.
-
-## The shapes
-
-One conversation in all of them:
-
-{examples}
-
-What all presets but `chat` have in common:
-
-- Content is a text, and parts that are no text go. It is never null; no member of a message is. A record with images,
-  sounds or files is left out, unless [`--media`](#images) says otherwise.
-- Text parts of a system, user or tool message are lines, unless white space stands at the seam already. Those of the
-  assistant that follow each other are one text, since citations split sentences. Where a call, one of a hosted tool,
-  reasoning or another part stood between, an empty line does. Text that the assistant said behind its calls comes before
-  them so.
-- Calls have an id and a name, and stand in `tool_calls`, or in the text in `sharegpt` and `text`.
-- Results stand right behind their calls. One that was logged later, with other messages between, moves up. Where a
-  result has no call, the record is left out, and where a call has no result and the assistant goes on, `--unpaired` says
-  what becomes of it: `refuse` leaves the record out, `cut` ends it before the message with that call, `close` gives the
-  call a result, `[no result]` or the text of `--unpaired-text`, behind the others of its message. Calls of the last
-  message need none. What was cut or closed is counted.
-- Only the first message is of the system; more at the start are joined to it. A later one joins the user's message
-  behind it, else the one before it, else becomes one of the user's.
-- The last message is of the assistant; what follows it goes. Where the last one of the assistant has neither text, calls
-  nor reasoning, or nothing that the preset has a place for, the record is left out (`empty-reply`). Where
-  `--reasoning drop` leaves nothing of a reply, that reply goes and the record ends with the one before.
-- A record with content that is no string, list or null, such as `5` or `{{"a": 1}}`, is left out (`wrong-content`). `chat`
-  writes both kinds of records, with the finding.
-- Without tools there is no `tools`.
-
-Where presets differ:
-
-- `hf`: `arguments` are an object, `reasoning_content` has the reasoning whatever the vendor called it, results have the
-  `name` of their tool.
-- `openai`: `arguments` are the JSON text that was logged; a message with calls and no text has no `content`. Reasoning
-  and members that the API does not know go.
-- `mistral`: as `openai`, with ids of nine letters and digits, and `content` beside calls empty: tokenizers before
-  version 5 refuse text there. Messages of the assistant in a row become one, since Mistral joins them anyway.
-- `sharegpt`: both sides alternate strictly, so messages in a row are joined. A call is JSON; several of them, or one with
-  text, are `text<tool_call>[...]</tool_call>`. Reasoning stands in `<think>` tags in front.
-- `text`: tools stand in the system's text, calls and results in `<tool_call>` and `<tool_response>`, as the templates of
-  Qwen 2.5 and Qwen 3 write them; with a system message these give the same text as for `hf`. Reasoning stands in
-  `<think>` tags in front.
-
-## What each preset does with
-
-| | |
-|---|---|
-| `=` | held |
-| `~` | said otherwise, and counted as `shape-changed` |
-| `-` | lost, and counted as `shape-dropped`; the rest is written |
-| `x` | the record is left out |
-
-{kinds}
-
-## Modifiers
-
-They change the conversation before it gets its shape, also that of `chat`, in this order, and count what they did as
-`shape-changed`.
-
-| option | what it does | for |
-|---|---|---|
-| `--reasoning inline`, `drop` | reasoning as `<think>` text, or none; see [formats.md](formats.md#reasoning) | trainers that drop \
-`reasoning_content`, such as ms-swift |
-| `--system drop` | no system messages | templates that refuse them |
-| `--merge-consecutive` | messages of one role in a row become one, but for text behind calls and for results | templates in \
-which roles alternate |
-| `--split-parallel` | each of several calls gets a message of its own, its result behind it; not where one has no result | \
-Llama 3, gpt-oss |
-| `--split-text-and-calls` | text beside calls gets a message of its own before them | templates that drop one of them, \
-such as Llama 3 and Hermes |
-| `--tool-ids short9` | ids of nine letters and digits; those that are so already stay | Mistral Nemo and Small |
-
-`--json-tool-calls` is for `chat` only; `text` writes calls as text for all others.
-
-## Images
-
-An answer that describes an image is made up where the image is missing. `--media` says what becomes of sessions with
-images, sounds, films and files:
-
-- `refuse`, the default, leaves them out, as `media-dropped`.
-- `drop` writes the rest; `shape-dropped` counts what is missing.
-- `keep`, with `hf` only, writes images that the log holds itself, as TRL and templates of vision models read them: a
-  content with images is a list of `{{"type": "text", "text": ...}}` and `{{"type": "image"}}`, and the column `images` has
-  the images in their order. PNG, JPEG, GIF and WebP are known by their bytes, up to 64 MiB each. Images at an address,
-  sounds, films, files, and images in results, which TRL does not count, are refused; nothing is ever fetched.
-
-In Parquet the column has the images themselves, and `datasets` gives them back as such. In lines it has names of files
-below `images/`, each named by a hash of what is in it. `datasets` looks for them from the current folder, so load such a
-dataset from inside its folder, or write Parquet. In a record with images all that the user says is lists, since TRL would
-put all images before the first text that is none; other contents stay texts, which it takes as well. A record without
-images has an empty list.
-
-## Numbers
-
-Integers beyond 64 bits make loading a whole dataset fail, so records with them as numbers are left out, also those of
-`chat` where a [dataset folder](dataset.md#load-it) is written. Hugging Face `datasets` gives back some floats as their
-neighbours, 0.7 as 0.7000000000000001, and in JSON lines rounds all to ten decimals. The finding `float-rounded` counts
-those of a record; in the file they stand as logged. Arguments that are text keep every
-number.
-
-## LLaMA-Factory
-
-`sharegpt` comes with `dataset_info.json`. It has an entry for each split; a split of several files has one for each of
-them, unless it is the only one.
-"""
 EXAMPLE = talk(
     user("Rain in Oslo?"),
     assistant("I look.", call("call_7", "rain", '{"city": "Oslo"}'), reasoning="Ask."),
@@ -182,9 +61,9 @@ EXAMPLE = talk(
 )
 
 
-def page() -> str:
-    """The text of the page."""
-    return _PAGE.format(presets=_presets(), examples=_examples(), kinds=_kinds())
+def regions() -> dict[str, str]:
+    """The tables and the examples, by their names."""
+    return {"presets": _presets(), "shapes": _examples(), "kinds": _kinds()}
 
 
 def _presets() -> str:
@@ -228,7 +107,7 @@ def _kinds() -> str:
 def _mark(name: str, conversation: Conversation) -> str:
     if name == presets.DEFAULT:
         return "="
-    written, findings = line(presets.named(name), conversation)
+    written, findings, *_ = line(presets.named(name), conversation)
     if written is None:
         return "x"
     return next((_MARKS[found.code] for found in findings if found.code in _MARKS), "=")

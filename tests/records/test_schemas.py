@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from chatsquash import Options, convert_session
 from chatsquash.checks import rules
 from chatsquash.model import Conversation
+from chatsquash.option_rules import met
 from chatsquash.options import Media, Reasoning, System, ToolIds, Unpaired
 from chatsquash.records import presets
 from chatsquash.records.presets import Choices
 from chatsquash.records.shaping import line
-from chatsquash.run import pairs
 from tests import strategies
 from tests.checks.rows import assistant, call, result, user
 
@@ -62,11 +62,12 @@ TOOLS = [
 
 
 def judged(name: str, conversation: Conversation, choices: Choices) -> None:
-    """A record is valid; where there is none, the last finding is an error with a code that is known."""
-    written, findings = line(presets.named(name), conversation, choices)
+    """A record is valid; where there is none, an error with a code that is known says why."""
+    written, findings, refused, _ = line(presets.named(name), conversation, choices)
     assert {found.code for found in findings} <= set(rules())
     if written is None:
-        assert findings[-1].severity == "error"
+        assert refused.severity == "error"
+        assert refused in findings
     else:
         record = json.loads(written)
         assert next(VALIDATORS[name].iter_errors(record), None) is None
@@ -76,7 +77,7 @@ def judged(name: str, conversation: Conversation, choices: Choices) -> None:
 
 def effective(name, modifiers):
     """The modifiers that have an effect with a preset; any other is an error beside it."""
-    idle = {pair.idle for pair in pairs.met(Options(preset=name, **modifiers))}
+    idle = {pair.idle for pair in met(Options(preset=name, **modifiers))}
     return {modifier: value for modifier, value in modifiers.items() if modifier not in idle}
 
 
@@ -148,7 +149,7 @@ def test_any_log_gives_a_valid_record_or_a_finding(name, data, chosen):
         assert outcome.left_out is None
         assert next(VALIDATORS[name].iter_errors(json.loads(outcome.record)), None) is None
     else:
-        assert outcome.usage is None
+        assert outcome.records == []
         assert outcome.left_out in {found.code for found in outcome.findings if found.severity == "error"}
 
 

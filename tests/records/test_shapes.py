@@ -9,6 +9,7 @@ import pytest
 
 from chatsquash.model import Conversation
 from chatsquash.records import presets
+from chatsquash.records.presets import Shaped
 from chatsquash.records.shaping import line
 from tests.checks.rows import assistant, call, result, talk, tool, user
 
@@ -189,12 +190,14 @@ ROWS = [*HF, *OPENAI, *MISTRAL, *SHAREGPT, *TEXT]
 
 @pytest.mark.parametrize("row", ROWS, ids=[f"{row.preset}: {row.sentence}" for row in ROWS])
 def test_a_conversation_gets_its_shape_or_the_reason_why_not(row):
-    written, findings = line(presets.named(row.preset), row.conversation)
+    written, findings, refused, _ = line(presets.named(row.preset), row.conversation)
     assert row.noted in "; ".join(found.text for found in findings)
     if isinstance(row.expected, str):
         assert written is None
-        assert (findings[-1].code, findings[-1].severity) == (row.expected, "error")
+        assert (refused.code, refused.severity) == (row.expected, "error")
+        assert findings[-1] == refused
     else:
+        assert refused is None
         record = json.loads(written)
         assert record == row.expected if isinstance(row.expected, dict) else next(iter(record.values())) == row.expected
         assert "error" not in {found.severity for found in findings}
@@ -217,7 +220,8 @@ def test_a_message_that_fits_already_is_taken_as_it_is():
 
 def test_chat_is_the_specified_record_as_it_is():
     conversation = talk({**A, "n": 2**70}, B)
-    assert presets.named("chat").shape(conversation) == ({"messages": [{**A, "n": 2**70}, B], "tools": [tool()]}, [])
+    record = {"messages": [{**A, "n": 2**70}, B], "tools": [tool()]}
+    assert presets.named("chat").shape(conversation) == Shaped(record, [])
 
 
 # Qwen's template, with what it does for structured and for plain messages alike.

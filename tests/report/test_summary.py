@@ -4,20 +4,23 @@ from collections import Counter
 
 import pytest
 
-from chatsquash.model import Account, Cleaned, Finding, Log, Outcome
+from chatsquash.model import Account, Finding, Log, Outcome, Record, Usage
 from chatsquash.report.summary import Summary
 from chatsquash.text import listed
 
+NO_USE = Usage(0, (), 0, 0, 0, ())
 JOB = Log("a.jsonl", "a.jsonl", "a.jsonl", 1_500_000)
 
 
 def outcome(record=b"{}", lines=3, account=None, **fields) -> Outcome:
     account = account or Account(selected=1, superseded=2)
     rest = {
-        "session": "s", "left_out": None if record else "empty-session", "findings": [], "rejected": [],
-        "cleaned": Cleaned(), "addresses": 0, "usage": None, "day": None, "trace": "", "digest": "",
-    }  # fmt: skip
-    return Outcome(**{**rest, "record": record, "lines": lines, "account": account, **fields})
+        "session": "s",
+        "records": [Record(record, NO_USE)] if record else [],
+        "left_out": None if record else "empty-session",
+        "findings": [],
+    }
+    return Outcome(**{**rest, "lines": lines, "account": account, **fields})
 
 
 def finding(code, severity):
@@ -28,9 +31,11 @@ def full() -> Summary:
     summary = Summary(output="out", seconds=2.0, files=["2026-01-13.jsonl"], passed_over=4)
     summary.others = Counter({".md": 2, "no suffix": 1})
     sizes = Account(selected=70, unreadable=20)
-    summary.add(JOB, outcome(cleaned=Cleaned(1, 0, 2), addresses=3, size=90, sizes=sizes))
+    cleaned = {"info_messages": 1, "system_prompts": 0, "empty_assistants": 2}
+    summary.add(JOB, outcome(cleaned=cleaned, addresses=3, size=90, sizes=sizes))
     found = [finding("no-tools", "warning"), finding("cleaned", "info")]
-    summary.add(JOB, outcome(lines=6, account=Account(1, 1, 1, 1, 0, 1, 1), findings=found))
+    account = Account(1, 1, 1, 1, 0, 1, 1)
+    summary.add(JOB, outcome(lines=6, account=account, dropped={"title_requests": 1}, findings=found))
     found = [finding("timestamp-order", "error"), finding("bad-line", "error"), finding("bad-line", "error")]
     account = Account(left_out=1000, unreadable=2)
     summary.add(JOB, outcome(None, lines=1002, account=account, left_out="timestamp-order", findings=found))

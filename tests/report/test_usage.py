@@ -7,7 +7,8 @@ import pytest
 
 from chatsquash.checks.registry import View
 from chatsquash.model import ToolUse, Usage
-from chatsquash.report.usage import COLUMNS, Totals, measure, table
+from chatsquash.report.files.tool_usage import COLUMNS, FILES, ToolUsage, table
+from chatsquash.stages.measure import measure
 from tests.checks.rows import assistant, call, result, talk, tool, user
 
 SYSTEM = {"role": "system", "content": "be brief"}
@@ -88,12 +89,18 @@ def test_definitions_count_by_distinct_names():
     assert measured(tools=[tool("b"), tool("a"), tool("a"), {"description": "nameless"}]).tool_names == ("a", "b")
 
 
-def totals() -> Totals:
-    found = Totals()
-    found.add("b", Usage(3, ("x", "y"), 2, 2, 1, (ToolUse("x", 3, 1, 1), ToolUse("y", 0, 0, 0))))
-    found.add("a", Usage(1, ("x",), 1, 1, 1, (ToolUse("x", 1, 0, 0),)))
-    found.add("b", Usage(0, ("y", "z"), 1, 1, 0, (ToolUse("y", 0, 0, 0), ToolUse("z", 0, 0, 0))))
+def totals(group_by: str) -> ToolUsage:
+    found = ToolUsage(group_by)
+    found.count("b", Usage(3, ("x", "y"), 2, 2, 1, (ToolUse("x", 3, 1, 1), ToolUse("y", 0, 0, 0))))
+    found.count("a", Usage(1, ("x",), 1, 1, 1, (ToolUse("x", 1, 0, 0),)))
+    found.count("b", Usage(0, ("y", "z"), 1, 1, 0, (ToolUse("y", 0, 0, 0), ToolUse("z", 0, 0, 0))))
     return found
+
+
+def rendered(report: ToolUsage) -> list[str]:
+    """The use by group, and by tool."""
+    made = dict(report.render())
+    return [made[name].decode() for name in FILES]
 
 
 HEADER = "date,scenario,session_count,tool_call_count,tool_definition_count,client_turns,assistant_turns,assistant_turns_with_tools\n"
@@ -105,21 +112,21 @@ GROUPS = [
 
 @pytest.mark.parametrize("group_by, rows", GROUPS)
 def test_usage_has_a_row_per_group_in_the_column_of_its_kind(group_by, rows):
-    assert totals().usage_csv(group_by).decode() == HEADER + rows
+    assert rendered(totals(group_by))[0] == HEADER + rows
 
 
 def test_usage_without_groups_leaves_both_columns_empty():
-    found = Totals()
-    found.add("conversations", Usage(1, ("x",), 1, 1, 1, ()))
-    assert found.usage_csv("none").decode() == f"{HEADER},,1,1,1,1,1,1\n"
+    found = ToolUsage("none")
+    found.count("conversations", Usage(1, ("x",), 1, 1, 1, ()))
+    assert rendered(found)[0] == f"{HEADER},,1,1,1,1,1,1\n"
 
 
 def test_tools_have_a_row_each():
-    assert totals().tools_csv().decode() == "tool,sessions,calls,failed,unanswered\nx,2,4,1,1\ny,2,0,0,0\nz,1,0,0,0\n"
+    assert rendered(totals("date"))[1] == "tool,sessions,calls,failed,unanswered\nx,2,4,1,1\ny,2,0,0,0\nz,1,0,0,0\n"
 
 
 def test_without_sessions_there_is_a_header():
-    assert Totals().usage_csv("date").decode() == HEADER == ",".join(COLUMNS) + "\n"
+    assert rendered(ToolUsage("date"))[0] == HEADER == ",".join(COLUMNS) + "\n"
 
 
 CELLS = [

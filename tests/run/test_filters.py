@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatsquash.model import Account, Cleaned, Facts, Finding, Log, Outcome, Usage
+from chatsquash.model import Account, Facts, Finding, Log, Outcome, Record, Usage
 from chatsquash.options import Options
 from chatsquash.run.filters import Sieve
 
@@ -17,9 +17,18 @@ def job(name="a"):
 def outcome(record=b'{"messages":[]}', *, turns=2, model="gpt-5-mini", codes=(), errors=(), left_out=None):
     findings = [Finding(code, "warning", "s", "a.jsonl", 1, None, "text") for code in codes]
     findings += [Finding(code, "error", "s", "a.jsonl", 1, None, "text") for code in errors]
-    usage = NOTHING._replace(assistant_turns=turns) if record else None
-    cleaned, facts = Cleaned(1, 1, 1), Facts(model=model)
-    return Outcome("s", record, left_out, findings, [], 9, ACCOUNT, cleaned, 4, usage, None, "", "", facts)
+    made = Record(record, NOTHING._replace(assistant_turns=turns), facts=Facts(model=model)) if record else None
+    return Outcome(
+        "s",
+        [made] if made else [],
+        left_out,
+        findings,
+        lines=9,
+        account=ACCOUNT,
+        cleaned={"info_messages": 1},
+        dropped={"title_requests": 2},
+        addresses=4,
+    )
 
 
 ROWS = [
@@ -74,7 +83,8 @@ def test_the_lines_of_a_filtered_session_are_left_out_and_nothing_else_of_it_cou
     found = Sieve(Options(min_turns=3)).sift(job(), outcome()).outcome
     assert found.account == Account(cleaned=2, left_out=5, unreadable=1, blank=1)
     assert sum(found.account) == sum(ACCOUNT)
-    assert (found.cleaned, found.addresses, found.usage) == (Cleaned(), 0, None)
+    assert (found.records, found.cleaned, found.addresses) == ([], {}, 0)
+    assert found.dropped == {"title_requests": 2}, "they stand in a line of their own"
 
 
 def test_a_session_that_was_left_out_is_not_filtered():

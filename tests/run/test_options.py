@@ -1,11 +1,22 @@
 """Values of options that cannot be meant are refused, by whatever way they come."""
 
+import ast
 import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
 
 import pytest
 
+import chatsquash
 from chatsquash import Options, convert, convert_session
+from chatsquash.cli import cli
+from chatsquash.click_options import from_declarations
 from chatsquash.errors import UsageError
+from chatsquash.options import Decides, declared, option
+from chatsquash.run.convert import asked, described
+from chatsquash.run.journal import identity
+from chatsquash.templates.remedies import spelled
 from tests.conftest import log_line, write_log
 
 RIGHT = [
@@ -19,7 +30,14 @@ RIGHT = [
     ("a preset with modifiers", {"preset": "hf", "system": "drop", "tool_ids": "short9", "split_parallel": True}),
     ("a text for calls without a result", {"preset": "hf", "unpaired": "close", "unpaired_text": "-"}),
     ("the shortest key", {"anonymize_key": b"k" * 16}),
-]
+    (
+        "options of a dataset, taken together",
+        {
+            "format": "parquet", "split": "train=1", "split_by": "day", "seed": -3, "metadata": True, "shard_size": 1,
+            "min_turns": 1, "max_turns": 1,
+        },
+    ),
+]  # fmt: skip
 
 WRONG = [
     ({"on_invalid": "ignore"}, "on_invalid 'ignore': not known; known are skip, keep, abort"),
@@ -61,6 +79,29 @@ WRONG = [
     ({"anonymize_key": b""}, "anonymize_key: has 0 bytes; a key has at least 16"),
     ({"anonymize_key": b"k" * 15}, "anonymize_key: has 15 bytes; a key has at least 16"),
     ({"anonymize_key": "k" * 16}, "anonymize_key: is a str; a key is bytes"),
+    ({"max_nesting": 801}, "max_nesting 801: at most 800, since Python's own parser reads no more"),
+    ({"format": "csv"}, "format 'csv': not known; known are jsonl, jsonl.gz, jsonl.zst, parquet"),
+    ({"split_by": "line"}, "split_by 'line': not known; known are prompt, session, scenario, day"),
+    ({"shard_size": 0, "format": "jsonl"}, "shard_size 0: not a whole number from 1 on"),
+    ({"min_turns": -1}, "min_turns -1: not a whole number from 0 on"),
+    ({"max_chars": "9"}, "max_chars '9': not a whole number from 1 on"),
+    ({"min_turns": 3, "max_turns": 2}, "--min-turns 3 is more than --max-turns 2: no session has both"),
+    ({"drop": "no-tools"}, "drop 'no-tools': not a tuple of globs; write one as ('draft*',)"),
+    (
+        {"drop": ("no-tool",)},
+        "--drop no-tool: no finding has this code; docs/checks.md lists them, errors means any error",
+    ),
+    ({"only_model": [5]}, "only_model [5]: not a tuple of globs; write one as ('draft*',)"),
+    ({"seed": "x"}, "seed 'x': not a whole number"),
+    ({"seed": 1}, "seed=1 has no effect without split: add it, as in split='train=0.98,validation=0.02'"),
+    (
+        {"split": "train"},
+        "--split train: '' is no share between 0 and 1; write them as train=0.98,validation=0.02",
+    ),
+    (
+        {"metadata": True, "preset": "openai"},
+        "--metadata: the services of --preset openai refuse members that they do not know",
+    ),
 ]
 
 
@@ -82,45 +123,93 @@ def test_what_cannot_be_meant_is_refused(tmp_path, options, message):
     assert not (tmp_path / "out").exists()
 
 
-WRONG_TOGETHER = [
-    ({"format": "csv"}, "format 'csv': not known; known are jsonl, jsonl.gz, jsonl.zst, parquet"),
-    ({"split_by": "line"}, "split_by 'line': not known; known are prompt, session, scenario, day"),
-    ({"shard_size": 0, "format": "jsonl"}, "shard_size 0: not a whole number from 1 on"),
-    ({"min_turns": -1}, "min_turns -1: not a whole number from 0 on"),
-    ({"max_chars": "9"}, "max_chars '9': not a whole number from 1 on"),
-    ({"min_turns": 3, "max_turns": 2}, "--min-turns 3 is more than --max-turns 2: no session has both"),
-    ({"drop": "no-tools"}, "drop 'no-tools': not a tuple of globs; write one as ('draft*',)"),
-    (
-        {"drop": ("no-tool",)},
-        "--drop no-tool: no finding has this code; docs/checks.md lists them, errors means any error",
-    ),
-    ({"only_model": [5]}, "only_model [5]: not a tuple of globs; write one as ('draft*',)"),
-    ({"seed": "x"}, "seed 'x': not a whole number"),
-    (
-        {"split": "train"},
-        "--split train: '' is no share between 0 and 1; write them as train=0.98,validation=0.02",
-    ),
-    (
-        {"metadata": True, "preset": "openai"},
-        "--metadata: the services of --preset openai refuse members that they do not know",
-    ),
+# Declarations
+
+
+@dataclass(frozen=True, slots=True)
+class More(Options):
+    """Options with some more, each declared and nowhere else named."""
+
+    depth: int = option(3, "Levels of a tree.", group="bounds", least=2, most=9, why_most="no tree is deeper")
+    colour: Literal["red", "blue"] | None = option(None, "What it is painted.", group="shape", usually="none")
+    words: tuple[str, ...] = option((), "Words.", group="filters", decides="output", metavar="WORD", named="--word")
+    loud: bool = option(False, "Say more.", group="run", decides="nothing")
+
+
+ADDED = {each.name: each for each in from_declarations("shape", "filters", "bounds", "run", of=More)}
+
+
+def test_what_is_declared_is_an_option_of_the_command():
+    shown = {name: (each.opts, each.envvar, each.help, each.metavar) for name, each in ADDED.items()}
+    assert shown["depth"] == (["--depth"], "CHATSQUASH_DEPTH", "Levels of a tree.", "N")
+    assert shown["colour"] == (["--colour"], "CHATSQUASH_COLOUR", "What it is painted.  [default: none]", None)
+    assert shown["words"] == (["--word"], "CHATSQUASH_WORD", "Words.", "WORD")
+    assert shown["loud"] == (["--loud"], "CHATSQUASH_LOUD", "Say more.", None)
+    depth, colour, words = (ADDED[name] for name in ("depth", "colour", "words"))
+    assert (depth.type.min, depth.type.max, depth.default) == (2, 9, 3)
+    assert [*colour.type.choices] == ["red", "blue"]
+    assert words.multiple
+    assert ADDED["loud"].is_flag
+
+
+OF_MORE = [
+    ({"depth": 1}, "depth 1: not a whole number from 2 on"),
+    ({"depth": 10}, "depth 10: at most 9, no tree is deeper"),
+    ({"colour": "green"}, "colour 'green': not known; known are red, blue"),
+    ({"words": "w"}, "words 'w': not a tuple of globs; write one as ('draft*',)"),
 ]
 
 
-@pytest.mark.parametrize("options, message", WRONG_TOGETHER, ids=[row[1] for row in WRONG_TOGETHER])
-def test_so_is_what_cannot_be_meant_of_a_dataset(tmp_path, options, message):
-    test_what_cannot_be_meant_is_refused(tmp_path, options, message)
+@pytest.mark.parametrize("options, message", OF_MORE, ids=[row[1] for row in OF_MORE])
+def test_what_is_declared_is_looked_at(tmp_path, options, message):
+    with pytest.raises(UsageError) as caught:
+        convert(write_log(tmp_path / "a.jsonl"), tmp_path / "out", More(**options))
+    assert str(caught.value) == message
 
 
-def test_options_of_a_dataset_are_taken_together():
-    options = Options(
-        format="parquet",
-        split="train=1",
-        split_by="day",
-        seed=-3,
-        metadata=True,
-        shard_size=1,
-        min_turns=1,
-        max_turns=1,
-    )
-    assert convert_session([json.dumps(log_line("a"))], options)[0].record
+def test_what_is_declared_is_in_the_manifest(tmp_path):
+    options = More(depth=4, words=("\udc80",), loud=True)
+    convert(write_log(tmp_path / "a.jsonl"), tmp_path / "out", options)
+    held = json.loads((tmp_path / "out" / "run.json").read_bytes())["options"]
+    assert (held["depth"], held["colour"], held["words"]) == (4, None, ["\\udc80"])
+    assert [*held][-1] == "anonymize_key_fingerprint"
+    assert "loud" not in held
+    assert asked(options) == {"depth": 4, "words": ["\\udc80"]}
+    assert spelled(More(depth=4, colour="blue", preset="hf", loud=True)) == "--preset hf --depth 4 --colour blue --loud"
+
+
+def test_a_rerun_takes_nothing_over_where_an_option_of_the_records_differs():
+    usual = identity(described(Options()))
+    deciding = {"records": Options(max_chars=9), "output": Options(limit=9), "nothing": Options(workers=9)}
+    same = {decides: identity(described(options)) == usual for decides, options in deciding.items()}
+    assert same == {"records": False, "output": True, "nothing": True}
+
+
+@pytest.mark.parametrize("option", declared(), ids=lambda each: each.name)
+def test_every_option_is_declared_with_what_is_derived_from_it(option):
+    (param,) = (each for each in cli.commands["convert"].params if each.name == option.name)
+    assert option.flag in param.opts
+    assert option.help.endswith(".")
+    assert option.help in param.help
+    assert option.decides in get_args(Decides)
+    assert option.group not in {each.name for each in declared()}
+
+
+CHOICES = {frozenset(each.choices): each.name for each in declared() if each.choices}
+PACKAGE = Path(chatsquash.__file__).parent
+
+
+def choices_named(module: Path) -> list[str]:
+    """The options whose choices a module lists."""
+    lists = [
+        each for each in ast.walk(ast.parse(module.read_bytes())) if isinstance(each, ast.Tuple | ast.List | ast.Set)
+    ]
+    values = [frozenset(each.value if isinstance(each, ast.Constant) else None for each in node.elts) for node in lists]
+    return [CHOICES[each] for each in values if each in CHOICES]
+
+
+def test_the_choices_of_an_option_are_named_where_it_is_declared_and_nowhere_else():
+    named = {str(module.relative_to(PACKAGE)): choices_named(module) for module in PACKAGE.rglob("*.py")}
+    found = {module: names for module, names in named.items() if names}
+    assert [*found] == ["options.py"]
+    assert len(set(found["options.py"])) == len(found["options.py"])

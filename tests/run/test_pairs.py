@@ -1,7 +1,6 @@
 """Pairs of options of which one has no effect are errors that name both."""
 
 import json
-import re
 import shlex
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.errors import UsageError
-from chatsquash.run.pairs import PAIRS
+from chatsquash.option_rules import PAIRS
 from tests.conftest import log_line, write_log
 
 SHARES = "train=0.98,validation=0.02"
@@ -92,11 +91,14 @@ GIVEN = [
     ("--unpaired cut --preset chat", {}, "--unpaired cut has no effect with --preset chat: change the latter, as in --preset hf."),
     ("--unpaired cut --unpaired-text - --preset hf", {}, "--unpaired-text - has no effect with --unpaired cut: change the latter, as in --unpaired close."),
     ("--unpaired cut", {"CHATSQUASH_PRESET": "chat"}, "--unpaired cut has no effect with CHATSQUASH_PRESET=chat: change the latter, as in --preset hf."),
+    ("--seed 1", {}, f"--seed has no effect without --split: add it, as in --split {SHARES}."),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("arguments, variables, told", GIVEN)
-def test_what_was_given_with_another_value_is_not_said_to_be_missing(command, monkeypatch, arguments, variables, told):
+def test_what_is_missing_is_named_unless_it_was_given_with_another_value(
+    command, monkeypatch, arguments, variables, told
+):
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     assert f"Error: {told}\n" in command("convert", "logs", *shlex.split(arguments)).err
@@ -118,12 +120,6 @@ def test_options_that_cannot_be_meant_are_named_as_they_are_typed(command, argum
 @pytest.mark.parametrize("code", ["role-sequence", "vendor-form", "undeclared-tool", "tool-call-tags"])
 def test_findings_that_are_checked_for_are_not_there_without_checks(code):
     assert [pair.idle for pair in PAIRS if pair.meets(Options(drop=(code,), integrity_analysis=False))] == ["drop"]
-
-
-def test_what_is_missing_is_named(command):
-    with pytest.raises(UsageError, match=rf"without split: add it, as in split='{re.escape(SHARES)}'$"):
-        convert("logs", "out", Options(seed=1))
-    assert f"without --split: add it, as in --split {SHARES}." in command("convert", "logs", "--seed", "1").err
 
 
 @pytest.mark.parametrize("options, told, arguments, typed", CASES, ids=IDS)
@@ -162,10 +158,6 @@ def test_of_the_codes_of_a_variable_those_that_are_looked_for_count(command, mon
 
 
 BESIDE = [
-    (
-        ["convert", "logs", "--single-file", "--group-by", "date"],
-        "--single-file and --group-by date exclude each other",
-    ),
     (["check", "d.jsonl", "--show", "1", "--json", "--template", "t"], "--json has no effect with --show"),
     (["check", "d.jsonl", "--show", "1"], "--show prints a rendering, so it needs --template"),
     (["stats", "d.jsonl", "--template", "t"], "--template says what tokens are counted of, so it needs --tokenizer"),

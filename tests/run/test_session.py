@@ -13,9 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from chatsquash import Options, convert_session
 from chatsquash.checks import rules
 from chatsquash.errors import UsageError
-from chatsquash.model import Account, Cleaned, Log
-from chatsquash.run.accounts import unreadable
-from chatsquash.run.session import Converter
+from chatsquash.model import Account, Found, Log
+from chatsquash.records import presets
+from chatsquash.records.presets import Shaped
+from chatsquash.run.session import Converter, unreadable
 from tests import oracle, strategies
 from tests.checks.rows import assistant, call, result, tool, user
 from tests.conftest import log_line
@@ -243,6 +244,7 @@ ROWS = [
     Row("media-dropped", "an image", [line(user([IMAGE]))], [("media-dropped", "error", 1, 0)], "image_url 1", HF),
     Row("shape-changed", "a modifier that finds nothing to do", [line(A)], [], "", Options(anonymize=False, system="drop")),
     Row("shape-changed", "a modifier of the specified record", [line(A, C)], [("shape-changed", "info", 1)], "joined to the one before 1", Options(anonymize=False, merge_consecutive=True)),
+    Row("shape-changed", "at the line of the entry that becomes the record", [line(A), line(A, C, second=1), line(A, second=2)], [("short-tail", "warning", 2), ("shape-changed", "info", 2)], "joined to the one before 1", Options(anonymize=False, merge_consecutive=True)),
     Row("float-rounded", "a number that comes back", [line(A, tools=[tool(parameters={"maximum": 0.5})])], [], "", HF),
     Row("float-rounded", "one that does not", [line(A, tools=[tool(parameters={"maximum": 0.7})])], [("float-rounded", "warning", 1)], "loads them: 0.7", HF),
     Row("float-rounded", "in the text of arguments it stays", [line(A, assistant("", call(arguments='{"q": 0.7}')), result(), tools=[tool()])], [], "", Options(anonymize=False, preset="openai")),
@@ -361,13 +363,14 @@ def test_an_outcome_tells_all_about_its_session(tmp_path):
     assert (outcome.session, outcome.left_out, outcome.day) == ("s1", None, "2026-01-13")
     assert (outcome.lines, outcome.addresses, outcome.trace) == (9, 0, "system user Ac user Ac")
     assert outcome.account == Account(selected=1, superseded=1, cut=1, cleaned=2, left_out=0, unreadable=2, blank=2)
-    assert outcome.cleaned == Cleaned(info_messages=1, system_prompts=1, empty_assistants=0)
+    assert outcome.cleaned == {"info_messages": 1, "system_prompts": 1, "empty_assistants": 0}
+    assert outcome.dropped == {"title_requests": 2}
     assert {(found.session, found.file) for found in outcome.findings} == {("s1", str(path))}
     rejected = [(each.line, each.length, each.code) for each in outcome.rejected]
     assert rejected == [(5, 3, "bad-line"), (6, 2, "bad-entry")]
     data = path.read_bytes()
     assert [data[each.offset : each.offset + each.length] for each in outcome.rejected] == [b"bad", b"{}"]
-    assert outcome.usage.calls == 0
+    assert outcome.records[0].usage.calls == 0
 
 
 def test_lines_and_the_file_that_holds_them_give_the_same(tmp_path):
@@ -425,6 +428,7 @@ def test_every_line_is_accounted_for(sentence, lines, options, account):
     assert (outcome.record is None) == (outcome.left_out is not None) == (account.selected == 0)
 
 
+WHY, LATER = Found("error", "why", code="shape-not-held"), Found("error", "later", code="lone-surrogate")
 LEFT_OUT = [
     ("nothing is left out", [line(A)], None),
     ("what is invalid", [line(A, second=1), line(A)], "timestamp-order"),
@@ -440,6 +444,37 @@ def test_a_session_is_left_out_for_the_code_of_a_finding(sentence, lines, code):
     outcome = converted(lines)
     assert outcome.left_out == code
     assert code is None or code in {found.code for found in outcome.findings if found.severity == "error"}
+
+
+NOTED = [
+    ("by the preset that refuses it", [WHY, LATER]),
+    ("by the preset, before and behind", [LATER, WHY, LATER]),
+    ("by nobody", [WHY]),
+]
+
+
+@pytest.mark.parametrize("sentence, findings", NOTED, ids=[row[0] for row in NOTED])
+def test_a_session_is_left_out_for_its_reason_whatever_else_is_noted(monkeypatch, sentence, findings):
+    monkeypatch.setattr(presets.named("hf"), "shape", lambda *_: Shaped(None, findings, WHY))
+    outcome = converted([line(A)], HF)
+    assert (outcome.record, outcome.left_out) == (None, WHY.code)
+    assert outcome.account == Account(left_out=1)
+    noted = [found.text for found in outcome.findings if found.code in (WHY.code, LATER.code)]
+    assert noted == [found.text for found in findings]
+
+
+def test_a_session_is_left_out_for_its_reason_also_when_its_log_changes_meanwhile(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps(each) + "\n" for each in (line(A, second=1), line(A))))
+    status = path.stat()
+    log = Log(str(path), "a.jsonl", "a.jsonl", status.st_size, modified=status.st_mtime_ns)
+
+    def grow(*_: Any) -> None:
+        path.write_bytes(path.read_bytes() + b"\n")
+
+    outcome = Converter(NATIVE).convert(log, also=grow)
+    assert outcome.left_out == "timestamp-order"
+    assert outcome.findings[-1].code == "changed-log"
 
 
 DAYS = [
@@ -497,12 +532,12 @@ def test_an_array_before_the_messages_is_not_taken_for_them():
 
 ON_INVALID = [("skip", None), ("keep", None), ("keep", "file")]
 OPTIONS = [
-    Options(anonymize=False, json_tool_calls=inline, cleanup_goose=clean, on_invalid=on_invalid, sessions_by=by)
-    for inline, clean, (on_invalid, by) in product([False, True], [False, True], ON_INVALID)
+    Options(anonymize=False, cleanup_goose=clean, on_invalid=on_invalid, sessions_by=by)
+    for clean, (on_invalid, by) in product([False, True], ON_INVALID)
 ]
 KINDS = {
     "records", "bad-line", "bad-entry", "session-id-mismatch", "timestamp-order", "equal-timestamps", "missing-session-id", "missing-timestamp",
-    "naive-timestamp", "wrong-type", "short-tail", "missing-reply", "role-sequence", "tool-conflict", "parts-dropped", "cleaned",
+    "naive-timestamp", "wrong-type", "short-tail", "missing-reply", "role-sequence", "tool-conflict", "cleaned",
 }  # fmt: skip
 
 

@@ -1,19 +1,24 @@
-"""Short ways to write the entries of a session, as the reader would give them."""
+"""Short ways to write the entries of a session, as the reader would give them, and to say what was found."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
 from chatsquash.edits import difference
-from chatsquash.ledger import Ledger
-from chatsquash.model import Entry, Reply
+from chatsquash.model import Conversation, Entry, Found, Reply, Skipped, Staged
+from chatsquash.stages.select import select
+from chatsquash.stages.session import Session
 
 
-def ledger() -> Ledger:
-    return Ledger("stem")
+class Cleaned(NamedTuple):
+    """How many messages of an entry each rule changed or took out."""
+
+    info_messages: int = 0
+    system_prompts: int = 0
+    empty_assistants: int = 0
 
 
 def entry(*messages: Any, reply: Any = None, tools: Any = (), **fields: Any) -> Entry:
@@ -31,10 +36,29 @@ def stream(*entries: Entry) -> Iterator[Entry]:
         before = each.messages
 
 
-def facts(book: Ledger) -> list[tuple[int | None, str, str]]:
-    """What was noted: line, code and severity, in order."""
-    return [(line, found.code, found.severity) for line, found in book.facts]
+def taken(items: Iterable[Entry | Skipped]) -> tuple[list[Entry], Session]:
+    """The entries that are left of a stream, and what its lines come to."""
+    held = list(items)
+    return [each for each in held if isinstance(each, Entry)], select(iter(held), trace_roles=False)
 
 
-def texts(book: Ledger, code: str) -> list[str]:
-    return [found.text for _, found in book.facts if found.code == code]
+def staged(made: Staged) -> tuple[Conversation, list[Found]]:
+    """What a stage makes of a conversation, and what it found, as a list."""
+    conversation, found = made
+    return conversation, list(found)
+
+
+def noted(session: Session) -> list[tuple[int | None, str, str]]:
+    """What was found of a session: line, code and severity, in order."""
+    return [(line, found.code, found.severity) for line, found in session.found]
+
+
+def facts(found: Iterable[Found]) -> list[tuple[str, str]]:
+    """What a stage found: code and severity, in order."""
+    return [(each.code, each.severity) for each in found]
+
+
+def texts(found: Session | Iterable[Found], code: str) -> list[str]:
+    """What the findings of a code say."""
+    listed = [each for _, each in found.found] if isinstance(found, Session) else found
+    return [each.text for each in listed if each.code == code]

@@ -5,10 +5,10 @@ import copy
 import pytest
 
 from chatsquash.edits import replay
-from chatsquash.model import Cleaned
-from chatsquash.stages.cleaning import SYSTEM_PROMPT, clean
+from chatsquash.stages.cleaning import clean
+from chatsquash.stages.cleaning.system_prompts import SYSTEM_PROMPT
 from tests.checks.rows import assistant, call, result, user
-from tests.stages.streams import entry, ledger, stream
+from tests.stages.streams import Cleaned, entry, stream, taken
 
 INFO = "<info-msg>It is 10:00</info-msg>"
 GOOSE = "You are a general-purpose AI agent called goose, created by Block."
@@ -27,7 +27,7 @@ def system(content):
 def last_cleaned(*messages, reply=None):
     """What cleaning makes of a session in which the messages came one by one: the last entry, if it is left."""
     growing = [entry(*messages[:length]) for length in range(1, len(messages))]
-    out = list(clean(stream(*growing, entry(*messages, reply=reply)), ledger()))
+    out, _ = taken(clean(stream(*growing, entry(*messages, reply=reply))))
     return out[-1] if out and out[-1].line == len(growing) + 1 else None
 
 
@@ -138,7 +138,7 @@ def test_cleaning_leaves_alone(sentence, messages):
     before = copy.deepcopy(messages)
     out = last_cleaned(*messages)
     assert out.messages == before
-    assert out.cleaned == Cleaned()
+    assert Cleaned(**out.cleaned) == Cleaned()
 
 
 @pytest.mark.parametrize("sentence, messages, expected, counts", CHANGES, ids=[row[0] for row in CHANGES])
@@ -147,7 +147,7 @@ def test_cleaning_takes_out(sentence, messages, expected, counts):
     out = last_cleaned(*messages)
     assert out.messages == expected
     assert [list(message) for message in out.messages] == [list(message) for message in expected]
-    assert out.cleaned == counts
+    assert Cleaned(**out.cleaned) == counts
     assert messages == before, "what the reader shares between entries is never changed"
 
 
@@ -157,7 +157,7 @@ def test_cleaning_takes_out(sentence, messages, expected, counts):
 def test_edits_of_cleaned_entries_lead_from_one_to_the_next(sentence, messages):
     entries = [entry(*messages[:stop]) for stop in [*range(len(messages) + 1), 0, len(messages)]]
     before = []
-    for out in clean(stream(*entries), ledger()):
+    for out in taken(clean(stream(*entries)))[0]:
         assert replay(before, out.edits) == out.messages
         before = out.messages
 
@@ -173,19 +173,19 @@ def test_the_reply_is_nobodys_next_message(sentence, messages):
 
 def test_the_reply_itself_is_not_cleaned():
     for said in (assistant(""), user(INFO), system(GOOSE)):
-        (out,) = clean(stream(entry(user(), reply=said)), ledger())
+        (out,) = clean(stream(entry(user(), reply=said)))
         assert out.reply.message == said
 
 
 def test_an_entry_that_no_rule_touches_goes_on_as_it_is():
     entries = list(stream(entry(user()), entry(user(), assistant("a"), user())))
-    assert all(out is each for out, each in zip(clean(iter(entries), ledger()), entries, strict=True))
+    assert all(out is each for out, each in zip(clean(iter(entries)), entries, strict=True))
 
 
 def test_an_empty_assistant_comes_and_goes_with_what_follows_it():
     empty, info, said = assistant(""), user(INFO), assistant("next")
     requests = [[empty], [empty, info], [empty, info, said], [empty, info, said, empty], [empty, user()]]
-    out = [each.messages for each in clean(stream(*(entry(*messages) for messages in requests)), ledger())]
+    out = [each.messages for each in clean(stream(*(entry(*messages) for messages in requests)))]
     assert out == [[empty], [empty], [said], [said, empty], [empty, user()]]
 
 
@@ -236,16 +236,14 @@ D_GOES = [
 
 @pytest.mark.parametrize("sentence, messages, reply", D_STAYS, ids=[row[0] for row in D_STAYS])
 def test_an_entry_is_no_title_request_with(sentence, messages, reply):
-    book = ledger()
-    assert len(list(clean(stream(entry(*messages, reply=reply)), book))) == 1
-    assert book.cleaned == 0
+    out, session = taken(clean(stream(entry(*messages, reply=reply))))
+    assert (len(out), session.lines.cleaned, session.dropped) == (1, 0, {})
 
 
 @pytest.mark.parametrize("sentence, messages, reply", D_GOES, ids=[row[0] for row in D_GOES])
 def test_an_entry_is_a_title_request_with(sentence, messages, reply):
-    book = ledger()
-    assert list(clean(stream(entry(*messages, reply=reply)), book)) == []
-    assert book.cleaned == 1
+    out, session = taken(clean(stream(entry(*messages, reply=reply))))
+    assert (out, session.lines.cleaned, session.dropped) == ([], 1, {"title_requests": 1})
 
 
 def test_an_empty_assistant_between_the_two_is_dropped_before_a_title_request_is_looked_for():
@@ -257,8 +255,7 @@ def test_an_empty_assistant_between_the_two_is_dropped_before_a_title_request_is
 
 def test_entries_around_a_title_request_go_on_as_edits_of_one_another():
     first, more = user("first"), [assistant("a"), user("b")]
-    book = ledger()
-    out = list(clean(stream(entry(first), entry(TITLE, FIRST, reply=ANSWER), entry(first, *more)), book))
+    out, session = taken(clean(stream(entry(first), entry(TITLE, FIRST, reply=ANSWER), entry(first, *more))))
     assert [each.line for each in out] == [1, 3]
     assert replay(out[0].messages, out[1].edits) == [first, *more]
-    assert book.cleaned == 1
+    assert session.lines.cleaned == 1

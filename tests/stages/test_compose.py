@@ -9,7 +9,7 @@ from chatsquash.model import Reply
 from chatsquash.stages.compose import compose, normalise
 from chatsquash.stages.select import select
 from tests.checks.rows import assistant, call, result, tool, user
-from tests.stages.streams import entry, facts, ledger, stream, texts
+from tests.stages.streams import entry, facts, staged, stream, texts
 
 STAYS = [
     ("a user's message", user()),
@@ -42,9 +42,7 @@ CHANGES = [
 
 
 def composed(*messages, reply=None, tools=()):
-    book = ledger()
-    snapshot = select(stream(entry(*messages, reply=reply, tools=tools)), ledger())
-    return compose(snapshot, book), book
+    return staged(compose(select(stream(entry(*messages, reply=reply, tools=tools))).snapshot))
 
 
 @pytest.mark.parametrize("sentence, message", STAYS, ids=[row[0] for row in STAYS])
@@ -66,22 +64,22 @@ def test_roles_and_nulls(sentence, message, expected):
 
 
 def test_the_reply_comes_last():
-    conversation, book = composed(user(), reply=assistant("b"))
+    conversation, found = composed(user(), reply=assistant("b"))
     assert conversation.messages == [user(), assistant("b")]
-    assert facts(book) == []
+    assert found == []
 
 
 def test_no_reply_is_made_up():
-    conversation, book = composed(user(), reply=Reply(problem="the response is an error body"))
+    conversation, found = composed(user(), reply=Reply(problem="the response is an error body"))
     assert conversation.messages == [user()]
-    assert facts(book) == [(1, "missing-reply", "warning")]
-    assert texts(book, "missing-reply")[0].startswith("no reply is appended, the response is an error body:")
+    assert facts(found) == [("missing-reply", "warning")]
+    assert texts(found, "missing-reply")[0].startswith("no reply is appended, the response is an error body:")
 
 
 def test_a_reply_alone_is_a_record():
-    conversation, book = composed(reply=assistant("b"))
+    conversation, found = composed(reply=assistant("b"))
     assert conversation.messages == [assistant("b")]
-    assert facts(book) == []
+    assert found == []
 
 
 def test_messages_are_not_merged_or_repeated():
@@ -91,7 +89,7 @@ def test_messages_are_not_merged_or_repeated():
 
 def test_the_entry_keeps_its_messages():
     entries = list(stream(entry(user(), reply=assistant("b"))))
-    compose(select(iter(entries), ledger()), ledger())
+    compose(select(iter(entries)).snapshot)
     assert entries[0].messages == [user()]
 
 
@@ -117,8 +115,8 @@ REPLIES = [
 
 @pytest.mark.parametrize("sentence, reply, codes", REPLIES, ids=[row[0] for row in REPLIES])
 def test_findings_about_the_reply(sentence, reply, codes):
-    _, book = composed(user(), reply=reply)
-    assert facts(book) == [(1, code, "warning") for code in codes]
+    _, found = composed(user(), reply=reply)
+    assert facts(found) == [(code, "warning") for code in codes]
 
 
 # Ids that were made up

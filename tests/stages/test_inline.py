@@ -8,7 +8,7 @@ import pytest
 from chatsquash.model import Conversation
 from chatsquash.stages.inline import inline
 from tests.checks.rows import assistant, call, result, tool, user
-from tests.stages.streams import facts, ledger, texts
+from tests.stages.streams import facts, staged, texts
 
 IMAGE = {"type": "image_url", "image_url": {"url": "data:,"}}
 
@@ -25,8 +25,8 @@ BLOCK = block("{}")
 
 
 def inlined(*messages):
-    book = ledger()
-    return inline(Conversation(list(messages), []), book, 7).messages, book
+    conversation, found = staged(inline(Conversation(list(messages), [])))
+    return conversation.messages, found
 
 
 STAYS = [
@@ -137,17 +137,17 @@ RESULTS = [
 
 @pytest.mark.parametrize("sentence, message", STAYS, ids=[row[0] for row in STAYS])
 def test_nothing_is_inlined_in(sentence, message):
-    (out,), book = inlined(message)
+    (out,), found = inlined(message)
     assert out is message
-    assert facts(book) == []
+    assert found == []
 
 
 @pytest.mark.parametrize("sentence, message, content", CALLS, ids=[row[0] for row in CALLS])
 def test_calls_become_blocks(sentence, message, content):
     before = copy.deepcopy(message)
-    (out,), book = inlined(message)
+    (out,), found = inlined(message)
     assert out == {"role": "assistant", "content": content}
-    assert facts(book) == []
+    assert found == []
     assert message == before
 
 
@@ -178,9 +178,9 @@ def test_missing_arguments_are_null():
 @pytest.mark.parametrize("sentence, message, content", RESULTS, ids=[row[0] for row in RESULTS])
 def test_results_become_elements(sentence, message, content):
     before = copy.deepcopy(message)
-    (out,), book = inlined(message)
+    (out,), found = inlined(message)
     assert out == {"role": "tool", "content": content}
-    assert facts(book) == []
+    assert found == []
     assert message == before
 
 
@@ -201,7 +201,7 @@ def test_other_fields_stay_where_they_were():
 
 def test_tools_stay():
     conversation = Conversation([assistant("", call())], [tool()])
-    assert inline(conversation, ledger(), 1).tools is conversation.tools
+    assert inline(conversation)[0].tools is conversation.tools
 
 
 DROPPED = [
@@ -219,13 +219,13 @@ DROPPED = [
 
 @pytest.mark.parametrize("sentence, message, kinds", DROPPED, ids=[row[0] for row in DROPPED])
 def test_parts_that_cannot_become_text_are_counted(sentence, message, kinds):
-    (_, out), book = inlined(user(), message)
+    (_, out), found = inlined(user(), message)
     assert isinstance(out["content"], str)
-    assert facts(book) == [(7, "parts-dropped", "warning")]
-    assert texts(book, "parts-dropped")[0].startswith(f"parts that are no text are left out: {kinds} (")
-    assert book.facts[0][1].at == 1
+    assert facts(found) == [("parts-dropped", "warning")]
+    assert texts(found, "parts-dropped")[0].startswith(f"parts that are no text are left out: {kinds} (")
+    assert found[0].at == 1
 
 
 def test_parts_are_counted_for_each_message():
-    _, book = inlined(result([IMAGE]), user([IMAGE]), result([IMAGE, IMAGE]))
-    assert [found.at for _, found in book.facts] == [0, 2]
+    _, found = inlined(result([IMAGE]), user([IMAGE]), result([IMAGE, IMAGE]))
+    assert [each.at for each in found] == [0, 2]

@@ -5,7 +5,6 @@ import json
 import pytest
 
 from chatsquash import Options, chat, convert_session
-from chatsquash.ledger import Ledger
 from chatsquash.model import Conversation
 from chatsquash.stages.join_texts import join_texts
 
@@ -62,7 +61,8 @@ def test_many_parts_take_linear_time():
     ids=["reasoning comes first", "images stay in place", "texts alone"],
 )
 def test_texts_are_joined_before_it_is_forgotten_what_stood_between(content, expected):
-    joined = join_texts(Conversation([{"role": "assistant", "content": content}], []), Ledger("s"), 1, lambda _: True)
+    conversation = Conversation([{"role": "assistant", "content": content}], [])
+    joined, _ = join_texts(conversation, wanted=lambda _: True, loaded_only=False)
     assert joined.messages[0]["content"] == expected
 
 

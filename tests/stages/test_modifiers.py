@@ -8,10 +8,9 @@ import pytest
 
 from chatsquash import Options
 from chatsquash.model import Conversation
-from chatsquash.stages import plan
-from chatsquash.stages.short_ids import PATTERN, short_ids
+from chatsquash.short_ids import PATTERN, short_ids
+from chatsquash.stages.plan import plan, through
 from tests.checks.rows import assistant, call, result, user
-from tests.stages.streams import ledger
 
 SYSTEM = {"role": "system", "content": "s"}
 A, B, C = user("a"), assistant("b"), user("c")
@@ -69,13 +68,11 @@ ROWS = [
 
 def modified(options: dict[str, Any], messages: list[Any]) -> tuple[list[Any], str]:
     before = copy.deepcopy(messages)
-    notes = ledger()
-    conversation = Conversation(list(messages), [])
-    for stage in plan(Options(**options, anonymize=False), None).conversation:
-        conversation = stage(conversation, notes, 7)
+    stages = plan(Options(**options, anonymize=False), None).conversation
+    conversation, notes = through(stages, Conversation(list(messages), []))
     assert messages == before, "messages are shared with the entries around and never changed"
-    assert {(line, found.code) for line, found in notes.facts} <= {(7, "shape-changed")}
-    return conversation.messages, " ".join(found.text.removeprefix("changed to fit: ") for _, found in notes.facts)
+    assert {found.code for found in notes} <= {"shape-changed"}
+    return conversation.messages, " ".join(found.text.removeprefix("changed to fit: ") for found in notes)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[f"{' '.join(row.options)}: {row.sentence}" for row in ROWS])

@@ -9,11 +9,12 @@ from chatsquash.chat import PRIVATE, Private
 from chatsquash.model import Conversation
 from chatsquash.stages import public as stage
 from tests.checks.rows import assistant, call, result, tool, user
-from tests.stages.streams import facts, ledger, texts
+from tests.stages.streams import facts, staged, texts
 
 
-def public(conversation, book, line):
-    return stage.public(stage.leave_out(conversation, book, line))
+def public(*messages, tools=()):
+    kept, found = staged(stage.leave_out(Conversation(list(messages), list(tools), loaded=True)))
+    return stage.public(kept)[0], found
 
 
 def held(holder, **extra):
@@ -38,24 +39,32 @@ BARE = [
 
 @pytest.mark.parametrize(("sentence", "message", "expected"), BARE, ids=[row[0] for row in BARE])
 def test_nothing_private_is_left_in(sentence, message, expected):
-    before, book = copy.deepcopy(message), ledger()
-    found = public(Conversation([message], []), book, 7)
-    assert found.messages == [expected]
+    before = copy.deepcopy(message)
+    conversation, found = public(message)
+    assert conversation.messages == [expected]
     assert message == before, "messages are shared with the entries around and never changed"
-    assert facts(book) == []
+    assert found == []
 
 
 def test_nothing_private_is_left_in_tools():
     tools = [tool(), held(tool("ls"), cache_control={}), {**tool("cat"), PRIVATE: 1}, "odd"]
-    found = public(Conversation([], tools), ledger(), 1)
-    assert found.tools == [tool(), tool("ls"), {**tool("cat"), PRIVATE: 1}, "odd"]
+    conversation, _ = public(tools=tools)
+    assert conversation.tools == [tool(), tool("ls"), {**tool("cat"), PRIVATE: 1}, "odd"]
 
 
 def test_what_carries_nothing_stays_the_same_object():
-    conversation = Conversation([user(), assistant("a", call())], [tool()])
-    found = public(conversation, ledger(), 1)
-    assert all(a is b for a, b in zip(found.messages, conversation.messages, strict=True))
-    assert found.tools is conversation.tools
+    conversation = Conversation([user(), assistant("a", call())], [tool()], loaded=True)
+    bare, _ = stage.public(stage.leave_out(conversation)[0])
+    assert all(a is b for a, b in zip(bare.messages, conversation.messages, strict=True))
+    assert bare.tools is conversation.tools
+
+
+@pytest.mark.parametrize("act", [stage.leave_out, stage.with_media, stage.public])
+def test_a_conversation_that_was_not_loaded_carries_nothing_and_stays_as_it_is(act):
+    conversation = Conversation([held(user(""), native=[{"type": "image_url", "image_url": {}}])], [tool()])
+    kept, found = staged(act(conversation))
+    assert kept is conversation
+    assert found == []
 
 
 NATIVE = [
@@ -70,14 +79,11 @@ NATIVE = [
 
 @pytest.mark.parametrize(("sentence", "blocks", "text"), NATIVE, ids=[row[0] for row in NATIVE])
 def test_blocks_that_have_no_place_are_noted_with_their_message(sentence, blocks, text):
-    book = ledger()
-    found = public(
-        Conversation([user(), held(assistant("a"), native=blocks, after=[] if blocks else ["b", "c"])], []), book, 7
-    )
-    assert found.messages == [user(), assistant("a")]
-    assert facts(book) == [(7, "not-held", "warning")]
-    assert book.facts[0][1].at == 1
-    assert texts(book, "not-held")[0].endswith(f": {text}")
+    conversation, found = public(user(), held(assistant("a"), native=blocks, after=[] if blocks else ["b", "c"]))
+    assert conversation.messages == [user(), assistant("a")]
+    assert facts(found) == [("not-held", "warning")]
+    assert found[0].at == 1
+    assert texts(found, "not-held")[0].endswith(f": {text}")
 
 
 EMPTY = [
@@ -90,12 +96,9 @@ EMPTY = [
 
 @pytest.mark.parametrize(("sentence", "message"), EMPTY, ids=[row[0] for row in EMPTY])
 def test_a_message_that_held_nothing_else_goes(sentence, message):
-    book = ledger()
-    found = public(
-        Conversation([held(message, native=[{"type": "x"}]), held(user(), native=[{"type": "y"}])], []), book, 1
-    )
-    assert found.messages == [user()]
-    assert [fact.at for _, fact in book.facts] == [None, 0]
+    conversation, found = public(held(message, native=[{"type": "x"}]), held(user(), native=[{"type": "y"}]))
+    assert conversation.messages == [user()]
+    assert [each.at for each in found] == [None, 0]
 
 
 SAYING = [
@@ -109,16 +112,16 @@ SAYING = [
 
 @pytest.mark.parametrize(("sentence", "message"), SAYING, ids=[row[0] for row in SAYING])
 def test_a_message_that_says_something_stays(sentence, message):
-    book = ledger()
-    assert public(Conversation([held(message, native=[{"type": "x"}])], []), book, 1).messages == [message]
-    assert [fact.at for _, fact in book.facts] == [0]
+    conversation, found = public(held(message, native=[{"type": "x"}]))
+    assert conversation.messages == [message]
+    assert [each.at for each in found] == [0]
 
 
 def test_an_empty_message_that_held_nothing_stays():
-    assert public(Conversation([user("")], []), ledger(), 1).messages == [user("")]
+    assert public(user(""))[0].messages == [user("")]
 
 
 def test_a_record_is_plain_json():
     messages = [held(user(), a=1), held(assistant("a", SYNTHETIC), native=[1])]
-    found = public(Conversation(messages, [held(tool(), a=1)]), ledger(), 1)
-    assert PRIVATE not in json.dumps([found.messages, found.tools])
+    conversation, _ = public(*messages, tools=[held(tool(), a=1)])
+    assert PRIVATE not in json.dumps([conversation.messages, conversation.tools])

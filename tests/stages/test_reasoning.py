@@ -10,14 +10,14 @@ from chatsquash.model import Conversation
 from chatsquash.stages.reasoning import reason
 from tests.checks.rows import assistant, call, result, user
 from tests.read.exchanges import plain
-from tests.stages.streams import ledger
+from tests.stages.streams import staged
 
 THOUGHT = "<think>\nhm\n</think>\n\n"
 
 
 def shown(mode, *messages):
     before = copy.deepcopy(messages)
-    found = reason(Conversation(list(messages), []), ledger(), 1, mode=mode).messages
+    found = reason(Conversation(list(messages), []), mode=mode)[0].messages
     assert list(messages) == list(before), "messages are shared with the entries around and never changed"
     return found
 
@@ -201,10 +201,9 @@ def test_what_a_provider_repeats_goes_too():
 
 
 def test_a_message_of_reasoning_alone_is_left_out_and_noted():
-    book = ledger()
     messages = [user("hi"), assistant(None, reasoning_content="hm"), assistant("")]
-    found = reason(Conversation(messages, []), book, 7, mode="drop")
-    assert found.messages == [user("hi"), assistant("")], "one that was empty before stays"
-    assert [(line, fact.code, fact.text) for line, fact in book.facts] == [
-        (7, "not-held", "left out, since chat messages have no place for them: 1 'reasoning alone'")
+    conversation, found = staged(reason(Conversation(messages, []), mode="drop"))
+    assert conversation.messages == [user("hi"), assistant("")], "one that was empty before stays"
+    assert [(each.code, each.text) for each in found] == [
+        ("not-held", "left out, since chat messages have no place for them: 1 'reasoning alone'")
     ]

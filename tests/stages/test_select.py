@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from chatsquash.chat import token
 from chatsquash.stages.select import flatten, select
 from tests.checks.rows import assistant, call, result, tool, user
-from tests.stages.streams import entry, facts, ledger, stream, texts
+from tests.stages.streams import entry, noted, stream, texts
 
 # Selection
 
@@ -35,23 +35,23 @@ SELECTED = [
 
 @pytest.mark.parametrize("sentence, lengths, line, tail", SELECTED, ids=[row[0] for row in SELECTED])
 def test_what_becomes_the_record_is(sentence, lengths, line, tail):
-    book = ledger()
-    snapshot = select(requests(*lengths), book, trace_roles=False)
+    session = select(requests(*lengths), trace_roles=False)
+    snapshot = session.snapshot
     assert snapshot.entry.line == line
     assert len(snapshot.entry.messages) == max(lengths)
     assert (snapshot.superseded, snapshot.cut) == (line - 1, len(lengths) - line)
-    assert facts(book) == ([(line, "short-tail", "warning")] if tail else [])
+    assert noted(session) == ([(line, "short-tail", "warning")] if tail else [])
     if tail:
         last, last_length, kept, kept_length = tail
-        (text,) = texts(book, "short-tail")
+        (text,) = texts(session, "short-tail")
         assert text.startswith(f"line {last} has {last_length} message")
         assert f"line {kept} has {kept_length} and is converted" in text
 
 
 def test_a_session_without_entries_gives_nothing():
-    book = ledger()
-    assert select(iter([]), book) is None
-    assert book.facts == []
+    session = select(iter([]))
+    assert session.snapshot is None
+    assert session.found == []
 
 
 STARTED = [
@@ -66,12 +66,12 @@ STARTED = [
 @pytest.mark.parametrize("sentence, times, started", STARTED, ids=[row[0] for row in STARTED])
 def test_a_session_starts_with_the_time_of(sentence, times, started):
     entries = stream(*(entry(user(), at=at) for at in times))
-    assert select(entries, ledger()).started == started
+    assert select(entries).snapshot.started == started
 
 
 def test_a_session_does_not_start_with_an_entry_that_is_cut():
     entries = stream(entry(user(), user()), entry(user(), at=5))
-    assert select(entries, ledger()).started is None
+    assert select(entries).snapshot.started is None
 
 
 # Tools
@@ -172,50 +172,46 @@ def with_tools(*lists):
 
 @pytest.mark.parametrize("sentence, lists, expected", UNIONS, ids=[row[0] for row in UNIONS])
 def test_the_union_of_tools(sentence, lists, expected):
-    book = ledger()
-    union = select(with_tools(*lists), book).tools
+    session = select(with_tools(*lists))
+    union = session.snapshot.tools
     assert repr(union) == repr(expected)  # which tells 1 from 1.0 and from True
-    assert book.facts == []
+    assert session.found == []
 
 
 @pytest.mark.parametrize("sentence, lists, expected, lines", CONFLICTS, ids=[row[0] for row in CONFLICTS])
 def test_conflicts_of_tools(sentence, lists, expected, lines):
-    book = ledger()
-    union = select(with_tools(*lists), book).tools
+    session = select(with_tools(*lists))
+    union = session.snapshot.tools
     assert repr(union) == repr(expected)
-    assert facts(book) == [(line, "tool-conflict", "warning") for line in lines]
+    assert noted(session) == [(line, "tool-conflict", "warning") for line in lines]
 
 
 def test_a_conflict_names_the_tool_and_both_lines():
-    book = ledger()
-    select(with_tools([READ], [GREP], [OTHER_GREP]), book)
-    (text,) = texts(book, "tool-conflict")
+    session = select(with_tools([READ], [GREP], [OTHER_GREP]))
+    (text,) = texts(session, "tool-conflict")
     assert text.startswith("line 3 defines 'grep' otherwise than line 2")
 
 
 def test_tools_that_are_the_same_list_are_not_looked_at_again():
     tools = [GREP]
-    out = select(with_tools(tools, tools), ledger())
-    assert out.tools == [GREP]
+    assert select(with_tools(tools, tools)).snapshot.tools == [GREP]
 
 
 def test_tools_and_findings_of_entries_behind_the_selected_one_do_not_count():
     long = [user("a"), assistant("b"), user("c")]
     tail = [assistant("another start")]
-    book = ledger()
-    snapshot = select(stream(entry(*long, tools=[GREP]), entry(*tail, tools=[OTHER_GREP, READ])), book)
-    assert snapshot.tools == [GREP]
-    assert facts(book) == [(1, "short-tail", "warning")]
+    session = select(stream(entry(*long, tools=[GREP]), entry(*tail, tools=[OTHER_GREP, READ])))
+    assert session.snapshot.tools == [GREP]
+    assert noted(session) == [(1, "short-tail", "warning")]
 
 
 def test_what_stood_behind_a_maximum_counts_once_a_later_maximum_is_selected():
     long = [user("a"), assistant("b"), user("c")]
     tail = [assistant("another start")]
-    book = ledger()
-    snapshot = select(stream(entry(*long, tools=[GREP]), entry(*tail, tools=[OTHER_GREP, READ]), entry(*long)), book)
-    assert snapshot.entry.line == 3
-    assert snapshot.tools == [GREP, READ]
-    assert facts(book) == [
+    session = select(stream(entry(*long, tools=[GREP]), entry(*tail, tools=[OTHER_GREP, READ]), entry(*long)))
+    assert session.snapshot.entry.line == 3
+    assert session.snapshot.tools == [GREP, READ]
+    assert noted(session) == [
         (2, "tool-conflict", "warning"),
         (2, "role-sequence", "error"),
         (3, "role-sequence", "error"),
@@ -279,43 +275,36 @@ def traced(earlier, later):
 @pytest.mark.parametrize("sentence, earlier, later", FOLLOWS, ids=[row[0] for row in FOLLOWS])
 def test_a_trace_begins_with_the_one_before(sentence, earlier, later):
     for entries in traced(earlier, later):
-        book = ledger()
-        select(entries, book)
-        assert facts(book) == []
+        assert noted(select(entries)) == []
 
 
 @pytest.mark.parametrize("sentence, earlier, later, expected, seen", DEPARTS, ids=[row[0] for row in DEPARTS])
 def test_a_trace_departs_from_the_one_before(sentence, earlier, later, expected, seen):
-    book = ledger()
     padded = [*later, *[user()] * (0 if "no message" in seen else len(earlier))]
     longest = [*padded, *[user()] * len(earlier)]  # so that the second entry is not behind the selected one
-    select(stream(entry(*earlier), entry(*padded), entry(*longest)), book)
-    found = [fact for fact in facts(book) if fact[0] == 2]
+    session = select(stream(entry(*earlier), entry(*padded), entry(*longest)))
+    found = [fact for fact in noted(session) if fact[0] == 2]
     assert found == [(2, "role-sequence", "error")]
-    assert texts(book, "role-sequence")[0].startswith(f"in line 2 {seen}, line 1 has {expected}")
+    assert texts(session, "role-sequence")[0].startswith(f"in line 2 {seen}, line 1 has {expected}")
 
 
 def test_only_neighbours_are_compared():
     base = [SYSTEM, user()]
     other = [user(), AC]
-    book = ledger()
-    select(stream(entry(*base), entry(*other), entry(*other, user()), entry(*other, user(), AC)), book)
-    assert facts(book) == [(2, "role-sequence", "error")]
+    session = select(stream(entry(*base), entry(*other), entry(*other, user()), entry(*other, user(), AC)))
+    assert noted(session) == [(2, "role-sequence", "error")]
 
 
 def test_traces_are_followed_through_every_kind_of_edit():
     s, u, c, t, r = SYSTEM, user(), AC, AT, result()
     steps = [[s, u], [s, u, c, u], [s, u, t, r], [u, t, r, s], [u, t, r, s, c], [u, t, r, u, s, c]]
-    book = ledger()
-    select(stream(*(entry(*messages) for messages in steps)), book)
+    session = select(stream(*(entry(*messages) for messages in steps)))
     # 3: Ac is now At; 4: system is gone from the front; 6: a user's message was put in.
-    assert [line for line, *_ in facts(book)] == [3, 4, 6]
+    assert [line for line, *_ in noted(session)] == [3, 4, 6]
 
 
 def test_traces_are_not_taken_when_nobody_wants_them():
-    book = ledger()
-    select(stream(entry(SYSTEM), entry(user())), book, trace_roles=False)
-    assert book.facts == []
+    assert noted(select(stream(entry(SYSTEM), entry(user())), trace_roles=False)) == []
 
 
 def begins_with(later, earlier):
@@ -336,8 +325,8 @@ def test_traces_are_those_of_whole_entries_whatever_their_edits(histories, growi
     for number, grows in enumerate(growing[: len(histories) - 1], 1):
         if grows:
             histories[number] = [*histories[number - 1], *histories[number]]
-    book = ledger()
-    selected = select(stream(*(entry(*messages) for messages in histories)), book).entry.line
+    session = select(stream(*(entry(*messages) for messages in histories)))
+    selected = session.snapshot.entry.line
     traces = [[token(message) for message in messages] for messages in histories[:selected]]
     expected = [line for line in range(2, selected + 1) if not begins_with(traces[line - 1], traces[line - 2])]
-    assert [line for line, code, _ in facts(book) if code == "role-sequence"] == expected
+    assert [line for line, code, _ in noted(session) if code == "role-sequence"] == expected

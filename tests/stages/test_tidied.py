@@ -1,6 +1,7 @@
 """Cleaning costs what an entry adds, and gives what cleaning each request by itself gives."""
 
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -8,12 +9,11 @@ from hypothesis import strategies as st
 
 from chatsquash import edits as editing
 from chatsquash.edits import compose, difference, replay
-from chatsquash.model import Cleaned
-from chatsquash.stages import tidied
+from chatsquash.stages import cleaning
 from chatsquash.stages.cleaning import clean
 from tests import oracle
 from tests.checks.rows import assistant, call, result, user
-from tests.stages.streams import entry, ledger, stream
+from tests.stages.streams import Cleaned, entry, stream, taken
 
 INFO = "<info-msg>It is 10:00</info-msg>"
 GOOSE = "You are a general-purpose AI agent called goose, created by Block."
@@ -65,13 +65,14 @@ def test_each_entry_is_what_cleaning_it_alone_gives(logged):
     entries = list(stream(*(entry(*messages, reply=reply) for messages, reply in logged)))
     cleaned = [oracle.clean(messages, reply) for messages, reply in logged]
     left = [(line, kept, counts) for line, (kept, counts) in enumerate(cleaned, 1) if kept is not None]
-    book, before, out = ledger(), [], list(clean(iter(entries), ledger()))
+    before = []
+    out, session = taken(clean(iter(entries)))
     assert [(each.line, each.messages) for each in out] == [(line, kept) for line, kept, _ in left]
     for each, (_, _, counts) in zip(out, left, strict=True):
-        assert each.cleaned == Cleaned(counts["a"], counts["b"], counts["c"])
+        assert Cleaned(**each.cleaned) == Cleaned(counts["a"], counts["b"], counts["c"])
         assert replay(before, each.edits) == each.messages, "the edits lead from what went on before"
         before = each.messages
-    assert len(list(clean(iter(entries), book))) + book.cleaned == len(logged)
+    assert len(out) + session.lines.cleaned == len(logged)
 
 
 @settings(max_examples=400)
@@ -81,7 +82,7 @@ def test_no_message_is_new_that_the_request_had_before(logged):
     entries = list(stream(*(entry(*messages) for messages, _ in logged)))
     known = {id(message): message for each in entries for message in each.messages}
     before = []
-    for out in clean(iter(entries), ledger()):
+    for out in taken(clean(iter(entries)))[0]:
         again = {id(message) for message in before}
         for run in out.edits:
             if isinstance(run, editing.Added):
@@ -116,14 +117,14 @@ def looks(turns, request):
     """How often cleaning looks at a message of a session of so many turns."""
     entries = list(stream(*(entry(*request(turn), reply=ANSWER) for turn in range(turns))))
     Seen.looks = 0
-    for _ in clean(iter(entries), ledger()):
+    for _ in clean(iter(entries)):
         pass
     return Seen.looks
 
 
 def lines_run(turns, request):
     """How many lines of cleaning run for a session of so many turns: list operations count one, loops each round."""
-    files = {sys.modules["chatsquash.stages.cleaning"].__file__, tidied.__file__, editing.__file__}
+    files = {editing.__file__, *map(str, Path(cleaning.__file__).parent.glob("*.py"))}
     entries = list(stream(*(entry(*request(turn), reply=ANSWER) for turn in range(turns))))
     count = 0
 
@@ -135,7 +136,7 @@ def lines_run(turns, request):
     before = sys.gettrace()
     sys.settrace(lambda frame, *_: each if frame.f_code.co_filename in files else None)
     try:
-        for _ in clean(iter(entries), ledger()):
+        for _ in clean(iter(entries)):
             pass
     finally:
         sys.settrace(before)

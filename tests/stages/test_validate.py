@@ -1,10 +1,11 @@
 """One session id throughout and a clock that goes forward; all entries go on whatever is found."""
 
 import pytest
+from msgspec.structs import replace
 
 from chatsquash.stages.validate import validate
 from tests.checks.rows import user
-from tests.stages.streams import entry, facts, ledger, stream, texts
+from tests.stages.streams import entry, noted, stream, taken, texts
 
 SECOND = 10**9
 
@@ -60,67 +61,68 @@ EQUAL = [
 @pytest.mark.parametrize("sentence, fields, name", VALID, ids=[row[0] for row in VALID])
 @pytest.mark.parametrize("keep", [False, True])
 def test_a_session_is_valid_with(sentence, fields, name, keep):
-    book = ledger()
-    out = list(validate(session(*fields), book, keep=keep, merge=keep))
+    out, found = taken(validate(session(*fields), keep=keep, merge=keep))
     assert out == list(session(*fields))
-    assert (book.findings("a"), book.invalid, book.session_id) == ([], False, name)
+    assert (found.findings((), "s", "a"), found.invalid, found.id) == ([], None, name)
+
+
+def validated(*fields, **options):
+    """The entries that go on, without what was found at them, and what the lines come to."""
+    out, found = taken(validate(session(*fields), **options))
+    return [replace(each, found=()) for each in out], found
 
 
 @pytest.mark.parametrize("sentence, fields, expected", EQUAL, ids=[row[0] for row in EQUAL])
 @pytest.mark.parametrize("keep", [False, True])
 def test_a_session_stays_in_file_order_with(sentence, fields, expected, keep):
-    book = ledger()
-    assert list(validate(session(*fields), book, keep=keep)) == list(session(*fields))
+    out, session_found = validated(*fields, keep=keep)
+    assert out == list(session(*fields))
     line, count = expected
-    (found,) = book.findings("a")
+    (found,) = session_found.findings((), "s", "a")
     assert (found.code, found.severity, found.line) == ("equal-timestamps", "warning", line)
     assert found.text.startswith(f"{count} entr")
-    assert not book.invalid
+    assert not session_found.invalid
 
 
 def test_equal_times_do_not_excuse_a_clock_that_goes_back():
-    book = ledger()
-    list(validate(session("s1@5", "s1@5", "s1@4"), book, keep=False))
-    assert [(found.code, found.line) for found in book.findings("a")] == [
+    _, found = validated("s1@5", "s1@5", "s1@4", keep=False)
+    assert [(each.code, each.line) for each in found.findings((), "s", "a")] == [
         ("equal-timestamps", 2),
         ("timestamp-order", 3),
     ]
-    assert book.invalid
+    assert found.invalid.code == "timestamp-order"
 
 
 @pytest.mark.parametrize("sentence, fields, expected, name", INVALID, ids=[row[0] for row in INVALID])
 def test_a_session_is_left_out_with(sentence, fields, expected, name):
-    book = ledger()
-    out = list(validate(session(*fields), book, keep=False))
+    out, found = validated(*fields, keep=False)
     assert out == list(session(*fields)), "every line is accounted for"
-    assert facts(book) == [(*fact, "error") for fact in expected]
-    assert (book.invalid, book.session_id) == (True, name)
+    assert noted(found) == [(*fact, "error") for fact in expected]
+    assert (found.invalid.code, found.id) == (expected[0][1], name)
 
 
 @pytest.mark.parametrize("sentence, fields, expected, name", INVALID, ids=[row[0] for row in INVALID])
 def test_of_a_session_that_is_kept_only_the_clock_may_be_wrong(sentence, fields, expected, name):
-    book = ledger()
-    out = list(validate(session(*fields), book, keep=True))
+    out, found = validated(*fields, keep=True)
     assert [each.line for each in out] == list(range(1, len(fields) + 1)), "file order, not that of the times"
-    assert facts(book) == [(line, code, "warning" if (code,) == TIMES else "error") for line, code in expected]
-    assert (book.invalid, book.session_id) == (any((code,) == IDS for _, code in expected), name)
+    assert noted(found) == [(line, code, "warning" if (code,) == TIMES else "error") for line, code in expected]
+    assert (found.invalid is not None, found.id) == (any((code,) == IDS for _, code in expected), name)
 
 
 @pytest.mark.parametrize("sentence, fields, expected, name", INVALID, ids=[row[0] for row in INVALID])
 def test_a_session_that_is_merged_has_warnings_with(sentence, fields, expected, name):
-    book = ledger()
-    assert list(validate(session(*fields), book, keep=True, merge=True)) == list(session(*fields))
-    assert facts(book) == [(*fact, "warning") for fact in expected]
-    assert (book.invalid, book.session_id) == (False, name)
+    out, found = validated(*fields, keep=True, merge=True)
+    assert out == list(session(*fields))
+    assert noted(found) == [(*fact, "warning") for fact in expected]
+    assert (found.invalid, found.id) == (None, name)
 
 
 def test_the_findings_say_which_lines_and_what_to_do():
-    book = ledger()
-    list(validate(session("s1@5", "s1@4", "s2@6"), book, keep=False))
+    _, found = validated("s1@5", "s1@4", "s2@6", keep=False)
     keep = "(--on-invalid keep --sessions-by file makes one of them)"
-    assert texts(book, "session-id-mismatch") == [
+    assert texts(found, "session-id-mismatch") == [
         f"session_id is 's2', line 1 has 's1': --sessions-by id takes them apart {keep}"
     ]
-    assert texts(book, "timestamp-order") == [
+    assert texts(found, "timestamp-order") == [
         "timestamp is earlier than line 1 (--on-invalid keep converts it all the same)"
     ]

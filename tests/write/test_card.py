@@ -3,6 +3,7 @@
 import pytest
 
 from chatsquash import Options, convert
+from chatsquash.model import ToolUse, Usage
 from chatsquash.write.card import Told, card
 from chatsquash.write.statistics import Statistics
 from tests.conftest import log_line, write_log
@@ -23,11 +24,14 @@ def told(**fields) -> Told:
         "typed": True,
         "statistics": Statistics(),
         "counts": COUNTS,
-        "tools": [],
         "asked": {},
         "anonymized": True,
     }
     return Told(**{**usual, **fields})
+
+
+def using(*tools: ToolUse) -> Usage:
+    return Usage(0, (), 0, 0, 0, tools)
 
 
 def section(text: str, title: str) -> list[str]:
@@ -57,15 +61,17 @@ def test_findings_are_listed_by_code():
 def test_names_from_logs_are_no_markup():
     statistics = Statistics()
     statistics.models[EVIL] = 2
-    page = card(told(tools=[(EVIL, [1, 2, 3, 4])], statistics=statistics))
+    statistics.tools.add(using(ToolUse(EVIL, 2, 3, 4)))
+    page = card(told(statistics=statistics))
     shown = "`x'¦<script>\\n\\u202e" + "y" * 67 + "`"
     assert section(page, "Models")[2:] == [f"| {shown} | 2 |"]
     assert section(page, "Tools")[2:] == [f"| {shown} | 1 | 2 | 3 | 4 |"]
 
 
 def test_only_the_most_frequent_names_are_listed():
-    tools = [(f"tool{number}", [1, 1, 0, 0]) for number in range(25)]
-    rows = section(card(told(tools=tools)), "Tools")[2:]
+    statistics = Statistics()
+    statistics.tools.add(using(*(ToolUse(f"tool{number}", 1, 0, 0) for number in range(25))))
+    rows = section(card(told(statistics=statistics)), "Tools")[2:]
     assert len(rows) == 21
     assert rows[-1] == "| and 5 more |  |  |  |  |"
 

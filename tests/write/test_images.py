@@ -82,7 +82,7 @@ def test_drop_writes_the_rest_and_says_so(preset, sentence, part):
     outcome = session(text("Look:"), part, preset=preset, media="drop")
     assert "Look:" in outcome.record.decode()
     assert "shape-dropped" in {finding.code for finding in outcome.findings}
-    assert outcome.images == {}
+    assert outcome.records[0].images == {}
 
 
 def test_parts_that_are_no_media_go_as_ever():
@@ -124,7 +124,7 @@ SPELLINGS = [
 def test_keep_takes_the_data_of_an_image_in_each_spelling(sentence, part):
     outcome = session(text("Look:"), part)
     assert json.loads(outcome.record)["messages"][0]["content"] == [text("Look:"), HERE]
-    assert outcome.images == {file(PNG): PNG}
+    assert outcome.records[0].images == {file(PNG): PNG}
 
 
 def responses(*items):
@@ -190,7 +190,7 @@ def test_an_image_is_known_by_its_bytes(sentence, data, mime, suffix):
     record = json.loads(outcome.record)
     assert record["messages"][0]["content"] == [text("Look:"), HERE, text("What is it?")]
     assert record["images"] == [file(data, suffix)]
-    assert outcome.images == {file(data, suffix): data}
+    assert outcome.records[0].images == {file(data, suffix): data}
 
 
 def of_anthropic():
@@ -227,7 +227,7 @@ def test_every_format_gives_the_same_image(made):
     (outcome,) = convert_session([line], Options(**KEEP))
     record = json.loads(outcome.record)
     assert record["messages"][-2]["content"] == [text("Look:"), HERE]
-    assert outcome.images == {file(PNG): PNG}
+    assert outcome.records[0].images == {file(PNG): PNG}
 
 
 def of_file_id():

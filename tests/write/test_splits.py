@@ -3,7 +3,7 @@
 import pytest
 
 from chatsquash.errors import UsageError
-from chatsquash.model import Account, Cleaned, Facts, Log, Outcome
+from chatsquash.model import Account, Facts, Log, Outcome, Record, Usage
 from chatsquash.options import Options
 from chatsquash.write.splits import Splits, parse
 
@@ -12,9 +12,10 @@ HALVES = "train=0.5,test=0.5"
 
 def session(name: str, prefix: str = "p", day: str = "2026-01-13", stem: str = ""):
     facts = Facts(prefix=prefix, session=name, source=name)
-    fields = (name, b"{}", None, [], [], 1, Account(selected=1), Cleaned(), 0, None, day, "", "", facts)
+    record = Record(b"{}", Usage(0, (), 0, 0, 0, ()), facts=facts)
     file = f"{stem or name}.jsonl"
-    return Log(file, file, file, 1), Outcome(*fields)
+    outcome = Outcome(name, [record], None, [], lines=1, account=Account(selected=1), day=day)
+    return Log(file, file, file, 1), outcome, record
 
 
 def names(options: Options, sessions) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
-from chatsquash import chat
+from chatsquash import chat, reasoning
 from chatsquash.checks.registry import RULES, Fact, View, check
 from chatsquash.text import json_type
 
@@ -15,25 +15,11 @@ if TYPE_CHECKING:
     from chatsquash.model import Found
 
 _TYPES = frozenset({str, list, NoneType})
-_BESIDE = ("refusal", "audio", "images", *chat.REASONING_KEYS)
+_BESIDE = ("refusal", "audio", "images", *reasoning.MEMBERS)
 """Members in which an assistant says something beside its content."""
 
 
-def _wrong_types(view: View) -> bool:
-    """Whether any content is of a wrong type, which a look at all of them at once rules out for nearly every record."""
-    return not {type(message.get("content")) for message in view.messages} <= _TYPES
-
-
-def _empty_reply(view: View) -> int | None:
-    """The index, from 1 so that it is true, of the last assistant message if that says nothing."""
-    for at in range(len(view.messages), 0, -1):
-        message: dict[str, Any] = view.messages[at - 1]  # type: ignore[assignment]
-        if message.get("role") == "assistant":
-            return None if says_something(message) else at
-    return None
-
-
-@check("error", kind="record", given=_wrong_types)
+@check("error", kind="record")
 def wrong_content(view: View) -> Iterator[Fact]:
     """Reported when a message's content is no string, list or null, such as `5`, `true` or `{"a": 1}`.
 
@@ -45,15 +31,19 @@ def wrong_content(view: View) -> Iterator[Fact]:
             yield Fact(f"content is {json_type(content)}: log a string, or a list of parts", at)
 
 
-@check("error", kind="record", given=_empty_reply)
+@check("error", kind="record")
 def empty_reply(view: View) -> Iterator[Fact]:
     """Reported when the last assistant message has neither text, parts, a refusal, calls, nor reasoning.
 
     White space alone is no text. A model trained on it learns to say nothing, so presets but `chat` leave the record
     out, also where they have no place for all that it says: `openai` and `mistral` for reasoning, all for a refusal.
     """
-    if found := view.once(_empty_reply):
-        yield Fact("the last reply says nothing: see whether it was cut off, or leave the record out", found - 1)
+    for at in range(len(view.messages) - 1, -1, -1):
+        message: dict[str, Any] = view.messages[at]  # type: ignore[assignment]
+        if message.get("role") == "assistant":
+            if not says_something(message):
+                yield Fact("the last reply says nothing: see whether it was cut off, or leave the record out", at)
+            return
 
 
 _RULES = [known for known in RULES if known.module == __name__]
@@ -61,8 +51,7 @@ _RULES = [known for known in RULES if known.module == __name__]
 
 def unfit(view: View) -> Found | None:
     """The first reason for which presets but ``chat`` leave a record out."""
-    told = (known.found(next(known.function(view))) for known in _RULES if known.given and view.once(known.given))
-    return next(told, None)
+    return next((known.found(fact) for known in _RULES for fact in known.function(view)), None)
 
 
 def emptied() -> Found:

@@ -26,11 +26,7 @@ def no_messages(view: View) -> Iterator[Fact]:
         yield Fact("the record has no message: leave it out")
 
 
-def _has_other_roles(view: View) -> bool:
-    return not ROLES.issuperset([message["role"] for message in view.messages])
-
-
-@check("error", kind="record", given=_has_other_roles)
+@check("error", kind="record")
 def unknown_role(view: View) -> Iterator[Fact]:
     """Reported when a message has a role that chat messages do not know.
 
@@ -49,14 +45,14 @@ def _lacks(view: View) -> Literal["definitions", "tools"] | None:
     return "definitions" if any(chat.call_count(message) for message in view.messages) else "tools"
 
 
-@check("info", kind="record", given=_lacks)
+@check("info", kind="record")
 def no_tools(view: View) -> Iterator[Fact]:
     """Reported when `tools` is empty and nothing is called, as in plain chat."""
     if view.once(_lacks) == "tools":
         yield Fact("the record defines no tools: if the session had some, the logger leaves request.tools out")
 
 
-@check("error", kind="record", given=_lacks)
+@check("error", kind="record")
 def calls_without_tools(view: View) -> Iterator[Fact]:
     """Reported when `tools` is empty and the record calls tools all the same.
 

@@ -69,8 +69,8 @@ class Call(Struct, gc=False):
 class Exchanges(NamedTuple):
     """What the messages of a record call, and the results."""
 
-    listed: list[Json]
-    """The ``tool_calls`` of all assistant messages that have them, whatever they are."""
+    listed: list[tuple[int, Json]]
+    """The ``tool_calls`` of all assistant messages that have them, whatever they are, behind the message's index."""
     calls: list[Call]
     """Those in there that are objects, with their results."""
     strays: list[Result]
@@ -90,7 +90,7 @@ def exchanges(view: View) -> Exchanges:
             waiting = None
             if (listed := message.get("tool_calls")) is None:
                 continue
-            found.listed.append(listed)
+            found.listed.append((at, listed))
             for given in chat.calls(message):
                 if waiting is None:
                     waiting, block = {}, block + 1

@@ -40,8 +40,6 @@ class Rule(NamedTuple):
     a chat template makes of a record."""
     doc: str
     function: Callable[..., Any]
-    given: Callable[[View], Any] | None
-    """What a rule over a record goes by: where this gives nothing, the rule finds nothing and is not run."""
     module: str
     place: int
 
@@ -99,30 +97,23 @@ def _tool_names(view: View) -> set[str]:
     return {name for tool in view.tools if (name := chat.tool_name(tool))}
 
 
-def register(
-    function: Callable[..., Any],
-    kind: Kind,
-    severity: Severity,
-    *,
-    kept: Severity | None = None,
-    given: Callable[[View], Any] | None = None,
-) -> Rule:
+def register(function: Callable[..., Any], kind: Kind, severity: Severity, kept: Severity | None = None) -> Rule:
     """Make a function known as a rule."""
     code = function.__name__.replace("_", "-")
     doc = function.__doc__ or ""
     place = function.__code__.co_firstlineno
-    known = Rule(code, severity, kept, kind, doc, function, given, function.__module__, place)
+    known = Rule(code, severity, kept, kind, doc, function, function.__module__, place)
     RULES.append(known)
     return known
 
 
 def check(
-    severity: Severity, kind: Kind = "native", given: Callable[[View], Any] | None = None
+    severity: Severity, kind: Kind = "native"
 ) -> Callable[[Callable[[View], Iterator[Fact]]], Callable[[View], Iterator[Fact]]]:
-    """Declare a generator of facts about a record of a kind, which need not run where ``given`` gives nothing."""
+    """Declare a generator of facts about a record of a kind."""
 
     def declare(function: Callable[[View], Iterator[Fact]]) -> Callable[[View], Iterator[Fact]]:
-        register(function, kind, severity, given=given)
+        register(function, kind, severity)
         return function
 
     return declare
@@ -135,7 +126,7 @@ def rule(severity: Severity, kept: Severity | None = None) -> Callable[[Callable
     """
 
     def declare(function: Callable[P, Fact]) -> Callable[P, Found]:
-        known = register(function, "log", severity, kept=kept)
+        known = register(function, "log", severity, kept)
 
         @wraps(function)
         def made(*args: P.args, **kwargs: P.kwargs) -> Found:

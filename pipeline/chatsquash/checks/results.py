@@ -66,7 +66,7 @@ def _reasons(result: Result, call: Call | None) -> Iterator[tuple[Literal["faile
         yield "empty", f"the result{_of(call)} is empty"
 
 
-@check("warning", given=_troubles)
+@check("warning")
 def tool_result_failed(view: View) -> Iterator[Fact]:
     """Reported when a tool result says that its call failed, see "failed" below.
 
@@ -75,7 +75,7 @@ def tool_result_failed(view: View) -> Iterator[Fact]:
     yield from _not_retried(view, "failed")
 
 
-@check("warning", given=_troubles)
+@check("warning")
 def tool_result_empty(view: View) -> Iterator[Fact]:
     """Reported when a call's result has no image or other part and no text but white space.
 
@@ -84,13 +84,13 @@ def tool_result_empty(view: View) -> Iterator[Fact]:
     yield from _not_retried(view, "empty")
 
 
-@check("warning", given=_troubles)
+@check("warning")
 def tool_result_missing(view: View) -> Iterator[Fact]:
     """Reported when a call has no result in its block. Chat templates and trainers expect one for every call."""
     yield from _not_retried(view, "missing")
 
 
-@check("info", given=_troubles)
+@check("info")
 def tool_result_retried(view: View) -> Iterator[Fact]:
     """Reported when a result failed, is empty or is missing, and the call was retried with success.
 
@@ -102,7 +102,7 @@ def tool_result_retried(view: View) -> Iterator[Fact]:
             yield Fact(f"{trouble.text}, and another call of the tool went well: {advice}", trouble.at)
 
 
-@check("warning", given=_unanswered)
+@check("warning")
 def unanswered_call(view: View) -> Iterator[Fact]:
     """Reported when a call of the record's very last message has no result.
 
@@ -113,7 +113,7 @@ def unanswered_call(view: View) -> Iterator[Fact]:
             yield Fact(f"the record ends before the call{_of(call)} is answered: see whether the log is whole", call.at)
 
 
-@check("error", given=_strays)
+@check("error")
 def tool_result_without_call(view: View) -> Iterator[Fact]:
     """Reported when a tool result answers no call of its block, or stands in no block.
 
@@ -128,7 +128,7 @@ def tool_result_without_call(view: View) -> Iterator[Fact]:
         yield Fact("the result follows no assistant message with calls: leave the record out", result.at)
 
 
-@check("error", given=_strays)
+@check("error")
 def tool_result_without_id(view: View) -> Iterator[Fact]:
     """Reported when a tool result has no `tool_call_id`: nobody can tell which call it answers."""
     for result in view.once(_strays):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from chatsquash.formats.values import Object
 from chatsquash.model import Json
@@ -74,8 +73,3 @@ def image_type(head: bytes) -> str | None:
 def alone(parts: list[Json]) -> str | None:
     """The text of parts that are a single text, which is their content then."""
     return str(parts[0]["text"]) if len(parts) == 1 and parts[0]["type"] == "text" else None
-
-
-def reasoning(blocks: Iterable[Object]) -> str:
-    """The texts of blocks of reasoning as one."""
-    return "\n\n".join(block["text"] for block in blocks if block.get("text"))

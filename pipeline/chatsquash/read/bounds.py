@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Any, NamedTuple
 
+import orjson
+
 from chatsquash import footprint, platform
 from chatsquash.model import Added, Reply, Tool
 from chatsquash.options import Options
@@ -80,17 +82,39 @@ class Bounds(NamedTuple):
 
 _HEADROOM = 16
 """What is left to a process when it begins is so many times what a line takes that is not looked at any further."""
-DEEPEST = 800
-"""Levels that are read whatever the depth of the calls that lead to the parser, of which Python allows 1000."""
+_ENCODED = 254
+"""Levels that orjson writes; it refuses values with more."""
 _HOLDERS = (dict, list)
 BOUNDS = Bounds.of(Options())
 
 
-def _are_within(values: Iterable[Any], most: int) -> bool:
-    """Whether values have at most so many levels of lists and objects, which may be some themselves."""
-    for _ in range(most + 1):
-        holders = [value for value in values if type(value) in _HOLDERS]
-        if not holders:
+def _are_within(values: list[Any], most: int) -> bool:
+    """Whether values have at most so many levels; an encoder that refuses more than it has tells it at once."""
+    try:
+        deep = [member for member in chain.from_iterable(map(dict.values, values)) if type(member) in _HOLDERS]
+    except TypeError:  # a value that is no object
+        return levels(values, most) <= most
+    if not deep:  # texts are most of the bytes, and most messages hold nothing else
+        return True
+    if most > _ENCODED:
+        try:
+            orjson.dumps(deep)
+        except orjson.JSONEncodeError:
+            pass  # for that, or for something else
+        else:
             return True
-        values = chain.from_iterable(each.values() if type(each) is dict else each for each in holders)
-    return False
+    return levels(values, most) <= most
+
+
+def levels(values: Iterable[Any], most: int) -> int:
+    """How many levels of lists and objects values have, which may be some themselves; at most ``most`` + 1."""
+    for level in range(most + 1):
+        inner: list[Any] = []
+        for value in values:
+            kind = type(value)
+            if kind is dict or kind is list:
+                inner.append(value.values() if kind is dict else value)
+        if not inner:
+            return level
+        values = inner[0] if len(inner) == 1 else chain.from_iterable(inner)
+    return most + 1

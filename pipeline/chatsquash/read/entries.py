@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
 from chatsquash import jsonio
+from chatsquash.checks import reading
 from chatsquash.edits import difference, settle
 from chatsquash.formats import PLAIN, bodies, named
 from chatsquash.formats.base import Tools
-from chatsquash.ledger import Ledger
 from chatsquash.memo import Last
-from chatsquash.model import Added, Entry, Json, Message, Rejected, Tool, WrongType
+from chatsquash.model import Added, Entry, Json, Message, Rejected, Repeated, Skipped, Tool, WrongType
 from chatsquash.read import envelopes, turns
 from chatsquash.read.bounds import BOUNDS, Bounds
 from chatsquash.read.deltas import TOOLS, Effort, History, Request
@@ -32,16 +32,15 @@ _SHORT = 8
 
 def entries(
     lines: Iterable[Line],
-    ledger: Ledger,
     effort: Effort | None = None,
     *,
     shape: Shape | None = None,
-) -> Iterator[Entry]:
-    """The entries of a log, in file order; lines that are none go to the ledger.
+) -> Iterator[Entry | Skipped]:
+    """The entries of a log, in file order, and its lines that are none.
 
     ``shape`` is what most lines have; a line of another one is read by its own.
     """
-    return EntryReader(shape or Shape(), {}, BOUNDS, effort).entries(lines, ledger)
+    return EntryReader(shape or Shape(), {}, BOUNDS, effort).entries(lines)
 
 
 class _OtherShapeError(Exception):
@@ -66,36 +65,37 @@ class EntryReader:
         self._stream = self._home = self._new(shape)
         self._before: list[Message] = []
 
-    def entries(self, lines: Iterable[Line], ledger: Ledger) -> Iterator[Entry]:
-        """The entries of the log's next lines, in file order; those that are none go to the ledger."""
+    def entries(self, lines: Iterable[Line]) -> Generator[Entry | Skipped, None, str | None]:
+        """The entries of the log's next lines, in file order, and the lines that are none.
+
+        Returns why the rest of the log is not read, if that is so.
+        """
         bounds = self._bounds
+        rejected = 0
         for line in lines:
-            ledger.lines += 1
-            ledger.size += line.size
             if (
                 line.length < _SHORT
                 and line.length == line.stop - line.start
                 and is_blank(line.buffer[line.start : line.stop])
             ):
-                ledger.blank += 1  # which the parsers say, too, in a hundred times the time
-                ledger.blank_size += line.size
+                # The parsers say so, too, in a hundred times the time.
+                yield Skipped(line.number, "blank", line.size)
                 continue
             try:
                 if line.length > bounds.light:
                     bounds.hold_size(line.buffer[line.start : line.stop], line.length)
-                entry = self._settled(self._read(line, ledger))
+                entry = self._settled(self._read(line))
             except LineError as problem:
                 if line.length <= line.stop - line.start and is_blank(line.buffer[line.start : line.stop]):
-                    ledger.blank += 1
-                    ledger.blank_size += line.size
-                else:
-                    rejected = Rejected(line.number, line.offset, line.length, problem.code, str(problem))
-                    ledger.reject(rejected, line.size)
-                    if len(ledger.rejected) > bounds.rejected:  # each takes a thousand times the memory of its bytes
-                        ledger.ended = bounds.too_many()
-                        return
+                    yield Skipped(line.number, "blank", line.size)
+                    continue
+                yield unreadable(Rejected(line.number, line.offset, line.length, problem.code, str(problem)), line.size)
+                rejected += 1
+                if rejected > bounds.rejected:  # each takes a thousand times the memory of its bytes
+                    return bounds.too_many()
             else:
                 yield entry
+        return None
 
     def _new(self, shape: Shape) -> _Stream:
         if (tools := self._known.get(shape.format)) is None:
@@ -103,11 +103,11 @@ class EntryReader:
             tools = self._known[shape.format] = KnownTools(hold)
         return _Stream(shape, History(named(shape.format), tools, self._effort), self._answers, self._bounds)
 
-    def _read(self, line: Line, ledger: Ledger) -> Entry:
+    def _read(self, line: Line) -> Entry:
         if self._stream is not self._home:
             self._stream = self._home = self._new(self._shape)  # a line of another shape is behind us
         try:
-            return self._stream.read(line, ledger, self._other)
+            return self._stream.read(line, self._other)
         except _OtherShapeError as foreign:
             other = foreign.shape
         except LineError as problem:
@@ -116,9 +116,14 @@ class EntryReader:
                 raise
             other = found
         self._stream = self._new(other)
-        entry = self._stream.read(line, ledger)
-        ledger.count(line.number, "mixed-formats", self._shape.format, other.format)
-        return entry
+        entry = self._stream.read(line)
+        mixed = Repeated("mixed-formats", (self._shape.format, other.format))
+        return replace(entry, found=(*entry.found, mixed))
+
+    @property
+    def exchange(self) -> Exchange | None:
+        """The exchange of the last entry, unless its line is of another shape than the log."""
+        return self._stream.exchange if self._stream is self._home else None
 
     def _settled(self, entry: Entry) -> Entry:
         """The entry as it differs from the one before by value, whichever way that was found."""
@@ -168,6 +173,7 @@ class _Stream:
     """The turns up to each response of the log that a later request may refer to, by its id."""
     bounds: Bounds
     before: _Loaded | None = None
+    exchange: Exchange | None = None
     held: list[Tool] = field(default_factory=list)
     """The last tools that were found to be within the bounds."""
     tools: Callable[[list[Tool]], Tools] = field(init=False)
@@ -175,10 +181,10 @@ class _Stream:
     def __post_init__(self) -> None:
         self.tools = Last(self.history.form.tools)
 
-    def read(self, line: Line, ledger: Ledger, other: Callable[[Line], Shape | None] | None = None) -> Entry:
+    def read(self, line: Line, other: Callable[[Line], Shape | None] | None = None) -> Entry:
         """The entry of a line; raises ``LineError`` and keeps the one before where it is none.
 
-        ``other`` gives the shape of a line that is of another; where that is so, it is raised before anything is noted.
+        ``other`` gives the shape of a line that is of another; where that is so, it is raised.
         """
         whole = line
         if self.shape.envelope.unwrap:
@@ -193,8 +199,8 @@ class _Stream:
                 raise _OtherShapeError(shape)
             when = moment(exchange.timestamp)
             loaded = None if self.shape.format == PLAIN else self._load(exchange, request)
-            offered = exchange.first(self.history.form.TOOLS)
-            tools, wrong = self._tools_of(offered, ledger, line.number)  # last, since it remembers them
+            offered = self._tools_of(exchange.first(self.history.form.TOOLS))  # last, since it remembers them
+            tools = offered.tools
             if tools is not self.held and self.shape.format != PLAIN:  # those of plain chat were held before
                 self.bounds.hold_tools(tools)
                 self.held = tools
@@ -205,15 +211,28 @@ class _Stream:
         except ValueError as problem:
             raise LineError("bad-line", f"no JSON object: {jsonio.refusal(problem)}") from None
         self.history.remember(request)
+        self.exchange = exchange
         messages, edits = request.messages, request.edits
+        found: tuple[Repeated, ...] = (Repeated("hosted-tools"),) if offered.hosted else ()
         if loaded:
             messages, edits, tools = loaded.turns.messages, loaded.turns.edits, bodies.added(tools, loaded.brought)
-            self._remember(loaded, exchange, ledger, line.number)
+            found += self._remember(loaded, exchange)
         reply = exchange.reply
-        if when is None or when.naive or exchange.session_id is None or wrong or reply.wrong:
-            _note(ledger, line.number, when, exchange.session_id, [each for each in (wrong, reply.wrong) if each])
+        if when is None or when.naive or exchange.session_id is None or offered.wrong or reply.wrong:
+            found = (*found, *_lacking(when, exchange.session_id, offered.wrong, reply.wrong))
         at = when.at if when else None
-        return Entry(line.number, at, exchange.session_id, messages, edits, tools, reply, size=line.size)
+        return Entry(
+            line.number,
+            at,
+            exchange.session_id,
+            messages,
+            edits,
+            tools,
+            reply,
+            size=line.size,
+            found=found,
+            loaded=loaded is not None,
+        )
 
     def adopt(self, messages: list[Message]) -> None:
         """Go on with these messages in the place of the equal ones that were read last."""
@@ -237,28 +256,43 @@ class _Stream:
         brought = bodies.brought(form, (turn for run in edits if isinstance(run, Added) for turn in run.messages))
         return _Loaded(turns.follow(form, before.turns, whole, edits, system[1]), whole, system, bool(base), brought)
 
-    def _remember(self, loaded: _Loaded, exchange: Exchange, ledger: Ledger, number: int) -> None:
+    def _remember(self, loaded: _Loaded, exchange: Exchange) -> tuple[Repeated, ...]:
         self.before = loaded
-        ledger.loaded = True
         refers = exchange.first(self.history.form.REFERS)
-        if refers not in (NOTHING, b"null") and _key(refers) not in self.answers:
-            ledger.count(number, "missing-history")
+        is_missing = refers not in (NOTHING, b"null") and _key(refers) not in self.answers
         answer = exchange.reply.body
         if isinstance(answer, dict) and isinstance(answer.get("id"), str):
             said = answer.get("output")
             self.answers[answer["id"]] = _Answer(loaded.whole, said if isinstance(said, list) else [])
+        return (Repeated("missing-history"),) if is_missing else ()
 
-    def _tools_of(self, raw: bytes, ledger: Ledger, number: int) -> tuple[list[Tool], WrongType | None]:
+    def _tools_of(self, raw: bytes) -> _Offered:
         if raw in (NOTHING, b"null"):
-            return NO_TOOLS, None
+            return _NOTHING_OFFERED
         if self.shape.format == PLAIN:
             if raw[:1] != b"[" and raw != TOOLS:
-                return NO_TOOLS, WrongType("request.tools", kind(raw))
-            return self.history.learn_tools(raw), None
+                return _Offered(NO_TOOLS, wrong=WrongType("request.tools", kind(raw)))
+            return _Offered(self.history.learn_tools(raw))
         found = self.tools(self.history.learn_tools(raw))
-        if found.hosted:
-            ledger.count(number, "hosted-tools")
-        return found.functions, None
+        return _Offered(found.functions, hosted=bool(found.hosted))
+
+
+class _Offered(NamedTuple):
+    """The tools of a request."""
+
+    tools: list[Tool]
+    hosted: bool = False
+    """Whether there are tools that the provider runs itself."""
+    wrong: WrongType | None = None
+
+
+_NOTHING_OFFERED = _Offered(NO_TOOLS)
+
+
+def unreadable(rejected: Rejected, size: int) -> Skipped:
+    """A line that cannot be read, and its bytes with the line feed."""
+    make = reading.bad_line if rejected.code == "bad-line" else reading.bad_entry
+    return Skipped(rejected.line, "unreadable", size, rejected=rejected, found=(make(rejected.reason),))
 
 
 def _key(reference: bytes) -> str:
@@ -266,13 +300,13 @@ def _key(reference: bytes) -> str:
     return str(value)
 
 
-def _note(ledger: Ledger, line: int, when: Moment | None, session_id: str | None, wrong: list[WrongType]) -> None:
+def _lacking(when: Moment | None, session_id: str | None, *wrong: WrongType | None) -> Iterator[Repeated]:
     """What a line lacks; each is reported once per session."""
     if when is None:
-        ledger.count(line, "missing-timestamp")
+        yield Repeated("missing-timestamp")
     elif when.naive:
-        ledger.count(line, "naive-timestamp")
+        yield Repeated("naive-timestamp")
     if session_id is None:
-        ledger.count(line, "missing-session-id")
-    for each in wrong:
-        ledger.wrong(line, each)
+        yield Repeated("missing-session-id")
+    for each in filter(None, wrong):
+        yield Repeated("wrong-type", (each.what, each.seen))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import cache, lru_cache
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -20,7 +21,7 @@ from chatsquash import jsonio
 from chatsquash.formats import PLAIN, named
 from chatsquash.formats.base import Format
 from chatsquash.model import Message, Reply
-from chatsquash.read import replies, scan
+from chatsquash.read import envelopes, replies, scan
 from chatsquash.read.members import MARK, NOTHING, REFUSED, kind
 
 _ID_STARTS = tuple(bytes([digit]) for digit in b'"-0123456789')
@@ -34,6 +35,9 @@ class LineError(Exception):
         self.code, self.reason = code, reason
 
 
+REQUEST = "request"
+
+
 class _Beside(Struct, gc=False):
     """What stands beside the request of a line in the envelope that is read; no other place names these members."""
 
@@ -41,10 +45,6 @@ class _Beside(Struct, gc=False):
     status: Raw = Raw()
     timestamp: Raw = Raw()
     session_id: Raw = Raw()
-
-
-class _Line(_Beside, gc=False, kw_only=True):
-    request: dict[str, Raw]
 
 
 BESIDE = _Beside.__struct_fields__
@@ -60,6 +60,13 @@ class Exchange(Struct, frozen=True, gc=False):
     timestamp: bytes
     session_id: str | None
     reply: Reply
+    line: Any = None
+    """The line as it was split, with the members by which other envelopes are told."""
+
+    @property
+    def is_claimed(self) -> bool:
+        """Whether the line has members that another envelope needs and the one that is read has not."""
+        return any(bytes(getattr(self.line, name, NOTHING)) for name in _claimed(tuple(envelopes.__path__)))
 
     def first(self, names: tuple[str, ...]) -> bytes:
         """The first of these members of the request that is there and not null, else the first that is null."""
@@ -72,14 +79,33 @@ class Exchange(Struct, frozen=True, gc=False):
         return null
 
 
-_line = jsonio.decoder(_Line)
+@cache
+def _claimed(folders: tuple[str, ...]) -> list[str]:
+    """The members that envelopes in these folders need, and the one that is read has not."""
+    del folders
+    needed = {name for each in envelopes.envelopes() for names in each.NEEDS for name in names}
+    return sorted(needed.difference(BESIDE, (REQUEST,)))
+
+
+@cache
+def _decoder(name: str | None, folders: tuple[str, ...]) -> msgspec.json.Decoder[Any]:
+    """What splits lines; of a format, if one is named, it parses the turns and leaves all else that is read raw."""
+    others = [(other, Raw, Raw()) for other in _claimed(folders)]
+    fields: list[Any] = [(REQUEST, dict[str, Raw] if name is None else _request(named(name))), *others]
+    return jsonio.decoder(msgspec.defstruct("Line", fields, bases=(_Beside,), gc=False, kw_only=True))
+
+
+def _request(form: Format) -> type[Struct]:
+    others = dict.fromkeys((*form.SYSTEM, *form.TOOLS, *form.REFERS, replies.ASKED))
+    fields: list[Any] = [(form.TURNS, list[Any]), *((other, Raw, Raw()) for other in others)]
+    return msgspec.defstruct("Request", fields, gc=False)
 
 
 def split(line: bytes | bytearray, form: Format) -> Exchange:
     """The exchange in a line; raises ``LineError`` for what is none, and ``ValueError`` for a bad reply."""
     found: Any
     try:
-        found = _line.decode(line)
+        found = _decoder(None, tuple(envelopes.__path__)).decode(line)
     except REFUSED:
         found = _split_slowly(bytes(line))
     turns = bytes(found.request.get(form.TURNS, NOTHING))
@@ -96,7 +122,7 @@ def split(line: bytes | bytearray, form: Format) -> Exchange:
 def parse(line: bytes | bytearray, form: Format) -> tuple[list[Message], Exchange] | None:
     """The turns of a line as objects, parsed in one go with the rest; ``None`` where ``split`` has to decide."""
     try:
-        found = _whole_line(form.NAME).decode(line)
+        found = _decoder(form.NAME, tuple(envelopes.__path__)).decode(line)
     except REFUSED:
         return None
     request = asdict(found.request)
@@ -104,20 +130,10 @@ def parse(line: bytes | bytearray, form: Format) -> tuple[list[Message], Exchang
     return turns, _exchange(found, request, NOTHING, form)
 
 
-@cache
-def _whole_line(name: str) -> msgspec.json.Decoder[Any]:
-    """What parses the turns of a format's lines, and leaves the other members that are read raw."""
-    form = named(name)
-    others = dict.fromkeys((*form.SYSTEM, *form.TOOLS, *form.REFERS, replies.ASKED))
-    fields: list[Any] = [(form.TURNS, list[Any]), *((other, Raw, Raw()) for other in others)]
-    request = msgspec.defstruct("Request", fields, gc=False)
-    return jsonio.decoder(msgspec.defstruct("Line", [("request", request)], bases=(_Beside,), gc=False, kw_only=True))
-
-
-def _exchange(line: _Beside, request: Mapping[str, Raw | bytes], turns: bytes, form: Format) -> Exchange:
+def _exchange(line: Any, request: Mapping[str, Raw | bytes], turns: bytes, form: Format) -> Exchange:
     asked = bytes(request.get(replies.ASKED, NOTHING))
     reply = replies.reply(bytes(line.response), form, bytes(line.status), asked)
-    return Exchange(request, turns, bytes(line.timestamp), session_id(bytes(line.session_id)), reply)
+    return Exchange(request, turns, bytes(line.timestamp), session_id(bytes(line.session_id)), reply, line)
 
 
 def is_blank(line: bytes | bytearray) -> bool:
@@ -135,7 +151,7 @@ def session_id(raw: bytes) -> str | None:
     return str(value) if isinstance(value, (str, int)) and value != "" else None
 
 
-def _split_slowly(line: bytes) -> _Line:
+def _split_slowly(line: bytes) -> SimpleNamespace:
     """The raw members of a line and of its request."""
     try:
         outer = scan.members(line.removeprefix(MARK))
@@ -151,5 +167,5 @@ def _split_slowly(line: bytes) -> _Line:
     if request[:1] != b"{":
         what = "is missing" if request == NOTHING else f"is {kind(request)}, not an object"
         raise LineError("bad-entry", f"request {what}")
-    beside = {name: outer[name] for name in BESIDE if name in outer}
-    return _Line(request=inner, **beside)  # type: ignore[arg-type]
+    others = {name: outer.get(name, NOTHING) for name in (*BESIDE, *_claimed(tuple(envelopes.__path__)))}
+    return SimpleNamespace(request=inner, **others)

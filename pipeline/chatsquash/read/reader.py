@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from array import array
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from errno import EIO
 from io import BytesIO
 from itertools import chain
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from chatsquash.checks import reading
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.documents import names as document_names
-from chatsquash.ledger import Ledger
-from chatsquash.model import Added, Entry, Log, Reply, Seen
+from chatsquash.model import Added, Entry, Log, Repeated, Reply, Seen, Skipped
 from chatsquash.options import Options
 from chatsquash.read import documents, recognise
 from chatsquash.read.bounds import Bounds
-from chatsquash.read.entries import EntryReader
+from chatsquash.read.entries import EntryReader, unreadable
 from chatsquash.read.lines import Line, Room, lines
 from chatsquash.read.recognise import Shape
 from chatsquash.read.sessions import SPAN, MixedSessionsError
@@ -28,6 +27,21 @@ from chatsquash.sources.compression import Expanded
 _PIECE = 1 << 20
 _NEAR = 1 << 16
 """Bytes behind a line in which the next one is looked for."""
+
+
+Items = Generator[Entry | Skipped, None, str | None]
+"""The entries of a log and its lines that are none, in file order; returns why the rest of it is not read."""
+
+
+class Reading(NamedTuple):
+    """A session's log while it is read."""
+
+    seen: Seen | None
+    """What its first lines told; ``None`` for an empty log."""
+    items: Iterator[Entry | Skipped]
+    """Its entries and its lines that are none, in file order, read as they are asked for."""
+    document: documents.Document | None = None
+    """The document that it is a conversation of, if that is so."""
 
 
 class Reader:
@@ -42,18 +56,15 @@ class Reader:
         self._known: dict[str, KnownTools] = {}
         self._room = Room()
 
-    def entries(
-        self, file: BinaryIO, log: Log, ledger: Ledger, hashed: Callable[[memoryview], object] | None = None
-    ) -> Iterator[Entry]:
-        """The entries of a log, in file order; what its first lines tell is noted in the ledger.
+    def read(self, file: BinaryIO, log: Log, hashed: Callable[[memoryview], object] | None = None) -> Reading:
+        """What the first lines of a log tell, and its entries, which are read as they are asked for.
 
         ``hashed`` is given all bytes of the log in turn, unless the document in it was read before and its digest is
-        known.  Raises ``MixedSessionsError`` before anything else for a file that has to be split first.
+        known.  Raises ``MixedSessionsError`` for a file that has to be split first.
         """
         documents.forget(file)
         if log.part is not None:
-            yield from self._part(file, log, ledger, hashed)
-            return
+            return self._part(file, log, hashed)
         expanded = file if isinstance(file, Expanded) else None
         if log.spans is not None:
             stream = _spans(file, log.spans, hashed, self._bounds.line)
@@ -62,117 +73,140 @@ class Reader:
             stream = lines(file, self._bounds.line, room=self._room)
         else:
             stream = lines(file, self._bounds.line, hashed, self._room)
-        yield from self._entries(file, stream, log, ledger)
-        problem: str | None = ledger.ended or log.cut
-        if expanded and log.spans is None:
-            expanded.finish()
-            problem = ledger.ended or expanded.problem
-        elif ledger.ended:
-            deque(stream, maxlen=0)  # which hashes the rest
-        if problem:
-            ledger.note(reading.cut_short(problem))
-        assert ledger.ended or log.spans is not None or ledger.size == file.tell(), (log, ledger.size)
+        seen, items = self._begun(file, stream, log)
+        return Reading(seen, _to_the_end(items, stream, log, expanded if log.spans is None else None))
 
-    def _entries(self, file: BinaryIO, stream: Iterator[Line], log: Log, ledger: Ledger) -> Iterator[Entry]:
+    def _begun(self, file: BinaryIO, stream: Iterator[Line], log: Log) -> tuple[Seen | None, Items]:
+        """What the first lines tell, and the entries."""
         first = next(stream, None)
         if first is None:
-            return
-        if self._from is not None:
-            yield from self._as(self._look(file), file, chain([first], stream), log, ledger)
-            return
-        if self._by_id and log.spans is None:
-            yield from self._as(self._look(file), file, chain([first], stream), log, ledger)
-            return
+            return None, _nothing()
+        if self._from is not None or (self._by_id and log.spans is None):
+            return self._as(self._look(file), file, chain([first], stream), log)
         held = [first, *_agreeing(first, stream)]
-        seen = recognise.PLAIN_LOG if all(map(self._is_plain, held)) else self._look(file)
-        yield from self._as(seen, file, chain(held, stream), log, ledger)
+        chat = self._lines(Shape())  # as most logs are, which is told by what is read of them so
+        begun = list[Entry | Skipped]()
+        for line in held:
+            begun += chat.entries([line])
+            if not isinstance(begun[-1], Entry) or not chat.exchange or not recognise.is_plain(chat.exchange):
+                break
+        else:
+            return recognise.PLAIN_LOG, _then(begun, chat.entries(stream))
+        return self._as(self._look(file), file, chain(held, stream), log)
 
     def _as(
-        self, seen: tuple[Shape, Seen], file: BinaryIO, stream: Iterator[Line], log: Log, ledger: Ledger
-    ) -> Iterator[Entry]:
+        self, shape_seen: tuple[Shape, Seen], file: BinaryIO, stream: Iterator[Line], log: Log
+    ) -> tuple[Seen | None, Items]:
         """The entries of a log, or what is none, as its first lines tell or the user says."""
-        shape, ledger.seen = seen
-        if (ledger.seen.format is None or self._from) and (held := self._document(file, ledger)):
-            if len(held.conversations) > 1 and self._split:
-                raise MixedSessionsError
-            deque(stream, maxlen=0)  # which hashes the rest
-            yield from self._spread(held, ledger) if held.line else self._whole(held, log, ledger)
-            return
+        shape, seen = shape_seen
+        if seen.format is None or self._from:
+            try:
+                held = documents.document(file, self._options)
+            except TurnError as problem:
+                held, seen = None, Seen(None, "document", str(problem), conflict=True)
+            if held:
+                if len(held.conversations) > 1 and self._split:
+                    raise MixedSessionsError
+                deque(stream, maxlen=0)  # which hashes the rest
+                return self._spread(held) if held.line else (_seen(held), _whole(held, log))
         if log.spans is None and (self._by_id or (shape.envelope.MIXES and self._split)):
             raise MixedSessionsError
-        yield from self._log(shape).entries(stream, ledger)
+        return seen, self._lines(shape).entries(stream)
 
-    def _log(self, shape: Shape) -> EntryReader:
+    def _lines(self, shape: Shape) -> EntryReader:
         return EntryReader(shape, self._known, self._bounds)
 
-    def _document(self, file: BinaryIO, ledger: Ledger) -> documents.Document | None:
-        """The document in a file that is no log; what is wrong with it takes the place of what was seen."""
-        try:
-            return documents.document(file, self._options)
-        except TurnError as problem:
-            ledger.seen = Seen(None, "document", str(problem), conflict=True)
-            return None
-
-    def _part(
-        self, file: BinaryIO, log: Log, ledger: Ledger, hashed: Callable[[memoryview], object] | None
-    ) -> Iterator[Entry]:
+    def _part(self, file: BinaryIO, log: Log, hashed: Callable[[memoryview], object] | None) -> Reading:
         """One conversation of a document."""
-        held = self._document(file, ledger)
+        try:
+            held = documents.document(file, self._options)
+        except TurnError:
+            held = None
         if held is None or (log.part or 0) >= max(1, len(held.conversations)):
             raise OSError(EIO, "it changed while it was read")
-        ledger.document = held
         if hashed and not held.digest:
             _hash(file, hashed)
-        yield from self._whole(held, log, ledger)
-        if held.cut:
-            ledger.note(reading.cut_short(held.cut))
+        cut = [Skipped(lines=0, found=(reading.cut_short(held.cut),))] if held.cut else []
+        return Reading(_seen(held), chain(_whole(held, log), cut), held)
 
-    def _spread(self, held: documents.Document, ledger: Ledger) -> Iterator[Entry]:
+    def _spread(self, held: documents.Document) -> tuple[Seen, Items]:
         """The entry of a file that is one exchange on several lines."""
         line = held.line
-        shape, ledger.seen = recognise.look(BytesIO(line), self._from, self._bounds.memory)
+        shape, seen = recognise.look(BytesIO(line), self._from, self._bounds.memory)
         stop = len(line) if len(line) <= self._bounds.line else 0
         whole = Line(1, 0, len(line), bytearray(line), 0, stop, held.size)
-        yield from self._log(shape).entries([whole], ledger)
-
-    def _whole(self, held: documents.Document, log: Log, ledger: Ledger) -> Iterator[Entry]:
-        """A conversation of a document as the one entry of its session; the document counts as one line.
-
-        The bytes of a document with several conversations count with the first.
-        """
-        ledger.seen, ledger.loaded, ledger.lines = Seen(held.format, "document", held.why), True, 1
-        ledger.size = 0 if log.part else held.size
-        if held.problem:
-            ledger.seen = Seen(None, "document", held.problem, conflict=True)
-            return
-        found = held.conversations
-        if not log.part:
-            ledger.lines += len(held.broken)
-            for rejected in held.broken:
-                ledger.reject(rejected, min(rejected.length + 1, held.size - rejected.offset))
-            self._note(held, log, ledger)
-        if found:
-            messages, tools = found[log.part or 0].messages, found[log.part or 0].tools
-            left = ledger.size - ledger.rejected_size
-            yield Entry(1, None, None, messages, (Added(tuple(messages)),), tools, Reply(included=True), size=left)
-
-    def _note(self, held: documents.Document, log: Log, ledger: Ledger) -> None:
-        """What of a document does not reach the record."""
-        if len(held.conversations) > 1 and log.part is None:
-            ledger.note(reading.other_conversations(len(held.conversations)))
-        if held.aside.hosted:
-            ledger.count(1, "hosted-tools")
-        if held.aside.elsewhere:
-            ledger.count(1, "missing-history")
+        return seen, self._lines(shape).entries([whole])
 
     def _look(self, file: BinaryIO) -> tuple[Shape, Seen]:
         if self._from in document_names():
             return Shape(), Seen(None, "document", "")
         return recognise.look(file, self._from, self._bounds.memory)
 
-    def _is_plain(self, line: Line) -> bool:
-        is_light = line.length <= self._bounds.light
-        return is_light and recognise.is_plain(line.buffer[line.start : line.stop])
+
+def _to_the_end(items: Items, stream: Iterator[Line], log: Log, expanded: Expanded | None) -> Iterator[Entry | Skipped]:
+    """The entries, and behind them why the rest of the log was not read, if that is so."""
+    ended = yield from items
+    problem: str | None = ended or log.cut
+    if expanded:
+        expanded.finish()
+        problem = ended or expanded.problem
+    elif ended:
+        deque(stream, maxlen=0)  # which hashes the rest
+    if problem:
+        yield Skipped(lines=0, found=(reading.cut_short(problem),))
+
+
+def _nothing() -> Items:
+    """The entries of an empty log."""
+    yield from ()
+    return None
+
+
+def _seen(held: documents.Document) -> Seen:
+    if held.problem:
+        return Seen(None, "document", held.problem, conflict=True)
+    return Seen(held.format, "document", held.why)
+
+
+def _whole(held: documents.Document, log: Log) -> Items:
+    """A conversation of a document as the one entry of its session; the document counts as one line.
+
+    The bytes of a document with several conversations count with the first.
+    """
+    size = 0 if log.part else held.size
+    if held.problem:
+        yield Skipped(1, size=size)
+        return None
+    found: tuple[Repeated, ...] = ()
+    if not log.part:
+        for rejected in held.broken:
+            taken = min(rejected.length + 1, held.size - rejected.offset)
+            size -= taken
+            yield unreadable(rejected, taken)
+        if len(held.conversations) > 1 and log.part is None:
+            yield Skipped(lines=0, found=(reading.other_conversations(len(held.conversations)),))
+        found = tuple(_aside(held))
+    if not held.conversations:
+        yield Skipped(1, size=size, found=found)
+        return None
+    chosen = held.conversations[log.part or 0]
+    edits = (Added(tuple(chosen.messages)),)
+    reply = Reply(included=True)
+    yield Entry(1, None, None, chosen.messages, edits, chosen.tools, reply, size=size, found=found, loaded=True)
+    return None
+
+
+def _aside(held: documents.Document) -> Iterator[Repeated]:
+    """What of a document does not reach the record."""
+    if held.aside.hosted:
+        yield Repeated("hosted-tools")
+    if held.aside.elsewhere:
+        yield Repeated("missing-history")
+
+
+def _then(begun: list[Entry | Skipped], others: Items) -> Items:
+    yield from begun
+    return (yield from others)
 
 
 def _hash(file: BinaryIO, hashed: Callable[[memoryview], object]) -> None:

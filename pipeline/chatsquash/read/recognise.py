@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Annotated, Any, BinaryIO, Literal, NamedTuple
+from typing import Any, BinaryIO, Literal, NamedTuple
 
 import msgspec
-from msgspec import Meta, Raw, Struct
+from msgspec import Raw, Struct
 
 from chatsquash import footprint, jsonio
 from chatsquash.formats import PLAIN, PLAIN_RANK, Recognised, look_alike, recognise, recognise_file
@@ -14,7 +13,7 @@ from chatsquash.formats.openai_chat.members import RESPONSE
 from chatsquash.model import Json, Seen
 from chatsquash.read import envelopes, replies
 from chatsquash.read.envelopes import Envelope
-from chatsquash.read.exchange import BESIDE
+from chatsquash.read.exchange import Exchange
 from chatsquash.read.lines import LONGEST
 from chatsquash.read.members import REFUSED
 
@@ -39,49 +38,36 @@ class Shape(NamedTuple):
     """Whether the user named the format."""
 
 
-PLAIN_LOG = Shape(), Seen(PLAIN, envelopes.PLAIN.NAME, f"{PLAIN} (choices[].message in the response)")
+PLAIN_LOG = Seen(PLAIN, envelopes.PLAIN.NAME, f"{PLAIN} (choices[].message in the response)")
 """What is seen of a log whose first lines are chat with an answer, as those of most are."""
-
-
-_Never = Annotated[str, Meta(min_length=1, max_length=0)]
-"""What no value is: a member of this type must not be there."""
-
-
-class _Request(Struct, gc=False):
-    messages: Raw
 
 
 class _Choice(Struct, gc=False):
     message: dict[str, Raw]
 
 
-class _Response(Struct, gc=False):
-    choices: list[_Choice]
-    object: Literal["chat.completion"] = "chat.completion"
+_others: list[Any] = [(name, Raw, Raw()) for name in RESPONSE if name not in ("choices", "object")]
+_answer = msgspec.json.Decoder(
+    msgspec.defstruct(
+        "Answer",
+        [("choices", list[_Choice]), ("object", Literal["chat.completion"], "chat.completion"), *_others],
+        forbid_unknown_fields=True,
+        gc=False,
+    )
+)
+"""What splits a response that has no member that chat has not."""
 
 
-def is_plain(line: bytes | bytearray) -> bool:
-    """Whether a line is chat with an answer and nothing else, told without parsing it or asking the other formats.
+def is_plain(exchange: Exchange) -> bool:
+    """Whether a line that was read as chat is that and nothing else, told without asking the other formats.
 
     It has no member that another envelope needs, and its response none that chat has not.
     """
     try:
-        found = _plain_line(tuple(envelopes.__path__)).decode(line)
+        answer: Any = _answer.decode(exchange.reply.raw)
     except REFUSED:
         return False
-    return bool(found.response.choices) and bytes(memoryview(found.request.messages)[:1]) == b"["
-
-
-@cache
-def _plain_line(folders: tuple[str, ...]) -> msgspec.json.Decoder[Any]:
-    """What splits such a line, where these are the folders of envelopes."""
-    del folders
-    known: list[Any] = [(name, Raw, Raw()) for name in RESPONSE if name not in _Response.__struct_fields__]
-    response = msgspec.defstruct("Plain", known, bases=(_Response,), forbid_unknown_fields=True, gc=False)
-    needed = {name for each in envelopes.envelopes() for names in each.NEEDS for name in names}
-    claimed: list[Any] = [(name, _Never, "") for name in sorted(needed.difference(BESIDE, ("request",)))]
-    members = [("request", _Request), ("response", response), *claimed]
-    return msgspec.json.Decoder(msgspec.defstruct("Line", members, gc=False))
+    return bool(answer.choices) and not exchange.is_claimed
 
 
 def shape_of(line: bytes) -> Shape | None:

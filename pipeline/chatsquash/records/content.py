@@ -8,22 +8,21 @@ from itertools import groupby
 from typing import Any
 
 from chatsquash import chat
-from chatsquash.formats import openai_chat, parts
+from chatsquash import reasoning as thoughts
+from chatsquash.formats import parts
 from chatsquash.formats.openai_chat.members import is_empty
 from chatsquash.model import Json, Message
 from chatsquash.options import Media
 from chatsquash.records import media
 from chatsquash.records.notes import Notes
 
-_THINKING = ("thinking", "redacted_thinking", "reasoning")
 _MEMBERS = {
     "system": frozenset({"role", "content"}),
     "user": frozenset({"role", "content"}),
-    "assistant": frozenset({"role", "content", "tool_calls", *chat.REASONING_KEYS}),
+    "assistant": frozenset({"role", "content", "tool_calls", *thoughts.MEMBERS}),
     "tool": frozenset({"role", "content", "tool_call_id", "name"}),
 }
-_PLAIN = chat.REASONING_KEYS[0]
-_ODD = frozenset(chat.REASONING_KEYS[1:])
+_ODD = frozenset(thoughts.MEMBERS[1:])
 
 
 def text(message: Message, role: str, notes: Notes, wanted: Media = "refuse") -> str | list[Any]:
@@ -89,15 +88,15 @@ def _picture(part: Json) -> media.Picture:
 
 def reasoning(message: Message) -> str:
     """The text of the reasoning, in whichever spelling; empty if there is none."""
-    said = message.get(_PLAIN)
+    said = message.get(thoughts.MEMBER)
     if isinstance(message.get("content"), list) or not _ODD.isdisjoint(message) or not isinstance(said, str | None):
-        return openai_chat.reasoning(message)
+        return thoughts.text(message)
     return said or ""
 
 
 def _kinds(content: Json, role: str) -> Iterator[str]:
     """The types of parts that are no text, but for reasoning, which has a place of its own."""
     for part in chat.other_parts({"role": role, "content": content}):
-        kind = part.get("type") if isinstance(part, dict) else None
-        if kind not in _THINKING or role != "assistant":
+        if not thoughts.is_part(part) or role != "assistant":
+            kind = part.get("type") if isinstance(part, dict) else None
             yield kind if isinstance(kind, str) else type(part).__name__

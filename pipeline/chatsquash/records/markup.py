@@ -6,11 +6,11 @@ import json
 from typing import Any
 
 from chatsquash import chat
+from chatsquash.reasoning import CLOSE, OPEN
 from chatsquash.records.notes import Notes
 from chatsquash.records.turns import Turn
 
-THINK_OPEN, THINK_CLOSE = "<think>", "</think>"
-_MARKS = (chat.CALL_OPEN, chat.CALL_CLOSE, THINK_OPEN, THINK_CLOSE)
+_MARKS = (chat.CALL_OPEN, chat.CALL_CLOSE, OPEN, CLOSE)
 
 
 def text(turn: Turn, notes: Notes) -> str:
@@ -19,10 +19,10 @@ def text(turn: Turn, notes: Notes) -> str:
     content: str = turn["content"]
     if not reasoning:
         return content
-    if content.lstrip().startswith(THINK_OPEN):
+    if content.lstrip().startswith(OPEN):
         notes.dropped["reasoning beside <think>"] += reasoning not in content
         return content
-    return f"{THINK_OPEN}\n{reasoning}\n{THINK_CLOSE}\n\n{content}"
+    return f"{OPEN}\n{reasoning}\n{CLOSE}\n\n{content}"
 
 
 def call(called: dict[str, Any]) -> str:

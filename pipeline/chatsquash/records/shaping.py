@@ -16,6 +16,7 @@ from chatsquash.memo import Last
 from chatsquash.model import Conversation, Found, Json
 from chatsquash.records import definitions, rounding, turns
 from chatsquash.records.arguments import Arguments, floats
+from chatsquash.records.line import Line
 from chatsquash.records.notes import CannotHoldError, Notes
 from chatsquash.records.presets import REFUSED, Choices, Preset, Shaped
 
@@ -46,7 +47,7 @@ def shaped(
 ) -> Shaped:
     """What ``record`` makes of a conversation, with what was noted on the way; ``as_text`` as for ``Notes``."""
     if why := unfit(View(conversation)):
-        return Shaped(None, [why])
+        return Shaped(None, [why], why)
     notes = Notes()
     try:
         defined = definitions.define(conversation.tools)
@@ -54,39 +55,24 @@ def shaped(
         read = turns.read(conversation.messages, arguments, notes, choices)
         made = record(Plain(read, defined.wrapped, notes))
     except CannotHoldError as problem:
-        return Shaped(None, [*notes.findings(as_text=as_text), problem.found])
+        return Shaped(None, [*notes.findings(as_text=as_text), problem.found], problem.found)
     except RecursionError:
-        return Shaped(None, [*notes.findings(as_text=as_text), _too_deep()])
+        why = _too_deep()
+        return Shaped(None, [*notes.findings(as_text=as_text), why], why)
     return Shaped(made, notes.findings(as_text=as_text))
-
-
-class Line(NamedTuple):
-    """A record as it is written."""
-
-    data: bytes | None
-    """``None`` where the preset cannot hold the conversation; the last finding then says why."""
-    findings: list[Found]
 
 
 def line(preset: Preset, conversation: Conversation, choices: Choices = REFUSED) -> Line:
     """The JSON line of a conversation in the shape of a preset."""
-    return written(preset, conversation, choices)[0]
-
-
-def written(preset: Preset, conversation: Conversation, choices: Choices) -> tuple[Line, dict[str, bytes]]:
-    """The JSON line of a conversation in the shape of a preset, and the images that it names."""
-    record, findings = preset.shape(conversation, choices)
-    images = {str(name): name.data for name in record["images"]} if record and "images" in record else {}
-    return _line(record, findings), images
-
-
-def _line(record: dict[str, Any] | None, findings: list[Found]) -> Line:
+    record, findings, refused = preset.shape(conversation, choices)
     if record is None:
-        return Line(None, findings)
+        return Line(None, findings, refused)
     try:
-        return Line(orjson.dumps(record, default=float), findings)  # for numbers that lost digits, which are a class
+        data = orjson.dumps(record, default=float)  # for numbers that lost digits, which are a class
     except orjson.JSONEncodeError:
-        return Line(None, [*findings, _refused(record)])
+        why = _refused(record)
+        return Line(None, [*findings, why], why)
+    return Line(data, findings, images={str(name): name.data for name in record.get("images", ())})
 
 
 def specified(conversation: Conversation, record: bytes) -> list[Found]:

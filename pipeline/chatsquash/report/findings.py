@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chatsquash.model import Finding, Rejected
+from chatsquash.model import Finding
 from chatsquash.text import escaped, printable, shown
 
 
@@ -34,8 +34,3 @@ def as_json(finding: Finding, record: str | None = None, filtered: str | None = 
             "text": finding.text,
         }
     )
-
-
-def rejected_as_json(file: str, rejected: Rejected) -> bytes:
-    """One line of ``rejected.jsonl``."""
-    return shown({"file": printable(file), **rejected._asdict()})

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from chatsquash.model import Account, Log, Outcome, Severity
+from chatsquash.stages import cleaning
 from chatsquash.text import counted, escaped, listed
 
 _KINDS = 8  # of files that were not read; there may be as many suffixes as files
@@ -73,7 +74,7 @@ class Summary:
             self.filtered[filtered] += 1
         elif duplicate:
             self.duplicates += 1
-        elif outcome.record is None:
+        elif not outcome.records:
             self.left_out[outcome.left_out or ""] += 1
         else:
             self.written += 1
@@ -82,17 +83,18 @@ class Summary:
         self.bytes += outcome.size
         self.sizes = self.sizes.plus(outcome.sizes)
         self.addresses += outcome.addresses
-        if any(outcome.cleaned):
-            self.cleaned.update(outcome.cleaned._asdict())
+        for counts in (outcome.cleaned, outcome.dropped):
+            for rule, count in counts.items():
+                self.cleaned[rule] += count
         counted = self.filtered_findings if filtered else self.findings
         for finding in outcome.findings:
             counted[finding.severity, finding.code] += 1
-        if outcome.without_tools and outcome.record is not None:
-            self.without_tools[outcome.without_tools] += 1
+        for record in outcome.records:
+            if record.without_tools:
+                self.without_tools[record.without_tools] += 1
 
     def close(self) -> None:
         """Assert that every session and every line is accounted for."""
-        self.cleaned["title_requests"] = self.account.cleaned
         assert self.sessions == self.written + self.left_out.total() + self.filtered.total() + self.duplicates, self
         assert self.lines == sum(self.account), self
         assert self.bytes == sum(self.sizes), self
@@ -156,7 +158,8 @@ class Summary:
             yield f"  {records:>7,}  in split {name}: {share}"
         parts = " + ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in self.account._asdict().items())
         yield f"{counted(self.lines, 'line')} seen = {parts}"
-        named = ((rule.replace("_", " ").removesuffix("s"), count) for rule, count in self.cleaned.items() if count)
+        rules = (rule for rule in cleaning.names() if self.cleaned[rule])
+        named = ((rule.replace("_", " ").removesuffix("s"), self.cleaned[rule]) for rule in rules)
         cleaned = ", ".join(counted(count, rule) for rule, count in named)
         if cleaned:
             yield f"cleaned: {cleaned}"

@@ -6,7 +6,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from os import PathLike, fspath
@@ -19,18 +19,17 @@ import chatsquash
 from chatsquash.checks import dataset, reading
 from chatsquash.errors import StoppedError, UsageError
 from chatsquash.folder import Folder
-from chatsquash.ledger import Ledger
-from chatsquash.model import Finding, Log, Outcome, Place
+from chatsquash.model import Entry, Finding, Log, Outcome, Place
 from chatsquash.model import Found as Fact
-from chatsquash.options import Options
+from chatsquash.options import Options, declared
 from chatsquash.read.reader import Reader
 from chatsquash.read.sessions import cleared
 from chatsquash.read.times import day
 from chatsquash.redact.pseudonyms import fingerprint
 from chatsquash.report import findings as report
+from chatsquash.report.files import Taken
 from chatsquash.report.progress import Observer
 from chatsquash.report.summary import Summary
-from chatsquash.report.usage import Totals
 from chatsquash.run.filters import Sieve
 from chatsquash.run.incremental import Again
 from chatsquash.run.reports import Reports
@@ -39,7 +38,8 @@ from chatsquash.run.workers import outcomes
 from chatsquash.sources.compression import opened
 from chatsquash.sources.find import Found, discover, nothing_to_read
 from chatsquash.sources.logs import Logs
-from chatsquash.stages import plan
+from chatsquash.stages.plan import plan
+from chatsquash.stages.session import INVALID, finding
 from chatsquash.text import escaped, printable, shown
 from chatsquash.write.groups import Groups, labeller
 from chatsquash.write.store import RUN, Output
@@ -49,11 +49,10 @@ if TYPE_CHECKING:
     from chatsquash.write.dataset import Dataset
 
 SCHEMA_VERSION = 1
-_USAGE, _TOOLS, _KEPT = (f"reports/{name}" for name in ("tool-usage.csv", "tools.csv", "rejected-lines.jsonl"))
+_KEPT = "reports/rejected-lines.jsonl"
 _PIECE = 1 << 20
 _QUOTED = re.compile(r"""\\.|'[^'\\]*+(?:\\.[^'\\]*+)*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+\"""", re.DOTALL)
 """What a finding quotes of a log, which belongs in a report and not on a terminal; and an escape outside of quotes."""
-_TEXTS = ("include", "exclude", "only_model", "flag_phrase")
 
 
 def convert(
@@ -128,11 +127,10 @@ def _old_result(folder: Output) -> Result | None:
 
 def _day_logged(options: Options, log: Log) -> str | None:
     """The UTC date of the first readable time that cleaning leaves in a log: that by which it is grouped."""
-    ledger = Ledger("")
     with opened(log.path, options) as file:
-        logged = Reader(replace(options, sessions_by="file")).entries(file, log, ledger)
-        left = plan(options, None).through(logged, ledger)
-        return next((day(entry.at) for entry in left if entry.at is not None), None)
+        items = Reader(replace(options, sessions_by="file")).read(file, log).items
+        left = plan(options, None).through(items)
+        return next((day(entry.at) for entry in left if isinstance(entry, Entry) and entry.at is not None), None)
 
 
 class _Run:
@@ -143,15 +141,14 @@ class _Run:
         self._out = out
         self._observer = observer
         self._summary = summary
-        self._totals = Totals()
         self._label = labeller(options.group_by)
         self._groups = Groups()
         self._rows: Counter[str] = Counter()
         self._sieve = Sieve(options)
         self._dataset = _dataset(options, out) if options.folder else None
         self._inputs = bytearray()  # as run.json has them, which takes a tenth of the memory of objects
-        out.refuse_foreign(RUN, _USAGE, _TOOLS, _KEPT)  # at once, not after the work is done
-        self._reports = Reports(out, later=options.folder)
+        out.refuse_foreign(RUN, _KEPT)  # at once, not after the work is done
+        self._reports = Reports(out, options)
 
     def all(self, logs: Logs, again: Again, expanded: Folder) -> None:
         """Convert every session, or take what is known; compressed logs to take apart are expanded into a folder."""
@@ -163,16 +160,14 @@ class _Run:
             if self._observer:
                 self._observer(log, outcome, total)
         self._summary.reused = again.journals.reused
-        if self._options.tool_report:
-            self._out.write(_USAGE, self._totals.usage_csv(self._options.group_by))
-            self._out.write(_TOOLS, self._totals.tools_csv())
+        self._reports.render()
 
     def close(self, found: Found, started: float) -> None:
         """Add up, assert the sums, and write ``run.json``."""
         summary = self._summary
         summary.others, summary.passed_over = found.others, found.passed_over
-        for finding in found.findings:
-            self._add(finding)
+        for each in found.findings:
+            self._add(each)
         for what, count in sorted(found.others.items()):
             self._note(reading.file_not_read(what, count))
         for source, count in sorted(summary.without_tools.items()):
@@ -184,7 +179,7 @@ class _Run:
         self._reports.close(self._dataset.final() if self._dataset else {})
         summary.close()
         if self._dataset:
-            self._dataset.describe(summary.counts(), self._totals.most_used(), asked(self._options))
+            self._dataset.describe(summary.counts(), asked(self._options))
         staged = self._out.staged()
         summary.output = printable(str(self._out.path))
         summary.files = [file.name for file in staged if "/" not in file.name] if files is None else files
@@ -205,32 +200,32 @@ class _Run:
 
     def _take(self, log: Log, outcome: Outcome) -> None:
         self._stop_for(outcome, log.shown)
-        turns = outcome.usage.assistant_turns if outcome.usage else None
+        turns = outcome.records[0].usage.assistant_turns if outcome.records else None
         outcome, filtered, duplicate = self._sieve.sift(log, outcome)
         if self._options.keep_rejected and outcome.rejected:
             outcome = self._keep(log, outcome)
-        outcome, place = self._write(log, outcome)
+        group = self._groups.file(self._label(outcome.day, log.stem)) if outcome.records else ""
+        outcome, place = self._write(log, outcome, group)
         self._summary.add(log, outcome, filtered, duplicate=duplicate)
         logged = {"path": printable(log.shown), "size": log.size, "xxh3_128": outcome.digest}
         self._inputs += (b",\n    " if self._inputs else b"") + shown(logged)
-        self._reports.add(log, outcome, place, turns, filtered or None)
+        self._reports.add(Taken(log, outcome, place, turns, filtered or None, group))
 
-    def _write(self, log: Log, outcome: Outcome) -> tuple[Outcome, Place | None]:
+    def _write(self, log: Log, outcome: Outcome, group: str) -> tuple[Outcome, Place | None]:
         """Write a record, if there is one: what is known of its session then, and where it stands."""
-        if outcome.record is None or outcome.usage is None:
+        if not outcome.records:
             return outcome, None
-        label = self._groups.file(self._label(outcome.day, log.stem))
-        self._totals.add(label, outcome.usage)
+        record = outcome.records[0]
         if self._dataset:
-            return self._dataset.add(log, outcome)
-        name = f"{label}.jsonl"
-        self._out.append(name, outcome.record)
+            return self._dataset.add(log, outcome, record)
+        name = f"{group}.jsonl"
+        self._out.append(name, record.line)
         self._rows[name] += 1
         return outcome, Place(name, self._rows[name])
 
     def _note(self, fact: Fact) -> None:
         """A fact about no session."""
-        self._add(Finding(fact.code, fact.severity, "", "", None, None, fact.text))
+        self._add(finding(fact, "", ""))
 
     def _add(self, finding: Finding) -> None:
         """A finding that is in no outcome."""
@@ -238,7 +233,7 @@ class _Run:
         self._reports.note(finding)
 
     def _stop_for(self, outcome: Outcome, file: str) -> None:
-        invalid = outcome.left_out in ("session-id-mismatch", "timestamp-order")
+        invalid = outcome.left_out in INVALID
         if self._options.on_invalid == "abort" and invalid:
             raise StoppedError(f"stopped by --on-invalid abort, nothing was written: {_why(outcome, file)}")
         if self._options.strict and (outcome.left_out or outcome.rejected or _cut_short(outcome)):
@@ -258,9 +253,8 @@ class _Run:
                     pieces = without_credentials(_pieces(file, rejected.length))
                     self._out.append_private(_KEPT, pieces)
         except FileNotFoundError:  # it was there when the session was converted
-            fact = reading.changed_log("vanished")
-            found = Finding(fact.code, fact.severity, outcome.session, log.shown, None, None, fact.text)
-            return replace(outcome, findings=[*outcome.findings, found])
+            vanished = finding(reading.changed_log("vanished"), outcome.session, log.shown)
+            return replace(outcome, findings=[*outcome.findings, vanished])
         return outcome
 
 
@@ -296,16 +290,19 @@ def _pieces(file: BinaryIO, length: int) -> Iterator[bytes]:
 
 def described(options: Options) -> dict[str, object]:
     """The options that decide the output's bytes, as ``run.json`` holds them; the key as its fingerprint."""
-    aside = ("workers", "force", "full", "resume", "replace", "anonymize_key", *_TEXTS)
-    chosen = {field.name: getattr(options, field.name) for field in fields(options) if field.name not in aside}
-    texts = {name: [printable(each) for each in getattr(options, name)] for name in _TEXTS}
+    deciding = (each.name for each in declared(type(options)) if each.decides != "nothing" and not each.secret)
+    chosen = {name: _described(getattr(options, name)) for name in deciding}
     key = options.anonymize_key if options.anonymize else None
-    return {**chosen, **texts, "anonymize_key_fingerprint": fingerprint(key) if key else None}
+    return {**chosen, "anonymize_key_fingerprint": fingerprint(key) if key else None}
+
+
+def _described(value: object) -> object:
+    return [printable(each) for each in value] if isinstance(value, tuple | list) else value
 
 
 def asked(options: Options) -> dict[str, object]:
     """The options that are not as by default, the key and what says where logs are aside."""
-    usual = described(Options())
-    aside = ("anonymize_key_fingerprint", "include", "exclude", "tool_report", "keep_rejected", "strict")
+    usual = described(type(options)())
+    on_card = {each.name for each in declared(type(options)) if each.on_card}
     chosen = described(options).items()
-    return {name: value for name, value in chosen if name not in aside and value != usual[name]}
+    return {name: value for name, value in chosen if name in on_card and value != usual[name]}

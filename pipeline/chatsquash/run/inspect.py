@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import textwrap
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from chatsquash import chat, jsonio
 from chatsquash.errors import UsageError
-from chatsquash.ledger import Ledger
-from chatsquash.model import Entry, Kept, Log, Message, Outcome, Reply, Seen
+from chatsquash.model import Added, Entry, Log, Message, Outcome, Reply, Seen
 from chatsquash.options import Options
 from chatsquash.read.envelopes import PLAIN
 from chatsquash.read.sessions import MixedSessionsError, split
 from chatsquash.report.findings import as_text
-from chatsquash.run.session import Converter
+from chatsquash.run.session import Converter, Items
 from chatsquash.sources.find import discover, nothing_to_read
-from chatsquash.stages.select import Snapshot
+from chatsquash.stages.session import Snapshot
 from chatsquash.text import escaped
 
 _COLUMNS = ("line", "time", "kept", "added", "tools", "reply", "outcome", "roles added")
@@ -43,32 +41,30 @@ class _Rows:
 
     verbose: bool
     by_line: dict[int, _Row] = field(default_factory=dict)
-    before: list[Message] = field(default_factory=list)
-    """The messages of the entry before."""
-    spelled: dict[int, bytes] = field(default_factory=dict)
-    """Those as JSON that were compared, by their ids: neighbours share messages that did not change."""
     seen: Seen | None = None
     """What the log's first lines told."""
 
-    def logged(self, stream: Iterator[Entry]) -> Iterator[Entry]:
-        for entry in stream:
-            self.by_line[entry.line] = self._row(entry)
-            yield entry
+    def logged(self, items: Items) -> Items:
+        for item in items:
+            if isinstance(item, Entry):
+                self.by_line[item.line] = self._row(item)
+            yield item
 
-    def left(self, stream: Iterator[Entry]) -> Iterator[Entry]:
-        for entry in stream:
-            self.by_line[entry.line].outcome = "superseded"
-            yield entry
+    def left(self, items: Items) -> Items:
+        for item in items:
+            if isinstance(item, Entry):
+                self.by_line[item.line].outcome = "superseded"
+            yield item
 
-    def settle(self, snapshot: Snapshot | None, ledger: Ledger) -> None:
+    def settle(self, seen: Seen | None, snapshot: Snapshot | None) -> None:
         """Mark what was selected, and what was cut behind it."""
-        self.seen = ledger.seen
+        self.seen = seen
         for line, row in self.by_line.items():
             if snapshot and row.outcome == "superseded" and line >= snapshot.entry.line:
                 row.outcome = "selected" if line == snapshot.entry.line else "cut"
 
     def _row(self, entry: Entry) -> _Row:
-        added = self._added(entry)
+        added = [message for run in entry.edits if isinstance(run, Added) for message in run.messages]
         kept = len(entry.messages) - len(added)
         cells = (
             str(entry.line),
@@ -80,31 +76,6 @@ class _Rows:
         )
         texts = [_text(message) for message in added] if self.verbose else []
         return _Row(cells, escaped(chat.trace(added)), texts)
-
-    def _added(self, entry: Entry) -> list[Message]:
-        """The messages that the entry before does not have; its edits say less where the reader did not compare."""
-        before, self.before = self.before, entry.messages
-        if entry.kept == len(before) and not any(isinstance(run, Kept) for run in entry.edits[1:]):
-            return entry.messages[len(before) :]
-        known = self.spelled
-        left = Counter(_spell(message, known) for message in before)
-        added: list[Message] = []
-        for message in entry.messages:
-            spelled = _spell(message, known)
-            if left[spelled]:
-                left[spelled] -= 1
-            else:
-                added.append(message)
-        self.spelled = {id(message): known[id(message)] for message in entry.messages}
-        return added
-
-
-def _spell(message: Message, known: dict[int, bytes]) -> bytes:
-    """A message as JSON, which is remembered by its id: what is known is of messages that are still held."""
-    spelled = known.get(id(message))
-    if spelled is None:
-        spelled = known[id(message)] = jsonio.dumps(message)
-    return spelled
 
 
 def inspect(logs: Iterable[str], options: Options, *, verbose: bool = False) -> Iterator[str]:

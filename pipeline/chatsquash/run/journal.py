@@ -23,6 +23,7 @@ from xxhash import xxh3_64, xxh3_128, xxh3_128_digest
 import chatsquash
 from chatsquash.folder import Folder
 from chatsquash.model import Log, Outcome
+from chatsquash.options import declared
 
 _FRAME = struct.Struct("<Q16s8s")
 """The length of an outcome, the key of its session, and the hash of both."""
@@ -30,20 +31,7 @@ _NEVER_WAITING = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 """Whatever took the place of a log since it was found."""
 _ENDS = 4096
 """Bytes of a log's head, and of its tail, that are hashed."""
-_OF_THE_RUN = frozenset(
-    [
-        "group_by",
-        "tool_report",
-        "keep_rejected",
-        "strict",
-        "since",
-        "until",
-        "limit",
-        "include",
-        "exclude",
-        "follow_links",
-    ]
-)
+_OF_THE_RUN = frozenset(each.name for each in declared() if each.decides == "output")
 """Options that choose logs or say what is done with outcomes, and change none."""
 _PASSING = frozenset(("unreadable-log", "changed-log", "lost-worker"))
 """Findings that the next run may not come to again."""

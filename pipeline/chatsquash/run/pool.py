@@ -17,9 +17,8 @@ from chatsquash.errors import ShortageError
 from chatsquash.model import Log, Outcome
 from chatsquash.options import Options
 from chatsquash.read.sessions import MixedSessionsError
-from chatsquash.run.accounts import unreadable
 from chatsquash.run.journal import Packed, Writer, identify
-from chatsquash.run.session import Converter
+from chatsquash.run.session import Converter, unreadable
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

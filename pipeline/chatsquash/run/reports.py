@@ -1,56 +1,58 @@
-"""The reports on findings, rejected lines and sessions, which name records by where they stand."""
+"""The reports of a run, each by its module; lines that name places wait until these are known."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import BinaryIO
 
-from chatsquash.model import Finding, Log, Outcome, Place
-from chatsquash.report import findings, sessions
+from chatsquash.model import Finding
+from chatsquash.options import Options
+from chatsquash.report.files import Line, Report, Taken, all_modules
 from chatsquash.write.store import Output
 
-REPORT, FINDINGS, REJECTED, SESSIONS = (
-    f"reports/{name}" for name in ("integrity-report.txt", "findings.jsonl", "rejected.jsonl", "sessions.jsonl")
-)
 _PIECE = 1 << 20
 
 
 class Reports:
-    """Takes what became of sessions in order.
+    """Gives every report the sessions of a run in order."""
 
-    ``later``: parts of places are known at the end only, so lines wait for them in files of their own.
-    """
-
-    def __init__(self, out: Output, *, later: bool) -> None:
+    def __init__(self, out: Output, options: Options) -> None:
         self._out = out
-        for name in (REPORT, FINDINGS, REJECTED, SESSIONS):
-            out.write(name, b"")
-        self._waiting = _Waiting(out) if later else None
-        self._append: Callable[[str, bytes], None] = self._waiting.append if self._waiting else out.append
+        self._waiting = _Waiting(out) if options.folder else None
+        self._reports: list[tuple[Report, Callable[[str, bytes], None]]] = []
+        for module in all_modules():
+            out.refuse_foreign(*module.FILES)  # at once, not after the work is done
+            if not module.WHOLE:
+                for name in module.FILES:
+                    out.write(name, b"")
+            if report := module.report(options):
+                append = self._waiting.append if self._waiting and module.PLACES else out.append
+                self._reports.append((report, append))
 
-    def add(self, log: Log, outcome: Outcome, place: Place | None, turns: int | None, filtered: str | None) -> None:
-        """What became of a session: where its record stands, its assistant's turns, and what filtered it."""
-        if outcome.findings:
-            record = str(place) if place else None
-            for finding in outcome.findings:
-                self._finding(finding, record, filtered)
-        for rejected in outcome.rejected:
-            self._out.append(REJECTED, findings.rejected_as_json(log.shown, rejected))
-        self._append(SESSIONS, sessions.as_json(log, outcome, place, turns, filtered))
+    def add(self, taken: Taken) -> None:
+        """What became of a session."""
+        for report, append in self._reports:
+            _append(append, report.add(taken))
 
     def note(self, finding: Finding) -> None:
         """A finding about no session."""
-        self._finding(finding, None, None)
+        for report, append in self._reports:
+            _append(append, report.note(finding))
+
+    def render(self) -> None:
+        """Write what reports gathered of all sessions."""
+        for report, _ in self._reports:
+            _append(self._out.write, report.render())
 
     def close(self, final: dict[str, str]) -> None:
         """Write what waits; ``final`` says what takes the place of parts of places."""
         if self._waiting:
             self._waiting.close(final)
 
-    def _finding(self, finding: Finding, record: str | None, filtered: str | None) -> None:
-        text = findings.as_text(finding, "filtered" if filtered else record or "")
-        self._append(REPORT, text.encode("utf-8", "backslashreplace"))
-        self._append(FINDINGS, findings.as_json(finding, record, filtered))
+
+def _append(append: Callable[[str, bytes], None], lines: Iterable[Line]) -> None:
+    for name, line in lines:
+        append(name, line)
 
 
 class _Waiting:

@@ -2,50 +2,32 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
 from hashlib import sha256
-from itertools import chain
-from typing import TYPE_CHECKING, BinaryIO, Protocol
+from typing import BinaryIO, Protocol
 
+from msgspec import structs
 from xxhash import xxh3_128
 
 from chatsquash import chat, jsonio
-from chatsquash.chat import REASONING_KEYS
-from chatsquash.checks import examine, reading
-from chatsquash.checks.contents import unfit
-from chatsquash.checks.dataset import OF_TOOLS
-from chatsquash.checks.phrases import Phrases
-from chatsquash.checks.registry import View
-from chatsquash.formats import PLAIN, documents
-from chatsquash.formats.openai_chat import variants
-from chatsquash.ledger import Ledger
-from chatsquash.model import Chosen, Cleaned, Conversation, Entry, Facts, Finding, Found, Log, Message, Outcome, Usage
+from chatsquash.checks import reading
+from chatsquash.model import Chosen, Entry, Facts, Found, Log, Message, Outcome, Record, Refused, Seen, Skipped
+from chatsquash.option_rules import refuse_wrong
 from chatsquash.options import Options
-from chatsquash.read.reader import Reader
+from chatsquash.read.reader import Reader, Reading
 from chatsquash.read.times import day, stamp
-from chatsquash.records import presets
 from chatsquash.redact.keys import load_key
 from chatsquash.redact.pseudonyms import Anonymizer
-from chatsquash.report.usage import measure
-from chatsquash.run.accounts import accounts
-from chatsquash.run.options import refuse_wrong
 from chatsquash.sources.changes import as_found, change
 from chatsquash.sources.compression import opened
 from chatsquash.sources.find import path_day
-from chatsquash.stages import definitions, plan
-from chatsquash.stages.compose import compose
-from chatsquash.stages.public import leave_out, public, with_media
-from chatsquash.stages.select import Snapshot, select
+from chatsquash.stages import cleaning
+from chatsquash.stages.plan import plan
+from chatsquash.stages.session import Noted, Session, Snapshot, finding
 from chatsquash.text import printable
 
-if TYPE_CHECKING:
-    from chatsquash.records.shaping import Line
-    from chatsquash.stages.join_texts import Wanted
-
-_RULES = ("info messages", "system prompts", "empty assistants", "title requests")
+Items = Iterator[Entry | Skipped]
 
 
 def with_key(options: Options) -> Options:
@@ -59,14 +41,14 @@ def with_key(options: Options) -> Options:
 class Watch(Protocol):
     """Sees the entries of a session while it is converted."""
 
-    def logged(self, stream: Iterator[Entry]) -> Iterator[Entry]:
+    def logged(self, items: Items) -> Items:
         """The entries as they were read."""
 
-    def left(self, stream: Iterator[Entry]) -> Iterator[Entry]:
+    def left(self, items: Items) -> Items:
         """Those that cleaning left."""
 
-    def settle(self, snapshot: Snapshot | None, ledger: Ledger) -> None:
-        """What was selected, and what is known of the log."""
+    def settle(self, seen: Seen | None, snapshot: Snapshot | None) -> None:
+        """What is known of the log, and what was selected."""
 
 
 Also = Callable[[Log, BinaryIO], None]
@@ -83,13 +65,9 @@ class Converter:
         self._plan = plan(options, self._anonymizer)
         self._reader = Reader(replace(options, sessions_by="file") if whole else options)
         self._tells_facts = options.folder or bool(options.only_model)
-        self._phrases = Phrases(options.flag_phrase) if options.integrity_analysis else None
-        self._shape = None if options.preset == presets.DEFAULT else _shape(options)
-        self._joins = _joins(options)
-        self._lost = _lost() if options.folder and not self._shape else None
 
     def convert(self, log: Log, watch: Watch | None = None, also: Also | None = None) -> Outcome:
-        """Convert a session log; raises ``OSError`` where it cannot be read, and as ``Reader.entries``.
+        """Convert a session log; raises ``OSError`` where it cannot be read, and as ``Reader.read``.
 
         ``also`` looks at the open log once it was read.
         """
@@ -104,50 +82,63 @@ class Converter:
         """The outcome of a log that changed since it was found, which is as it was then as far as that can be."""
         if (before := as_found(file, log)) is not file:
             outcome = self.read(before, log)
-        found = reading.changed_log(how)
-        finding = Finding(found.code, found.severity, outcome.session, log.shown, None, None, found.text)
-        return replace(outcome, findings=[*outcome.findings, finding])
+        changed = finding(reading.changed_log(how), outcome.session, log.shown)
+        return replace(outcome, findings=[*outcome.findings, changed])
 
     def read(self, file: BinaryIO, log: Log, watch: Watch | None = None) -> Outcome:
         """Convert an open session log, while somebody may watch."""
-        ledger = Ledger(log.stem)
         digest = xxh3_128()
-        logged = self._reader.entries(file, log, ledger, digest.update)
-        left = self._plan.through(watch.logged(logged) if watch else logged, ledger)
-        left = watch.left(left) if watch else left
-        snapshot = select(left, ledger, trace_roles=self._options.integrity_analysis)
-        if watch:
-            watch.settle(snapshot, ledger)
-        left_out = _left_out(snapshot, ledger)
+        read = self._reader.read(file, log, digest.update)
+        session = self._session(read, watch)
+        assert _is_whole(session, file, log), log
+        snapshot = session.snapshot
         replaced = self._anonymizer.count if self._anonymizer else 0
-        record, usage = (None, None) if snapshot is None or left_out else self._finish(snapshot, ledger)
-        if snapshot and not left_out and record is None:
-            left_out, usage = ledger.facts[-1][1].code, None
-        failed = snapshot is not None and any(found.severity == "error" for _, found in ledger.facts)
-        chosen = self._chosen(snapshot) if snapshot else None
-        started = snapshot.started if snapshot else None
-        account, sizes = accounts(snapshot, ledger, written=record is not None)
+        made, later = self._made(read.seen, session)
+        record = made if isinstance(made, Record) else None
+        if record and snapshot and self._tells_facts:
+            record = structs.replace(record, facts=self._facts(session, snapshot, log))
+        name = session.id or log.stem
+        findings = session.findings(later, name, log.shown)
+        account, sizes = session.accounts(written=record is not None)
         return Outcome(
-            session=ledger.session_id or ledger.stem,
-            record=record,
-            left_out=left_out,
-            findings=ledger.findings(log.shown),
-            rejected=ledger.rejected,
-            lines=ledger.lines,
+            session=name,
+            records=[record] if record else [],
+            left_out=made.why.code if isinstance(made, Refused) else None,
+            findings=findings,
+            rejected=session.rejected,
+            lines=session.lines.all,
             account=account,
-            cleaned=snapshot.entry.cleaned if snapshot and record else Cleaned(),
-            addresses=self._anonymizer.count - replaced if self._anonymizer and record is not None else 0,
-            usage=usage,
-            day=path_day(log.name) or (day(started) if started is not None else None),
-            trace=_trace(snapshot) if snapshot and failed else "",
-            digest=_digest(ledger, digest),
-            facts=self._facts(snapshot, ledger, log) if record and snapshot and self._tells_facts else None,
-            size=ledger.size,
+            cleaned=snapshot.entry.cleaned if snapshot and record else {},
+            dropped=session.dropped,
+            addresses=self._anonymizer.count - replaced if self._anonymizer and record else 0,
+            day=path_day(log.name) or (day(snapshot.started) if snapshot and snapshot.started is not None else None),
+            trace=_trace(snapshot) if snapshot and _has_error(session, later) else "",
+            digest=_digest(read, digest),
+            size=session.sizes.all,
             sizes=sizes,
-            images=ledger.images if record else {},
-            chosen=chosen,
-            without_tools=ledger.without_tools if record else "",
+            chosen=self._chosen(snapshot) if snapshot else None,
         )
+
+    def _session(self, read: Reading, watch: Watch | None) -> Session:
+        """What the lines of a log come to."""
+        left = self._plan.through(watch.logged(read.items) if watch else read.items)
+        session = self._plan.select(watch.left(left) if watch else left)
+        if watch:
+            watch.settle(read.seen, session.snapshot)
+        return session
+
+    def _made(self, seen: Seen | None, session: Session) -> tuple[Record | Refused, list[Noted]]:
+        """The record of a session, or why there is none, and what was found on the way."""
+        snapshot = session.snapshot
+        noted = _cleaned(session)
+        if why := _unfit(seen, session):
+            return Refused(why), [*noted, (None, why)]
+        if session.invalid:
+            return Refused(session.invalid), noted
+        assert snapshot
+        source = seen.format if seen else None
+        made, found = self._plan.finish(snapshot, loaded=session.loaded, source=source)
+        return made, [*noted, *((snapshot.entry.line, each) for each in found)]
 
     def _chosen(self, snapshot: Snapshot) -> Chosen:
         """What the log says about the entry that becomes the record; documents say nothing of models."""
@@ -160,18 +151,18 @@ class Converter:
         started, ended = (stamp(at) if at is not None else None for at in (snapshot.started, snapshot.ended))
         return Chosen(entry.line, started, ended, model, snapshot.superseded + 1)
 
-    def _facts(self, snapshot: Snapshot, ledger: Ledger, log: Log) -> Facts:
+    def _facts(self, session: Session, snapshot: Snapshot, log: Log) -> Facts:
         """What the log says beside the conversation, without addresses where these are replaced."""
         from chatsquash.read import usage  # which the specified record does not need
 
         entry, started = snapshot.entry, snapshot.started
         found = usage.told(entry.reply)
         named, dot, suffix = log.name.rpartition(".")  # with a suffix behind it, no address is one
-        told = (ledger.session_id or ledger.stem, named or suffix, found.model)
-        session, source, model = self._anonymizer.counted(list(told))[0] if self._anonymizer else told
+        told = (session.id or log.stem, named or suffix, found.model)
+        name, source, model = self._anonymizer.counted(list(told))[0] if self._anonymizer else told
         return Facts(
             prefix=_prefix(entry.messages),
-            session=printable(session),
+            session=printable(name),
             source=printable(f"{source}{dot}{suffix}" if named else source),
             model=printable(model) if model else None,
             started_at=stamp(started) if started is not None else None,
@@ -180,121 +171,43 @@ class Converter:
             completion_tokens=found.completion_tokens,
         )
 
-    def _finish(self, snapshot: Snapshot, ledger: Ledger) -> tuple[bytes | None, Usage]:
-        """The record and its use of tools; no record where the last fact is why the preset cannot hold it."""
-        line = snapshot.entry.line
-        conversation = compose(snapshot, ledger)
-        if ledger.loaded:
-            judged = self._shape is not None and self._options.media != "drop"
-            conversation = leave_out(conversation, ledger, line, self._joins, judged=judged)
-        view = View(conversation)
-        if self._options.integrity_analysis:
-            self._examine(view, ledger, line)
-        usage = measure(view)
-        if self._shape and (why := unfit(view)):  # before the stages, since what is logged counts
-            ledger.refuse(why, line)
-            return None, usage
-        conversation = self._public(conversation, ledger, line)
-        for stage in self._plan.conversation:
-            conversation = stage(conversation, ledger, line)
-        if self._shape:
-            (record, findings), ledger.images = self._shape(conversation)
-            for found in (*findings, *self._flagged(record)):
-                ledger.note(found, line)
-            return record, usage
-        return self._specified(conversation, ledger, line), usage
 
-    def _examine(self, view: View, ledger: Ledger, line: int) -> None:
-        """Note what is wrong with what was logged."""
-        ledger.without_tools = _without_tools(view, ledger)
-        explained = OF_TOOLS if ledger.without_tools else ()
-        for found in (*definitions.check(view.tools), *examine(view, "record", "native")):
-            if found.code not in explained:
-                ledger.note(found, line)
-        logged = view.messages if ledger.seen and ledger.seen.format == PLAIN else []
-        gone = () if self._options.reasoning == "keep" else REASONING_KEYS
-        forms = [form for form in chain.from_iterable(map(variants, logged)) if form not in gone]
-        if forms:
-            ledger.note(reading.vendor_form(Counter(forms)), line)
-
-    def _public(self, conversation: Conversation, ledger: Ledger, line: int) -> Conversation:
-        """The conversation as canonical messages have it, texts as one where they are to be."""
-        if self._shape and ledger.loaded:
-            conversation = with_media(conversation)
-        if self._joins and (ledger.loaded or self._options.reasoning != "keep"):
-            from chatsquash.stages.join_texts import join_texts  # which the specified record does not need
-
-            conversation = join_texts(conversation, ledger, line, self._joins)
-        return public(conversation) if ledger.loaded else conversation
-
-    def _specified(self, conversation: Conversation, ledger: Ledger, line: int) -> bytes | None:
-        """The specified record, unless a dataset folder is written and no loader would give it back."""
-        if conversation.written is None:
-            messages, rounded = jsonio.encode(conversation.messages)
-        else:
-            messages, rounded = b"[%b]" % b",".join(conversation.written), []
-        tools, rounded_too = definitions.encode(conversation.tools)
-        if spellings := [*rounded, *rounded_too]:
-            ledger.note(reading.number_changed(spellings, len(spellings)), line)
-        record = b'{"messages":%b,"tools":%b}' % (messages, tools)
-        lost = self._lost(conversation, record) if self._lost else []
-        for found in lost:
-            ledger.note(found, line)
-        if any(found.severity == "error" for found in lost):
-            return None
-        for found in self._flagged(messages):
-            ledger.note(found, line)
-        return record
-
-    def _flagged(self, written: bytes | None) -> Iterable[Found]:
-        """The phrases in a record, or in the messages of one."""
-        return self._phrases.written(written) if self._phrases and written else ()
+def nothing(log: Log, why: Found) -> Outcome:
+    """The outcome of a log of which nothing is known but why."""
+    return Outcome(log.stem, [], why.code, [finding(why, log.stem, log.shown)])
 
 
-def _shape(options: Options) -> Callable[[Conversation], tuple[Line, dict[str, bytes]]]:
-    from chatsquash.records.shaping import written  # which the specified record does not need
-
-    return partial(written, presets.named(options.preset), choices=presets.choices(options))
-
-
-def _joins(options: Options) -> Wanted | None:
-    """Of which messages the texts are to be one; of none in the specified record, unless calls are inlined."""
-    if options.preset != presets.DEFAULT:
-        return lambda message: True  # noqa: ARG005
-    if not options.json_tool_calls:
-        return None
-    from chatsquash.stages.inline import is_inlined
-
-    return is_inlined
+def unreadable(log: Log, problem: OSError) -> Outcome:
+    """The outcome of a log that cannot be opened or read."""
+    return nothing(log, reading.unreadable_log(problem.strerror or type(problem).__name__))
 
 
-def _lost() -> Callable[[Conversation, bytes], list[Found]]:
-    from chatsquash.records.shaping import specified  # which only a dataset folder needs
-
-    return specified
-
-
-def _left_out(snapshot: Snapshot | None, ledger: Ledger) -> str | None:
-    """The code of the finding for which a session is not written; with it, what cleaning did."""
-    changed = (*(snapshot.entry.cleaned if snapshot else Cleaned()), ledger.cleaned)
-    if any(changed):
-        counts = dict(zip(_RULES, changed, strict=True))
-        ledger.note(reading.cleaned(counts), snapshot.entry.line if snapshot else None)
-    seen = ledger.seen
-    if seen and seen.why and not seen.format and (seen.conflict or not (snapshot or ledger.cleaned)):
-        ledger.note(reading.unknown_format(seen.why))
-        return "unknown-format"
-    if snapshot is None:
-        ledger.note(reading.empty_session(ledger.cleaned, len(ledger.rejected)))
-        return "empty-session"
-    invalid = (found for _, found in ledger.facts if found.code in ("session-id-mismatch", "timestamp-order"))
-    return next(found.code for found in invalid if found.severity == "error") if ledger.invalid else None
+def _cleaned(session: Session) -> list[Noted]:
+    """What cleaning did."""
+    snapshot = session.snapshot
+    changed = {**(snapshot.entry.cleaned if snapshot else {}), **session.dropped}
+    if not any(changed.values()):
+        return []
+    counts = {rule.replace("_", " "): changed.get(rule, 0) for rule in cleaning.names()}
+    return [(snapshot.entry.line if snapshot else None, reading.cleaned(counts))]
 
 
-def _without_tools(view: View, ledger: Ledger) -> str:
-    """The format of a log, where that explains that the record has no tools."""
-    name = ledger.seen.format if ledger.loaded and ledger.seen and not view.tools else None
-    return name if name and not documents.holds_tools(name) else ""
+def _unfit(seen: Seen | None, session: Session) -> Found | None:
+    """Why nothing can be made of a log."""
+    cleaned = session.lines.cleaned
+    if seen and seen.why and not seen.format and (seen.conflict or not (session.snapshot or cleaned)):
+        return reading.unknown_format(seen.why)
+    return None if session.snapshot else reading.empty_session(cleaned, len(session.rejected))
+
+
+def _is_whole(session: Session, file: BinaryIO, log: Log) -> bool:
+    """Whether every byte of a file that is one session was counted, unless the rest of it was not read."""
+    is_cut = any(found.code == "cut-short" for _, found in session.found)
+    return is_cut or log.part is not None or log.spans is not None or session.sizes.all == file.tell()
+
+
+def _has_error(session: Session, later: list[Noted]) -> bool:
+    return any(found.severity == "error" for _, found in (*session.found, *later))
 
 
 def _trace(snapshot: Snapshot) -> str:
@@ -313,9 +226,9 @@ def _prefix(messages: list[Message]) -> str:
     return digest.hexdigest()[:32]
 
 
-def _digest(ledger: Ledger, digest: xxh3_128) -> str:
+def _digest(read: Reading, digest: xxh3_128) -> str:
     """The hash of a log; that of a document is found with its first conversation."""
-    held = ledger.document
+    held = read.document
     if held is None:
         return digest.hexdigest()
     held.digest = held.digest or digest.hexdigest()

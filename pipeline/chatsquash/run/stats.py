@@ -7,12 +7,12 @@ from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Callable, Iterable
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 from xxhash import xxh3_64_intdigest
 
-from chatsquash import chat, jsonio
+from chatsquash import chat, jsonio, reasoning
 from chatsquash.errors import UsageError
 from chatsquash.model import Json, Message
 from chatsquash.records.datasets import Row, files, rows
@@ -164,10 +164,9 @@ def _texts(held: Record) -> list[str]:
 
 
 def _said(message: Message) -> list[str]:
-    reasoning: list[Any] = [message.get(key) for key in chat.REASONING_KEYS[:2]]
     functions = [call["function"] for call in chat.calls(message) if chat.call_name(call)]
     arguments = [text for function in functions for text in (function["name"], _spelled(function.get("arguments")))]
-    return [text for text in (chat.text(message), *reasoning, *arguments) if isinstance(text, str)]
+    return [text for text in (chat.text(message), reasoning.text(message), *arguments) if isinstance(text, str)]
 
 
 def _spelled(arguments: Json) -> str:

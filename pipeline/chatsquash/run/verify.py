@@ -23,7 +23,9 @@ from chatsquash.model import OURS, Json, Log
 from chatsquash.options import Options
 from chatsquash.read.lines import lines
 from chatsquash.read.sessions import SPAN, parts_of
-from chatsquash.run.reports import FINDINGS, REJECTED, SESSIONS
+from chatsquash.report.files.findings import FINDINGS
+from chatsquash.report.files.rejected import REJECTED
+from chatsquash.report.files.sessions import SESSIONS
 from chatsquash.sources.compression import opened
 from chatsquash.write.commit import RUN, is_pending
 from chatsquash.write.written import inside

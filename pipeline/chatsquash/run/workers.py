@@ -13,10 +13,9 @@ from chatsquash.folder import Folder
 from chatsquash.model import Log, Outcome
 from chatsquash.options import Options
 from chatsquash.read.sessions import split
-from chatsquash.run.accounts import nothing, unreadable
 from chatsquash.run.journal import Journals, Place, Writer
 from chatsquash.run.pool import Batch, Found, Lot, Team, attempt
-from chatsquash.run.session import Converter
+from chatsquash.run.session import Converter, nothing, unreadable
 from chatsquash.sources.logs import Logs
 
 _BATCH_BYTES = 4 << 20

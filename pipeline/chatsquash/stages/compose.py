@@ -2,34 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import count
 
 from chatsquash import chat
 from chatsquash.checks import reading
-from chatsquash.ledger import Ledger
-from chatsquash.model import Conversation, Message
-from chatsquash.stages.select import Snapshot
+from chatsquash.model import Conversation, Found, Message, Reply, Staged
+from chatsquash.stages.session import Snapshot
 
 
-def compose(snapshot: Snapshot, ledger: Ledger) -> Conversation:
-    """Append the reply and normalise roles; what is missing about the reply is noted."""
-    entry = snapshot.entry
-    reply = entry.reply
-    messages = list(entry.messages)
-    if reply.message is None and not reply.included:
-        ledger.note(reading.missing_reply(reply.problem or ""), entry.line)
-    elif reply.message is not None:
+def compose(snapshot: Snapshot, *, loaded: bool = False, source: str | None = None) -> Staged:
+    """Append the reply and normalise roles; says what is missing about the reply.
+
+    ``loaded`` and ``source`` are as in ``Conversation``.
+    """
+    reply = snapshot.entry.reply
+    messages = list(snapshot.entry.messages)
+    if reply.message is not None:
         messages.append(_numbered(reply.message, messages))
-        if reply.cut:
-            ledger.note(reading.stream_cut(), entry.line)
-        if reply.finish_reason == "length":
-            ledger.note(reading.reply_truncated(), entry.line)
-    if reply.choices > 1:
-        ledger.note(reading.extra_choices(reply.choices), entry.line)
     for at, message in enumerate(messages):
         if None in message.values() or message["role"] == "developer":
             messages[at] = normalise(message)
-    return Conversation(messages, snapshot.tools)
+    return Conversation(messages, snapshot.tools, loaded=loaded, source=source), _missing(reply)
+
+
+def _missing(reply: Reply) -> Iterator[Found]:
+    if reply.message is None and not reply.included:
+        yield reading.missing_reply(reply.problem or "")
+    if reply.message is not None and reply.cut:
+        yield reading.stream_cut()
+    if reply.message is not None and reply.finish_reason == "length":
+        yield reading.reply_truncated()
+    if reply.choices > 1:
+        yield reading.extra_choices(reply.choices)
 
 
 def _numbered(reply: Message, messages: list[Message]) -> Message:

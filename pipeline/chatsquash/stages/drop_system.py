@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from chatsquash.checks import shapes
-from chatsquash.ledger import Ledger
-from chatsquash.model import Conversation
+from chatsquash.model import Conversation, Staged
 
 
-def drop_system(conversation: Conversation, ledger: Ledger, line: int) -> Conversation:
-    """The conversation without system messages; how many they were is noted."""
+def drop_system(conversation: Conversation) -> Staged:
+    """The conversation without system messages; how many they were is reported."""
     kept = [message for message in conversation.messages if message["role"] != "system"]
-    if gone := len(conversation.messages) - len(kept):
-        ledger.note(shapes.shape_changed({"system messages dropped": gone}), line)
-    return Conversation(kept, conversation.tools)
+    gone = len(conversation.messages) - len(kept)
+    found = [shapes.shape_changed({"system messages dropped": gone})] if gone else []
+    return Conversation(kept, conversation.tools), found

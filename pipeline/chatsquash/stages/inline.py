@@ -8,26 +8,26 @@ from typing import Any
 
 from chatsquash import chat, jsonio
 from chatsquash.checks import reading
-from chatsquash.ledger import Ledger
-from chatsquash.model import Conversation, Json, Message
+from chatsquash.model import Conversation, Found, Json, Message, Staged
 
 
-def inline(conversation: Conversation, ledger: Ledger, line: int) -> Conversation:
+def inline(conversation: Conversation) -> Staged:
     """``<tool_call>`` blocks for calls and ``<tool_result>`` elements for results.
 
-    Parts that are no text, and numbers in arguments that lose digits, are noted.
+    Parts that are no text, and numbers in arguments that lose digits, are reported.
     """
     messages = []
+    found: list[Found] = []
     rounded: list[str] = []
     for at, message in enumerate(conversation.messages):
         written = _inlined(message, rounded)
         if written is not message and (dropped := chat.other_parts(message)):
             kinds = Counter(_kind(part) for part in dropped)
-            ledger.note(reading.parts_dropped(kinds, at), line)
+            found.append(reading.parts_dropped(kinds, at))
         messages.append(written)
     if rounded:
-        ledger.note(reading.number_changed(rounded, len(rounded)), line)
-    return Conversation(messages, conversation.tools)
+        found.append(reading.number_changed(rounded, len(rounded)))
+    return Conversation(messages, conversation.tools), found
 
 
 def _inlined(message: Message, rounded: list[str]) -> Message:

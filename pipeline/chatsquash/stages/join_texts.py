@@ -6,19 +6,22 @@ from collections.abc import Callable
 from itertools import groupby
 from typing import Any
 
-from chatsquash import chat
+from chatsquash import chat, reasoning
 from chatsquash.checks import shapes
 from chatsquash.formats.calls import after
-from chatsquash.ledger import Ledger
-from chatsquash.model import Conversation, Json, Message
+from chatsquash.model import Conversation, Json, Message, Staged
 
 Wanted = Callable[[Message], bool]
 """Whether the texts of a message are to be one."""
-_REASONING = ("thinking", "redacted_thinking", "reasoning")
 
 
-def join_texts(conversation: Conversation, ledger: Ledger, line: int, wanted: Wanted) -> Conversation:
-    """Texts between which no other part stands become one; those behind calls come before them, which is noted."""
+def join_texts(conversation: Conversation, *, wanted: Wanted, loaded_only: bool) -> Staged:
+    """Texts between which no other part stands become one; those behind calls come before them, which is reported.
+
+    ``loaded_only``: those of plain chat stay as they were logged.
+    """
+    if loaded_only and not conversation.loaded:
+        return conversation, ()
     moved = 0
     messages: list[Message] = []
     for message in conversation.messages:
@@ -28,9 +31,8 @@ def join_texts(conversation: Conversation, ledger: Ledger, line: int, wanted: Wa
             messages.append(_joined(message, late))
         else:
             messages.append(message)
-    if moved:
-        ledger.note(shapes.shape_changed({"texts behind calls moved before them": moved}), line)
-    return Conversation(messages, conversation.tools)
+    found = [shapes.shape_changed({"texts behind calls moved before them": moved})] if moved else []
+    return Conversation(messages, conversation.tools, loaded=conversation.loaded), found
 
 
 def _joined(message: Message, late: list[str]) -> Message:
@@ -47,7 +49,7 @@ def _runs(content: list[Json], by_assistant: bool, breaks: set[int]) -> Json:
     others: list[Json] = []
     apart: set[int] = set()
     for at, part in enumerate(content):
-        is_thought = by_assistant and isinstance(part, dict) and part.get("type") in _REASONING
+        is_thought = by_assistant and reasoning.is_part(part)
         if is_thought or at in breaks:
             apart.add(len(others))
         (thoughts if is_thought else others).append(part)

@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from chatsquash.checks import shapes
-from chatsquash.ledger import Ledger
-from chatsquash.model import Conversation, Json, Message
+from chatsquash.model import Conversation, Json, Message, Staged
 
 _ROLES = ("system", "user", "assistant")
 _BETWEEN = "\n\n"
 _JOINED = ("role", "content", "tool_calls", "reasoning_content")
 
 
-def merge_consecutive(conversation: Conversation, ledger: Ledger, line: int) -> Conversation:
-    """Texts with an empty line between them, calls in their order; how often is noted.
+def merge_consecutive(conversation: Conversation) -> Staged:
+    """Texts with an empty line between them, calls in their order; how often is reported.
 
     Messages stay apart where text would come before calls that it followed, and where other members differ.
     """
@@ -24,9 +23,9 @@ def merge_consecutive(conversation: Conversation, ledger: Ledger, line: int) -> 
             merged[-1] = _merged(merged[-1], message)
         else:
             merged.append(message)
-    if count := len(conversation.messages) - len(merged):
-        ledger.note(shapes.shape_changed({"messages joined to the one before": count}), line)
-    return Conversation(merged, conversation.tools)
+    count = len(conversation.messages) - len(merged)
+    found = [shapes.shape_changed({"messages joined to the one before": count})] if count else []
+    return Conversation(merged, conversation.tools), found
 
 
 def _fit(first: Message, second: Message) -> bool:

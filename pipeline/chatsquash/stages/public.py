@@ -9,33 +9,37 @@ from typing import Any
 from chatsquash import chat
 from chatsquash.chat import PRIVATE
 from chatsquash.checks import reading
-from chatsquash.ledger import Ledger
-from chatsquash.model import Conversation, Json, Message
+from chatsquash.model import Conversation, Found, Json, Message, Staged
 from chatsquash.stages.join_texts import Wanted
 
 
-def leave_out(
-    conversation: Conversation, ledger: Ledger, line: int, joins: Wanted | None = None, *, judged: bool = False
-) -> Conversation:
-    """The conversation without messages that hold nothing a record has a place for; what is lost so is noted.
+def leave_out(conversation: Conversation, *, joins: Wanted | None = None, judged: bool = False) -> Staged:
+    """The conversation without messages that hold nothing a record has a place for; what is lost so is reported.
 
     Text behind calls has a place in messages that ``joins`` names.  ``judged``: media are judged later, so messages of
     nothing else stay.
     """
+    if not conversation.loaded:
+        return conversation, ()
     messages: list[Message] = []
+    found: list[Found] = []
     for message in conversation.messages:
         kinds = Counter(_lost(message, joins)) if PRIVATE in message else None
         left = not kinds or _says_something(message) or (judged and bool(_media(message)))
         if kinds:
-            ledger.note(reading.not_held(kinds, len(messages) if left else None), line)
+            found.append(reading.not_held(kinds, len(messages) if left else None))
         if left:
             messages.append(message)
-    return Conversation(messages, conversation.tools)
+    kept = Conversation(messages, conversation.tools, loaded=True, source=conversation.source)
+    return kept, found
 
 
-def with_media(conversation: Conversation) -> Conversation:
+def with_media(conversation: Conversation) -> Staged:
     """The conversation with media that chat messages have no place for, behind what the message says: to be judged."""
-    return Conversation([_with_media(message) for message in conversation.messages], conversation.tools)
+    if not conversation.loaded:
+        return conversation, ()
+    messages = [_with_media(message) for message in conversation.messages]
+    return Conversation(messages, conversation.tools, loaded=True), ()
 
 
 def _with_media(message: Message) -> Message:
@@ -58,9 +62,12 @@ def _is_medium(block: Json) -> bool:
     return isinstance(block, dict) and ("images" in block or ("type" in block and chat.medium(block) is not None))
 
 
-def public(conversation: Conversation) -> Conversation:
+def public(conversation: Conversation) -> Staged:
     """The conversation without private members."""
-    return Conversation([_bare_message(message) for message in conversation.messages], _bare_tools(conversation.tools))
+    if not conversation.loaded:
+        return conversation, ()
+    messages = [_bare_message(message) for message in conversation.messages]
+    return Conversation(messages, _bare_tools(conversation.tools)), ()
 
 
 def _bare_message(message: Message) -> Message:

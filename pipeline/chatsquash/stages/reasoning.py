@@ -7,20 +7,18 @@ from typing import Any, Literal
 
 from chatsquash import chat
 from chatsquash.checks import reading
-from chatsquash.formats import openai_chat
-from chatsquash.ledger import Ledger
-from chatsquash.model import Conversation, Json, Message
+from chatsquash.model import Conversation, Message, Staged
+from chatsquash.reasoning import CLOSE, MEMBERS, OPEN, is_part, text
 
 _PROVIDER = "provider_specific_fields"
 """Where LiteLLM repeats what it takes from a provider."""
-OPEN, CLOSE = "<think>", "</think>"
-_LEADING = re.compile(r"\s*<think>(.*?)</think>\s*", re.DOTALL)
+_LEADING = re.compile(rf"\s*{OPEN}(.*?){CLOSE}\s*", re.DOTALL)
 
 
-def reason(conversation: Conversation, ledger: Ledger, line: int, *, mode: Literal["inline", "drop"]) -> Conversation:
+def reason(conversation: Conversation, *, mode: Literal["inline", "drop"]) -> Staged:
     """Reasoning, in every spelling that vendors have, as ``<think>`` blocks before the text, or removed.
 
-    A message that held nothing else is left out, which is noted.
+    A message that held nothing else is left out, which is reported.
     """
     work = _inline if mode == "inline" else _drop
     messages: list[Message] = []
@@ -30,9 +28,8 @@ def reason(conversation: Conversation, ledger: Ledger, line: int, *, mode: Liter
         left = new is message or _says_something(new) or not _says_something(message)
         alone += not left
         messages += [new] if left else []
-    if alone:
-        ledger.note(reading.not_held({"reasoning alone": alone}, None), line)
-    return Conversation(messages, conversation.tools)
+    found = [reading.not_held({"reasoning alone": alone}, None)] if alone else []
+    return Conversation(messages, conversation.tools), found
 
 
 def _says_something(message: Message) -> bool:
@@ -41,27 +38,19 @@ def _says_something(message: Message) -> bool:
 
 def _inline(message: Message) -> Message:
     bare = _without(message)
-    text = _text(message)
+    thought = text(message).strip()
     leading = _LEADING.match(_start(bare))
     inside = leading[1].strip() if leading else ""
-    if inside and inside == text:
+    if inside and inside == thought:
         return bare
     said = _unopened(bare, leading) if leading and not inside else bare  # an empty block says nothing
-    return _prefixed(said, f"{OPEN}\n{text}\n{CLOSE}\n\n") if text else said
+    return _prefixed(said, f"{OPEN}\n{thought}\n{CLOSE}\n\n") if thought else said
 
 
 def _drop(message: Message) -> Message:
     bare = _without(message)
     leading = _LEADING.match(_start(bare))
     return _unopened(bare, leading) if leading else bare
-
-
-def _text(message: Message) -> str:
-    """The reasoning of a message, in its members and in parts of its content."""
-    content = message.get("content")
-    parts = content if isinstance(content, list) else []
-    said = [part["text"] for part in parts if _is_reasoning(part) and isinstance(part.get("text"), str)]
-    return "\n\n".join(filter(None, (openai_chat.reasoning(message).strip(), *map(str.strip, said))))
 
 
 def _start(message: Message) -> str:
@@ -83,22 +72,18 @@ def _unopened(message: Message, leading: re.Match[str]) -> Message:
 def _without(message: Message) -> Message:
     """The message without its reasoning members and without parts of its content that are reasoning."""
     content = message.get("content")
-    if not any(key in message for key in (*chat.REASONING_KEYS, _PROVIDER)) and not isinstance(content, list):
+    if not any(key in message for key in (*MEMBERS, _PROVIDER)) and not isinstance(content, list):
         return message
     kept: Message = _bare(message)
     if isinstance(held := message.get(_PROVIDER), dict):
         kept[_PROVIDER] = _bare(held)  # type: ignore[literal-required]
     if isinstance(content, list):
-        kept["content"] = [part for part in content if not _is_reasoning(part)]
+        kept["content"] = [part for part in content if not is_part(part)]
     return kept
 
 
 def _bare(holder: Any) -> Any:
-    return {key: value for key, value in holder.items() if key not in chat.REASONING_KEYS}
-
-
-def _is_reasoning(part: Json) -> bool:
-    return isinstance(part, dict) and part.get("type") in ("thinking", "reasoning", "redacted_thinking")
+    return {key: value for key, value in holder.items() if key not in MEMBERS}
 
 
 def _prefixed(message: Message, prefix: str) -> Message:

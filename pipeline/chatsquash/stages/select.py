@@ -8,36 +8,17 @@ from msgspec import Struct, field
 
 from chatsquash import chat, jsonio
 from chatsquash.checks import reading
-from chatsquash.ledger import Ledger
 from chatsquash.memo import Last, Same
-from chatsquash.model import Added, Entry, Found, Kept, Tool
+from chatsquash.model import Added, Entry, Kept, Skipped, Tool
+from chatsquash.stages.session import Noted, Session, Snapshot, Tally
 
 
-class Snapshot(Struct, frozen=True):
-    """The entry that becomes the record, and what stood around it."""
+def select(items: Iterator[Entry | Skipped], *, trace_roles: bool = True) -> Session:
+    """Cut to the last entry with the most messages and take it; count every line.
 
-    entry: Entry
-    tools: list[Tool]
-    """The union over the entries up to it, flattened."""
-    started: int | None
-    """The first readable time of the entries up to it, as in ``Entry.at``."""
-    ended: int | None
-    """The last one."""
-    superseded: int
-    """Entries before it."""
-    cut: int
-    """Entries behind it."""
-    superseded_size: int = 0
-    """Bytes of the lines before it."""
-    cut_size: int = 0
-    """Bytes of those behind it."""
-
-
-def select(entries: Iterator[Entry], ledger: Ledger, *, trace_roles: bool = True) -> Snapshot | None:
-    """Cut to the last entry with the most messages and take it; ``None`` for a session without entries.
-
-    What is found in entries behind it does not count, so facts wait until an entry is known to stay.
+    What is found by comparing entries behind it does not count, so that waits until an entry is known to stay.
     """
+    tally = Tally()
     best: Entry | None = None
     last: Entry | None = None
     started: int | None = None
@@ -45,9 +26,13 @@ def select(entries: Iterator[Entry], ledger: Ledger, *, trace_roles: bool = True
     first: int | None = None  # the same two, also of entries that may turn out to be behind
     latest: int | None = None
     tools, trace = Tools(), Trace()
-    waiting: list[tuple[Found, int]] = []
+    waiting: list[Noted] = []
     superseded = seen = superseded_size = size = 0
-    for entry in entries:
+    for entry in items:
+        if isinstance(entry, Skipped):
+            tally.skipped(entry)
+            continue
+        tally.entry(entry)
         seen += 1
         size += entry.size
         if entry.at is not None:
@@ -60,17 +45,17 @@ def select(entries: Iterator[Entry], ledger: Ledger, *, trace_roles: bool = True
             best, superseded, superseded_size = entry, seen - 1, size - entry.size
             started, ended = first, latest
             tools.settle()
-            for found, line in waiting:
-                ledger.note(found, line)
+            tally.found += waiting
             waiting.clear()
         last = entry
     if best is None or last is None:
-        return None
+        return tally.session(None)
     if last is not best:
         short = reading.short_tail(last.line, len(last.messages), best.line, len(best.messages))
-        ledger.note(short, best.line)
+        tally.found.append((best.line, short))
     cut, cut_size = seen - 1 - superseded, size - best.size - superseded_size
-    return Snapshot(best, tools.settled(), started, ended, superseded, cut, superseded_size, cut_size)
+    snapshot = Snapshot(best, tools.settled(), started, ended, superseded, cut, superseded_size, cut_size)
+    return tally.session(snapshot)
 
 
 Key = tuple[str, bytes | str]
@@ -92,7 +77,7 @@ class Tools(Struct):
     """Definitions that were taken, by identity; some clients send the same ones in another order each time."""
     _settled: int = 0
 
-    def take(self, entry: Entry) -> Iterator[tuple[Found, int]]:
+    def take(self, entry: Entry) -> Iterator[Noted]:
         """Add an entry's tools; yields the conflicts that are new."""
         before, self._last = self._last, entry.tools
         if entry.tools is before:
@@ -104,7 +89,7 @@ class Tools(Struct):
             yield from self._add(keyed, entry.line)
         yield from self._compare_customs(keyed, entry.line)
 
-    def _add(self, keyed: list[tuple[Key, Tool]], line: int) -> Iterator[tuple[Found, int]]:
+    def _add(self, keyed: list[tuple[Key, Tool]], line: int) -> Iterator[Noted]:
         for key, tool in keyed:
             name = key[1]
             first, first_line = self._known.setdefault(key, tool), self._lines.setdefault(key, line)
@@ -112,9 +97,9 @@ class Tools(Struct):
                 continue
             if self._spell(key, first) != _spelled(tool):
                 self._conflicts.add(key)
-                yield reading.tool_conflict(name, first_line, line), line
+                yield line, reading.tool_conflict(name, first_line, line)
 
-    def _compare_customs(self, keyed: list[tuple[Key, Tool]], line: int) -> Iterator[tuple[Found, int]]:
+    def _compare_customs(self, keyed: list[tuple[Key, Tool]], line: int) -> Iterator[Noted]:
         """Custom tools have their name further inside, so that the record has each of their definitions."""
         for key, tool in keyed:
             name = (chat.custom(tool) or {}).get("name") if key[0] == "unnamed" else None
@@ -123,7 +108,7 @@ class Tools(Struct):
             first, first_line = self._customs.setdefault(name, (key, line))
             if first != key and ("custom", name) not in self._conflicts:
                 self._conflicts.add(("custom", name))
-                yield reading.tool_conflict(name, first_line, line, is_custom=True), line
+                yield line, reading.tool_conflict(name, first_line, line, is_custom=True)
 
     def _unseen(self, tools: list[Tool]) -> list[Tool]:
         """Those of a list that no list before it had as the same objects, as far as that is remembered."""
@@ -175,7 +160,7 @@ class Trace(Struct):
     _entry: Entry | None = None
     _tokens: list[str] = field(default_factory=list)
 
-    def take(self, entry: Entry) -> Iterator[tuple[Found, int]]:
+    def take(self, entry: Entry) -> Iterator[Noted]:
         """Compare an entry with the one before; yields what breaks the rule."""
         before, self._entry = self._entry, entry
         if before is not None and entry.kept == len(before.messages):
@@ -185,7 +170,7 @@ class Trace(Struct):
         earlier, self._tokens = self._tokens, self._follow(entry)
         if before is not None and (at := _departs(earlier, self._tokens)) is not None:
             seen = self._tokens[at[1]] if at[1] < len(self._tokens) else ""
-            yield reading.role_sequence(before.line, entry.line, at[1], earlier[at[0]], seen), entry.line
+            yield entry.line, reading.role_sequence(before.line, entry.line, at[1], earlier[at[0]], seen)
 
     def _follow(self, entry: Entry) -> list[str]:
         return [token for run in entry.edits for token in self._of(run)]

@@ -8,16 +8,15 @@ from collections.abc import Iterator
 from chatsquash import chat
 from chatsquash.checks import shapes
 from chatsquash.formats.openai_chat.members import identifier
-from chatsquash.ledger import Ledger
-from chatsquash.model import Conversation, Json, Message
+from chatsquash.model import Conversation, Json, Message, Staged
 
 _TOGETHER = "parallel calls without all results, not split"
 
 
-def split_parallel(conversation: Conversation, ledger: Ledger, line: int) -> Conversation:
-    """Every call is followed by its result; the text stays with the first. How many were split off is noted.
+def split_parallel(conversation: Conversation) -> Staged:
+    """Every call is followed by its result; the text stays with the first. How many were split off is reported.
 
-    Calls of which one has no result stay together, which is noted, too.
+    Calls of which one has no result stay together, which is reported, too.
     """
     messages: list[Message] = []
     counts: Counter[str] = Counter()
@@ -27,9 +26,7 @@ def split_parallel(conversation: Conversation, ledger: Ledger, line: int) -> Con
             split = _split(first, rest)
             counts["parallel calls with messages of their own" if split else _TOGETHER] += 1
         messages += split or [first, *rest]
-    if counts:
-        ledger.note(shapes.shape_changed(counts), line)
-    return Conversation(messages, conversation.tools)
+    return Conversation(messages, conversation.tools), [shapes.shape_changed(counts)] if counts else []
 
 
 def _blocks(messages: list[Message]) -> Iterator[list[Message]]:

@@ -6,16 +6,15 @@ from collections.abc import Iterator
 
 from chatsquash import chat
 from chatsquash.checks import shapes
-from chatsquash.ledger import Ledger
-from chatsquash.model import Conversation, Message
+from chatsquash.model import Conversation, Message, Staged
 
 
-def split_text_and_calls(conversation: Conversation, ledger: Ledger, line: int) -> Conversation:
-    """The text, with all but the calls, comes in a message before them; how often is noted."""
+def split_text_and_calls(conversation: Conversation) -> Staged:
+    """The text, with all but the calls, comes in a message before them; how often is reported."""
     messages = [part for message in conversation.messages for part in _parts(message)]
-    if count := len(messages) - len(conversation.messages):
-        ledger.note(shapes.shape_changed({"texts split from calls": count}), line)
-    return Conversation(messages, conversation.tools)
+    count = len(messages) - len(conversation.messages)
+    found = [shapes.shape_changed({"texts split from calls": count})] if count else []
+    return Conversation(messages, conversation.tools), found
 
 
 def _parts(message: Message) -> Iterator[Message]:

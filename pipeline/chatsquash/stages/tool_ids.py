@@ -8,17 +8,17 @@ from typing import Any
 from chatsquash import chat
 from chatsquash.checks import shapes
 from chatsquash.formats.openai_chat.members import identifier
-from chatsquash.ledger import Ledger
-from chatsquash.model import Conversation, Json, Message
-from chatsquash.stages.short_ids import short_ids
+from chatsquash.model import Conversation, Json, Message, Staged
+from chatsquash.short_ids import short_ids
 
 
-def shorten(conversation: Conversation, ledger: Ledger, line: int) -> Conversation:
+def shorten(conversation: Conversation) -> Staged:
     """Ids of nine letters and digits, the same one for a call and its results; those that are missing stay so."""
     short = short_ids(filter(None, map(identifier, _ids(conversation.messages))))
-    if changed := sum(ident != made for ident, made in short.items()):
-        ledger.note(shapes.shape_changed({"ids shortened": changed}), line)
-    return Conversation([_shortened(message, short) for message in conversation.messages], conversation.tools)
+    messages = [_shortened(message, short) for message in conversation.messages]
+    changed = sum(ident != made for ident, made in short.items())
+    found = [shapes.shape_changed({"ids shortened": changed})] if changed else []
+    return Conversation(messages, conversation.tools), found
 
 
 def _ids(messages: list[Message]) -> Iterator[Json]:

@@ -9,14 +9,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from chatsquash import chat, jsonio
+from chatsquash import chat, jsonio, reasoning
 from chatsquash.checks.template import Kind, Place
 
 if TYPE_CHECKING:
     from chatsquash.model import Json, Message
 
-_THINK, _THOUGHT = "<think>", "</think>"
-"""What templates cut texts at: what stands before the last end is reasoning."""
 _KINDS: dict[str, Kind] = {"system": "system", "developer": "system", "tool": "result"}
 
 
@@ -72,7 +70,7 @@ class Marker:
 
     def _message(self, at: int, message: Message) -> Message:
         marked: dict[str, Any] = dict(message)
-        for key in ("reasoning_content", "reasoning", "thinking"):
+        for key in reasoning.TEXTS:
             if isinstance(said := message.get(key), str) and said.strip():
                 marked[key] = self._text(said, Place("reasoning", at))
                 break
@@ -85,8 +83,9 @@ class Marker:
 
     def _content(self, content: Json, place: Place) -> Json:
         if isinstance(content, str):
-            thought, end, said = content.rpartition(_THOUGHT)
-            if thought.strip() not in ("", _THINK):
+            # Templates cut texts here: what stands before the last end is reasoning.
+            thought, end, said = content.rpartition(reasoning.CLOSE)
+            if thought.strip() not in ("", reasoning.OPEN):
                 thought = self._text(thought, Place("reasoning", place.at))
             return thought + end + self._text(said, place)
         return [self._part(part, place) for part in content] if isinstance(content, list) else content
@@ -94,6 +93,7 @@ class Marker:
     def _part(self, part: Json, place: Place) -> Json:
         if not isinstance(part, dict) or not isinstance(part.get("text"), str):
             return part
+        place = Place("reasoning", place.at) if reasoning.is_part(part) else place
         before = len(self._marks)
         marked = {**part, "text": self._text(part["text"], place)}
         for number in range(before, len(self._marks)):

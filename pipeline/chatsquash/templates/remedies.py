@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
 from typing import Any, NamedTuple
 
 from chatsquash.checks import rules
 from chatsquash.checks.template import Kind
-from chatsquash.ledger import Ledger
 from chatsquash.model import Conversation
-from chatsquash.options import Options
+from chatsquash.options import Options, declared
 from chatsquash.records import presets
-from chatsquash.stages import plan
+from chatsquash.stages.plan import plan, through
 
 Codes = frozenset[str]
 
@@ -112,10 +110,8 @@ class Cures:
 
 def converted(conversation: Conversation, options: Options) -> dict[str, Any] | None:
     """The record of a conversation; ``None`` where the preset cannot hold it."""
-    ledger = Ledger("")
     try:
-        for stage in plan(options, None).conversation:
-            conversation = stage(conversation, ledger, 0)
+        conversation, _ = through(plan(options, None).conversation, conversation)
         return presets.named(options.preset).shape(conversation).record
     except RecursionError:
         return None
@@ -123,8 +119,7 @@ def converted(conversation: Conversation, options: Options) -> dict[str, Any] | 
 
 def spelled(options: Options) -> str:
     """Options as they are written on the command line: those that are not the defaults, the preset first."""
-    plain = Options()
-    given = ((each.name, getattr(options, each.name)) for each in fields(options))
-    changed = [(name.replace("_", "-"), value) for name, value in given if value != getattr(plain, name)]
-    changed.sort(key=lambda option: option[0] != "preset")
-    return " ".join(f"--{name}" if value is True else f"--{name} {value}" for name, value in changed)
+    given = ((each, getattr(options, each.name)) for each in declared(type(options)))
+    changed = [(each.flag, value) for each, value in given if value != each.default]
+    changed.sort(key=lambda option: option[0] != "--preset")
+    return " ".join(flag if value is True else f"{flag} {value}" for flag, value in changed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from chatsquash import reasoning
 from chatsquash.errors import UsageError
 from chatsquash.templates.source import Source, read
 
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
 
 LONGEST = 1 << 26
 """Characters of a rendering, of which no trainer takes more."""
-_REASONING = ("reasoning_content", "thinking", "reasoning")
-"""Where reasoning may stand; the first that is there is what templates get."""
 _SHOWN = 200
 """Characters of an exception's text, which may hold the whole record."""
 
@@ -97,6 +96,6 @@ def _without_nulls(message: Message) -> dict[str, Any]:
 
 
 def _aliased(message: Any) -> dict[str, Any]:
-    """A message with its reasoning under the names that templates read."""
-    said = next((message[name] for name in _REASONING if message.get(name) is not None), None)
+    """A message with its reasoning under the names that templates read: that of the first member that is there."""
+    said = next((message[name] for name in reasoning.TEXTS if message.get(name) is not None), None)
     return message if said is None else {"thinking": said, **message, "reasoning_content": said}

@@ -16,7 +16,6 @@ from chatsquash import formats, jsonio
 from chatsquash.errors import UsageError
 from chatsquash.formats import bodies, documents
 from chatsquash.formats.base import Format, TurnError
-from chatsquash.ledger import Ledger
 from chatsquash.model import OURS, Conversation, Json, Log, Rejected, Tool, uncompressed
 from chatsquash.options import Options
 from chatsquash.read import documents as read_documents
@@ -25,7 +24,8 @@ from chatsquash.read.reader import Reader
 from chatsquash.read.sessions import MixedSessionsError, parts_of
 from chatsquash.sources.compression import Expanded, opened
 from chatsquash.sources.find import discover, nothing_to_read
-from chatsquash.stages.select import Snapshot, select
+from chatsquash.stages.select import select
+from chatsquash.stages.session import Snapshot
 from chatsquash.translate import conversations, strays
 
 _PIECE = 1 << 24
@@ -186,25 +186,29 @@ class Sources:
 
     def _session(self, log: Log, data: bytes) -> Source:
         """The conversation of one session: its last snapshot and the reply."""
-        ledger = Ledger(log.name)
-        entries = Reader(Options(from_format=self.from_format)).entries(io.BytesIO(data), log, ledger)
-        snapshot = select(entries, ledger, trace_roles=False)
+        read = Reader(Options(from_format=self.from_format)).read(io.BytesIO(data), log)
+        session = select(read.items, trace_roles=False)
+        snapshot = session.snapshot
         if snapshot is None or not (snapshot.entry.messages or snapshot.entry.reply.message):
-            if ledger.rejected:
-                first = ledger.rejected[0]
+            if session.rejected:
+                first = session.rejected[0]
                 raise _NoLineLeftError(f"the log has no usable entry: line {first.line}: {first.reason}")
             raise UsageError("the log has no usable entry")
         entry = snapshot.entry
-        form = formats.named(ledger.seen.format or formats.PLAIN) if ledger.seen else formats.named(formats.PLAIN)
+        form = formats.named((read.seen and read.seen.format) or formats.PLAIN)
         source = self._source(
-            entry.session_id or log.name, _snapped(snapshot, ledger), log.name, form, _exchange(data, entry.line)
+            entry.session_id or log.name,
+            _snapped(snapshot, loaded=session.loaded),
+            log.name,
+            form,
+            _exchange(data, entry.line),
         )
         chained = [name for name in source.left_out if name.startswith("turns kept elsewhere")]
-        if not any(found.code == "missing-history" for found in ledger.findings("")):
+        if not any(each.code == "missing-history" for each in session.repeated):
             for name in chained:  # the log has them
                 del source.left_out[name]
         source.left_out["choices after the first"] = max(entry.reply.choices - 1, 0)
-        return _with_bad_lines(source._replace(left_out=+source.left_out), ledger.rejected, log.shown)
+        return _with_bad_lines(source._replace(left_out=+source.left_out), session.rejected, log.shown)
 
 
 def _log(data: bytes) -> bytes | None:
@@ -262,11 +266,11 @@ def _exchange(data: bytes, number: int) -> Json:
     return exchange.get("request")
 
 
-def _snapped(snapshot: Snapshot, ledger: Ledger) -> Conversation:
+def _snapped(snapshot: Snapshot, *, loaded: bool) -> Conversation:
     entry = snapshot.entry
     messages = [*entry.messages, *([entry.reply.message] if entry.reply.message else [])]
     tools = list(map(_wrapped, snapshot.tools))
-    if ledger.loaded:
+    if loaded:
         return Conversation(messages, tools)
     return bodies.load(formats.named(formats.PLAIN), {"messages": messages, "tools": tools})
 

@@ -33,8 +33,6 @@ class Told(NamedTuple):
     statistics: Statistics
     counts: dict[str, Any]
     """Of the whole run, as in ``run.json``."""
-    tools: list[tuple[str, list[int]]]
-    """Those called most first, with sessions, calls, failed calls and calls without a result."""
     asked: dict[str, object]
     """The options that are not as by default."""
     anonymized: bool
@@ -74,8 +72,8 @@ def _page(told: Told) -> Iterator[str]:
         models = sorted(told.statistics.models.items(), key=lambda item: (-item[1], item[0]))
         rows: Rows = [(_code(name), f"{count:,}") for name, count in models]
         yield from _section("Models", _table(("model, as logged", "records"), _first(rows)))
-    if told.tools:
-        rows = [(_code(name), *(f"{number:,}" for number in numbers)) for name, numbers in told.tools]
+    if tools := told.statistics.tools.most_used():
+        rows = [(_code(name), *(f"{number:,}" for number in numbers)) for name, numbers in tools]
         head = ("tool", "records", "calls", "failed", "unanswered")
         yield from _section("Tools", _table(head, _first(rows)))
     yield from _section("How it was made", _making(told))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from chatsquash.model import Outcome
+from chatsquash.model import Facts
 from chatsquash.options import Options
 from chatsquash.records.presets import Column, named
 from chatsquash.write.arrow import Field
@@ -40,10 +40,8 @@ def _field(column: Column) -> Field:
     return Field(column.name, "list", (Field(_ITEM, "struct", members) if members else Field(_ITEM, "json"),))
 
 
-def metadata(outcome: Outcome) -> dict[str, Any]:
+def metadata(facts: Facts) -> dict[str, Any]:
     """What the columns of ``METADATA`` hold for a record."""
-    facts = outcome.facts
-    assert facts is not None, outcome.session
     values = (facts.session, facts.source, facts.model, facts.started_at, facts.entries)
     names = (field.name for field in METADATA)
     return dict(zip(names, (*values, facts.prompt_tokens, facts.completion_tokens), strict=True))

@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from chatsquash.checks import dataset as checks
-from chatsquash.model import Finding, Found, Log, Outcome, Place
+from chatsquash.model import Found, Log, Outcome, Place, Record
 from chatsquash.options import Options
 from chatsquash.records.media import FOLDER as IMAGES
 from chatsquash.records.presets import named
+from chatsquash.stages.session import finding
 from chatsquash.write.card import CARD, Told, card
 from chatsquash.write.columns import fields, metadata
 from chatsquash.write.shards import FOLDER, Shards
@@ -38,22 +39,20 @@ class Dataset:
         """What is wrong with the dataset as a whole; complete when it is finished."""
         out.refuse_foreign(CARD, IGNORE, INFO, f"{FOLDER}/any")  # at once, not after the work is done
 
-    def add(self, log: Log, outcome: Outcome) -> tuple[Outcome, Place]:
+    def add(self, log: Log, outcome: Outcome, record: Record) -> tuple[Outcome, Place]:
         """Write a record: the outcome, with one finding more if it should stand elsewhere, and where it stands.
 
         ``final`` says which parts of places are known at the end only.
         """
-        assert outcome.record is not None, log.shown
-        split, found = self._splits.of(log, outcome)
-        beside = metadata(outcome) if self._options.metadata else {}
-        place = self._shards[split].add(outcome.record, beside, outcome.images)
-        if outcome.images and self._options.format != "parquet":
-            self._write(outcome.images)
-        self._statistics.add(outcome)
+        split, found = self._splits.of(log, outcome, record)
+        beside = metadata(record.facts) if self._options.metadata and record.facts else {}
+        place = self._shards[split].add(record.line, beside, record.images)
+        if record.images and self._options.format != "parquet":
+            self._write(record.images)
+        self._statistics.add(record, outcome.day)
         if found is None:
             return outcome, place
-        leak = Finding(found.code, found.severity, outcome.session, log.shown, None, None, found.text)
-        return replace(outcome, findings=[*outcome.findings, leak]), place
+        return replace(outcome, findings=[*outcome.findings, finding(found, outcome.session, log.shown)]), place
 
     def final(self) -> dict[str, str]:
         """What stands in places, and what takes its place once the dataset is finished."""
@@ -83,7 +82,7 @@ class Dataset:
             return {}
         return {split.name: (self._shards[split.name].records, split.share) for split in self._splits.splits}
 
-    def describe(self, counts: dict[str, Any], tools: list[tuple[str, list[int]]], asked: dict[str, object]) -> None:
+    def describe(self, counts: dict[str, Any], asked: dict[str, object]) -> None:
         """Write the card."""
         told = Told(
             splits={name: shards for name, shards in self._shards.items() if shards.records},
@@ -91,7 +90,6 @@ class Dataset:
             typed=self._options.format == "parquet",
             statistics=self._statistics,
             counts=counts,
-            tools=tools,
             asked=asked,
             anonymized=self._options.anonymize,
         )

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from chatsquash.checks import dataset
 from chatsquash.errors import UsageError
-from chatsquash.model import Found, Log, Outcome
+from chatsquash.model import Found, Log, Outcome, Record
 from chatsquash.options import Options
 from chatsquash.write.groups import UNDATED, scenario
 
@@ -87,18 +87,18 @@ class Splits:
         """What records begin with, where that may be in several groups."""
         self._may_leak = options.split_by != "prompt"
 
-    def of(self, log: Log, outcome: Outcome) -> tuple[str, Found | None]:
+    def of(self, log: Log, outcome: Outcome, record: Record) -> tuple[str, Found | None]:
         """A record's split, and what is wrong with it."""
         if len(self.splits) == 1:
             return self.splits[0].name, None
-        name = self._group(log, outcome)
+        name = self._group(log, outcome, record)
         group = self._groups.get(name)
         if group is None:
             group = self._groups[name] = Group(self._drawn(name), log.shown)
         group.records += 1
         if not self._may_leak:
             return group.split, None
-        other = self._begun.setdefault(outcome.facts.prefix if outcome.facts else "", group)
+        other = self._begun.setdefault(_prefix(record), group)
         leaks = other.split != group.split
         return group.split, dataset.split_leak(group.split, other.split, other.first) if leaks else None
 
@@ -122,9 +122,13 @@ class Splits:
         )
 
 
-_GROUPS: dict[str, Callable[[Log, Outcome], str]] = {
-    "prompt": lambda _, outcome: outcome.facts.prefix if outcome.facts else "",
-    "session": lambda _, outcome: outcome.session,
-    "scenario": lambda log, _: scenario(log.stem),
-    "day": lambda _, outcome: outcome.day or UNDATED,
+def _prefix(record: Record) -> str:
+    return record.facts.prefix if record.facts else ""
+
+
+_GROUPS: dict[str, Callable[[Log, Outcome, Record], str]] = {
+    "prompt": lambda _log, _outcome, record: _prefix(record),
+    "session": lambda _log, outcome, _record: outcome.session,
+    "scenario": lambda log, _outcome, _record: scenario(log.stem),
+    "day": lambda _log, outcome, _record: outcome.day or UNDATED,
 }

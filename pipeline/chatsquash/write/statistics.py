@@ -6,7 +6,8 @@ from array import array
 from collections import Counter
 from dataclasses import dataclass, field
 
-from chatsquash.model import Outcome
+from chatsquash.model import Record
+from chatsquash.stages.measure import ToolTotals
 
 
 @dataclass(slots=True)
@@ -25,21 +26,24 @@ class Statistics:
     days: list[str] = field(default_factory=list)
     """The first and the last day of all, once a record has one."""
 
-    def add(self, outcome: Outcome) -> None:
-        """One record more."""
-        if outcome.record is None or outcome.usage is None or outcome.facts is None:
+    tools: ToolTotals = field(default_factory=ToolTotals)
+
+    def add(self, record: Record, day: str | None) -> None:
+        """One record more, and the day of its session."""
+        self.turns.append(record.usage.assistant_turns)
+        self.calls.append(record.usage.calls)
+        self.characters.append(len(record.line.decode()))
+        self.tools.add(record.usage)
+        self.with_tools += bool(record.usage.calls or record.usage.tool_names)
+        if day:
+            self.days = [min([day, *self.days]), max([day, *self.days])]
+        if record.facts is None:
             return
-        self.turns.append(outcome.usage.assistant_turns)
-        self.calls.append(outcome.usage.calls)
-        self.characters.append(len(outcome.record.decode()))
-        self.with_tools += bool(outcome.usage.calls or outcome.usage.tool_names)
-        prompt, completion = outcome.facts.prompt_tokens, outcome.facts.completion_tokens
+        prompt, completion = record.facts.prompt_tokens, record.facts.completion_tokens
         if prompt is not None and completion is not None:
             self.tokens.append(prompt + completion)
-        if outcome.day:
-            self.days = [min([outcome.day, *self.days]), max([outcome.day, *self.days])]
-        if outcome.facts.model:
-            self.models[outcome.facts.model] += 1
+        if record.facts.model:
+            self.models[record.facts.model] += 1
 
 
 def quantile(values: array[int], share: float) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from chatsquash import jsonio
+from chatsquash import jsonio, reasoning
 from chatsquash.chat import BREAKS, PRIVATE, Private, part_text
 from chatsquash.formats import openai_chat
 from chatsquash.formats.base import TurnError
@@ -209,7 +209,7 @@ def _breaks(told: list[Json]) -> list[int]:
 
 
 def _is_thought(part: Json) -> bool:
-    return string(part, "type") in ("reasoning", "thinking") and isinstance(part.get("content"), str)
+    return reasoning.is_part(part) and isinstance(part.get("content"), str)
 
 
 def _is_text(part: Json) -> bool:

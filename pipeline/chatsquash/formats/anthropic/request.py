@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import cast
 
-from chatsquash import chat
+from chatsquash import chat, reasoning
 from chatsquash.formats.anthropic.blocks import sorted_out
 from chatsquash.formats.base import Loaded, Tools, TurnError, with_private
 from chatsquash.formats.calls import State, assistant, results_first
-from chatsquash.formats.parts import reasoning
 from chatsquash.formats.values import Object, compact, kind, listed, string, without
 from chatsquash.model import Json, Message, Tool
 
@@ -81,7 +80,7 @@ def said(content: Json, state: State) -> Loaded:
     if not isinstance(content, list):
         return Loaded([assistant(content, "", [])], state._replace(open=()))
     found = sorted_out(enumerate(content), first_call=state.call)
-    message = assistant(found.content(), reasoning(found.thinking), found.calls)
+    message = assistant(found.content(), reasoning.joined(found.thinking), found.calls)
     return Loaded([with_private(message, found.private())], state.called(found.calls))
 
 

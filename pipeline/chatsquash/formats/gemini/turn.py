@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from chatsquash import reasoning
 from chatsquash.chat import BREAKS, private
 from chatsquash.formats.base import with_private
 from chatsquash.formats.calls import State, arguments, assistant, made_up, tool_call
 from chatsquash.formats.gemini.pieces import Piece, camel, joined, pieces, rest_of, visible
-from chatsquash.formats.parts import reasoning
 from chatsquash.formats.values import Object, string
 from chatsquash.model import Json, Message
 
@@ -74,7 +74,9 @@ class _Turn:
     def message(self) -> Message:
         """All that was read."""
         content = joined(self.content)
-        message = assistant(None if self.calls and content == "" else content, reasoning(self.thinking), self.calls)
+        message = assistant(
+            None if self.calls and content == "" else content, reasoning.joined(self.thinking), self.calls
+        )
         extra = {"after": self.after, "thinking": self.thinking, "native": self.native, BREAKS: self.breaks}
         return with_private(message, extra)
 

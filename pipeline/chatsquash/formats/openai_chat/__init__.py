@@ -4,7 +4,6 @@ from chatsquash.formats.base import Stream
 from chatsquash.formats.openai_chat.evidence import marks
 from chatsquash.formats.openai_chat.request import START, close, load, system, tools
 from chatsquash.formats.openai_chat.response import reply
-from chatsquash.formats.openai_chat.thinking import reasoning
 from chatsquash.formats.openai_chat.vendors import variants
 from chatsquash.model import Conversation, Json
 
@@ -41,7 +40,6 @@ __all__ = [
     "dump",
     "load",
     "marks",
-    "reasoning",
     "reply",
     "system",
     "tools",

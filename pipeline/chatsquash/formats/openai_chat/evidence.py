@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from chatsquash.chat import REASONING_KEYS
+from chatsquash import reasoning
 from chatsquash.formats.base import Mark, Marks
 from chatsquash.formats.openai_chat.members import functions, has_part, logged_calls
 from chatsquash.formats.values import Object, objects
@@ -51,7 +51,7 @@ marks = Marks(
             7, "a tool or developer role", _in_turns(lambda turn: turn.get("role") in ("tool", "function", "developer"))
         ),
         Mark(7, "image_url, input_audio or file parts", _in_turns(has_part("image_url", "input_audio", "file"))),
-        Mark(7, "reasoning", _in_turns(lambda turn: any(turn.get(key) for key in REASONING_KEYS))),
+        Mark(7, "reasoning", _in_turns(lambda turn: any(turn.get(key) for key in reasoning.MEMBERS))),
     ),
     response=(
         Mark(4, "object chat.completion", lambda body: body.get("object") == "chat.completion"),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from chatsquash import reasoning
 from chatsquash.chat import BREAKS, PRIVATE, Private, private
 from chatsquash.formats import parts
 from chatsquash.formats.base import Loaded, Tools, TurnError, with_private
 from chatsquash.formats.calls import State, arguments, names
 from chatsquash.formats.openai_chat.members import identifier, is_empty, keep
-from chatsquash.formats.openai_chat.thinking import is_thinking, taken_reasoning
 from chatsquash.formats.values import Object, at, compact, kind, listed, objects
 from chatsquash.model import Json, Message
 
@@ -58,7 +58,7 @@ def _assistant(message: Object, extra: Object, state: State) -> State:
         if name in message and is_empty(message[name]):
             del message[name]
     seams = _seams(message.get("content"))
-    thought = taken_reasoning(message, extra)
+    thought = _reasoning(message, extra)
     message.setdefault("content", None)
     _content(message, extra)
     if seams.breaks and isinstance(message["content"], list):
@@ -68,11 +68,22 @@ def _assistant(message: Object, extra: Object, state: State) -> State:
     return _calls(message, extra, state)
 
 
+def _reasoning(message: Object, extra: Object) -> str:
+    """Take the reasoning out of a message: its text, what else it has goes aside."""
+    taken = reasoning.take(message)
+    for each in taken.odd:
+        keep(extra, each)
+    extra["thinking"] = taken.blocks or extra.get("thinking")
+    named = taken.source not in ("", reasoning.MEMBER)
+    extra["reasoning_key"] = taken.source if named else extra.get("reasoning_key")
+    return taken.text
+
+
 def _seams(content: Json) -> parts.Seams:
     """Where reasoning stood between parts, or what is none."""
     seams, place = parts.Seams(), 0
     for part in content if isinstance(content, list) else ():
-        if is_thinking(part) or _part(part) is None:
+        if reasoning.is_part(part) or _part(part) is None:
             seams.other()
         else:
             seams.part(place)

@@ -8,12 +8,13 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from chatsquash import reasoning
 from chatsquash.formats import parts
 from chatsquash.formats.base import Stream
 from chatsquash.formats.values import Object, at, index, objects
 from chatsquash.model import Json
 
-_GROWING = ("content", "refusal", "reasoning_content", "reasoning", "thinking")
+_GROWING = ("content", "refusal", *reasoning.TEXTS)
 _FRAGMENTS = ("arguments", "input", "text", "summary", "data", "transcript")
 _UNLOGGED = ("choices", "object", "obfuscation")
 
@@ -165,17 +166,19 @@ def _merged(pieces: list[Json], join: Callable[[Object, Object], Object | None])
 
 
 def _joined(last: Object, part: Object) -> Object | None:
-    """Two texts, or two thinking parts with the texts in them, as one; ``None`` for anything else."""
-    if _are(last, part, "thinking", list):
+    """Two texts, or two parts that think with the texts in them, as one; ``None`` for anything else."""
+    if last.get("type") == part.get("type") == "thinking" and _have(last, part, "thinking", list):
         return {**last, "thinking": _merged([*last["thinking"], *part["thinking"]], _joined_text)}
     return _joined_text(last, part)
 
 
 def _joined_text(last: Object, part: Object) -> Object | None:
-    return {**last, "text": last["text"] + part["text"]} if _are(last, part, "text", str) else None
+    kind = part.get("type")
+    alike = last.get("type") == kind and kind in ("text", *reasoning.PARTS)
+    return {**last, "text": last["text"] + part["text"]} if alike and _have(last, part, "text", str) else None
 
 
-def _are(last: Object, part: Object, kind: str, of: type) -> bool:
-    """Whether two parts are of a kind, with nothing else in the second."""
-    alike = last.get("type") == part.get("type") == kind and part.keys() == {"type", kind}
-    return alike and isinstance(last.get(kind), of) and isinstance(part[kind], of)
+def _have(last: Object, part: Object, member: str, of: type) -> bool:
+    """Whether two parts have a member of a type, and the second nothing else."""
+    alone = part.keys() == {"type", member}
+    return alone and isinstance(last.get(member), of) and isinstance(part[member], of)

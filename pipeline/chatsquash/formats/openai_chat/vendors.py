@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from chatsquash.chat import REASONING_KEYS
+from chatsquash import reasoning
 from chatsquash.formats.openai_chat.members import functions, has_part, identifier, is_empty, logged_calls
 from chatsquash.formats.values import Object
 from chatsquash.model import Json
@@ -53,7 +53,7 @@ def _results(message: Object) -> list[Object]:
 
 
 _TEXT = (str, type(None))
-_TELLING = {"function_call", "audio", *REASONING_KEYS[1:]}
+_TELLING = {"function_call", "audio", *reasoning.MEMBERS[1:]}
 _VARIANTS: tuple[tuple[str, Callable[[Object], bool]], ...] = (
     ("legacy function_call", _has("function_call")),
     ("legacy function role", lambda message: message.get("role") == "function"),
@@ -66,8 +66,8 @@ _VARIANTS: tuple[tuple[str, Callable[[Object], bool]], ...] = (
     ("missing arguments", _among(functions, lambda called: called.get("arguments") is None)),
     ("tool results without tool_call_id", _among(_results, lambda told: identifier(told.get("tool_call_id")) is None)),
     ("tool results as JSON", _among(_results, lambda told: not isinstance(told.get("content"), str | list | None))),
-    *((key, _has(key)) for key in REASONING_KEYS[1:]),
-    ("thinking parts", has_part("thinking", "redacted_thinking")),
+    *((key, _has(key)) for key in reasoning.MEMBERS[1:]),
+    ("thinking parts", has_part(*reasoning.PARTS)),
     ("document_url parts", has_part("document_url")),
     ("video_url parts", has_part("video_url")),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from chatsquash import reasoning
 from chatsquash.chat import BREAKS
 from chatsquash.formats.base import with_private
 from chatsquash.formats.calls import arguments, assistant, made_up, tool_call
@@ -15,7 +16,6 @@ from chatsquash.formats.openai_responses.items import (
     some,
     type_of,
 )
-from chatsquash.formats.parts import reasoning
 from chatsquash.formats.values import Object, string
 from chatsquash.model import Json, Message
 
@@ -32,7 +32,7 @@ def assistant_message(items: list[Object], number: int) -> Message:
     for item in _of_slot("c", items):
         calls.append(_call(item, number))
         number += made_up(calls[-1:])
-    message = assistant(content, reasoning(thoughts), calls, "\n\n".join(refusals) if refusals else None)
+    message = assistant(content, reasoning.joined(thoughts), calls, "\n\n".join(refusals) if refusals else None)
     extra: Object = {"after": [part["text"] for part in _of_type("text", said[early:])], "thinking": some(thoughts)}
     extra[BREAKS] = _breaks(said[:early])
     return with_private(message, {**extra, **_beside(items, order, said, content)})

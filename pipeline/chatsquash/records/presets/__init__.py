@@ -50,8 +50,10 @@ class Shaped(NamedTuple):
     """What a preset makes of a conversation."""
 
     record: dict[str, Any] | None
-    """``None`` for a conversation that it cannot hold; the last finding then says why, and its code is the reason."""
+    """``None`` for a conversation that it cannot hold."""
     findings: list[Found]
+    refused: Found | None = None
+    """Why it cannot hold the conversation; it is among the findings."""
 
 
 class Preset(Protocol):

@@ -14,7 +14,7 @@ from chatsquash.records.presets import REFUSED, Choices, Column, Shaped
 from chatsquash.records.schema import TEXT, WORD
 from chatsquash.records.shaping import Plain, shaped
 from chatsquash.records.turns import Turn
-from chatsquash.stages.short_ids import PATTERN, short_ids
+from chatsquash.short_ids import PATTERN, short_ids
 
 NAME = "mistral"
 _ID = {"type": "string", "pattern": PATTERN}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from chatsquash.chat import PRIVATE, REASONING_KEYS, Private
+from chatsquash import reasoning
+from chatsquash.chat import PRIVATE, Private
 from chatsquash.formats import openai_chat
 from chatsquash.formats.bodies import replayed
 from chatsquash.formats.parts import image, text
@@ -16,7 +17,7 @@ _STATES = ("null", "change_agent_state", "agent_state_changed", "recall", "pause
 _CONDENSING = ("condensation", "condensation_request", "condense", "loop_recovery")
 _UNSAID = (*_STATES, *_CONDENSING)
 """Actions and observations of the client, which no model sees as they are."""
-_KEPT = ("content", "tool_calls", "refusal", *REASONING_KEYS)
+_KEPT = ("content", "tool_calls", "refusal", *reasoning.MEMBERS)
 _SETTINGS = ("thought", "confirmation_state", "security_risk", "hidden", "blocking", "is_input", "is_confirmed")
 """Arguments that are not the model's."""
 

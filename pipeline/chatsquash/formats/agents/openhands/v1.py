@@ -9,8 +9,8 @@ from chatsquash.formats.bodies import replayed
 from chatsquash.formats.parts import image, text
 from chatsquash.formats.values import Object, at, kind, listed, objects, string, without
 from chatsquash.model import Conversation, Json, Tool
+from chatsquash.reasoning import MEMBERS
 
-_REASONING = ("reasoning_content", "thinking_blocks", "reasoning_details")
 _ANSWERS = ("ObservationEvent", "AgentErrorEvent", "UserRejectObservation")
 
 
@@ -92,7 +92,7 @@ def _call(call: Object) -> Object:
 
 def _thought(holder: Object) -> Object:
     """The reasoning in a message or an action, with the item of OpenAI Responses among the details."""
-    found = {name: holder[name] for name in _REASONING if holder.get(name)}
+    found = {name: holder[name] for name in MEMBERS if holder.get(name)}
     item = holder.get("responses_reasoning_item")
     if isinstance(item, dict):
         told = [each for each in [*listed(item.get("content")), *listed(item.get("summary"))] if isinstance(each, str)]
@@ -108,7 +108,7 @@ def _action(event: Object, before: Object, where: str) -> Object:
     if not isinstance(call, dict):
         raise TurnError(f"{where} has a tool_call that is {kind(call)}, not an object")
     content = [*before.get("content", []), *_parts(event.get("thought"))]
-    thoughts = {name: before[name] for name in _REASONING if name in before} or _thought(event)
+    thoughts = {name: before[name] for name in MEMBERS if name in before} or _thought(event)
     calls = [*before.get("tool_calls", []), _call({"id": event.get("tool_call_id"), **without(call)})]
     return {"role": "assistant", "content": content, **thoughts, "tool_calls": calls}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from chatsquash import chat
+from chatsquash import chat, reasoning
 from chatsquash.chat import BREAKS
 from chatsquash.formats import parts
 from chatsquash.formats.base import TurnError, with_private
@@ -230,7 +230,7 @@ def _said(turn: Object, where: str, state: State) -> tuple[Message, State]:
                 native.append(part)
                 seams.other()
     blocks = [block for part in thoughts if (block := thinking.block(part))]
-    message = assistant(spoken(content, calls), parts.reasoning(blocks), calls)
+    message = assistant(spoken(content, calls), reasoning.joined(blocks), calls)
     breaks = [place for place in seams.breaks if place < len(content)]  # not of texts behind calls
     extra = {"after": after, "thinking": thinking.worth_keeping(blocks), "native": native, BREAKS: breaks}
     provider = next(filter(None, map(thinking.signer, thoughts)), None)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from chatsquash import reasoning
 from chatsquash.chat import private
-from chatsquash.formats import parts
 from chatsquash.formats.values import Object, objects, string
 from chatsquash.model import Json, Message
 
@@ -49,7 +49,7 @@ def part(found: Object, provider: str) -> Object:
 def blocks(message: Message) -> list[Object]:
     """The blocks of a message; its reasoning, if none of them has a text."""
     told, held = string(message, "reasoning_content"), _plain(private(message).get("thinking"))
-    return [{"text": told}, *held] if told and not parts.reasoning(held) else held
+    return [{"text": told}, *held] if told and not reasoning.joined(held) else held
 
 
 def _plain(value: Json) -> list[Object]:
@@ -59,5 +59,5 @@ def _plain(value: Json) -> list[Object]:
 
 def worth_keeping(found: list[Object]) -> list[Object]:
     """Blocks, unless they say no more than the reasoning does."""
-    told = parts.reasoning(found)
+    told = reasoning.joined(found)
     return [] if found == [{"text": told}] else found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from chatsquash import chat
+from chatsquash import chat, reasoning
 from chatsquash.chat import BREAKS
 from chatsquash.formats import parts
 from chatsquash.formats.base import TurnError, with_private
@@ -234,7 +234,7 @@ class _Step:
     def message(self) -> Message:
         """All that was said and called."""
         blocks = thinking.merged([block for part in self.thoughts if (block := signed.block(part))])
-        message = assistant(spoken(self.content, self.calls), parts.reasoning(blocks), self.calls)
+        message = assistant(spoken(self.content, self.calls), reasoning.joined(blocks), self.calls)
         provider = next(filter(None, map(signed.signer, self.thoughts)), None)
         extra = {"after": self.after, "thinking": signed.worth_keeping(blocks), "provider": provider}
         return with_private(message, {**extra, BREAKS: self.seams.breaks})

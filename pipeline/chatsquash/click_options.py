@@ -1,0 +1,192 @@
+"""The options of the command as click has them, made of their declarations; and what was typed of them."""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from click.core import ParameterSource
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from chatsquash.option_rules import Pair
+    from chatsquash.options import Declared, Options
+
+_Run = TypeVar("_Run", bound="Callable[..., Any]")
+_MAKERS = "makers_of_parameters"
+_TAKES = "{} that rendering a record may take."
+_UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30}
+
+
+class Command(click.Command):
+    """A command whose parameters are made when they are first asked for; those of the others cost a start nothing."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        del self.params
+
+    @cached_property
+    def params(self) -> list[click.Parameter]:  # type: ignore[override]  # it is set as an attribute is
+        """Arguments and options, in the order of ``--help``."""
+        return [each for make in getattr(self.callback, _MAKERS) for each in make()]
+
+
+def argument(*names: str, **settings: Any) -> Callable[[_Run], _Run]:
+    """An argument of a command."""
+    return _with(lambda: [click.Argument(names, **settings)])
+
+
+def option(*names: str, **settings: Any) -> Callable[[_Run], _Run]:
+    """An option of a command, which a ``CHATSQUASH_`` variable of its name sets, too."""
+    return _with(lambda: [_Option(names, **settings)])
+
+
+def options(*chosen: str) -> Callable[[_Run], _Run]:
+    """The declared options of groups, or of names, one after the other."""
+    return _with(lambda: from_declarations(*chosen))
+
+
+def _with(make: Callable[[], Iterable[click.Parameter]]) -> Callable[[_Run], _Run]:
+    """Put parameters before the others of a command; decorators are applied from the last to the first."""
+
+    def decorate(run: _Run) -> _Run:
+        setattr(run, _MAKERS, [make, *getattr(run, _MAKERS, ())])
+        return run
+
+    return decorate
+
+
+class _Option(click.Option):
+    def __init__(self, names: Sequence[str], **settings: Any) -> None:
+        super().__init__(names, **settings)
+        name = max(self.opts, key=len).lstrip("-")
+        self.envvar = f"CHATSQUASH_{name.replace('-', '_').upper()}"
+
+
+class _Phrase(click.ParamType[str]):
+    """A text, of which a variable holds one a line."""
+
+    name = "text"
+    envvar_list_splitter = "\n"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The text without the line feed that ends its line."""
+        del param, ctx
+        return str(value).rstrip("\r\n")
+
+
+class _Size(click.ParamType[int]):
+    """A number of bytes, as in 64MB, or in powers of 1024 as in 64MiB."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The bytes; fails for what is no such number."""
+        found = re.fullmatch(r"([0-9]{1,15})\s*((?:[kmg]i?)?)b?", str(value), re.IGNORECASE)
+        if not found:
+            self.fail(f"{value!r} is no size; write one as 256MB, 64kB or 1000000.", param, ctx)
+        number, unit = found.groups()
+        return int(number) * {each.lower(): many for each, many in _UNITS.items()}[unit.lower()]
+
+
+def rendering(run: _Run) -> _Run:
+    """The options that bound what a chat template may take."""
+    bound = partial(option, show_default=True)
+    least = click.IntRange(min=1)
+    time = bound("--render-time", type=least, default=10, metavar="SECONDS", help=_TAKES.format("Time"))
+    memory = bound("--render-memory", type=_Size(), default="1GB", metavar="SIZE", help=_TAKES.format("Memory"))
+    return time(memory(run))
+
+
+def refuse_alone(template: str | None, bounds: Iterable[str]) -> None:
+    """Refuse bounds on rendering that are typed without a template, by their names."""
+    for name in bounds:
+        if not template and is_typed(name):
+            raise click.UsageError(f"{_written(name)} has no effect without --template: add it.")
+
+
+def from_declarations(*chosen: str, of: type[Options] | None = None) -> list[click.Option]:
+    """The options of groups, or of names, one after the other."""
+    from chatsquash.options import Options, declared
+
+    known = declared(of or Options)
+    return [_click_option(each) for name in chosen for each in known if name in (each.group, each.name)]
+
+
+def _click_option(option: Declared) -> click.Option:
+    default = None if option.usually else option.default
+    has_opposite = option.kind is bool and (option.default is not False or "/" in option.short)
+    flag = f"{option.flag}/--no-{option.flag[2:]}" if has_opposite else option.flag
+    return _Option(
+        [*filter(None, (flag, option.short, option.name))],
+        type=_type(option),
+        is_flag=option.kind is bool,
+        multiple=option.kind == tuple[str, ...],
+        default=_as_size(default) if option.metavar == "SIZE" and default else default,
+        show_default=default not in (None, ()) and default is not False,
+        metavar=option.metavar or ("N" if option.kind is int else None),
+        help=option.help + (f"  [default: {option.usually}]" if option.usually else ""),
+    )
+
+
+def _type(option: Declared) -> click.ParamType[Any] | type:
+    if option.metavar == "SIZE":
+        return _Size()
+    if option.metavar == "TEXT" and option.kind == tuple[str, ...]:
+        return _Phrase()
+    if option.least is not None:
+        return click.IntRange(option.least, option.most)
+    if not option.metavar and option.choices:
+        return click.Choice(option.choices)
+    return option.kind if option.kind in (bool, int) else str
+
+
+def _as_size(size: int) -> str:
+    """A number of bytes in the unit that makes it shortest."""
+    return min((f"{size // many}{unit}B" for unit, many in _UNITS.items() if size % many == 0), key=len)
+
+
+def is_typed(name: str) -> bool:
+    """Whether an option stands on the command line."""
+    return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
+def without_idle(given: Options) -> Options:
+    """The options, where a variable's that has no effect is passed over, and one that is typed is an error."""
+    from dataclasses import replace
+
+    from chatsquash.option_rules import met
+    from chatsquash.options import Options
+
+    usual, left = Options(), given
+    for pair in met(given):
+        if is_typed(pair.idle):
+            raise click.UsageError(f"{_told(pair)}.")
+        rest: Any = pair.rest(given) if pair.rest else getattr(usual, pair.idle)
+        left = replace(left, **{pair.idle: rest})
+    return left
+
+
+def _told(pair: Pair) -> str:
+    """A pair as an error that names both as the user wrote them."""
+    from chatsquash.option_rules import problem
+
+    source = click.get_current_context().get_parameter_source(pair.other)
+    is_given = source is not ParameterSource.DEFAULT
+    return problem(pair, _written, f"--{pair.other}", f"--{pair.other} {pair.example}", is_given=is_given)
+
+
+def _written(name: str) -> str:
+    """An option as the user wrote it: its name, or its variable, and a value that is a word."""
+    context = click.get_current_context()
+    option = next(each for each in context.command.params if each.name == name)
+    value = context.params[name]
+    named = max(option.secondary_opts if value is False and option.secondary_opts else option.opts, key=len)
+    if context.get_parameter_source(name) is ParameterSource.ENVIRONMENT:
+        return f"{option.envvar}={os.environ[str(option.envvar)]}"
+    said = [value] if isinstance(value, str) else value if isinstance(value, tuple) else ()
+    return " ".join([named, *said])

@@ -1,0 +1,208 @@
+"""Whether options say something that can be done: their values one by one, together, and pairs of which one is idle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from chatsquash.checks import rules
+from chatsquash.errors import UsageError
+from chatsquash.options import ERRORS, Declared, Options, declared
+from chatsquash.redact.keys import SHORTEST
+
+_CLOSED = ("openai", "mistral")
+"""Presets for services that refuse members which they do not know."""
+
+
+class Pair(NamedTuple):
+    """An option that has no effect with another, or without it."""
+
+    idle: str
+    """The option that has no effect, as a field of ``Options``."""
+    other: str
+    """The one with which, or without which, it has none."""
+    because: Callable[[Any], bool]
+    """Whether it is because of a value of the other one."""
+    told: str
+    """The pair in words, for ``docs/cli.md``."""
+    example: str = ""
+    """A value of the other one, where it is its absence that counts."""
+    only: str | None = None
+    """The value of the idle one that has no effect, where others have one."""
+    rest: Callable[[Options], object] | None = None
+    """What of the idle one has an effect all the same."""
+
+    def meets(self, given: Options) -> bool:
+        """Whether options hold the pair."""
+        value, other = getattr(given, self.idle), getattr(given, self.other)
+        if self.other == "format":  # which stands for all that ask for a dataset folder
+            other = given.folder
+        if isinstance(value, list):
+            value = tuple(value)
+        asks_nothing = (getattr(_USUAL, self.idle), 0)
+        is_given = value == self.only if self.only else value not in asks_nothing
+        return is_given and self.because(other) and not (self.rest and self.rest(given) == value)
+
+
+def _is(*values: object) -> Callable[[Any], bool]:
+    return lambda value: value in values
+
+
+def _is_not(*values: object) -> Callable[[Any], bool]:
+    return lambda value: value not in values
+
+
+def _looked_for(given: Options) -> tuple[str, ...]:
+    """The findings to drop sessions for, those aside that the checks on records would find."""
+    checked = {code for code, rule in rules().items() if rule.kind in _OF_CHECKS} | _CHECKED_WHILE_READ
+    return tuple(code for code in given.drop if code not in checked)
+
+
+_USUAL = Options()
+_OF_CHECKS = ("record", "tools", "native", "inlined")
+_CHECKED_WHILE_READ = {"role-sequence", "vendor-form"}
+_SHARES = "train=0.98,validation=0.02"
+PAIRS = (
+    Pair(
+        "json_tool_calls",
+        "preset",
+        _is_not("chat"),
+        "`--json-tool-calls` with a `--preset` other than `chat`; `text` writes calls as text",
+    ),
+    Pair("unpaired", "preset", _is("chat"), "`--unpaired` without a `--preset`; `chat` keeps calls as they are", "hf"),
+    Pair("unpaired_text", "unpaired", _is_not("close"), "`--unpaired-text` without `--unpaired close`", "close"),
+    Pair("media", "preset", _is("chat"), "`--media` without a `--preset`; `chat` keeps media as they are", "hf"),
+    Pair(
+        "media",
+        "preset",
+        _is_not("chat", "hf"),
+        "`--media keep` with a `--preset` other than `hf`; the others have texts only",
+        only="keep",
+    ),
+    Pair("flag_phrase", "integrity_analysis", _is(False), "`--flag-phrase` with `--no-integrity-analysis`"),
+    Pair(
+        "tool_ids",
+        "preset",
+        _is("mistral", "sharegpt", "text"),
+        "`--tool-ids short9` with `--preset mistral`, which has such ids, and `sharegpt` and `text`, which have none",
+    ),
+    Pair(
+        "split_text_and_calls",
+        "preset",
+        _is("sharegpt"),
+        "`--split-text-and-calls` with `--preset sharegpt`, which joins messages in a row",
+    ),
+    Pair(
+        "split_text_and_calls",
+        "preset",
+        _is("mistral"),
+        "`--split-text-and-calls` with `--preset mistral`, which has no place for text beside calls",
+    ),
+    Pair("anonymize_key", "anonymize", _is(False), "`--anonymize-key-file` with `--no-anonymize`"),
+    Pair(
+        "drop",
+        "integrity_analysis",
+        _is(False),
+        "`--drop` with `--no-integrity-analysis`, of a code that is found by checking records",
+        rest=_looked_for,
+    ),
+    Pair("on_invalid", "strict", _is(True), "`--on-invalid abort` with `--strict`, which stops for more", only="abort"),
+    Pair("keep_rejected", "strict", _is(True), "`--keep-rejected` with `--strict`, which stops at the first such line"),
+    Pair("seed", "split", _is(None, ""), "`--seed` without `--split`", _SHARES),
+    Pair("split_by", "split", _is(None, ""), "`--split-by` without `--split`", _SHARES),
+    Pair("metadata", "format", _is(False), "`--metadata` without `--format`, `--split` or a `--preset`", "parquet"),
+    Pair("shard_size", "format", _is(False), "`--shard-size` without `--format`, `--split` or a `--preset`", "parquet"),
+)
+"""Those of ``convert``."""
+
+
+def met(given: Options) -> Iterator[Pair]:
+    """The pairs that options hold."""
+    return (pair for pair in PAIRS if pair.meets(given))
+
+
+def problem(pair: Pair, spelled: Callable[[str], str], missing: str, example: str, *, is_given: bool) -> str:
+    """The error for a pair, whose options are ``spelled`` as the user wrote them.
+
+    The other one is ``missing``, or ``is_given`` with a value that does not help; ``example`` is one that does.
+    """
+    idle = spelled(pair.idle)
+    if not pair.example:
+        return f"{idle} has no effect with {spelled(pair.other)}: leave one of them out"
+    if is_given:
+        return f"{idle} has no effect with {spelled(pair.other)}: change the latter, as in {example}"
+    return f"{idle} has no effect without {missing}: add it, as in {example}"
+
+
+def refuse_wrong(options: Options) -> None:
+    """Raise ``UsageError`` for the first thing that options say wrongly; days are looked at with the logs."""
+    for each in declared(type(options)):
+        value = getattr(options, each.name)
+        if value is not None or each.default is not None:
+            _refuse_value(each, value)
+    _refuse_together(options)
+    for pair in met(options):
+        raise UsageError(_as_in_python(pair, options))
+
+
+def _refuse_value(option: Declared, value: Any) -> None:
+    """Refuse what is wrong with the value of an option by itself."""
+    name = option.name
+    if option.choices and value not in option.choices:
+        named = option.flag if option.metavar else name
+        raise UsageError(f"{named} {value!r}: not known; known are {', '.join(option.choices)}")
+    if option.kind is int:
+        _refuse_number(option, value)
+    if option.kind == tuple[str, ...] and not _are_texts(value):
+        what, example = ("texts", "rate limit") if option.metavar == "TEXT" else ("globs", "draft*")
+        raise UsageError(f"{name} {value!r}: not a tuple of {what}; write one as ({example!r},)")
+    if option.secret and not isinstance(value, bytes):
+        raise UsageError(f"{name}: is a {type(value).__name__}; a key is bytes")
+    if option.secret and len(value) < SHORTEST:
+        raise UsageError(f"{name}: has {len(value)} bytes; a key has at least {SHORTEST}")
+
+
+def _refuse_number(option: Declared, value: Any) -> None:
+    least = "" if option.least is None else f" from {option.least} on"
+    if not isinstance(value, int) or (option.least is not None and value < option.least):
+        raise UsageError(f"{option.name} {value!r}: not a whole number{least}")
+    if option.most is not None and value > option.most:
+        raise UsageError(f"{option.name} {value!r}: at most {option.most}, {option.why_most}")
+
+
+def _are_texts(value: object) -> bool:
+    return isinstance(value, tuple | list) and all(isinstance(each, str) for each in value)
+
+
+def _refuse_together(options: Options) -> None:
+    """Refuse what a type does not tell of a value, and values that cannot be meant together."""
+    for code in options.drop:
+        if code != ERRORS and code not in rules():
+            told = f"no finding has this code; docs/checks.md lists them, {ERRORS} means any error"
+            raise UsageError(f"--drop {code}: {told}")
+    if options.split is not None:
+        from chatsquash.write.splits import parse  # not where none is asked for, which would take time
+
+        parse(options.split)
+    if options.metadata and options.preset in _CLOSED:
+        raise UsageError(f"--metadata: the services of --preset {options.preset} refuse members that they do not know")
+    least, most = options.min_turns, options.max_turns
+    if least is not None and most is not None and least > most:
+        raise UsageError(f"--min-turns {least} is more than --max-turns {most}: no session has both")
+    if options.unpaired_text is not None and not _is_text(options.unpaired_text):
+        raise UsageError(f"unpaired_text {options.unpaired_text!r}: not a text")
+
+
+def _is_text(value: object) -> bool:
+    """Whether a value can be written as text."""
+    return isinstance(value, str) and not any("\ud800" <= each <= "\udfff" for each in value)
+
+
+def _as_in_python(pair: Pair, options: Options) -> str:
+    """The error for a pair of options that were written in Python."""
+
+    def spelled(name: str) -> str:
+        return name if name == "anonymize_key" else f"{name}={getattr(options, name)!r}"
+
+    is_given = getattr(options, pair.other) != getattr(_USUAL, pair.other)
+    return problem(pair, spelled, pair.other, f"{pair.other}={pair.example!r}", is_given=is_given)

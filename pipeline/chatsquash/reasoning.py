@@ -1,0 +1,119 @@
+"""What the reasoning of an assistant is: members of its message, parts of its content, tags in its text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from chatsquash.chat import part_text
+from chatsquash.model import Json, Message
+
+MEMBER = "reasoning_content"
+"""The member of canonical messages that holds it as a text."""
+TEXTS = (MEMBER, "reasoning", "thinking")
+"""The members in which vendors write a text."""
+MEMBERS = (MEMBER, "reasoning", "reasoning_details", "thinking", "thinking_blocks")
+"""All members in which vendors write it, in the order in which they count."""
+PARTS = ("thinking", "redacted_thinking", "reasoning")
+"""The types of parts of a content that are reasoning."""
+OPEN, CLOSE = "<think>", "</think>"
+"""What encloses it where it is a part of a text."""
+
+_SAYING = ("text", "content", "summary", "thinking")
+"""The members of a block that may hold its text, in the order in which they count."""
+_INNER = ("text", "reasoning_text", "summary_text")
+"""The types of what a block may be made of."""
+_NO_MATTER = {"type", "index", "format"}
+"""The members of a block that say nothing by themselves."""
+
+_Object = dict[str, Any]
+
+
+class Taken(NamedTuple):
+    """The reasoning of a message."""
+
+    text: str
+    source: str
+    """The member that the text is from; empty if there is none."""
+    blocks: list[_Object]
+    """The blocks, unless they say no more than the text does."""
+    odd: list[Json]
+    """What stood among the blocks and is none."""
+
+
+def is_part(part: Json) -> bool:
+    """Whether a part of a content is reasoning."""
+    return isinstance(part, dict) and part.get("type") in PARTS
+
+
+def joined(blocks: Iterable[_Object]) -> str:
+    """The texts of blocks of reasoning as one."""
+    return "\n\n".join(block["text"] for block in blocks if block.get("text"))
+
+
+def text(message: Message) -> str:
+    """The text of an assistant's reasoning, in whichever spelling it was logged; empty if there is none."""
+    return take(dict(message)).text
+
+
+def take(message: _Object) -> Taken:
+    """Take the reasoning out of a message, in whichever spelling it came.
+
+    The first member that has a text counts, and what parts of the content say beside it.
+    """
+    found = {key: message.pop(key) for key in MEMBERS if key in message}
+    content = message.get("content")
+    if isinstance(content, list):
+        found["content"] = [part for part in content if is_part(part)]
+        message["content"] = [part for part in content if not is_part(part)]
+    odd: list[Json] = []
+    read = {key: blocks for key, value in found.items() if (blocks := _blocks(value, odd))}
+    said = {key: told for key, blocks in read.items() if (told := joined(blocks))}
+    source = next(iter(said), next(iter(read), ""))
+    whole = said.get(source, "")
+    if (beside := said.get("content", "")) not in whole:
+        whole = f"{whole}\n\n{beside}"
+    blocks = [block for each in read.values() for block in each if block != {"text": whole}]
+    return Taken(whole, source, blocks, odd)
+
+
+def _blocks(value: Json, odd: list[Json]) -> list[_Object]:
+    """The blocks of a member; what is none goes to ``odd``."""
+    found = []
+    for item in value if isinstance(value, list) else [value]:
+        block = {"text": item} if isinstance(item, str) else _block(item)
+        if block is None:
+            odd.append(item)
+        elif block.keys() - _NO_MATTER and block != {"text": ""}:
+            found.append(block)
+    return found
+
+
+def _block(item: Json) -> _Object | None:
+    """A block with our names for its members, empty for null; ``None`` for what is no block."""
+    if not isinstance(item, dict):
+        return {} if item is None else None
+    rest = dict(item)
+    member = next((key for key in _SAYING if _texts(rest.get(key))), "")
+    between = "\n\n" if rest.get("type") == "reasoning" else ""
+    said = between.join(_texts(rest.pop(member))) if member else ""
+    if "text" in rest:  # of another type
+        return None
+    data = "redacted" if rest.get("type") == "redacted_thinking" else "encrypted"
+    block = {"text": said, data: rest.pop("data", None) or rest.pop("encrypted_content", None), **rest}
+    if is_part(block):
+        del block["type"]
+    return {key: value for key, value in block.items() if value not in (None, "", [], {})}
+
+
+def _texts(value: Json) -> list[str]:
+    """The texts of a block's member, which some vendors split into parts; empty if something in it is no text."""
+    items = value if isinstance(value, list) else [] if value is None else [value]
+    texts = [_inner_text(item) for item in items]
+    return [] if None in texts else [each for each in texts if each is not None]
+
+
+def _inner_text(item: Json) -> str | None:
+    if isinstance(item, dict) and item.get("type") in _INNER and isinstance(item.get("text"), str):
+        return str(item["text"])
+    return part_text(item)

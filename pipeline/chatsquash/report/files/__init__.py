@@ -1,0 +1,71 @@
+"""One module per report: the files that it writes, and what a session adds to them.
+
+Modules are found by looking in this folder.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable
+from typing import NamedTuple, Protocol, cast
+
+from chatsquash.model import Finding, Log, Outcome, Place
+from chatsquash.options import Options
+from chatsquash.registry import modules
+
+Line = tuple[str, bytes]
+"""A file of a report, as a path below the output folder, and a line of it without its line feed."""
+
+
+class Taken(NamedTuple):
+    """A session that a run has done with."""
+
+    log: Log
+    outcome: Outcome
+    """As it was written, without a record that was filtered."""
+    place: Place | None
+    """Where its record stands."""
+    turns: int | None
+    """Those of the assistant, also in a record that was filtered."""
+    filtered: str | None
+    """The option that filtered its record."""
+    group: str
+    """The label of its group, as ``--group-by`` gives it."""
+
+
+class Report:
+    """What a report gathers in a run; one that has nothing to say of something leaves it to this."""
+
+    def add(self, taken: Taken) -> Iterable[Line]:
+        """The lines of a session."""
+        del taken
+        return ()
+
+    def note(self, finding: Finding) -> Iterable[Line]:
+        """The lines of a finding about no session."""
+        del finding
+        return ()
+
+    def render(self) -> Iterable[Line]:
+        """Whole files, once all sessions were added."""
+        return ()
+
+
+class Module(Protocol):
+    """The names of a report's module."""
+
+    FILES: tuple[str, ...]
+    """Paths below the output folder."""
+    WHOLE: bool
+    """Whether the files are written by ``render`` alone, and not line by line."""
+    PLACES: bool
+    """Whether its lines name places of records, some of which are known at the end of the run only."""
+
+    @staticmethod
+    def report(options: Options) -> Report | None:
+        """The report of a run; ``None`` where the options ask for none."""
+
+
+def all_modules() -> list[Module]:
+    """The modules of all reports, in the order of their names."""
+    return [cast("Module", importlib.import_module(f"{__name__}.{name}")) for name in modules(__path__)]

@@ -1,0 +1,40 @@
+"""The findings: a line of text and a JSON object each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from chatsquash.model import Finding
+from chatsquash.options import Options
+from chatsquash.report.files import Line, Report, Taken
+from chatsquash.report.findings import as_json, as_text
+
+TEXT, FINDINGS = "reports/integrity-report.txt", "reports/findings.jsonl"
+FILES = TEXT, FINDINGS
+WHOLE, PLACES = False, True
+
+
+class Findings(Report):
+    """Writes findings as they come."""
+
+    def add(self, taken: Taken) -> Iterator[Line]:
+        """The findings of a session, which name its record."""
+        record = str(taken.place) if taken.place else None
+        for finding in taken.outcome.findings:
+            yield from _lines(finding, record, taken.filtered)
+
+    def note(self, finding: Finding) -> Iterator[Line]:
+        """A finding about no session."""
+        return _lines(finding, None, None)
+
+
+def report(options: Options) -> Findings:
+    """Every run writes it."""
+    del options
+    return Findings()
+
+
+def _lines(finding: Finding, record: str | None, filtered: str | None) -> Iterator[Line]:
+    text = as_text(finding, "filtered" if filtered else record or "")
+    yield TEXT, text.encode("utf-8", "backslashreplace")
+    yield FINDINGS, as_json(finding, record, filtered)

@@ -1,0 +1,28 @@
+"""The lines that could not be read: a JSON object each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from chatsquash.options import Options
+from chatsquash.report.files import Line, Report, Taken
+from chatsquash.text import printable, shown
+
+REJECTED = "reports/rejected.jsonl"
+FILES = (REJECTED,)
+WHOLE = PLACES = False
+
+
+class RejectedLines(Report):
+    """Writes rejected lines as they come."""
+
+    def add(self, taken: Taken) -> Iterator[Line]:
+        """Where the lines of a session stand, and why they could not be read."""
+        for rejected in taken.outcome.rejected:
+            yield REJECTED, shown({"file": printable(taken.log.shown), **rejected._asdict()})
+
+
+def report(options: Options) -> RejectedLines:
+    """Every run writes it."""
+    del options
+    return RejectedLines()

@@ -1,0 +1,63 @@
+"""The session table: a line for each record, and for each session without one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import get_args
+
+from chatsquash.model import Chosen, Outcome, Severity
+from chatsquash.options import Options
+from chatsquash.report.files import Line, Report, Taken
+from chatsquash.text import printable, shown
+
+SESSIONS = "reports/sessions.jsonl"
+FILES = (SESSIONS,)
+WHOLE, PLACES = False, True
+_SEVERITIES: tuple[Severity, ...] = get_args(Severity)
+_NONE = dict.fromkeys(_SEVERITIES, 0)
+_UNKNOWN = Chosen(None, None, None, None, None)
+
+
+class SessionTable(Report):
+    """Writes sessions as they come."""
+
+    def add(self, taken: Taken) -> Iterator[Line]:
+        """What became of a session."""
+        yield SESSIONS, _line(taken)
+
+
+def report(options: Options) -> SessionTable:
+    """Every run writes it."""
+    del options
+    return SessionTable()
+
+
+def _line(taken: Taken) -> bytes:
+    place, outcome = taken.place, taken.outcome
+    chosen = outcome.chosen or _UNKNOWN
+    return shown(
+        {
+            "file": place.file if place else None,
+            "row": place.row if place else None,
+            "log": printable(taken.log.shown),
+            "line": chosen.line,
+            "session": printable(outcome.session),
+            "start": chosen.started,
+            "end": chosen.ended,
+            "model": printable(chosen.model) if chosen.model else None,
+            "entries": chosen.entries,
+            "turns": taken.turns,
+            "findings": _counted(outcome),
+            "left_out": outcome.left_out,
+            "filtered": taken.filtered,
+        }
+    )
+
+
+def _counted(outcome: Outcome) -> dict[Severity, int]:
+    """How many findings there are of each severity."""
+    if not outcome.findings:
+        return _NONE
+    counts = Counter(finding.severity for finding in outcome.findings)
+    return {severity: counts[severity] for severity in _SEVERITIES}

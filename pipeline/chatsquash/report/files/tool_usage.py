@@ -1,0 +1,89 @@
+"""How much a dataset uses its tools: by group, and by tool."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from chatsquash.model import Usage
+from chatsquash.options import Options
+from chatsquash.report.files import Line, Report, Taken
+from chatsquash.stages.measure import ToolTotals
+from chatsquash.text import escaped
+
+USAGE, TOOLS = "reports/tool-usage.csv", "reports/tools.csv"
+FILES = USAGE, TOOLS
+WHOLE, PLACES = True, False
+COLUMNS = (
+    "date",
+    "scenario",
+    "session_count",
+    "tool_call_count",
+    "tool_definition_count",
+    "client_turns",
+    "assistant_turns",
+    "assistant_turns_with_tools",
+)
+
+
+class ToolUsage(Report):
+    """Adds up the use of tools in records."""
+
+    def __init__(self, group_by: str) -> None:
+        self._group_by = group_by
+        self._groups: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0, 0])
+        self._names: dict[str, set[str]] = defaultdict(set)
+        self._tools = ToolTotals()
+
+    def add(self, taken: Taken) -> Iterable[Line]:
+        """Count the records of a session."""
+        for record in taken.outcome.records:
+            self.count(taken.group, record.usage)
+        return ()
+
+    def count(self, group: str, usage: Usage) -> None:
+        """One record more in a group."""
+        counts = (1, usage.calls, usage.client_turns, usage.assistant_turns, usage.assistant_turns_with_tools)
+        _add(self._groups[group], counts)
+        self._names[group].update(usage.tool_names)
+        self._tools.add(usage)
+
+    def render(self) -> Iterator[Line]:
+        """Both tables."""
+        yield USAGE, self.csv()
+        rows = [(name, *counts) for name, counts in self._tools.by_name()]
+        yield TOOLS, table(("tool", "sessions", "calls", "failed", "unanswered"), rows)
+
+    def csv(self) -> bytes:
+        """One row per group; groups of one kind leave the other kind's column empty."""
+        rows = []
+        for group, (sessions, calls, client, assistant, with_tools) in sorted(self._groups.items()):
+            label = {"date": (group, ""), "scenario": ("", group)}.get(self._group_by, ("", ""))
+            rows.append((*label, sessions, calls, len(self._names[group]), client, assistant, with_tools))
+        return table(COLUMNS, rows)
+
+
+def report(options: Options) -> ToolUsage | None:
+    """The two tables, unless they are not wanted."""
+    return ToolUsage(options.group_by) if options.tool_report else None
+
+
+def _add(sums: list[int], counts: Iterable[int]) -> None:
+    for place, count in enumerate(counts):
+        sums[place] += count
+
+
+def table(header: Iterable[str], rows: Iterable[Iterable[object]]) -> bytes:
+    """A CSV file; what does not print is escaped, and what a spreadsheet would run starts with an apostrophe."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows([_cell(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
+    return file.getvalue().encode()
+
+
+def _cell(text: str) -> str:
+    shown = escaped(text)
+    return f"'{shown}" if shown.startswith(("=", "+", "-", "@")) else shown

@@ -1,0 +1,39 @@
+"""What is wrong with a conversation as it was logged."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import chain
+
+from chatsquash.checks import examine, reading
+from chatsquash.checks.dataset import OF_TOOLS
+from chatsquash.checks.registry import View
+from chatsquash.formats import PLAIN, documents
+from chatsquash.formats.openai_chat import variants
+from chatsquash.model import Conversation, Found
+from chatsquash.reasoning import MEMBERS
+from chatsquash.stages import definitions
+
+
+def examined(conversation: Conversation, view: View, *, keeps_reasoning: bool) -> Iterator[Found]:
+    """What the rules over records find in one whose calls are native, and in its definitions."""
+    explained = OF_TOOLS if without_tools(conversation) else ()
+    for found in (*definitions.check(view.tools), *examine(view, "record", "native")):
+        if found.code not in explained:
+            yield found
+    if conversation.source == PLAIN:
+        yield from _vendor_forms(conversation, keeps_reasoning=keeps_reasoning)
+
+
+def _vendor_forms(conversation: Conversation, *, keeps_reasoning: bool) -> Iterator[Found]:
+    gone = () if keeps_reasoning else MEMBERS
+    forms = [form for form in chain.from_iterable(map(variants, conversation.messages)) if form not in gone]
+    if forms:
+        yield reading.vendor_form(Counter(forms))
+
+
+def without_tools(conversation: Conversation) -> str:
+    """The format of the log that a conversation is of, where that explains that it has no tools."""
+    name = conversation.source if conversation.loaded and not conversation.tools else None
+    return name if name and not documents.holds_tools(name) else ""

@@ -1,0 +1,141 @@
+"""Take out what Goose and its like put around a conversation; ``docs/cleanup.md`` states the rules.
+
+A rule is a module of this folder, and its name is what it is counted by.  ``PLACE`` orders the rules, ``ROLES`` names
+the messages that a rule looks at.  It has one of three functions: ``tidy`` gives what becomes of a message, ``goes``
+says whether a message goes before one of the role ``FOLLOWER``, ``drops`` whether an entry is dropped whole.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from chatsquash.edits import compose
+from chatsquash.model import Added, Edits, Entry, Message, Reply, Skipped
+from chatsquash.registry import modules
+from chatsquash.stages.cleaning._tidied import Followed, Follower, Tidied, Tidy
+
+
+class Rules(NamedTuple):
+    """All rules, by what they look at."""
+
+    tidy: dict[str, list[Tidy]]
+    """By role."""
+    goes: dict[str, list[Follower]]
+    """By role."""
+    drops: list[tuple[str, Callable[[list[Message], Reply], bool]]]
+    names: tuple[str, ...]
+    """Of the rules over messages, in order."""
+    touches: dict[str, list[Callable[[Message], bool]]]
+    """By role: whether a rule could touch a message, whatever its neighbours."""
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """The names of all rules, in order."""
+    return tuple(name for name, _ in _modules())
+
+
+@cache
+def _modules() -> list[tuple[str, Any]]:
+    found = {name: importlib.import_module(f"{__name__}.{name}") for name in modules(__path__)}
+    return sorted(found.items(), key=lambda item: (item[1].PLACE, item[0]))
+
+
+@cache
+def _rules() -> Rules:
+    tidy: dict[str, list[Tidy]] = {}
+    goes: dict[str, list[Follower]] = {}
+    drops: list[tuple[str, Callable[[list[Message], Reply], bool]]] = []
+    over_messages: list[str] = []
+    for name, module in _modules():
+        if hasattr(module, "drops"):
+            drops.append((name, module.drops))
+            continue
+        over_messages.append(name)
+        for role in module.ROLES:
+            if hasattr(module, "tidy"):
+                tidy.setdefault(role, []).append(Tidy(name, module.tidy))
+            else:
+                goes.setdefault(role, []).append(Follower(name, module.goes, module.FOLLOWER))
+    touches: dict[str, list[Callable[[Message], bool]]] = {}
+    for role, rules in tidy.items():
+        touches[role] = [partial(_changes, rule.work) for rule in rules]
+    for role, followers in goes.items():
+        touches.setdefault(role, []).extend(rule.goes for rule in followers)
+    return Rules(tidy, goes, drops, tuple(over_messages), touches)
+
+
+def _changes(work: Callable[[Message], Message | None], message: Message) -> bool:
+    return work(message) is not message
+
+
+def clean(items: Iterator[Entry | Skipped]) -> Iterator[Entry | Skipped]:
+    """Apply the cleaning rules to every entry.
+
+    An entry that no rule touches goes on as it is.  The edits of the others follow from those of the requests, since
+    cleaning moves messages and drops entries that the next one's edits speak of.
+    """
+    rules = _rules()
+    request = _Request(rules)
+    since: Edits | None = None  # what leads from the last entry that went on to one that did not
+    for entry in items:
+        if isinstance(entry, Skipped):
+            yield entry
+            continue
+        edits = request.follow(entry)
+        edits = edits if since is None else compose(since, edits)
+        if dropped := [name for name, drops in rules.drops if drops(request.messages, entry.reply)]:
+            yield Skipped(entry.line, "cleaned", entry.size, found=entry.found, rule=dropped[0])
+            since = edits
+            continue
+        if request.is_plain and since is None:
+            yield entry
+        else:
+            yield replace(entry, messages=request.messages, edits=edits, cleaned=request.cleaned())
+        since = None
+
+
+class _Request:
+    """The messages of the last request, cleaned."""
+
+    def __init__(self, rules: Rules) -> None:
+        self.messages: list[Message] = []
+        self._rules = rules
+        self._tidied: Tidied | None = None
+        self._followed: Followed | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether no rule could touch a message so far."""
+        return self._tidied is None
+
+    def follow(self, entry: Entry) -> Edits:
+        """Clean what an entry adds, and give the edits of what is left."""
+        if self._tidied is None or self._followed is None:
+            if all(all(map(self._is_plain, run.messages)) for run in entry.edits if type(run) is Added):
+                self.messages = entry.messages
+                return entry.edits
+            self._tidied = Tidied(self.messages, self._rules.tidy)
+            self._followed = Followed(self.messages, self._rules.goes)
+        before = self._tidied.messages
+        edits = self._followed.follow(before, self._tidied.follow(entry.edits))
+        self.messages = self._followed.messages
+        return edits
+
+    def cleaned(self) -> dict[str, int]:
+        """How many messages each rule changed or took out."""
+        if self._tidied is None or self._followed is None:
+            return {}
+        return {name: self._tidied.count(name) + self._followed.count(name) for name in self._rules.names}
+
+    def _is_plain(self, message: Message) -> bool:
+        """Whether no rule could touch a message, whatever its neighbours."""
+        for touches in self._rules.touches.get(message["role"], ()):  # noqa: SIM110 - any() takes twice as long
+            if touches(message):
+                return False
+        return True

@@ -1,0 +1,23 @@
+"""Rule d: the side request in which Goose asks for a session's title."""
+
+from __future__ import annotations
+
+import re
+
+from chatsquash import chat
+from chatsquash.model import Message, Reply
+
+PLACE = 4
+_SYSTEM = re.compile(r"\s*Reply with only a description in four words or less")
+_USER = re.compile(r"\s*Here are the first few user messages:")
+_WORDS = range(1, 7)
+
+
+def drops(messages: list[Message], reply: Reply) -> bool:
+    """Whether an entry is such a request; one whose reply is not a title stays."""
+    if len(messages) < 2 or messages[0]["role"] != "system" or messages[1]["role"] != "user" or reply.message is None:
+        return False
+    if not _SYSTEM.match(chat.text(messages[0]) or "") or reply.message.get("role", "assistant") != "assistant":
+        return False
+    answer = chat.text(reply.message) or ""
+    return bool(_USER.match(chat.text(messages[1]) or "")) and len(answer.split()) in _WORDS

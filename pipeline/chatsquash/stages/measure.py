@@ -1,0 +1,66 @@
+"""How much a conversation uses its tools."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from chatsquash import chat
+from chatsquash.checks.registry import View
+from chatsquash.checks.results import outcomes
+from chatsquash.model import ToolUse, Usage
+
+_SIDES = {"system": "client", "user": "client", "assistant": "assistant"}
+_BESIDE = ("tool", "function")
+
+
+def measure(view: View) -> Usage:
+    """Count calls and turns of a record whose calls are native."""
+    calls = client = assistant = with_tools = 0
+    side: str | None = None
+    counted = False  # whether the present assistant turn is among those with tools
+    for message in view.messages:
+        if message["role"] in _BESIDE:
+            continue
+        before, side = side, _SIDES.get(message["role"])
+        if side != before:
+            client += side == "client"
+            assistant += side == "assistant"
+            counted = False
+        if side == "assistant" and (count := chat.call_count(message)):
+            calls += count
+            with_tools += not counted
+            counted = True
+    return Usage(calls, tuple(sorted(view.tool_names)), client, assistant, with_tools, _by_tool(view))
+
+
+def _by_tool(view: View) -> tuple[ToolUse, ...]:
+    found: dict[str, list[int]] = {}
+    for name, state in outcomes(view):
+        counts = found.setdefault(name, [0, 0, 0])
+        counts[0] += 1
+        counts[1] += state == "failed"
+        counts[2] += state == "unanswered"
+    return tuple(ToolUse(name, *counts) for name, counts in sorted(found.items()))
+
+
+class ToolTotals:
+    """The use of each tool, added up over sessions."""
+
+    def __init__(self) -> None:
+        self._tools: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
+
+    def add(self, usage: Usage) -> None:
+        """One session more."""
+        for name in {*usage.tool_names, *[tool.name for tool in usage.tools]}:
+            self._tools[name][0] += 1
+        for name, *use in usage.tools:
+            for place, count in enumerate(use, 1):
+                self._tools[name][place] += count
+
+    def by_name(self) -> list[tuple[str, list[int]]]:
+        """Every tool with the sessions that define or call it, its calls, those that failed, those without a result."""
+        return sorted(self._tools.items())
+
+    def most_used(self) -> list[tuple[str, list[int]]]:
+        """The same, those that are called most first."""
+        return sorted(self._tools.items(), key=lambda item: (-item[1][1], item[0]))

@@ -1,0 +1,207 @@
+"""What happens to one session, and in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from chatsquash.checks import examine
+from chatsquash.checks.contents import unfit
+from chatsquash.checks.phrases import Phrases
+from chatsquash.checks.registry import View
+from chatsquash.memo import Last
+from chatsquash.model import Conversation, Entry, Found, Record, Refused, Skipped, Staged, Tool, Usage
+from chatsquash.options import Options
+from chatsquash.records import presets
+from chatsquash.records.line import Line
+from chatsquash.redact.pseudonyms import Anonymizer
+from chatsquash.stages import record
+from chatsquash.stages.checking import examined, without_tools
+from chatsquash.stages.cleaning import clean
+from chatsquash.stages.compose import compose
+from chatsquash.stages.definitions import known
+from chatsquash.stages.measure import measure
+from chatsquash.stages.public import leave_out, public, with_media
+from chatsquash.stages.select import select
+from chatsquash.stages.session import Session, Snapshot
+from chatsquash.stages.validate import validate
+
+if TYPE_CHECKING:
+    from chatsquash.stages.join_texts import Wanted
+
+EntryStage = Callable[[Iterator[Entry | Skipped]], Iterator[Entry | Skipped]]
+ConversationStage = Callable[[Conversation], Staged]
+Check = Callable[[Conversation, View], Iterable[Found]]
+
+
+class Plan(NamedTuple):
+    """What happens to a session, in order."""
+
+    entries: tuple[EntryStage, ...]
+    """Over the stream of its entries."""
+    select: Callable[[Iterator[Entry | Skipped]], Session]
+    """To the entry that becomes the record."""
+    compose: Callable[..., Staged]
+    """To the conversation of that entry."""
+    logged: tuple[ConversationStage, ...]
+    """Over the conversation, to what was logged as chat messages have it."""
+    checks: tuple[Check, ...]
+    """Of what was logged."""
+    measure: Callable[[View], Usage]
+    refuse: Callable[[View], Found | None]
+    """Why the preset cannot have what was logged."""
+    conversation: tuple[ConversationStage, ...]
+    """Over the conversation, to what the record is to hold."""
+    record: Callable[[Conversation], Line]
+
+    def through(self, items: Iterator[Entry | Skipped]) -> Iterator[Entry | Skipped]:
+        """The entries that the entry stages leave of a stream."""
+        for stage in self.entries:
+            items = stage(items)
+        return items
+
+    def finish(self, snapshot: Snapshot, *, loaded: bool, source: str | None) -> tuple[Record | Refused, list[Found]]:
+        """The record of a snapshot, or why there is none, and what was found on the way."""
+        conversation, composed = self.compose(snapshot, loaded=loaded, source=source)
+        conversation, found = through(self.logged, conversation)
+        found = [*composed, *found]
+        view = View(conversation)
+        for check in self.checks:
+            found += check(conversation, view)
+        usage = self.measure(view)
+        if why := self.refuse(view):
+            return Refused(why), [*(each for each in found if each != why), why]
+        without = without_tools(conversation) if self.checks else ""
+        conversation, more = through(self.conversation, conversation)
+        line = self.record(conversation)
+        found += [*more, *line.findings]
+        if line.data is None:
+            assert line.refused
+            return Refused(line.refused), found
+        return Record(line.data, usage, line.images, without), found
+
+
+def through(stages: Iterable[ConversationStage], conversation: Conversation) -> tuple[Conversation, list[Found]]:
+    """What stages make of a conversation, one after the other, and what they found."""
+    found: list[Found] = []
+    for stage in stages:
+        conversation, more = stage(conversation)
+        found += more
+    return conversation, found
+
+
+def plan(options: Options, anonymizer: Anonymizer | None) -> Plan:
+    """What the options ask for."""
+    is_shaped = options.preset != presets.DEFAULT
+    joins = _joins(options)
+    checks = partial(examined, keeps_reasoning=options.reasoning == "keep")
+    return Plan(
+        entries=(
+            *([clean] if options.cleanup_goose else []),
+            partial(validate, keep=options.on_invalid == "keep", merge=options.merges),
+        ),
+        select=partial(select, trace_roles=options.integrity_analysis),
+        compose=compose,
+        logged=(partial(leave_out, joins=joins, judged=is_shaped and options.media != "drop"),),
+        checks=(checks,) if options.integrity_analysis else (),
+        measure=measure,
+        refuse=unfit if is_shaped else _nothing,
+        conversation=(*_to_chat(options, joins), *_as_asked(options, anonymizer)),
+        record=_record(options),
+    )
+
+
+def _nothing(view: View) -> None:
+    """The specified record holds whatever was logged."""
+    del view
+
+
+def _record(options: Options) -> Callable[[Conversation], Line]:
+    phrases = Phrases(options.flag_phrase) if options.integrity_analysis else None
+    if options.preset == presets.DEFAULT:
+        return partial(record.specified, phrases=phrases, in_folder=options.folder)
+    preset, choices = presets.named(options.preset), presets.choices(options)
+    return partial(record.shaped, preset=preset, choices=choices, phrases=phrases)
+
+
+def _joins(options: Options) -> Wanted | None:
+    """Of which messages the texts are to be one; of none in the specified record, unless calls are inlined."""
+    if options.preset != presets.DEFAULT:
+        return lambda message: True  # noqa: ARG005
+    if not options.json_tool_calls:
+        return None
+    from chatsquash.stages.inline import is_inlined
+
+    return is_inlined
+
+
+def _to_chat(options: Options, joins: Wanted | None) -> Iterator[ConversationStage]:
+    """The stages that make plain chat messages of what was loaded, texts as one where they are to be."""
+    if options.preset != presets.DEFAULT:
+        yield with_media
+    if joins:
+        from chatsquash.stages.join_texts import join_texts
+
+        yield partial(join_texts, wanted=joins, loaded_only=options.reasoning == "keep")
+    yield public
+
+
+def _as_asked(options: Options, anonymizer: Anonymizer | None) -> Iterator[ConversationStage]:
+    """The stages that options ask for, in order; those that few runs ask for are imported here."""
+    if options.reasoning != "keep":
+        from chatsquash.stages.reasoning import reason
+
+        yield partial(reason, mode=options.reasoning)
+    if options.system == "drop":
+        from chatsquash.stages.drop_system import drop_system
+
+        yield drop_system
+    if anonymizer:
+        yield partial(_anonymize, anonymizer, Last(partial(_without_addresses, anonymizer)))
+    if options.merge_consecutive:
+        from chatsquash.stages.merge_consecutive import merge_consecutive
+
+        yield merge_consecutive
+    if options.split_parallel:
+        from chatsquash.stages.split_parallel import split_parallel
+
+        yield split_parallel
+    if options.split_text_and_calls:
+        from chatsquash.stages.split_text_and_calls import split_text_and_calls
+
+        yield split_text_and_calls
+    if options.tool_ids == "short9":
+        from chatsquash.stages.tool_ids import shorten
+
+        yield shorten
+    if options.json_tool_calls:
+        yield partial(_inline, check=options.integrity_analysis)
+
+
+def _inline(conversation: Conversation, *, check: bool) -> Staged:
+    from chatsquash.stages.inline import inline
+
+    inlined, found = inline(conversation)
+    return inlined, [*found, *(examine(View(inlined, conversation.messages), "inlined") if check else ())]
+
+
+def _anonymize(
+    anonymizer: Anonymizer,
+    counted: Callable[[list[Tool]], tuple[list[Tool], int]],
+    conversation: Conversation,
+) -> Staged:
+    tools, replaced = counted(conversation.tools)
+    anonymizer.count += replaced
+    messages, written = anonymizer.messages(conversation.messages)
+    return Conversation(messages, tools, written=written), ()
+
+
+def _without_addresses(anonymizer: Anonymizer, tools: list[Tool]) -> tuple[list[Tool], int]:
+    """Tool definitions without addresses, and how many were replaced."""
+    definitions = known(tools)
+    if not any(definition.may_have_address for definition in definitions):
+        return tools, 0
+    both = zip(tools, definitions, strict=True)
+    replaced = [anonymizer.counted(tool) if definition.may_have_address else (tool, 0) for tool, definition in both]
+    return [tool for tool, _ in replaced], sum(count for _, count in replaced)

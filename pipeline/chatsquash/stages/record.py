@@ -1,0 +1,40 @@
+"""The last step of a session: its conversation becomes the line of a record, or what refuses it is said."""
+
+from __future__ import annotations
+
+from chatsquash import jsonio
+from chatsquash.checks import reading
+from chatsquash.checks.phrases import Phrases
+from chatsquash.model import Conversation
+from chatsquash.records.line import Line
+from chatsquash.records.presets import Choices, Preset
+from chatsquash.stages import definitions
+
+
+def specified(conversation: Conversation, *, phrases: Phrases | None, in_folder: bool) -> Line:
+    """The specified record; for a dataset folder only if loaders would give it back."""
+    if conversation.written is None:
+        messages, rounded = jsonio.encode(conversation.messages)
+    else:
+        messages, rounded = b"[%b]" % b",".join(conversation.written), []
+    tools, rounded_too = definitions.encode(conversation.tools)
+    spellings = [*rounded, *rounded_too]
+    found = [reading.number_changed(spellings, len(spellings))] if spellings else []
+    record = b'{"messages":%b,"tools":%b}' % (messages, tools)
+    if in_folder:
+        from chatsquash.records import shaping  # which only a dataset folder needs
+
+        found += shaping.specified(conversation, record)
+        if why := next((each for each in found if each.severity == "error"), None):
+            return Line(None, found, why)
+    return Line(record, [*found, *(phrases.written(messages) if phrases else ())])
+
+
+def shaped(conversation: Conversation, *, preset: Preset, choices: Choices, phrases: Phrases | None) -> Line:
+    """The record of a preset."""
+    from chatsquash.records.shaping import line  # which the specified record does not need
+
+    made = line(preset, conversation, choices)
+    if not made.data or not phrases:
+        return made
+    return made._replace(findings=[*made.findings, *phrases.written(made.data)])

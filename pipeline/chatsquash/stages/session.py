@@ -1,0 +1,158 @@
+"""What the lines of a session's log come to: its snapshot, what was found, and what became of each line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from msgspec import Struct, field
+
+from chatsquash.checks import reading
+from chatsquash.model import Account, Entry, Finding, Found, Rejected, Repeated, Skipped, Tool
+
+Noted = tuple[int | None, Found]
+"""A line, and what was found there; ``None``: it is about the whole log."""
+INVALID = ("session-id-mismatch", "timestamp-order")
+"""Codes for which a session is left out, unless the user keeps it: then they are warnings."""
+_RULES: dict[str, Callable[..., Found]] = {
+    "missing-session-id": reading.missing_session_id,
+    "missing-timestamp": reading.missing_timestamp,
+    "equal-timestamps": reading.equal_timestamps,
+    "naive-timestamp": reading.naive_timestamp,
+    "missing-history": reading.missing_history,
+    "hosted-tools": reading.hosted_tools,
+    "mixed-formats": reading.mixed_formats,
+    "wrong-type": reading.wrong_type,
+}
+
+
+class Snapshot(Struct, frozen=True):
+    """The entry that becomes the record, and what stood around it."""
+
+    entry: Entry
+    tools: list[Tool]
+    """The union over the entries up to it, flattened."""
+    started: int | None
+    """The first readable time of the entries up to it, as in ``Entry.at``."""
+    ended: int | None
+    """The last one."""
+    superseded: int
+    """Entries before it."""
+    cut: int
+    """Entries behind it."""
+    superseded_size: int = 0
+    """Bytes of the lines before it."""
+    cut_size: int = 0
+    """Bytes of those behind it."""
+
+
+class Counts(Struct):
+    """The lines of a log, or their bytes with the line feeds."""
+
+    all: int = 0
+    blank: int = 0
+    unreadable: int = 0
+    cleaned: int = 0
+    """Of entries that cleaning dropped whole."""
+
+    def account(self, entries: tuple[int, int, int] | None) -> Account:
+        """What became of them, given those of the selected entry, of the superseded and of the cut ones."""
+        aside = self.cleaned + self.unreadable + self.blank
+        selected, superseded, cut = entries or (0, 0, 0)
+        left_out = 0 if entries else self.all - aside
+        account = Account(selected, superseded, cut, self.cleaned, left_out, self.unreadable, self.blank)
+        assert sum(account) == self.all, (account, self.all)
+        return account
+
+
+class Session(Struct, frozen=True):
+    """What the lines of a log came to."""
+
+    snapshot: Snapshot | None
+    """``None``: no entry was left."""
+    id: str | None
+    """The first id that an entry names."""
+    loaded: bool
+    """Whether any entry was loaded from a format that needs it."""
+    lines: Counts
+    sizes: Counts
+    dropped: dict[str, int]
+    """How many entries each cleaning rule dropped whole."""
+    rejected: list[Rejected]
+    found: list[Noted]
+    repeated: dict[Repeated, tuple[int, int]]
+    """What is reported once: its first line, and how often it was found."""
+
+    @property
+    def invalid(self) -> Found | None:
+        """Why the session is left out as invalid."""
+        return next((found for _, found in self.found if found.severity == "error" and found.code in INVALID), None)
+
+    def accounts(self, *, written: bool) -> tuple[Account, Account]:
+        """What became of the lines, and of their bytes."""
+        if not self.snapshot or not written:
+            return self.lines.account(None), self.sizes.account(None)
+        snapshot = self.snapshot
+        lines = 1, snapshot.superseded, snapshot.cut
+        sizes = snapshot.entry.size, snapshot.superseded_size, snapshot.cut_size
+        return self.lines.account(lines), self.sizes.account(sizes)
+
+    def findings(self, later: Iterable[Noted], name: str, file: str) -> list[Finding]:
+        """What was found of it, here and later, in the order of the lines as far as they are known."""
+        repeated = [(first, _RULES[each.code](*each.values, times)) for each, (first, times) in self.repeated.items()]
+        noted = sorted([*self.found, *later, *repeated], key=lambda each: each[0] or 0)
+        return [finding(found, name, file, line) for line, found in noted]
+
+
+def finding(found: Found, session: str, file: str, line: int | None = None) -> Finding:
+    """A fact as it stands in the reports."""
+    return Finding(found.code, found.severity, session, file, line, found.at, found.text)
+
+
+class Tally(Struct):
+    """Adds up a log line by line."""
+
+    id: str | None = None
+    loaded: bool = False
+    lines: Counts = field(default_factory=Counts)
+    sizes: Counts = field(default_factory=Counts)
+    dropped: dict[str, int] = field(default_factory=dict)
+    rejected: list[Rejected] = field(default_factory=list)
+    found: list[Noted] = field(default_factory=list)
+    repeated: dict[Repeated, tuple[int, int]] = field(default_factory=dict)
+
+    def entry(self, entry: Entry) -> None:
+        """Count an entry."""
+        self.lines.all += 1
+        self.sizes.all += entry.size
+        if self.id is None:
+            self.id = entry.session_id
+        if entry.loaded:
+            self.loaded = True
+        if entry.found:
+            self._note(entry.line, entry.found)
+
+    def skipped(self, line: Skipped) -> None:
+        """Count a line without an entry, or note what is found of the whole log."""
+        for counts, more in ((self.lines, line.lines), (self.sizes, line.size)):
+            counts.all += more
+            counts.blank += more if line.why == "blank" else 0
+            counts.unreadable += more if line.why == "unreadable" else 0
+            counts.cleaned += more if line.why == "cleaned" else 0
+        if line.rule:
+            self.dropped[line.rule] = self.dropped.get(line.rule, 0) + 1
+        if line.rejected:
+            self.rejected.append(line.rejected)
+        self._note(line.line, line.found)
+
+    def _note(self, line: int | None, found: Iterable[Found | Repeated]) -> None:
+        for each in found:
+            if isinstance(each, Found):
+                self.found.append((line, each))
+            else:
+                first, times = self.repeated.get(each, (line or 0, 0))
+                self.repeated[each] = (first, times + 1)
+
+    def session(self, snapshot: Snapshot | None) -> Session:
+        """What all lines came to."""
+        known = (self.dropped, self.rejected, self.found, self.repeated)
+        return Session(snapshot, self.id, self.loaded, self.lines, self.sizes, *known)

@@ -1,3 +1,0 @@
-from tests.golden import write
-
-write()
