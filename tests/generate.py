@@ -11,7 +11,7 @@ from chatsquash.cli import cli
 from chatsquash.formats import PLAIN, PLAIN_RANK, formats
 from chatsquash.formats.base import Mark, Marks
 from chatsquash.option_rules import PAIRS
-from chatsquash.read.envelopes import ENVELOPES
+from chatsquash.read.envelopes import envelopes
 from chatsquash.run.formats import exchanges, held
 from tests.checks import page as checks
 from tests.formats import round_trip
@@ -88,7 +88,7 @@ def _places(marks: Marks) -> Iterator[tuple[Mark, str]]:
 
 
 def _envelopes() -> str:
-    rows = [(each.name, each.what, "`id`" if each.mixes else "`file`") for each in ENVELOPES]
+    rows = [(each.NAME, each.WHAT, "`id`" if each.MIXES else "`file`") for each in envelopes()]
     return _rows(("envelope", "a line", "`--sessions-by`"), rows)
 
 

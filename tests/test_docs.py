@@ -26,7 +26,7 @@ from click.testing import CliRunner
 from chatsquash.cli import cli
 from chatsquash.formats import documents, formats
 from chatsquash.read import documents as read_documents
-from chatsquash.read.envelopes import ENVELOPES
+from chatsquash.read.envelopes import envelopes
 from chatsquash.read.recognise import look
 from chatsquash.run import formats as known
 from chatsquash.stages import cleaning
@@ -271,7 +271,7 @@ def test_the_sample_logs_show_every_format_and_every_envelope():
         with path.open("rb") as file:
             shapes += [] if read_documents.look(file) else [look(file)[0]]
     assert {shape.format for shape in shapes} == set(formats())
-    assert {shape.envelope.name for shape in shapes} == {envelope.name for envelope in ENVELOPES}
+    assert {shape.envelope.NAME for shape in shapes} == {envelope.NAME for envelope in envelopes()}
 
 
 def test_the_sample_logs_show_every_document():

@@ -4,7 +4,6 @@ import json
 import sys
 from fractions import Fraction
 
-import msgspec
 import orjson
 import pytest
 from hypothesis import given
@@ -232,25 +231,3 @@ def test_numbers_are_what_python_reads_or_named(spelled):
     assert value == expected
     written, named = jsonio.encode([value])
     assert (named == []) == (Fraction(spelled) == Fraction(written[1:-1].decode()))
-
-
-LEAVES = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), strategies.ANY_TEXT)
-NESTED = st.recursive(LEAVES, lambda inner: st.lists(inner) | st.dictionaries(strategies.ANY_TEXT, inner), max_leaves=8)
-
-
-@given(NESTED, st.integers(0, 4))
-def test_a_flat_value_is_what_untyped_parsing_makes_and_has_so_many_levels(value, levels):
-    spelled = json.dumps(value)
-    fits = depth(value) <= levels
-    try:
-        found = jsonio.decoder(jsonio.flat(levels)).decode(spelled)
-    except (msgspec.MsgspecError, ValueError):
-        assert not fits or any(isinstance(leaf, float) for leaf in jsonio.leaves(value)) or "\\ud" in spelled
-    else:
-        assert fits
-        assert described(found) == described(jsonio.loads(spelled))
-
-
-def depth(value) -> int:
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
-    return 0 if inner is None else 1 + max(map(depth, inner), default=0)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
+from chatsquash import jsonio
 from chatsquash.model import Added, Edits, Kept, Message
 
 
@@ -28,6 +29,70 @@ def difference(before: list[Message], after: list[Message]) -> Edits:
             runs.append([at, at + 1])
             expected = at + 1
     return tuple(Added(tuple(run[1:])) if run[0] is None else Kept(*run) for run in runs)
+
+
+def settle(before: list[Message], after: list[Message], edits: Edits) -> tuple[list[Message], Edits]:
+    """The difference of two requests by value, and the later one with the objects of the earlier where it keeps them.
+
+    A message of the later request is kept that equals the next one of the earlier, behind all that were kept so far, or
+    the one after that; any other is added, and behind eight that were added in a row so is everything.  So what both
+    begin with is kept, and what stands behind a few messages that were put in, and behind one that was changed or taken
+    out.  Messages are equal that are written alike: ``1`` is neither ``1.0`` nor ``true``.
+
+    ``edits`` are what is known already: their runs of kept messages hold equal ones.
+    """
+    if not before or _only_grows(before, edits):
+        return after, edits
+    found = Builder()
+    expected = at = added = 0
+    for run in edits:
+        length = run.stop - run.start if isinstance(run, Kept) else len(run.messages)
+        if isinstance(run, Kept) and added < _MOST_ADDED and _goes_on(before, expected, run, after[at]):
+            found.keep(run.start, run.stop)
+            expected, at, added = run.stop, at + length, 0
+            continue
+        stop = at + length
+        while at < stop and added < _MOST_ADDED and expected < len(before):
+            kept = _next(before, expected, after[at])
+            if kept is None:
+                found.add(after[at : at + 1])
+                added += 1
+            else:
+                found.keep(kept, kept + 1)
+                expected, added = kept + 1, 0
+            at += 1
+        found.add(after[at:stop])
+        at = stop
+    return replay(before, found.edits), found.edits
+
+
+_MOST_ADDED = 8
+
+
+def _only_grows(before: list[Message], edits: Edits) -> bool:
+    """Whether all messages are kept, and others come behind them."""
+    if not edits or not isinstance(edits[0], Kept) or edits[0].stop - edits[0].start != len(before):
+        return False
+    return len(edits) == 1 or (len(edits) == 2 and isinstance(edits[1], Added))
+
+
+def _goes_on(before: list[Message], expected: int, run: Kept, message: Message) -> bool:
+    """Whether a run of kept messages, of which this is the first, begins with the next one, or the one after that."""
+    return run.start == expected or (run.start == expected + 1 and not _same(before[expected], message))
+
+
+def _next(before: list[Message], expected: int, message: Message) -> int | None:
+    """The place of an equal message among the next two."""
+    for at in range(expected, min(expected + 2, len(before))):
+        if _same(before[at], message):
+            return at
+    return None
+
+
+def _same(one: Message, other: Message) -> bool:
+    if one is other:
+        return True
+    return list(one) == list(other) and one == other and jsonio.encode(one) == jsonio.encode(other)
 
 
 def replay(before: list[Message], edits: Edits) -> list[Message]:

@@ -82,6 +82,10 @@ class Reply(Struct, frozen=True, gc=False):
     """The model that the response names."""
     body: Json = None
     """The response, where later requests may refer to it."""
+    raw: bytes = b""
+    """The response as logged, of which ``read.usage`` tells what few entries are asked for."""
+    asked: bytes = b""
+    """The model that the request names, as logged."""
 
 
 class Found(NamedTuple):

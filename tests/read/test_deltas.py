@@ -3,18 +3,23 @@
 import io
 import json
 from collections import Counter
+from itertools import pairwise
 from unittest import mock
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chatsquash.edits import replay
+from chatsquash.formats import formats
+from chatsquash.model import Entry, Kept
 from chatsquash.read import deltas
 from chatsquash.read.deltas import Effort
 from chatsquash.read.entries import entries
 from chatsquash.read.lines import lines
+from chatsquash.read.recognise import Shape
 from chatsquash.stages.cleaning import clean
-from tests import oracle, strategies
+from tests import format_logs, oracle, strategies
 from tests.stages.streams import taken
 
 
@@ -64,6 +69,65 @@ def hold_to_the_law(data):
         assert spelled(entry.reply.message) == spelled(row.reply)
         assert (entry.at, entry.session_id) == (row.at, row.session_id)
     return effort
+
+
+def difference(before: list, after: list) -> list:
+    """The difference by value as ``settle`` states it: of each message its place in the earlier list, or none."""
+    places, expected, added = [], 0, 0
+    for message in after:
+        near = [at for at in (expected, expected + 1) if spelled(before[at : at + 1]) == spelled([message])]
+        if near and added < 8:
+            places.append(near[0])
+            expected, added = near[0] + 1, 0
+        else:
+            places.append(None)
+            added += 1
+    return places
+
+
+def told(edits) -> list:
+    """The same of edits."""
+    runs = (range(run.start, run.stop) if isinstance(run, Kept) else [None] * len(run.messages) for run in edits)
+    return [at for run in runs for at in run]
+
+
+def hold_to_the_edit_law(found):
+    before = []
+    for entry in found:
+        assert told(entry.edits) == difference(before, entry.messages)
+        for run, behind in pairwise(entry.edits):
+            assert type(run) is not type(behind) or (isinstance(run, Kept) and run.stop != behind.start), "one run"
+        before = entry.messages
+
+
+@settings(deadline=None, derandomize=True, max_examples=500)
+@given(strategies.logs(), st.sampled_from([(3, 24), (1, 2), (1, 1)]))
+def test_edits_are_the_difference_by_value_whichever_way_they_were_found(data, patience):
+    with mock.patch.multiple(deltas, _PATIENCE=patience[0], _WHILE=patience[1]):
+        hold_to_the_edit_law(read(data)[0])
+
+
+@pytest.mark.parametrize("name", formats())
+def test_edits_are_the_difference_by_value_in_every_format(name):
+    @settings(deadline=None, derandomize=True, max_examples=100)
+    @given(format_logs.logs(name), st.sampled_from([(3, 24), (1, 1)]))
+    def law(data, patience):
+        with mock.patch.multiple(deltas, _PATIENCE=patience[0], _WHILE=patience[1]):
+            items = entries(lines(io.BytesIO(data)), shape=Shape(name))
+            hold_to_the_edit_law([item for item in items if isinstance(item, Entry)])
+
+    law()
+
+
+def test_a_log_that_grows_after_requests_that_share_nothing_adds_what_is_new():
+    others = [[{"role": "user", "content": f"{number} " + "x" * number}] for number in range(4)]
+    growing = [[{"role": "user", "content": f"turn {n}"} for n in range(turns)] for turns in range(1, 9)]
+    data = b"\n".join(json.dumps({"request": {"messages": each}}).encode() for each in [*others, *growing])
+    effort = Effort()
+    found, _ = read(data, effort)
+    assert effort.whole > 3, "lines are not compared after such requests"
+    assert [entry.kept for entry in found[5:]] == [1, 2, 3, 4, 5, 6, 7]
+    assert all(a is b for before, after in pairwise(found[4:]) for a, b in zip(before.messages, after.messages))
 
 
 @settings(deadline=None, derandomize=True, max_examples=300)

@@ -19,6 +19,7 @@ from chatsquash.jsonio import leaves
 from chatsquash.read import deltas, envelopes
 from chatsquash.read.deltas import Effort
 from chatsquash.read.entries import entries
+from chatsquash.read.envelopes import http_pairs
 from chatsquash.read.lines import lines
 from chatsquash.read.recognise import Shape, look
 from tests import format_logs
@@ -136,7 +137,7 @@ def test_replaying_the_edits_is_loading_every_line_alone(name):
     assert all(paths[path] > 50 for path in PATHS), paths
 
 
-WRAPS = {"plain": (format_logs.plain, envelopes.PLAIN), "HTTP pairs": (format_logs.http, envelopes.ENVELOPES[0])}
+WRAPS = {"plain": (format_logs.plain, envelopes.PLAIN), "HTTP pairs": (format_logs.http, http_pairs)}
 
 
 @pytest.mark.parametrize("wrap", WRAPS)

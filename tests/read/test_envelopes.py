@@ -1,12 +1,14 @@
 """However an exchange is wrapped, its record is that of the same exchange in the envelope that is read."""
 
 import json
+import sys
 
 import pytest
 
 from chatsquash import Options, convert_session
 from chatsquash.formats import formats
 from chatsquash.read import envelopes
+from chatsquash.read.envelopes import http_pairs, litellm
 from tests.read.exchanges import CHAT, EXCHANGES, MESSAGES, SECRETS, http, ndjson, plain, sse
 
 OPTIONS = Options(anonymize=False)
@@ -270,7 +272,7 @@ TOLD = [
 @pytest.mark.parametrize(("sentence", "line", "name"), TOLD, ids=[row[0] for row in TOLD])
 def test_envelopes_are_told_apart(sentence, line, name):
     found = envelopes.recognise(json.dumps(line).encode())
-    assert (found and found.name) == name
+    assert (found and found.NAME) == name
 
 
 @pytest.mark.parametrize("line", [b"", b"x", b'{"request":', b"\xff", b'{"request":{},"a":1}}'])
@@ -280,15 +282,88 @@ def test_what_is_no_object_is_no_envelope(line):
 
 def test_what_an_envelope_does_not_fit_stays_as_it_is():
     line = json.dumps(plain(CHAT.request, CHAT.response)).encode()
-    assert all(envelopes.unwrap(line, each) == line for each in envelopes.ENVELOPES)
-    assert envelopes.unwrap(b"nonsense", envelopes.ENVELOPES[0]) == b"nonsense"
+    assert all(envelopes.unwrap(line, each) == line for each in envelopes.envelopes())
+    assert envelopes.unwrap(b"nonsense", http_pairs) == b"nonsense"
 
 
 def test_values_go_through_an_envelope_byte_by_byte():
     line = (
         b'{"call_type":"x","messages":[{"role":"user","content":"\\ud800","n":1.50,"m":1E5}],"startTime":0.10,"z":NaN}'
     )
-    unwrapped = envelopes.unwrap(line, envelopes.ENVELOPES[1])
+    unwrapped = envelopes.unwrap(line, litellm)
     assert (
         unwrapped == b'{"request":{"messages":[{"role":"user","content":"\\ud800","n":1.50,"m":1E5}]},"timestamp":0.10}'
     )
+
+
+# An envelope of one's own
+
+WRAPPER = """
+from chatsquash.read.members import Members, within
+
+NAME = "a gateway"
+WHAT = "`{call, at}`"
+NEEDS = (frozenset(("call", "at")),)
+SESSION = ("conversation",)
+MIXES = False
+
+
+def fits(line: Members) -> bool:
+    return "asked" in within(line["call"])
+
+
+def unwrap(line: Members) -> Members:
+    call = within(line["call"])
+    beside = {"timestamp": line["at"], "session_id": line.get("conversation", b"null")}
+    return {"request": call["asked"], "response": call.get("said", b"null"), **beside}
+"""
+CLAIMING = """
+from chatsquash.read.envelopes.plain import SESSION
+from chatsquash.read.members import Members
+
+NAME = "a recorder"
+WHAT = "`{request, response, recorded}`"
+NEEDS = (frozenset(("request", "response", "recorded")),)
+MIXES = False
+
+
+def fits(line: Members) -> bool:
+    return True
+
+
+def unwrap(line: Members) -> Members:
+    recorded = {"timestamp": line["recorded"], "session_id": b'"s1"'}
+    return {"request": line["request"], "response": line["response"], **recorded}
+"""
+TIME = "2026-01-13T10:00:00Z"
+NEW = [
+    ("other members", WRAPPER, lambda e: {"call": {"asked": e.request, "said": e.response}, "at": TIME, "conversation": "s1"}),
+    ("one member besides those of the plain one", CLAIMING, lambda e: {"request": e.request, "response": e.response, "recorded": TIME}),
+]  # fmt: skip
+
+
+@pytest.fixture
+def new_envelope(tmp_path, monkeypatch):
+    """Puts a module into a folder of its own, which is one more of those in which envelopes are found."""
+
+    def put(source):
+        (tmp_path / "added_envelope.py").write_text(source)
+        monkeypatch.setattr(envelopes, "__path__", [*envelopes.__path__, str(tmp_path)])
+
+    yield put
+    sys.modules.pop("chatsquash.read.envelopes.added_envelope", None)
+    if hasattr(envelopes, "added_envelope"):
+        del envelopes.added_envelope
+
+
+@pytest.mark.parametrize(("sentence", "source", "wrap"), NEW, ids=[row[0] for row in NEW])
+@pytest.mark.parametrize("name", formats())
+def test_an_envelope_that_is_put_into_a_folder_is_read(new_envelope, name, sentence, source, wrap):
+    exchange = EXCHANGES[name]
+    expected = converted(plain(exchange.request, exchange.response))
+    assert converted(wrap(exchange)).record != expected.record or converted(wrap(exchange)).day is None
+    new_envelope(source)
+    outcome = converted(*[wrap(exchange)] * 3)
+    assert outcome.record == expected.record
+    assert (outcome.session, outcome.day, outcome.account.superseded) == ("s1", "2026-01-13", 2)
+    assert not {"missing-session-id", "missing-timestamp", "mixed-formats"} & set(codes(outcome))

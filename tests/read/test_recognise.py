@@ -6,10 +6,10 @@ import json
 import pytest
 
 from chatsquash import Options, convert_session
-from chatsquash.formats import formats
+from chatsquash.formats import formats, openai_chat
 from chatsquash.read import recognise
+from chatsquash.read.exchange import LineError, split
 from chatsquash.read.recognise import Shape
-from chatsquash.read.slices import LineError, slicer
 from tests.read.exchanges import CHAT, EXCHANGES, http, plain, sse
 
 USER = {"role": "user", "content": "hi"}
@@ -45,7 +45,9 @@ PLAIN = [
     ("an answer of two formats", CLASH, False),
     ("an answer with done", plain({"messages": [USER]}, {"done": True, **ANSWER}), False),
     ("an answer with output", plain({"messages": [USER]}, {"output": [], **ANSWER}), False),
-    ("a request in a body", plain({"messages": [USER], "body": {}}, ANSWER), False),
+    ("a request with a body beside its messages", plain({"messages": [USER], "body": {}}, ANSWER), True),
+    ("a request in a body", plain({"body": {"messages": [USER]}}, ANSWER), False),
+    ("an answer with a member that no chat has", plain({"messages": [USER]}, {"x": 1, **ANSWER}), False),
     ("a LiteLLM line", CHAT_LINE | {"call_type": "x"}, False),
     ("an OpenHands line", CHAT_LINE | {"kwargs": {}}, False),
     ("messages that are no list", plain({"messages": {}}, ANSWER), False),
@@ -57,18 +59,11 @@ PLAIN = [
 
 @pytest.mark.parametrize(("sentence", "line", "expected"), PLAIN, ids=[row[0] for row in PLAIN])
 def test_a_line_decides_at_once_only_where_it_is_plain_chat(sentence, line, expected):
-    assert recognise.is_plain(log(line)) is expected
-
-
-@pytest.mark.parametrize(("sentence", "line", "expected"), PLAIN, ids=[row[0] for row in PLAIN])
-def test_what_splits_plain_chat_only_refuses_all_else(sentence, line, expected):
-    data, plain_only = log(line), recognise.plain_slicer()
-    if expected:
-        assert plain_only.split(data) == slicer().split(data)
-    else:
-        with pytest.raises(LineError):
-            plain_only.split(data)
-    assert (plain_only.parse(data), plain_only.parse_flat(data)) == (None, None)
+    try:
+        found = recognise.is_plain(split(log(line), openai_chat))
+    except LineError:
+        found = False
+    assert found is expected
 
 
 @pytest.mark.parametrize("name", formats())
@@ -77,7 +72,7 @@ def test_each_format_is_seen_in_its_first_line(name, wrap):
     line = wrap(EXCHANGES[name].request, EXCHANGES[name].response)
     shape, seen = looked(line)
     assert (shape.format, seen.format, shape.forced, seen.conflict) == (name, name, False, False)
-    assert shape.envelope.name == seen.envelope
+    assert shape.envelope.NAME == seen.envelope
     assert seen.why.startswith(f"{name} (")
 
 
@@ -117,7 +112,7 @@ def test_the_user_may_say_what_it_is(name):
 
 def test_a_forced_format_keeps_the_envelope_that_is_seen():
     line = http(EXCHANGES["ollama"].request, {"body": EXCHANGES["ollama"].response})
-    assert looked(line, forced="openai_chat")[0].envelope.name == "HTTP pairs"
+    assert looked(line, forced="openai_chat")[0].envelope.NAME == "HTTP pairs"
 
 
 def test_a_forced_format_is_that_of_every_line():

@@ -8,7 +8,7 @@ from chatsquash.edits import replay
 from chatsquash.formats import formats
 from chatsquash.formats.base import Loaded, TurnError
 from chatsquash.model import Added, Kept
-from chatsquash.read.slices import LineError
+from chatsquash.read.exchange import LineError
 from chatsquash.read.turns import Turns, follow, nothing
 
 

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from chatsquash import footprint, jsonio, platform
+from chatsquash import footprint, platform
 from chatsquash.model import Added, Reply, Tool
 from chatsquash.options import Options
 from chatsquash.read.deltas import Request
-from chatsquash.read.slices import LineError
+from chatsquash.read.exchange import LineError
 
 
 class Bounds(NamedTuple):
@@ -64,17 +64,13 @@ class Bounds(NamedTuple):
         """The same for tools by their raw JSON, of which each level takes two bytes at least."""
         self.hold_tools([tool for raw, tool in tools.items() if len(raw) > 2 * self.nesting])
 
-    def hold(self, request: Request, reply: Reply, *, flat: bool = False) -> None:
-        """Raise ``LineError`` for a line whose request has too many messages, or that is nested too deeply.
-
-        ``flat``: the parser told that its messages are not.
-        """
+    def hold(self, request: Request, reply: Reply) -> None:
+        """Raise ``LineError`` for a line whose request has too many messages, or that is nested too deeply."""
         if len(request.messages) > self.messages:
             seen = f"request has {len(request.messages):,} messages"
             raise LineError("bad-entry", f"{seen}, more than the {self.messages:,} that are read (--max-messages)")
         new = [reply.message] if reply.message is not None else []
-        if not flat or self.nesting < jsonio.FLAT:
-            new += (message for run in request.edits if type(run) is Added for message in run.messages)
+        new += (message for run in request.edits if type(run) is Added for message in run.messages)
         if not _are_within(new, self.nesting):
             raise self.too_deep()
 
@@ -88,17 +84,21 @@ _HEADROOM = 16
 """What is left to a process when it begins is so many times what a line takes that is not looked at any further."""
 _ENCODED = 254
 """Levels that orjson writes; it refuses values with more."""
+_HOLDERS = (dict, list)
 BOUNDS = Bounds.of(Options())
 
 
 def _are_within(values: list[Any], most: int) -> bool:
     """Whether values have at most so many levels; an encoder that refuses more than it has tells it at once."""
-    if not values:
+    try:
+        deep = [member for member in chain.from_iterable(map(dict.values, values)) if type(member) in _HOLDERS]
+    except TypeError:  # a value that is no object
+        return levels(values, most) <= most
+    if not deep:  # texts are most of the bytes, and most messages hold nothing else
         return True
     if most > _ENCODED:
-        members = [member for value in values for member in (value.values() if type(value) is dict else (value,))]
         try:
-            orjson.dumps([member for member in members if type(member) is not str])  # texts are most of the bytes
+            orjson.dumps(deep)
         except orjson.JSONEncodeError:
             pass  # for that, or for something else
         else:

@@ -16,15 +16,16 @@ import os
 from functools import cache
 from typing import Any
 
-import msgspec
 from msgspec import Struct, field
 
 from chatsquash import jsonio
 from chatsquash.formats import PLAIN
+from chatsquash.formats.base import Format
 from chatsquash.model import Added, Edits, Kept, Message
+from chatsquash.read.exchange import Exchange, LineError, parse, split
 from chatsquash.read.lines import Line
+from chatsquash.read.members import elements
 from chatsquash.read.repeats import Array, Run, behind_gap, find
-from chatsquash.read.slices import LineError, Slicer, Slices, Spelled, elements
 from chatsquash.read.tools import KnownTools
 
 # No log can hold these by chance or by intent: they are drawn anew in every process.
@@ -38,9 +39,6 @@ _PATIENCE = 3
 _HEAD = 16
 """Bytes at the beginning of an array that tell, as a guess, that it begins where it began before."""
 _WHILE = 24
-
-
-_flat = jsonio.decoder(jsonio.flat(jsonio.FLAT + 1))  # a list of messages
 
 
 class Effort(Struct):
@@ -77,7 +75,7 @@ class Request(Struct, frozen=True, gc=False):
 class History(Struct):
     """The previous entry of a log, as messages and as bytes."""
 
-    slicer: Slicer
+    form: Format
     tools: KnownTools
     effort: Effort = field(default_factory=Effort)
     messages: list[Message] = field(default_factory=list)
@@ -90,10 +88,13 @@ class History(Struct):
     """Lines in a row that shared nothing."""
     uncompared: int = 0
     """Lines that are not to be compared."""
-    flat: bool = True
-    """Whether all messages had at most ``jsonio.FLAT`` levels so far, as the parser tells where they had."""
 
-    def read(self, line: Line) -> tuple[Slices, Request]:
+    @property
+    def key(self) -> bytes:
+        """What stands before an array of turns."""
+        return b'"%b"' % self.form.TURNS.encode()
+
+    def read(self, line: Line) -> tuple[Exchange, Request]:
         """What a line holds, as an edit of the line before; raises ``LineError`` for what is no entry, and others."""
         found = None if self.uncompared or not self.array.count else self._compared(line)
         return found or self._whole(line) or self._alone(line)
@@ -111,7 +112,7 @@ class History(Struct):
 
     # Ways to read a line; the first that can is taken.
 
-    def _compared(self, line: Line) -> tuple[Slices, Request] | None:
+    def _compared(self, line: Line) -> tuple[Exchange, Request] | None:
         """By what it shares with the line before."""
         place = line.start + self.place
         grown = line.buffer.startswith(self.array.data, place, line.stop)
@@ -134,57 +135,54 @@ class History(Struct):
             self.effort.refused += 1
         return found
 
-    def _grown(self, line: Line, place: int) -> tuple[Slices, Request] | None:
+    def _grown(self, line: Line, place: int) -> tuple[Exchange, Request] | None:
         """By what it adds behind all the messages of the line before, as most lines do."""
         before = self.array.count
         behind = place + len(self.array.data)
-        slices = self._shortened(line, [(place + 1, behind, _FIRST)], behind, place)
-        if slices is None or not slices.turns.startswith(_FIRST, 1):
+        exchange = self._shortened(line, [(place + 1, behind, _FIRST)], behind, place)
+        if exchange is None or not exchange.turns.startswith(_FIRST, 1):
             return None
-        _, *added = self._load(slices.turns)
+        _, *added = self._load(exchange.turns)
         self._judge(added, before)
         self.effort.grown += 1
-        growth = slices.turns[1 + len(_FIRST) : -1].rstrip()
+        growth = exchange.turns[1 + len(_FIRST) : -1].rstrip()
         edits: Edits = (Kept(0, before), Added(tuple(added))) if added else (Kept(0, before),)
-        return slices, Request([*self.messages, *added], edits, place - line.start, None, growth)
+        return exchange, Request([*self.messages, *added], edits, place - line.start, None, growth)
 
-    def _patched(self, line: Line, place: int, runs: list[Run]) -> tuple[Slices, Request] | None:
+    def _patched(self, line: Line, place: int, runs: list[Run]) -> tuple[Exchange, Request] | None:
         """By the runs of messages that it shares with the line before."""
         cuts = [(run.start, run.stop, _marker(n)) for n, run in enumerate(runs)]
-        slices = self._shortened(line, cuts, runs[-1].stop, place)
-        if slices is None:
+        exchange = self._shortened(line, cuts, runs[-1].stop, place)
+        if exchange is None:
             return None
         # Where the array really begins: the first place named so may have been another's.
-        place = runs[0].start - slices.turns.find(_marker(0))
-        request = self._patch(slices.turns, runs, line, place)
-        return (slices, request) if request else None
+        place = runs[0].start - exchange.turns.find(_marker(0))
+        request = self._patch(exchange.turns, runs, line, place)
+        return (exchange, request) if request else None
 
-    def _whole(self, line: Line) -> tuple[Slices, Request] | None:
+    def _whole(self, line: Line) -> tuple[Exchange, Request] | None:
         """In one go, for a while, where lines share nothing."""
         if not self.uncompared:
             return None
-        data = line.buffer[line.start : line.stop]
-        flat = self.slicer.parse_flat(data) if self.flat else None
-        parsed = flat or self.slicer.parse(data)
+        parsed = parse(line.buffer[line.start : line.stop], self.form)
         if parsed is None:
             return None
-        self.flat = flat is not None
         self.uncompared -= 1
         self.effort.whole += 1
-        messages, slices = parsed
+        messages, exchange = parsed
         self._judge(messages, 0)
-        return slices, Request(messages, _all(messages), 0, Array())
+        return exchange, Request(messages, _all(messages), 0, Array())
 
-    def _alone(self, line: Line) -> tuple[Slices, Request]:
+    def _alone(self, line: Line) -> tuple[Exchange, Request]:
         """By itself."""
-        slices = self._split(line.buffer[line.start : line.stop])
+        exchange = self._split(line.buffer[line.start : line.stop])
         self.effort.alone += 1
-        raw = slices.turns
+        raw = exchange.turns
         messages = self._load(raw)
         self._judge(messages, 0)
         array = Array(bytearray(raw[:-1].rstrip()), len(messages))
-        place = find(line.buffer, self.slicer.key, array.data, line.start, line.stop)
-        return slices, Request(messages, _all(messages), max(0, place - line.start), array)
+        place = find(line.buffer, self.key, array.data, line.start, line.stop)
+        return exchange, Request(messages, _all(messages), max(0, place - line.start), array)
 
     # Where a line repeats the one before
 
@@ -193,17 +191,17 @@ class History(Struct):
         for place in (self.place, self.other_place):
             if line.buffer.startswith(head, line.start + place, line.stop):
                 return line.start + place
-        return find(line.buffer, self.slicer.key, b"[", line.start, line.stop)
+        return find(line.buffer, self.key, b"[", line.start, line.stop)
 
     def _find_tools(self, line: Line, behind: int, before: int) -> int:
         """The place of the previous tools, behind the messages or before them; -1 where they are not."""
         raw = self.tools.raw
-        if not raw or isinstance(raw, list):
+        if not raw:
             return -1
         at = find(line.buffer, b'"tools"', raw, behind, line.stop)
         return at if at >= 0 else find(line.buffer, b'"tools"', raw, line.start, before)
 
-    def _shortened(self, line: Line, cuts: list[tuple[int, int, bytes]], behind: int, before: int) -> Slices | None:
+    def _shortened(self, line: Line, cuts: list[tuple[int, int, bytes]], behind: int, before: int) -> Exchange | None:
         """The members of the line with markers in the places of the cuts and of known tools, if that is an entry."""
         tools = self._find_tools(line, behind, before)
         if tools >= 0:
@@ -216,10 +214,10 @@ class History(Struct):
             at = stop
         pieces.append(buffer[at : line.stop])
         try:
-            slices = self._split(b"".join(pieces))
+            exchange = self._split(b"".join(pieces))
         except LineError:
             return None
-        return slices if tools < 0 or slices.tools == TOOLS else None
+        return exchange if tools < 0 or exchange.first(self.form.TOOLS) == TOOLS else None
 
     # What was found
 
@@ -257,7 +255,7 @@ class History(Struct):
 
     def _judge(self, messages: list[Any], first: int) -> None:
         """Chat messages go into the record as they are; turns of other formats are judged where they are loaded."""
-        if self.slicer.form.NAME != PLAIN:
+        if self.form.NAME != PLAIN:
             return
         for at, message in enumerate(messages, first):
             if type(message) is not dict:
@@ -265,29 +263,15 @@ class History(Struct):
             if type(message.get("role")) is not str:
                 raise LineError("bad-entry", f"request.messages[{at}] has no role")
 
-    def learn_tools(self, raw: Spelled) -> Any:
+    def learn_tools(self, raw: bytes) -> Any:
         """The tools in raw JSON, or in the place of the marker for those of the line before."""
-        return self.tools.value if raw == TOOLS else self.tools.learn(raw, self._load_any)
+        return self.tools.value if raw == TOOLS else self.tools.learn(raw, self._load)
 
-    def _split(self, data: bytes | bytearray) -> Slices:
+    def _split(self, data: bytes | bytearray) -> Exchange:
         self.effort.skipped += len(data)
-        return self.slicer.split(data)
+        return split(data, self.form)
 
     def _load(self, raw: bytes) -> Any:
-        """A list of messages."""
-        if self.flat:
-            try:
-                value = _flat.decode(raw)
-            except (msgspec.MsgspecError, ValueError):
-                pass
-            else:
-                self.effort.parsed += len(raw)
-                return value
-        value = self._load_any(raw)
-        self.flat = False
-        return value
-
-    def _load_any(self, raw: bytes) -> Any:
         self.effort.parsed += len(raw)
         return jsonio.loads(raw)
 

@@ -10,17 +10,18 @@ from msgspec.structs import replace
 
 from chatsquash import jsonio
 from chatsquash.checks import reading
-from chatsquash.edits import difference
-from chatsquash.formats import PLAIN, bodies
+from chatsquash.edits import difference, settle
+from chatsquash.formats import PLAIN, bodies, named
 from chatsquash.formats.base import Tools
 from chatsquash.memo import Last
-from chatsquash.model import Added, Entry, Json, Rejected, Repeated, Skipped, Tool, WrongType
+from chatsquash.model import Added, Entry, Json, Message, Rejected, Repeated, Skipped, Tool, WrongType
 from chatsquash.read import envelopes, turns
 from chatsquash.read.bounds import BOUNDS, Bounds
 from chatsquash.read.deltas import TOOLS, Effort, History, Request
+from chatsquash.read.exchange import Exchange, LineError, is_blank
 from chatsquash.read.lines import Line
+from chatsquash.read.members import NOTHING, kind
 from chatsquash.read.recognise import Shape, shape_of
-from chatsquash.read.slices import NOTHING, LineError, Slices, Spelled, is_blank, kind, slicer
 from chatsquash.read.times import Moment, moment
 from chatsquash.read.tools import NO_TOOLS, KnownTools
 from chatsquash.read.turns import Turns
@@ -62,6 +63,7 @@ class EntryReader:
         self._shape, self._effort, self._known, self._bounds = shape, effort or Effort(), known, bounds
         self._answers: dict[str, _Answer] = {}
         self._stream = self._home = self._new(shape)
+        self._before: list[Message] = []
 
     def entries(self, lines: Iterable[Line]) -> Generator[Entry | Skipped, None, str | None]:
         """The entries of the log's next lines, in file order, and the lines that are none.
@@ -82,7 +84,7 @@ class EntryReader:
             try:
                 if line.length > bounds.light:
                     bounds.hold_size(line.buffer[line.start : line.stop], line.length)
-                entry = self._read(line)
+                entry = self._settled(self._read(line))
             except LineError as problem:
                 if line.length <= line.stop - line.start and is_blank(line.buffer[line.start : line.stop]):
                     yield Skipped(line.number, "blank", line.size)
@@ -99,7 +101,7 @@ class EntryReader:
         if (tools := self._known.get(shape.format)) is None:
             hold = self._bounds.hold_new if shape.format == PLAIN else None  # others are held once they are loaded
             tools = self._known[shape.format] = KnownTools(hold)
-        return _Stream(shape, History(slicer(shape.format), tools, self._effort), self._answers, self._bounds)
+        return _Stream(shape, History(named(shape.format), tools, self._effort), self._answers, self._bounds)
 
     def _read(self, line: Line) -> Entry:
         if self._stream is not self._home:
@@ -117,6 +119,20 @@ class EntryReader:
         entry = self._stream.read(line)
         mixed = Repeated("mixed-formats", (self._shape.format, other.format))
         return replace(entry, found=(*entry.found, mixed))
+
+    @property
+    def exchange(self) -> Exchange | None:
+        """The exchange of the last entry, unless its line is of another shape than the log."""
+        return self._stream.exchange if self._stream is self._home else None
+
+    def _settled(self, entry: Entry) -> Entry:
+        """The entry as it differs from the one before by value, whichever way that was found."""
+        messages, edits = settle(self._before, entry.messages, entry.edits)
+        if edits is not entry.edits:
+            entry = replace(entry, messages=messages, edits=edits)
+            self._stream.adopt(messages)
+        self._before = messages
+        return entry
 
     def _other(self, line: Line) -> Shape | None:
         """The shape of a line that does not have the file's, if it has one that is known."""
@@ -157,12 +173,13 @@ class _Stream:
     """The turns up to each response of the log that a later request may refer to, by its id."""
     bounds: Bounds
     before: _Loaded | None = None
+    exchange: Exchange | None = None
     held: list[Tool] = field(default_factory=list)
     """The last tools that were found to be within the bounds."""
     tools: Callable[[list[Tool]], Tools] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.tools = Last(self.history.slicer.form.tools)
+        self.tools = Last(self.history.form.tools)
 
     def read(self, line: Line, other: Callable[[Line], Shape | None] | None = None) -> Entry:
         """The entry of a line; raises ``LineError`` and keeps the one before where it is none.
@@ -176,13 +193,13 @@ class _Stream:
             if len(data) > self.bounds.light:  # what stood in a string may stand there no more
                 self.bounds.hold_size(data, len(data))
         try:
-            slices, request = self.history.read(line)
-            self.bounds.hold(request, slices.reply, flat=self.history.flat)
-            if slices.reply.foreign and other and (shape := other(whole)):
+            exchange, request = self.history.read(line)
+            self.bounds.hold(request, exchange.reply)
+            if exchange.reply.foreign and other and (shape := other(whole)):
                 raise _OtherShapeError(shape)
-            when = moment(slices.timestamp)
-            loaded = None if self.shape.format == PLAIN else self._load(slices, request)
-            offered = self._tools_of(slices.tools)  # last, since it remembers them
+            when = moment(exchange.timestamp)
+            loaded = None if self.shape.format == PLAIN else self._load(exchange, request)
+            offered = self._tools_of(exchange.first(self.history.form.TOOLS))  # last, since it remembers them
             tools = offered.tools
             if tools is not self.held and self.shape.format != PLAIN:  # those of plain chat were held before
                 self.bounds.hold_tools(tools)
@@ -194,19 +211,20 @@ class _Stream:
         except ValueError as problem:
             raise LineError("bad-line", f"no JSON object: {jsonio.refusal(problem)}") from None
         self.history.remember(request)
+        self.exchange = exchange
         messages, edits = request.messages, request.edits
         found: tuple[Repeated, ...] = (Repeated("hosted-tools"),) if offered.hosted else ()
         if loaded:
             messages, edits, tools = loaded.turns.messages, loaded.turns.edits, bodies.added(tools, loaded.brought)
-            found += self._remember(loaded, slices)
-        reply = slices.reply
-        if when is None or when.naive or slices.session_id is None or offered.wrong or reply.wrong:
-            found = (*found, *_lacking(when, slices.session_id, offered.wrong, reply.wrong))
+            found += self._remember(loaded, exchange)
+        reply = exchange.reply
+        if when is None or when.naive or exchange.session_id is None or offered.wrong or reply.wrong:
+            found = (*found, *_lacking(when, exchange.session_id, offered.wrong, reply.wrong))
         at = when.at if when else None
         return Entry(
             line.number,
             at,
-            slices.session_id,
+            exchange.session_id,
             messages,
             edits,
             tools,
@@ -216,13 +234,21 @@ class _Stream:
             loaded=loaded is not None,
         )
 
-    def _load(self, slices: Slices, request: Request) -> _Loaded:
-        form = self.history.slicer.form
+    def adopt(self, messages: list[Message]) -> None:
+        """Go on with these messages in the place of the equal ones that were read last."""
+        if self.before:
+            self.before = self.before._replace(turns=replace(self.before.turns, messages=messages))
+        else:
+            self.history.messages = messages
+
+    def _load(self, exchange: Exchange, request: Request) -> _Loaded:
+        form = self.history.form
         before = self.before or _Loaded(turns.nothing(form), [], (NOTHING, None))
-        raw = slices.system
+        raw = exchange.first(form.SYSTEM)
         system = before.system if raw == before.system[0] else (raw, jsonio.loads(raw) if raw != NOTHING else None)
         whole, edits = request.messages, request.edits
-        base = self.answers.get(_key(slices.refers)) if slices.refers else None
+        refers = exchange.first(form.REFERS)
+        base = self.answers.get(_key(refers)) if refers else None
         if base:
             whole = [*base.asked, *base.said, *whole]
         if base or before.referred:  # the reader's edits are those of what stood in the lines
@@ -230,20 +256,21 @@ class _Stream:
         brought = bodies.brought(form, (turn for run in edits if isinstance(run, Added) for turn in run.messages))
         return _Loaded(turns.follow(form, before.turns, whole, edits, system[1]), whole, system, bool(base), brought)
 
-    def _remember(self, loaded: _Loaded, slices: Slices) -> tuple[Repeated, ...]:
+    def _remember(self, loaded: _Loaded, exchange: Exchange) -> tuple[Repeated, ...]:
         self.before = loaded
-        is_missing = slices.refers not in (NOTHING, b"null") and _key(slices.refers) not in self.answers
-        answer = slices.reply.body
+        refers = exchange.first(self.history.form.REFERS)
+        is_missing = refers not in (NOTHING, b"null") and _key(refers) not in self.answers
+        answer = exchange.reply.body
         if isinstance(answer, dict) and isinstance(answer.get("id"), str):
             said = answer.get("output")
             self.answers[answer["id"]] = _Answer(loaded.whole, said if isinstance(said, list) else [])
         return (Repeated("missing-history"),) if is_missing else ()
 
-    def _tools_of(self, raw: Spelled) -> _Offered:
+    def _tools_of(self, raw: bytes) -> _Offered:
         if raw in (NOTHING, b"null"):
             return _NOTHING_OFFERED
         if self.shape.format == PLAIN:
-            if isinstance(raw, bytes) and raw[:1] != b"[" and raw != TOOLS:
+            if raw[:1] != b"[" and raw != TOOLS:
                 return _Offered(NO_TOOLS, wrong=WrongType("request.tools", kind(raw)))
             return _Offered(self.history.learn_tools(raw))
         found = self.tools(self.history.learn_tools(raw))

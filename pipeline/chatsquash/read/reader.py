@@ -84,8 +84,15 @@ class Reader:
         if self._from is not None or (self._by_id and log.spans is None):
             return self._as(self._look(file), file, chain([first], stream), log)
         held = [first, *_agreeing(first, stream)]
-        seen = recognise.PLAIN_LOG if all(map(self._is_plain, held)) else self._look(file)
-        return self._as(seen, file, chain(held, stream), log)
+        chat = self._lines(Shape())  # as most logs are, which is told by what is read of them so
+        begun = list[Entry | Skipped]()
+        for line in held:
+            begun += chat.entries([line])
+            if not isinstance(begun[-1], Entry) or not chat.exchange or not recognise.is_plain(chat.exchange):
+                break
+        else:
+            return recognise.PLAIN_LOG, _then(begun, chat.entries(stream))
+        return self._as(self._look(file), file, chain(held, stream), log)
 
     def _as(
         self, shape_seen: tuple[Shape, Seen], file: BinaryIO, stream: Iterator[Line], log: Log
@@ -102,7 +109,7 @@ class Reader:
                     raise MixedSessionsError
                 deque(stream, maxlen=0)  # which hashes the rest
                 return self._spread(held) if held.line else (_seen(held), _whole(held, log))
-        if log.spans is None and (self._by_id or (shape.envelope.mixes and self._split)):
+        if log.spans is None and (self._by_id or (shape.envelope.MIXES and self._split)):
             raise MixedSessionsError
         return seen, self._lines(shape).entries(stream)
 
@@ -134,10 +141,6 @@ class Reader:
         if self._from in document_names():
             return Shape(), Seen(None, "document", "")
         return recognise.look(file, self._from, self._bounds.memory)
-
-    def _is_plain(self, line: Line) -> bool:
-        is_light = line.length <= self._bounds.light
-        return is_light and recognise.is_plain(line.buffer[line.start : line.stop])
 
 
 def _to_the_end(items: Items, stream: Iterator[Line], log: Log, expanded: Expanded | None) -> Iterator[Entry | Skipped]:
@@ -199,6 +202,11 @@ def _aside(held: documents.Document) -> Iterator[Repeated]:
         yield Repeated("hosted-tools")
     if held.aside.elsewhere:
         yield Repeated("missing-history")
+
+
+def _then(begun: list[Entry | Skipped], others: Items) -> Items:
+    yield from begun
+    return (yield from others)
 
 
 def _hash(file: BinaryIO, hashed: Callable[[memoryview], object]) -> None:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Annotated, Any, BinaryIO, Literal, NamedTuple
+from typing import Any, BinaryIO, Literal, NamedTuple
 
 import msgspec
-from msgspec import Meta, Raw, Struct
+from msgspec import Raw, Struct
 
 from chatsquash import footprint, jsonio
-from chatsquash.formats import PLAIN, PLAIN_RANK, Recognised, look_alike, named, recognise, recognise_file
-from chatsquash.model import Seen
+from chatsquash.formats import PLAIN, PLAIN_RANK, Recognised, look_alike, recognise, recognise_file
+from chatsquash.formats.openai_chat.members import RESPONSE
+from chatsquash.model import Json, Seen
 from chatsquash.read import envelopes, replies
 from chatsquash.read.envelopes import Envelope
+from chatsquash.read.exchange import Exchange
 from chatsquash.read.lines import LONGEST
-from chatsquash.read.replies import Chat
-from chatsquash.read.slices import LineError, Slicer, Slices, decoder
+from chatsquash.read.members import REFUSED
 
 _ANSWERED = 4
 """The rank up to which evidence stands in the response."""
@@ -38,86 +38,41 @@ class Shape(NamedTuple):
     """Whether the user named the format."""
 
 
-PLAIN_LOG = Shape(), Seen(PLAIN, envelopes.PLAIN.name, f"{PLAIN} (choices[].message in the response)")
-"""What is seen of a log whose first line is chat with an answer, as that of most is."""
-
-
-_Never = Annotated[str, Meta(min_length=1, max_length=0)]
-"""What no value is: a member of this type must not be there."""
-
-
-class _PlainChat(Chat, gc=False):
-    object: Literal["chat.completion"] = "chat.completion"
-    output: _Never = ""
-    candidates: _Never = ""
-    done: _Never = ""
-    stop_reason: _Never = ""
+PLAIN_LOG = Seen(PLAIN, envelopes.PLAIN.NAME, f"{PLAIN} (choices[].message in the response)")
+"""What is seen of a log whose first lines are chat with an answer, as those of most are."""
 
 
 class _Choice(Struct, gc=False):
     message: dict[str, Raw]
 
 
-class _Response(Struct, gc=False):
-    choices: list[_Choice]
-    object: str = "chat.completion"
-    output: Raw = Raw()
-    candidates: Raw = Raw()
-    done: Raw = Raw()
-    stop_reason: Raw = Raw()
+_others: list[Any] = [(name, Raw, Raw()) for name in RESPONSE if name not in ("choices", "object")]
+_answer = msgspec.json.Decoder(
+    msgspec.defstruct(
+        "Answer",
+        [("choices", list[_Choice]), ("object", Literal["chat.completion"], "chat.completion"), *_others],
+        forbid_unknown_fields=True,
+        gc=False,
+    )
+)
+"""What splits a response that has no member that chat has not."""
 
 
-class _Request(Struct, gc=False):
-    messages: list[Raw]
-    body: Raw = Raw()
+def is_plain(exchange: Exchange) -> bool:
+    """Whether a line that was read as chat is that and nothing else, told without asking the other formats.
 
-
-class _Plain(Struct, gc=False):
-    request: _Request
-    response: _Response
-    call_type: Raw = Raw()
-    kwargs: Raw = Raw()
-
-
-_plain = msgspec.json.Decoder(_Plain)
-
-
-def is_plain(line: bytes | bytearray) -> bool:
-    """Whether a line is chat with an answer and nothing else, told without parsing it."""
+    It has no member that another envelope needs, and its response none that chat has not.
+    """
     try:
-        found = _plain.decode(line)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
+        answer: Any = _answer.decode(exchange.reply.raw)
+    except REFUSED:
         return False
-    response = found.response
-    others = (found.request.body, found.call_type, found.kwargs, response.output, response.candidates)
-    named = response.object == "chat.completion" and bool(response.choices)
-    return named and not any(map(bytes, (*others, response.done, response.stop_reason)))
-
-
-class PlainSlicer(Slicer):
-    """Splits lines that are plain chat beyond doubt, and no others: ``is_plain``, told by the way."""
-
-    def __init__(self) -> None:
-        super().__init__(named(PLAIN))
-        self._line = decoder(self.request(Raw, body=_Never), response=_PlainChat, call_type=_Never, kwargs=_Never)
-
-    def _parse(self, line: bytes | bytearray, way: Any) -> None:
-        """``split`` has to decide, whichever way a line would be parsed whole."""
-
-    def _split_odd(self, line: bytes) -> Slices:
-        del line
-        raise LineError("bad-line", "no plain chat")
-
-
-@cache
-def plain_slicer() -> PlainSlicer:
-    """The one that there is."""
-    return PlainSlicer()
+    return bool(answer.choices) and not exchange.is_claimed
 
 
 def shape_of(line: bytes) -> Shape | None:
     """The shape that one line has beyond doubt: by its response, or by a member that no other format has."""
-    found = _exchange(line)
+    found = _evidence(line)
     if found is None:
         return None
     envelope, exchange = found
@@ -131,24 +86,28 @@ def look(file: BinaryIO, forced: str | None = None, memory: int = footprint.MOST
     ``memory`` tell nothing.
     """
     data = beginning(file, _GLANCE)
-    quick = [_exchange(line) for line in _lines(data, memory)[:AGREEING]]
+    quick = [_evidence(line) for line in _lines(data, memory)[:AGREEING]]
     envelope, first = quick[0] if quick and quick[0] else (envelopes.PLAIN, None)
     if forced:
-        return Shape(forced, envelope, forced=True), Seen(forced, envelope.name, f"{forced}, as --from says")
+        return Shape(forced, envelope, forced=True), Seen(forced, envelope.NAME, f"{forced}, as --from says")
     if first and first.name and first.rank <= _ANSWERED and not any(_tells_other(each, first) for each in quick):
-        return Shape(first.name, envelope), Seen(first.name, envelope.name, f"{first.name} ({first.why})")
-    lines = _lines(data if len(data) >= _BYTES else beginning(file, _BYTES), memory)
-    found = [each for each in map(_exchange, lines) if each]
+        return Shape(first.name, envelope), Seen(first.name, envelope.NAME, f"{first.name} ({first.why})")
+    return _of_most(_lines(data if len(data) >= _BYTES else beginning(file, _BYTES), memory))
+
+
+def _of_most(lines: list[bytes]) -> tuple[Shape, Seen]:
+    """What most of many lines tell, or what was seen instead."""
+    found = [each for each in map(_evidence, lines) if each]
     envelope = found[0][0] if found else envelopes.PLAIN
     whole = recognise_file([exchange for _, exchange in found])
     if whole.name:
         envelope = next(each for each, exchange in found if exchange.name == whole.name)
-        return Shape(whole.name, envelope), Seen(whole.name, envelope.name, whole.why)
-    instead = next((words for line in lines if (words := look_alike(_object(line)))), None)
+        return Shape(whole.name, envelope), Seen(whole.name, envelope.NAME, whole.why)
+    instead = next((words for line in lines if (words := look_alike(_value(line)))), None)
     why = instead or (whole.why if found else "")
     # Requests and responses all of which are of nothing known, such as counts of tokens, are no chat either.
     unknown = 0 < len(found) == len(lines)
-    return Shape(envelope=envelope), Seen(None, envelope.name, why, conflict=whole.mixed or unknown)
+    return Shape(envelope=envelope), Seen(None, envelope.NAME, why, conflict=whole.mixed or unknown)
 
 
 def _tells_other(line: tuple[Envelope, Recognised] | None, first: Recognised) -> bool:
@@ -187,12 +146,11 @@ def _lines(data: bytes, memory: int) -> list[bytes]:
     return lines
 
 
-def _exchange(line: bytes) -> tuple[Envelope, Recognised] | None:
+def _evidence(line: bytes) -> tuple[Envelope, Recognised] | None:
+    """How a line is wrapped, and what tells its format."""
     envelope = envelopes.recognise(line)
-    if envelope is None:
-        return None
-    exchange = _object(envelopes.unwrap(line, envelope))
-    if exchange is None:
+    exchange = _value(envelopes.unwrap(line, envelope)) if envelope else None
+    if envelope is None or not isinstance(exchange, dict):
         return None
     request, response = exchange.get("request"), replies.unwrapped(exchange.get("response"))
     streamed = replies.events(response)
@@ -200,9 +158,8 @@ def _exchange(line: bytes) -> tuple[Envelope, Recognised] | None:
     return envelope, recognise(body, response if streamed is None else None, streamed[0] if streamed else None)
 
 
-def _object(line: bytes) -> dict[str, Any] | None:
+def _value(raw: bytes) -> Json:
     try:
-        value = jsonio.loads(line)
+        return jsonio.loads(raw)
     except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, dict) else None

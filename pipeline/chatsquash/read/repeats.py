@@ -12,7 +12,7 @@ from typing import NamedTuple
 from msgspec import Struct, field
 
 from chatsquash.read.lines import Line
-from chatsquash.read.slices import elements
+from chatsquash.read.members import elements
 
 _VALUE = re.compile(rb"[ \t\r]*:[ \t\r]*")
 _GAP = re.compile(rb"[ \t\r]*,?[ \t\r]*")

@@ -23,6 +23,8 @@ _FIELD = re.compile(r":|(event|id|retry)\b|data\b|\[DONE\]")
 _ID = "previous_response_id"
 _DONE = "[DONE]"
 _RAW, _BODY = "body_raw", "body"
+ASKED = "model"
+"""The member of a request that names the model that is asked for."""
 _MODEL = ("model", "modelVersion")
 _WITHIN = ("message", "response")
 """What events of a stream hold a response in."""
@@ -34,7 +36,7 @@ class _Choice(Struct, gc=False):
     finish_reason: str | None = None
 
 
-class Chat(Struct, gc=False):
+class _Chat(Struct, gc=False):
     """A chat response as nearly all are."""
 
     choices: list[_Choice]
@@ -42,44 +44,42 @@ class Chat(Struct, gc=False):
     model: Any = None
 
 
-_chat = jsonio.decoder(Chat)
+_chat = jsonio.decoder(_Chat)
 
 
-def reply(raw: bytes, form: Format, status: bytes = b"") -> Reply:
+def reply(raw: bytes, form: Format, status: bytes = b"", asked: bytes = b"") -> Reply:
     """What a raw response answers, or why it answers nothing; raises ``ValueError`` for what is no JSON after all.
 
-    ``status`` is the raw one of HTTP, or the word of a logger.
+    ``status`` is the raw one of HTTP, or the word of a logger; ``asked`` is the raw model of the request.
     """
     code = _failure(status.strip(b'"')) if status else ""
-    if raw in (b"", b"null"):
-        return Reply(problem=f"there is no response{code}")
-    if form.NAME == PLAIN and not code and (quick := _quick(raw)):
+    if form.NAME == PLAIN and not code and (quick := _quick(raw, asked)):
         return quick
+    if raw in (b"", b"null"):
+        return Reply(problem=f"there is no response{code}", asked=asked)
     try:
         found, code = _read(_loads(raw), form, code)
     except UnicodeDecodeError:  # which matters in what is kept of the response only
         found, code = _read(_loads(raw.decode("latin-1")), form, code)
         if found.message is not None and not code:
             raise
-    return Reply(problem=f"the response is an error body{code}") if code else found
+    found = Reply(problem=f"the response is an error body{code}") if code else found
+    return replace(found, raw=raw, asked=asked)
 
 
-def of_chat(response: Chat | None, status: bytes = b"") -> Reply | None:
-    """The reply in a chat response that is as nearly all are; ``None`` for one that ``reply`` has to judge."""
-    if response is None or (status and _failure(status.strip(b'"'))):
+def _quick(raw: bytes, asked: bytes) -> Reply | None:
+    """The reply in a chat response that is as nearly all are; ``None`` for any other."""
+    try:
+        response = _chat.decode(raw)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
     choices = response.choices
     if not choices or type(choices[0].message.get("role")) is not str:
         return None
+    first = choices[0]
     model = response.model if type(response.model) is str else None
-    return Reply(choices[0].message, len(choices), choices[0].finish_reason, model=model)  # type: ignore[arg-type]
-
-
-def _quick(raw: bytes) -> Reply | None:
-    try:
-        return of_chat(_chat.decode(raw))
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return None
+    message: Any = first.message
+    return Reply(message, len(choices), first.finish_reason, model=model, raw=raw, asked=asked)
 
 
 def _read(response: Json, form: Format, code: str) -> tuple[Reply, str]:

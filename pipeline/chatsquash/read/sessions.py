@@ -17,6 +17,7 @@ from chatsquash.model import Log
 from chatsquash.options import Options
 from chatsquash.read import documents, envelopes
 from chatsquash.read.lines import CHUNK, lines
+from chatsquash.read.members import members
 from chatsquash.read.recognise import look
 from chatsquash.sources.changes import as_found
 from chatsquash.sources.compression import Expanded, opened
@@ -124,7 +125,7 @@ def parts_of(log: Log, file: BinaryIO, options: Options | None = None) -> list[L
     name: str | None = None
     for line in lines(file):
         data = bytes(line.buffer[line.start : line.stop])
-        found = None if footprint.exceeds(data, memory) else envelopes.outer(data)
+        found = None if footprint.exceeds(data, memory) else members(data)
         name = name if found is None else envelopes.session_id(found)
         feed = line.size - line.length
         places.setdefault(name, array("Q")).extend((line.number, line.offset, line.length, feed))

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from chatsquash.model import Tool
-from chatsquash.read.slices import Spelled, elements
+from chatsquash.read.members import elements
 
 NO_TOOLS: list[Tool] = []
 """The tools of a request that has none; always this object."""
@@ -19,30 +19,27 @@ _LARGE = 1 << 14
 
 
 class KnownTools(Struct):
-    """The last two tool lists that were read, since some clients alternate; they may outlive a session.
+    """The last tool list that was read, and single definitions, for lists that differ in a few.
 
-    Single definitions are remembered, too, for lists that differ in a few, or in their order only.
+    They may outlive a session.
     """
 
     hold: Callable[[dict[bytes, Tool]], None] | None = None
     """Raises for definitions that are not to be learnt; each is held once."""
-    raw: Spelled = b""
+    raw: bytes = b""
     value: list[Tool] = field(default_factory=list)
-    older: tuple[Spelled, list[Tool]] = (b"", NO_TOOLS)
     single: dict[bytes, Tool] = field(default_factory=dict)
 
-    def learn(self, raw: Spelled, load: Callable[[bytes], Any]) -> list[Tool]:
+    def learn(self, raw: bytes, load: Callable[[bytes], Any]) -> list[Tool]:
         """The tools in raw JSON: the same objects as before for the same bytes."""
         if raw != self.raw:
-            before = (self.raw, self.value)
-            self.raw, self.value = self.older if raw == self.older[0] else (raw, self._load(raw, load))
-            self.older = before
+            self.raw, self.value = raw, self._load(raw, load)
         return self.value
 
-    def _load(self, raw: Spelled, load: Callable[[bytes], Any]) -> Any:
-        if isinstance(raw, bytes) and raw[:1] != b"[":
+    def _load(self, raw: bytes, load: Callable[[bytes], Any]) -> Any:
+        if raw[:1] != b"[":
             return load(raw)
-        spelled = elements(raw) if isinstance(raw, bytes) else raw
+        spelled = elements(raw)
         known = list(map(self.single.get, spelled))
         if all(known):
             return known

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 from chatsquash.formats.base import Format, TurnError
 from chatsquash.model import Added, Edits, Json, Kept, Message
-from chatsquash.read.slices import LineError
+from chatsquash.read.exchange import LineError
 
 
 class Turns(Struct, frozen=True):

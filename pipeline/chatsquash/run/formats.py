@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from chatsquash import formats
 from chatsquash.formats import documents
-from chatsquash.read.envelopes import ENVELOPES
+from chatsquash.read.envelopes import envelopes
 from chatsquash.text import aligned
 from chatsquash.translate import conversations
 
@@ -46,8 +46,8 @@ def _known(name: str) -> KnownFormat:
 
 def envelope_rows() -> Iterator[tuple[str, str, str]]:
     """Of each envelope: its name, what it looks like, and what a session is in it."""
-    for envelope in ENVELOPES:
-        yield envelope.name, envelope.what.replace("`", ""), "id" if envelope.mixes else "file"
+    for envelope in envelopes():
+        yield envelope.NAME, envelope.WHAT.replace("`", ""), "id" if envelope.MIXES else "file"
 
 
 def as_text() -> str:

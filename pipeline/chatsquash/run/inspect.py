@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -11,7 +10,7 @@ from itertools import chain
 
 from chatsquash import chat, jsonio
 from chatsquash.errors import UsageError
-from chatsquash.model import Entry, Kept, Log, Message, Reply, Seen
+from chatsquash.model import Added, Entry, Log, Message, Reply, Seen
 from chatsquash.options import Options
 from chatsquash.outcome import Outcome
 from chatsquash.read.envelopes import PLAIN
@@ -44,10 +43,6 @@ class _Inspection:
 
     verbose: bool
     by_line: dict[int, _EntryRow] = field(default_factory=dict)
-    before: list[Message] = field(default_factory=list)
-    """The messages of the entry before."""
-    spelled: dict[int, bytes] = field(default_factory=dict)
-    """Those as JSON that were compared, by their ids: neighbours share messages that did not change."""
     seen: Seen | None = None
     """What the log's first lines told."""
 
@@ -71,33 +66,11 @@ class _Inspection:
                 row.outcome = "selected" if line == snapshot.entry.line else "cut"
 
     def _row(self, entry: Entry) -> _EntryRow:
-        added = self._added(entry)
+        added = [message for run in entry.edits if isinstance(run, Added) for message in run.messages]
         counts = (len(entry.messages) - len(added), len(added), len(entry.tools))
         cells = (str(entry.line), _time(entry.at), *map(str, counts), _reply(entry.reply))
         texts = [_text(message) for message in added] if self.verbose else []
         return _EntryRow(cells, escaped(chat.trace(added)), texts)
-
-    def _added(self, entry: Entry) -> list[Message]:
-        """The messages that the entry before does not have; its edits say less where the reader did not compare."""
-        before, self.before = self.before, entry.messages
-        if entry.kept == len(before) and not any(isinstance(run, Kept) for run in entry.edits[1:]):
-            return entry.messages[len(before) :]
-        left = Counter(map(self._spell, before))
-        added: list[Message] = []
-        for message in entry.messages:
-            spelled = self._spell(message)
-            if left[spelled]:
-                left[spelled] -= 1
-            else:
-                added.append(message)
-        self.spelled = {id(message): self.spelled[id(message)] for message in entry.messages}
-        return added
-
-    def _spell(self, message: Message) -> bytes:
-        spelled = self.spelled.get(id(message))
-        if spelled is None:
-            spelled = self.spelled[id(message)] = jsonio.dumps(message)
-        return spelled
 
 
 def inspect(logs: Iterable[str], options: Options, *, verbose: bool = False) -> Iterator[str]:
@@ -147,7 +120,7 @@ def _shown(log: Log, inspection: _Inspection, outcome: Outcome) -> Iterator[str]
     yield f"{escaped(log.shown)}: session {escaped(outcome.session)}"
     if (seen := inspection.seen) and seen.format:
         yield from _wrapped(f"format: {escaped(seen.why)}", break_on_hyphens=True)
-        yield from [f"envelope: {seen.envelope}"] if seen.envelope != PLAIN.name else []
+        yield from [f"envelope: {seen.envelope}"] if seen.envelope != PLAIN.NAME else []
     yield from _table([row for _, row in sorted(inspection.by_line.items())])
     yield f"record: {len(outcome.record):,} bytes" if outcome.record else f"left out: {outcome.left_out}"
     yield from map(as_text, outcome.findings)

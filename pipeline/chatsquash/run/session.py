@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from hashlib import sha256
 from typing import BinaryIO, Protocol
 
 from msgspec import structs
 from xxhash import xxh3_128
 
-from chatsquash import chat
+from chatsquash import chat, jsonio
 from chatsquash.checks import reading
-from chatsquash.model import Entry, Found, Log, Seen, Skipped
+from chatsquash.model import Entry, Found, Log, Message, Seen, Skipped
 from chatsquash.option_rules import refuse_wrong
 from chatsquash.options import Options
 from chatsquash.outcome import Chosen, Facts, Outcome, Record, Refused
@@ -96,7 +97,7 @@ class Converter:
         made, later = self._made(read.seen, session)
         record = made if isinstance(made, Record) else None
         if record and snapshot and self._tells_facts:
-            record = structs.replace(record, facts=self._facts(session, snapshot, file, log))
+            record = structs.replace(record, facts=self._facts(session, snapshot, log))
         name = session.id or log.stem
         findings = session.findings(later, name, log.shown)
         account, sizes = session.accounts(written=record is not None)
@@ -116,7 +117,7 @@ class Converter:
             digest=_digest(read, digest),
             size=session.sizes.all,
             sizes=sizes,
-            chosen=self._chosen(session, snapshot, file, log) if snapshot else None,
+            chosen=self._chosen(snapshot) if snapshot else None,
         )
 
     def _session(self, read: Reading, observer: EntryObserver | None) -> Session:
@@ -140,30 +141,27 @@ class Converter:
         made, found = self._plan.finish(snapshot, loaded=session.loaded, source=source)
         return made, [*noted, *((snapshot.entry.line, each) for each in found)]
 
-    def _chosen(self, session: Session, snapshot: Snapshot, file: BinaryIO, log: Log) -> Chosen:
-        """What the log says about the entry that becomes the record; read again only where no response names a model.
-
-        Documents say nothing of models.
-        """
+    def _chosen(self, snapshot: Snapshot) -> Chosen:
+        """What the log says about the entry that becomes the record; documents say nothing of models."""
         entry = snapshot.entry
         model = entry.reply.model
-        if model is None and not entry.reply.included:
-            from chatsquash.read import facts  # which few logs need
+        if model is None:
+            from chatsquash.read import usage  # which few logs need
 
-            model = facts.logged(file, log, entry.line, session.lines.all).model
+            model = usage.told(entry.reply).model
         return Chosen(entry.line, _stamped(snapshot.started), _stamped(snapshot.ended), model, snapshot.superseded + 1)
 
-    def _facts(self, session: Session, snapshot: Snapshot, file: BinaryIO, log: Log) -> Facts:
+    def _facts(self, session: Session, snapshot: Snapshot, log: Log) -> Facts:
         """What the log says beside the conversation, without addresses where these are replaced."""
-        from chatsquash.read import facts  # which the specified record does not need
+        from chatsquash.read import usage  # which the specified record does not need
 
         entry = snapshot.entry
-        found = facts.logged(file, log, entry.line, session.lines.all)
+        found = usage.told(entry.reply)
         named, dot, suffix = log.name.rpartition(".")  # with a suffix behind it, no address is one
         told = (session.id or log.stem, named or suffix, found.model)
         name, source, model = self._anonymizer.counted(list(told))[0] if self._anonymizer else told
         return Facts(
-            prefix=facts.prefix(entry.messages),
+            prefix=_prefix(entry.messages),
             session=printable(name),
             source=printable(f"{source}{dot}{suffix}" if named else source),
             model=printable(model) if model else None,
@@ -215,6 +213,17 @@ def _stamped(at: int | None) -> str | None:
 def _trace(snapshot: Snapshot) -> str:
     reply = snapshot.entry.reply.message
     return chat.trace([*snapshot.entry.messages, *([reply] if reply else [])])
+
+
+def _prefix(messages: list[Message]) -> str:
+    """A digest of what a conversation begins with: its system prompt and its first message of anybody else."""
+    digest = sha256()
+    for message in messages:
+        role = message["role"]
+        digest.update(jsonio.dumps([role, message.get("content")]))
+        if role not in ("system", "developer"):
+            break
+    return digest.hexdigest()[:32]
 
 
 def _digest(read: Reading, digest: xxh3_128) -> str:

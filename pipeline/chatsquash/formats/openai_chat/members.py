@@ -1,4 +1,4 @@
-"""What is asked of the members of a logged message."""
+"""The members of a response, and what is asked of those of a logged message."""
 
 from __future__ import annotations
 
@@ -6,6 +6,13 @@ from collections.abc import Callable
 
 from chatsquash.formats.values import Object, listed, objects
 from chatsquash.model import Json
+
+RESPONSE = (
+    *("id", "object", "created", "model", "choices", "usage", "system_fingerprint", "service_tier"),
+    *("citations", "prompt_filter_results", "prompt_logprobs", "provider", "stats", "time_info", "timings", "x_groq"),
+)
+"""Members of a whole response: those of OpenAI, and those that the vendors add whose responses are told by nothing
+else."""
 
 
 def is_empty(value: Json) -> bool:

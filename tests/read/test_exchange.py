@@ -1,6 +1,7 @@
 """Both ways to split a line give the same, and the slow one is asked only where the fast one refuses."""
 
 import json
+from unittest import mock
 
 import pytest
 from hypothesis import given, settings
@@ -8,8 +9,9 @@ from hypothesis import strategies as st
 
 from chatsquash.formats import openai_chat
 from chatsquash.model import Reply
-from chatsquash.read import replies, scan, slices
-from chatsquash.read.slices import LineError, Slices, slicer
+from chatsquash.read import exchange, replies, scan
+from chatsquash.read.exchange import LineError, split
+from chatsquash.read.members import elements
 
 LINES = [
     b'{"request":{"messages":[{"role":"user","content":"[]{}\\"\\\\"}],"tools":[]},"timestamp":1,"session_id":"s"}',
@@ -21,35 +23,40 @@ LINES = [
 ]
 
 
+def splitted(line: bytes) -> tuple[bytes, bytes, bytes, str | None, Reply]:
+    """The turns, the tools, the time, the session and the reply of a line."""
+    found = split(line, openai_chat)
+    return found.turns, found.first(openai_chat.TOOLS), found.timestamp, found.session_id, found.reply
+
+
 @pytest.mark.parametrize("line", LINES)
-def test_the_scanner_of_json_splits_as_msgspec_does(line):
-    outer, inner = slices._split_slowly(line)
-    split = slicer().split(line)
-    assert (inner["messages"], inner.get("tools", b"")) == (split.turns, split.tools)
-    assert outer.get("timestamp", b"") == split.timestamp
-    assert replies.reply(outer.get("response", b""), openai_chat) == split.reply
+def test_the_scanner_of_json_splits_as_msgspec_does(line, monkeypatch):
+    quick = splitted(line)
+    monkeypatch.setattr(exchange, "_decoder", lambda *_: json.JSONDecoder())  # which refuses bytes
+    with mock.patch.object(exchange, "REFUSED", (TypeError,)):
+        assert splitted(line) == quick
 
 
 @pytest.mark.parametrize("line", LINES)
 def test_slices_are_the_values(line):
-    split, parsed = slicer().split(line), json.loads(line)
-    assert json.loads(split.turns) == parsed["request"]["messages"]
-    assert [json.loads(element) for element in slices.elements(split.turns)] == parsed["request"]["messages"]
+    turns, parsed = split(line, openai_chat).turns, json.loads(line)
+    assert json.loads(turns) == parsed["request"]["messages"]
+    assert [json.loads(element) for element in elements(turns)] == parsed["request"]["messages"]
 
 
 NO_CHOICES, NO_RESPONSE = (
-    Reply(problem="the response has no choices", foreign=True),
+    Reply(problem="the response has no choices", foreign=True, raw=b'{"choices":[],"p":-Infinity}'),
     Reply(problem="there is no response"),
 )
 NAN = b'{"x":NaN,"request":{"messages":[{"role":"user"}]},"response":{"choices":[],"p":-Infinity}}'
 ROWS = [
-    ("NaN in what nobody reads", NAN, Slices(b'[{"role":"user"}]', b"", b"", None, NO_CHOICES)),
+    ("NaN in what nobody reads", NAN, (b'[{"role":"user"}]', b"", b"", None, NO_CHOICES)),
     (
         "a lone surrogate",
         rb'{"request":{"messages":["\ud800"]}}',
-        Slices(rb'["\ud800"]', b"", b"", None, NO_RESPONSE),
+        (rb'["\ud800"]', b"", b"", None, NO_RESPONSE),
     ),
-    ("a byte order mark", b'\xef\xbb\xbf{"request":{"messages":[]}}', Slices(b"[]", b"", b"", None, NO_RESPONSE)),
+    ("a byte order mark", b'\xef\xbb\xbf{"request":{"messages":[]}}', (b"[]", b"", b"", None, NO_RESPONSE)),
     ("no JSON", b"nonsense", "bad-line"),
     ("a cut line", b'{"request":{"messages":[', "bad-line"),
     ("two objects glued", b'{"request":{"messages":[]}}{"request":{"messages":[]}}', "bad-line"),
@@ -69,11 +76,11 @@ ROWS = [
 
 @pytest.mark.parametrize(("sentence", "line", "expected"), ROWS, ids=[row[0] for row in ROWS])
 def test_split(sentence, line, expected):
-    if isinstance(expected, Slices):
-        assert slicer().split(line) == expected
+    if isinstance(expected, tuple):
+        assert splitted(line) == expected
     else:
         with pytest.raises(LineError) as caught:
-            slicer().split(line)
+            split(line, openai_chat)
         assert caught.value.code == expected
 
 

@@ -1,0 +1,89 @@
+"""How loggers wrap a request, its response, its time and its session: every wrap becomes the one that is read.
+
+That is the one of ``plain``.  Lines of other wraps are put together anew from raw slices, which costs one pass over
+their bytes and no parsing.  An envelope is a module in this folder, and need not be named anywhere else.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import cache
+from typing import Protocol, cast
+
+from chatsquash import jsonio
+from chatsquash.read.envelopes import plain
+from chatsquash.read.members import Members, joined, members, picked, within
+from chatsquash.registry import Room
+
+
+class Envelope(Protocol):
+    """The names of a module that is one way to wrap an exchange."""
+
+    NAME: str
+    WHAT: str
+    """What a line looks like, in words."""
+    NEEDS: tuple[frozenset[str], ...]
+    """Members of a line, all of one of these sets: without them it is no such line."""
+    SESSION: tuple[str, ...]
+    """The members that may name a line's session, the best first."""
+    MIXES: bool
+    """Whether loggers that wrap so are known to write several sessions into a file."""
+    unwrap: Callable[[Members], Members] | None
+    """Gives ``request``, ``response``, ``status``, ``timestamp`` and ``session_id``; ``None``: they stand there."""
+
+    def fits(self, line: Members) -> bool:
+        """Whether a line that has the members is one."""
+
+
+PLAIN = cast("Envelope", plain)
+
+
+_ROOM: Room[Envelope] = Room(sys.modules[__name__])
+
+
+def envelopes() -> list[Envelope]:
+    """All envelopes, by the names of their modules."""
+    return list(_ROOM.all().values())
+
+
+@cache
+def _asked(folders: tuple[str, ...]) -> list[Envelope]:
+    """The envelopes in the order in which they are asked: the one that needs the most members first."""
+    del folders
+    return sorted(envelopes(), key=lambda each: (each is PLAIN, -min(map(len, each.NEEDS))))
+
+
+def of_members(line: Members) -> Envelope | None:
+    """How a line with these members is wrapped; ``None`` for one that wraps nothing."""
+    return next((each for each in _asked(tuple(__path__)) if _fits(each, line)), None)
+
+
+def recognise(line: bytes) -> Envelope | None:
+    """How a line is wrapped; ``None`` for what is no JSON object, or wraps nothing."""
+    found = members(line)
+    return of_members(found) if found else None
+
+
+def unwrap(line: bytes, envelope: Envelope) -> bytes:
+    """The line in the envelope that is read; as it is where it is in that, or does not fit."""
+    if envelope.unwrap is None:
+        return line
+    found = members(line)
+    return joined(envelope.unwrap(found)) if found and _fits(envelope, found) else line
+
+
+def _fits(envelope: Envelope, line: Members) -> bool:
+    return any(line.keys() >= needed for needed in envelope.NEEDS) and envelope.fits(line)
+
+
+def session_id(found: Members) -> str | None:
+    """The session that a line names, wherever its envelope does; ``None`` if it names none."""
+    names = (of_members(found) or PLAIN).SESSION
+    raw = picked(found, names) or within(found.get("request")).get("session_id") or b""
+    if raw[:1] != b'"' and not raw.removeprefix(b"-").isdigit():
+        return None
+    try:
+        return str(jsonio.loads(raw))
+    except ValueError:  # which makes the line one that cannot be read
+        return None

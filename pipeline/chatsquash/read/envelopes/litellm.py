@@ -1,0 +1,39 @@
+"""LiteLLM's payloads of logging callbacks, and rows of its spend logs."""
+
+from __future__ import annotations
+
+from chatsquash.read.envelopes.plain import SESSION
+from chatsquash.read.members import Members, joined, picked, unquoted, within
+
+NAME = "LiteLLM"
+WHAT = "`{call_type, messages, response, startTime, ...}`"
+NEEDS = frozenset(("call_type", "messages")), frozenset(("call_type", "proxy_server_request"))
+MIXES = True
+
+TIMES = ("timestamp", "startTime", "logged_at", "start_time")
+_BESIDE = ("tools", "functions", "system", "instructions")
+"""What a request has beside its turns."""
+
+
+def fits(line: Members) -> bool:
+    """All that have the members."""
+    return "call_type" in line
+
+
+def unwrap(line: Members) -> Members:
+    """The turns, from the proxied request where the logger left them out, and the parameters beside them."""
+    asked, given = within(unquoted(line.get("proxy_server_request"))), within(unquoted(line.get("model_parameters")))
+    asked = {**asked, **within(unquoted(asked.get("body")))}
+    logged = unquoted(line.get("messages"))
+    has_turns = logged and logged[:1] == b"[" and logged.translate(None, b" \t\r\n") != b"[]"
+    turns = logged if has_turns else asked.get("messages", logged)
+    request = {"input" if b"responses" in line["call_type"] else "messages": turns} if turns else {}
+    request |= {name: raw for name in _BESIDE if (raw := given.get(name) or asked.get(name))}
+    found = {
+        "request": joined(request),
+        "response": unquoted(line.get("response")),
+        "status": line.get("status"),
+        "timestamp": picked(line, TIMES),
+        "session_id": picked(line, SESSION),
+    }
+    return {name: raw for name, raw in found.items() if raw is not None}

@@ -1,0 +1,66 @@
+"""What an exchange says beside its conversation: which model answered, and how many tokens that took."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from chatsquash import jsonio
+from chatsquash.model import Json, Reply
+from chatsquash.read import replies
+
+_MOST = 1 << 53
+"""More tokens than this nobody counts; sums of a few still fit into 64 bits."""
+_USAGE = ("usage", "usageMetadata")
+_CACHED = ("cache_read_input_tokens", "cache_creation_input_tokens")
+"""Anthropic's, which are no part of its input tokens."""
+_PROMPT = ("prompt_tokens", "input_tokens", "promptTokenCount", "prompt_eval_count")
+_COMPLETION = ("completion_tokens", "output_tokens", "candidatesTokenCount", "eval_count")
+_THOUGHTS = "thoughtsTokenCount"
+"""Gemini's, which are no part of its candidates."""
+
+
+class Told(NamedTuple):
+    """What is known of one exchange."""
+
+    model: str | None = None
+    """As the response names it, else the request."""
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+def told(reply: Reply) -> Told:
+    """What the response says, and the request where that says nothing of the model; nothing of what is no exchange."""
+    response = replies.unwrapped(_value(reply.raw))
+    streamed = replies.events(response)
+    bodies = streamed[0] if streamed else [response]
+    asked = _value(reply.asked)
+    usage = _merged(bodies)
+    model = replies.model(bodies) or (asked if isinstance(asked, str) and asked else None)
+    return Told(model, _first(usage, _PROMPT, *_CACHED), _first(usage, _COMPLETION, _THOUGHTS))
+
+
+def _value(raw: bytes) -> Json:
+    try:
+        return jsonio.loads(raw)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _merged(events: list[Json]) -> dict[str, Any]:
+    """The last of each count that events name."""
+    usage: dict[str, Any] = {}
+    for event in events:
+        for holder in replies.holders(event):
+            for counts in (holder, *(holder.get(name) for name in _USAGE)):
+                usage |= {k: v for k, v in counts.items() if _is_count(v)} if isinstance(counts, dict) else {}
+    return usage
+
+
+def _is_count(value: Json) -> bool:
+    return type(value) is int and 0 <= value < _MOST
+
+
+def _first(usage: dict[str, Any], names: tuple[str, ...], *more: str) -> int | None:
+    """The first of these counts that is there, with those that some have beside it."""
+    counted = next((usage[name] for name in names if name in usage), None)
+    return None if counted is None else counted + sum(usage.get(name, 0) for name in more)
