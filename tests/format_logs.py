@@ -1,9 +1,9 @@
 """Logs of each format for the law that reading by edits gives what loading each line alone gives.
 
 ``logs(name)`` gives whole logs: requests that grow, are rewritten, repeat and branch, with other system prompts, other
-tools, turns without ids, turns that are none of the format, and lines that are broken.  ``GROWING`` holds what a log
-that only grows is made of.  How a line is spelled follows from a ``Style`` of ``tests.strategies``, in which the same
-turn always has the same bytes.
+tools, turns without ids, turns that are none of the format, and lines that are broken; ``growing(name, ...)`` one that
+only grows.  Turns, prompts, tools and responses are those of the rows of the format (``tests/formats/table.py``).  How a
+line is spelled follows from a ``Style`` of ``tests.strategies``, in which the same turn always has the same bytes.
 """
 
 from __future__ import annotations
@@ -11,250 +11,90 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from hypothesis import strategies as st
 
-from chatsquash.formats import formats
-from tests.strategies import Draw, Pairs, Raw, Style, a_style, as_written, below, chance, pick, reordered, text, write
+from chatsquash.formats import bodies, formats
+from chatsquash.formats.base import TurnError
+from chatsquash.model import Conversation
+from tests.formats.table import rows
+from tests.strategies import Draw, Pairs, Style, a_style, as_written, below, chance, pick, reordered, write
 
 Turn = Any
 Turns = list[Any]
 
-IDS = ["a", "b", "call_1", "", None]
-"""Few enough that calls and results meet; ``call_1`` is what a made-up id looks like, ``None`` leaves the id out."""
-NAMES = ["grep", "ls"]
-INPUTS: list[Any] = [{"n": 1}, {"n": True}, {"n": 1.0}, {}, {"path": "ü/]}", "deep": [{"contents": []}]}]
-"""The first three are equal to Python and differ in a record."""
-SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}}
+NUMBERS = [1, True, 1.0]
+"""Equal to Python, and different in a record."""
 NOT_TURNS: list[Any] = [5, None, [], {}, {"role": 7}, {"role": "nobody", "content": "x", "parts": [{"text": "x"}]}]
 """Some of them are turns of some formats."""
 BROKEN_LINES = [b"{", b"nonsense", b"[]", b"", b" \r", b'{"request": 1}', b'{"request": {}}', b'{"x": 1}']
-
-
-def with_id(key: str, draw: Draw) -> dict[str, Any]:
-    """A member that names an id, or none."""
-    value = pick(draw, IDS)
-    return {} if value is None else {key: value}
 
 
 @dataclass(frozen=True)
 class Parts:
     """What the logs of a format are made of; turns come as lists, for some formats need two where others need one."""
 
-    asks: Callable[[Draw], Turns]
-    says: Callable[[Draw], Turns]
-    answers: Callable[[Draw], Turns]
+    asks: list[Turns]
+    says: list[Turns]
+    answers: list[Turns]
     """Results of calls."""
-    response: Callable[[Turns], Any]
-    """A whole body whose reply is what these turns of the assistant say."""
-    systems: tuple[tuple[str, Any], ...]
+    responses: list[Any]
+    systems: list[tuple[str, Any]]
     """Members that hold a system prompt, with values for them."""
-    tools: tuple[Any, ...]
+    tools: list[Any]
 
 
-# Gemini
-
-
-def gemini_asks(draw: Draw) -> Turns:
-    parts = pick(
-        draw, [[{"text": text(draw)}], [{"text": "a"}, {"inlineData": {"mimeType": "image/png", "data": "AA=="}}], []]
+@cache
+def parts_of(name: str) -> Parts:
+    """The turns in the rows of a format by the role of the message that they give, and the rest of what rows hold."""
+    form = formats()[name]
+    by_role: dict[str, list[Turns]] = {"user": [], "assistant": [], "tool": []}
+    turns = [turn for row in rows("turns", name) if "refused" not in row.expected for turn in row.given]
+    for turn in [*turns, *(turn for number in NUMBERS for turn in numbered(name, number))]:
+        try:
+            loaded = bodies.load(form, {form.TURNS: [turn]}).messages
+        except TurnError:
+            continue
+        by_role.setdefault(loaded[0]["role"] if loaded else "user", []).append([turn])
+    return Parts(
+        by_role["user"],
+        by_role["assistant"],
+        by_role["tool"],
+        [row.given for row in rows("reply", name) if isinstance(row.given, dict) and "message" in row.expected],
+        [(member, row.given) for member in form.SYSTEM for row in rows("system", name)],
+        [row.given for row in rows("tools", name)],
     )
-    return [pick(draw, [{"role": "user", "parts": parts}, {"parts": parts}])]
 
 
-def gemini_says(draw: Draw) -> Turns:
-    call = {"name": pick(draw, NAMES), "args": pick(draw, INPUTS), **with_id("id", draw)}
-    thought = {"text": "hm", "thought": True, "thoughtSignature": "c2ln"}
-    parts = pick(
-        draw, [[{"text": text(draw)}], [{"functionCall": call}], [thought, {"text": "a"}, {"function_call": call}]]
-    )
-    return [{"role": "model", "parts": parts}]
-
-
-def gemini_answers(draw: Draw) -> Turns:
-    response = pick(draw, [{"output": "ok"}, {"error": "no"}, {"n": 1}, {"n": True}])
-    result = {"functionResponse": {"name": pick(draw, NAMES), "response": response, **with_id("id", draw)}}
-    return [
-        {
-            "role": pick(draw, ["user", "function"]),
-            "parts": pick(draw, [[result], [result, result], [{"text": "x"}, result]]),
-        }
+def conversation(requests: int) -> list[Any]:
+    """Canonical messages of so many questions, each answered with a call, and its result."""
+    messages: list[Any] = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "grüße 🙂 " + "x" * 3000},
     ]
+    for number in range(requests):
+        function = {"name": "grep", "arguments": "{}"}
+        call = {"id": f"c{number}", "type": "function", "function": function}
+        said = f"answer {number} " + "y" * 300
+        messages += [
+            {"role": "assistant", "content": said, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": f"c{number}", "name": "grep", "content": f"result {number} " + "z" * 300},
+        ]
+    return messages
 
 
-def gemini_response(turns: Turns) -> Any:
-    return {"candidates": [{"content": turns[0], "finishReason": "STOP", "index": 0}], "modelVersion": "m"}
-
-
-# OpenAI Responses
-
-
-def responses_asks(draw: Draw) -> Turns:
-    said = text(draw)
-    content = pick(
-        draw, [said, [{"type": "input_text", "text": said}], [{"type": "input_image", "image_url": "data:,"}]]
-    )
-    return [{**pick(draw, [{}, {"type": "message"}]), "role": pick(draw, ["user", "developer"]), "content": content}]
-
-
-def responses_says(draw: Draw) -> Turns:
-    arguments = json.dumps(pick(draw, INPUTS))
-    call = {"type": "function_call", "name": pick(draw, NAMES), "arguments": arguments, **with_id("call_id", draw)}
-    said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text(draw)}]}
-    thought = {"type": "reasoning", "id": "rs", "summary": [{"type": "summary_text", "text": "hm"}]}
-    searched = {"type": "web_search_call", "id": "ws", "n": pick(draw, [1, True])}
-    return pick(
-        draw,
-        [
-            [said],
-            [call],
-            [thought, said, call],
-            [call, call],
-            [searched, said],
-            [{"role": "assistant", "content": "x"}],
-        ],
-    )
-
-
-def responses_answers(draw: Draw) -> Turns:
-    output = pick(draw, ["ok", [{"type": "input_text", "text": "ok"}], [1], [True]])
-    return [{"type": "function_call_output", "output": output, **with_id("call_id", draw)}]
-
-
-def responses_response(turns: Turns) -> Any:
-    return {"object": "response", "status": "completed", "output": turns}
-
-
-# Anthropic
-
-
-def anthropic_asks(draw: Draw) -> Turns:
-    said = text(draw)
-    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AA=="}}
-    content = pick(draw, [said, [{"type": "text", "text": said}], [{"type": "text", "text": "a"}, image], []])
-    return [{"role": "user", "content": content}]
-
-
-def anthropic_says(draw: Draw) -> Turns:
-    call = {"type": "tool_use", "name": pick(draw, NAMES), "input": pick(draw, INPUTS), **with_id("id", draw)}
-    said = {"type": "text", "text": text(draw)}
-    thought = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
-    content = pick(
-        draw,
-        [[said], [call], [thought, said, call], [call, call], [call, said], [{"type": "server_tool_use", "id": "s"}]],
-    )
-    return [{"role": "assistant", "content": content}]
-
-
-def anthropic_answers(draw: Draw) -> Turns:
-    result = {
-        "type": "tool_result",
-        "content": pick(draw, ["ok", [{"type": "text", "text": "ok"}], {"n": 1}, {"n": True}]),
-    }
-    result = {**result, **with_id("tool_use_id", draw), **pick(draw, [{}, {"is_error": True}])}
-    return [
-        {"role": "user", "content": pick(draw, [[result], [result, result], [result, {"type": "text", "text": "x"}]])}
+def numbered(name: str, number: Any) -> Turns:
+    """Turns whose call has a number, and its result."""
+    function = {"name": "grep", "arguments": json.dumps({"n": number})}
+    call = {"id": "a", "type": "function", "function": function}
+    answer = {"role": "tool", "tool_call_id": "a", "name": "grep", "content": "ok"}
+    form: Any = formats()[name]
+    turns: Turns = form.dump(Conversation([{"role": "assistant", "content": None, "tool_calls": [call]}, answer], []))[
+        form.TURNS
     ]
-
-
-def anthropic_response(turns: Turns) -> Any:
-    return {"type": "message", "role": "assistant", "content": turns[0]["content"], "stop_reason": "end_turn"}
-
-
-# Ollama
-
-
-def ollama_asks(draw: Draw) -> Turns:
-    return [{"role": "user", "content": text(draw), **pick(draw, [{}, {"images": ["iVBORw0KGgo="]}])}]
-
-
-def ollama_says(draw: Draw) -> Turns:
-    call = {"function": {"name": pick(draw, NAMES), "arguments": pick(draw, INPUTS)}, **with_id("id", draw)}
-    members = pick(draw, [{}, {"tool_calls": [call]}, {"tool_calls": [call, call]}, {"thinking": "hm"}])
-    return [{"role": "assistant", "content": text(draw), **members}]
-
-
-def ollama_answers(draw: Draw) -> Turns:
-    return [
-        {
-            "role": "tool",
-            "content": "ok",
-            **with_id("tool_call_id", draw),
-            **pick(draw, [{}, {"tool_name": pick(draw, NAMES)}]),
-        }
-    ]
-
-
-def ollama_response(turns: Turns) -> Any:
-    return {"model": "m", "message": turns[0], "done": True, "done_reason": "stop"}
-
-
-# OpenAI chat, whose messages go into a record as they are
-
-
-def chat_says(draw: Draw) -> Turns:
-    function = {"name": pick(draw, NAMES), "arguments": json.dumps(pick(draw, INPUTS))}
-    call = {"type": "function", "function": function, **with_id("id", draw)}
-    members = pick(
-        draw, [{}, {"tool_calls": [call]}, {"function_call": function}, {"reasoning": "hm"}, {"n": 1}, {"n": True}]
-    )
-    return [{"role": "assistant", "content": text(draw), **members}]
-
-
-def chat_answers(draw: Draw) -> Turns:
-    return [{"role": "tool", "content": "ok", **with_id("tool_call_id", draw)}]
-
-
-def chat_response(turns: Turns) -> Any:
-    return {"object": "chat.completion", "choices": [{"index": 0, "message": turns[0], "finish_reason": "stop"}]}
-
-
-FUNCTION = {"type": "function", "function": {"name": "grep", "description": "d", "parameters": SCHEMA}}
-DECLARED = {"functionDeclarations": [{"name": "grep", "parameters": {"type": "OBJECT"}}]}
-FLAT = {"type": "function", "name": "grep", "parameters": SCHEMA, "strict": True}
-CLIENT = {"name": "grep", "description": "d", "input_schema": SCHEMA}
-
-PARTS: dict[str, Parts] = {
-    "gemini": Parts(
-        gemini_asks,
-        gemini_says,
-        gemini_answers,
-        gemini_response,
-        (
-            ("systemInstruction", {"parts": [{"text": "s"}]}),
-            ("system_instruction", "t"),
-            ("systemInstruction", {"parts": []}),
-            ("systemInstruction", 5),
-        ),
-        ([DECLARED], DECLARED, [DECLARED, {"googleSearch": {}}], []),
-    ),
-    "openai_responses": Parts(
-        responses_asks,
-        responses_says,
-        responses_answers,
-        responses_response,
-        (("instructions", "s"), ("instructions", [{"role": "developer", "content": "t"}]), ("instructions", 5)),
-        ([FLAT], [FLAT, {"type": "web_search"}], []),
-    ),
-    "anthropic": Parts(
-        anthropic_asks,
-        anthropic_says,
-        anthropic_answers,
-        anthropic_response,
-        (("system", "s"), ("system", [{"type": "text", "text": "t", "cache_control": {}}]), ("system", 5)),
-        ([CLIENT], [CLIENT, {"type": "web_search_20250305", "name": "web_search"}], []),
-    ),
-    "ollama": Parts(ollama_asks, ollama_says, ollama_answers, ollama_response, (), ([FUNCTION], [])),
-    "openai_chat": Parts(
-        lambda draw: [{"role": "user", "content": text(draw)}],
-        chat_says,
-        chat_answers,
-        chat_response,
-        (),
-        ([FUNCTION], [], "no tools"),
-    ),
-}
+    return turns
 
 
 # How a request comes out of the one before
@@ -262,7 +102,7 @@ PARTS: dict[str, Parts] = {
 
 def grow(before: Turns, parts: Parts, draw: Draw) -> Turns:
     more = pick(draw, [parts.asks, parts.answers])
-    return [*before, *parts.says(draw), *more(draw)]
+    return [*before, *pick(draw, parts.says), *pick(draw, more)]
 
 
 def repeat(before: Turns, parts: Parts, draw: Draw) -> Turns:
@@ -280,13 +120,13 @@ def drop_head(before: Turns, parts: Parts, draw: Draw) -> Turns:
 def change(before: Turns, parts: Parts, draw: Draw) -> Turns:
     """One turn becomes others, with which ids made up behind it may be others, too."""
     at = draw(below(len(before) + 1))
-    made = pick(draw, [parts.asks, parts.says, parts.answers])(draw)
+    made = pick(draw, pick(draw, [parts.asks, parts.says, parts.answers]))
     return [*before[:at], *made, *before[at + 1 :]]
 
 
 def insert(before: Turns, parts: Parts, draw: Draw) -> Turns:
     at = draw(below(len(before) + 1))
-    return [*before[:at], *parts.says(draw), *before[at:]]
+    return [*before[:at], *pick(draw, parts.says), *before[at:]]
 
 
 def swap(before: Turns, parts: Parts, draw: Draw) -> Turns:
@@ -301,7 +141,7 @@ def retype(before: Turns, parts: Parts, draw: Draw) -> Turns:
 
 
 def begin(before: Turns, parts: Parts, draw: Draw) -> Turns:
-    return parts.asks(draw)
+    return pick(draw, parts.asks)
 
 
 def spoil(before: Turns, parts: Parts, draw: Draw) -> Turns:
@@ -318,16 +158,15 @@ CHANGES = [grow, grow, grow, grow, repeat, drop_tail, drop_head, change, change,
 @st.composite
 def logs(draw: Draw, name: str) -> bytes:
     """A log of a format."""
-    parts, style = PARTS[name], a_style(draw)
+    parts, style = parts_of(name), a_style(draw)
     style = Style(style.space, style.escape, style.order, seed=style.seed)
     wrap = pick(draw, [plain, plain, http])
-    turns, system, tools = parts.asks(draw), one_of(parts.systems, draw), pick(draw, [None, *parts.tools])
+    turns, system, tools = pick(draw, parts.asks), one_of(parts.systems, draw), pick(draw, [None, *parts.tools])
     lines = []
     for number in range(1 + draw(below(9))):
-        said = parts.says(draw)
         logged = spoil(turns, parts, draw) if chance(draw, 12) else turns
         request = members(name, logged, system, tools, draw)
-        lines.append(wrap(request, response(name, said, number, draw), number, style))
+        lines.append(wrap(request, response(name, number, draw), number, style))
         if chance(draw, 10):
             lines.append(pick(draw, [*BROKEN_LINES, lines[-1][: len(lines[-1]) // 2]]))
         turns = pick(draw, CHANGES)(turns, parts, draw)
@@ -336,7 +175,7 @@ def logs(draw: Draw, name: str) -> bytes:
     return b"\n".join(lines)
 
 
-def one_of(systems: tuple[tuple[str, Any], ...], draw: Draw) -> tuple[str, Any] | None:
+def one_of(systems: list[tuple[str, Any]], draw: Draw) -> tuple[str, Any] | None:
     return pick(draw, [None, *systems])
 
 
@@ -354,11 +193,11 @@ def members(name: str, turns: Turns, system: tuple[str, Any] | None, tools: Any,
     return request
 
 
-def response(name: str, said: Turns, number: int, draw: Draw) -> Any:
+def response(name: str, number: int, draw: Draw) -> Any:
     """A whole body, one of an error, or none."""
-    body = PARTS[name].response(said)
+    body = pick(draw, parts_of(name).responses)
     if name == "openai_responses":
-        body = {"id": f"r{number}", **body}
+        body = {**body, "id": f"r{number}"}
     return pick(draw, [None, {"error": {"message": "late"}}]) if chance(draw, 8) else body
 
 
@@ -392,88 +231,15 @@ def written(entry: list[tuple[str, Any]], style: Style) -> bytes:
 
 # Logs that only grow
 
-
-@dataclass(frozen=True)
-class Growing:
-    """The turns of a log that only grows."""
-
-    ask: Callable[[str], Turn]
-    say: Callable[[str, str], Turns]
-    """Of a text and an id, a turn with a call."""
-    answer: Callable[[str, str], Turn]
-    """Of a text and an id."""
-
-
-GROWING = {
-    "gemini": Growing(
-        lambda said: {"role": "user", "parts": [{"text": said}]},
-        lambda said, _: [{"role": "model", "parts": [{"text": said}, {"functionCall": {"name": "grep", "args": {}}}]}],
-        lambda said, _: {
-            "role": "user",
-            "parts": [{"functionResponse": {"name": "grep", "response": {"output": said}}}],
-        },
-    ),
-    "openai_responses": Growing(
-        lambda said: {"role": "user", "content": said},
-        lambda said, ident: [
-            {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": said}]},
-            {"type": "function_call", "call_id": ident, "name": "grep", "arguments": "{}"},
-        ],
-        lambda said, ident: {"type": "function_call_output", "call_id": ident, "output": said},
-    ),
-    "anthropic": Growing(
-        lambda said: {"role": "user", "content": said},
-        lambda said, ident: [
-            {
-                "role": "assistant",
-                "content": [
-                    {"type": "text", "text": said},
-                    {"type": "tool_use", "id": ident, "name": "grep", "input": {}},
-                ],
-            }
-        ],
-        lambda said, ident: {
-            "role": "user",
-            "content": [{"type": "tool_result", "tool_use_id": ident, "content": said}],
-        },
-    ),
-    "ollama": Growing(
-        lambda said: {"role": "user", "content": said},
-        lambda said, _: [
-            {"role": "assistant", "content": said, "tool_calls": [{"function": {"name": "grep", "arguments": {}}}]}
-        ],
-        lambda said, _: {"role": "tool", "tool_name": "grep", "content": said},
-    ),
-    "openai_chat": Growing(
-        lambda said: {"role": "user", "content": said},
-        lambda said, ident: [
-            {
-                "role": "assistant",
-                "content": said,
-                "tool_calls": [{"id": ident, "type": "function", "function": {"name": "grep", "arguments": "{}"}}],
-            }
-        ],
-        lambda said, ident: {"role": "tool", "tool_call_id": ident, "content": said},
-    ),
-}
+TOOLS = [{"name": "grep", "description": "Looks.", "parameters": {"type": "object"}}]
 
 
 def growing(name: str, requests: int, wrap: Callable[..., bytes] = plain) -> tuple[bytes, int]:
     """A log that only grows, and the bytes of its last request's turns and tools."""
-    form, make, style = formats()[name], GROWING[name], Style("default")
-    system, tools = one_system(name), PARTS[name].tools[0]
-    turns, lines = [make.ask("grüße 🙂 " + "x" * 3000)], []
+    form: Any = formats()[name]
+    style, messages, lines, needed = Style("default"), conversation(requests), [], 0
     for number in range(requests):
-        said = make.say(f"answer {number} " + "y" * 300, f"c{number}")
-        request = {"model": "m", **system, form.TURNS: turns, "tools": tools}
-        lines.append(wrap(request, PARTS[name].response(said), number, style))
-        needed = len(write(turns, style, style.random("")))
-        turns = [*turns, *said, make.answer(f"result {number} " + "z" * 300, f"c{number}")]
-    return b"\n".join(lines) + b"\n", needed + len(json.dumps(tools))
-
-
-def one_system(name: str) -> dict[str, Any]:
-    return dict(PARTS[name].systems[:1])
-
-
-__all__ = ["CHANGES", "GROWING", "PARTS", "Raw", "growing", "http", "logs", "plain"]
+        request = {"model": "m", **form.dump(Conversation(messages[: 2 + 2 * number], TOOLS))}
+        lines.append(wrap(request, None, number, style))
+        needed = len(write(request[form.TURNS], style, style.random(""))) + len(json.dumps(request["tools"]))
+    return b"\n".join(lines) + b"\n", needed

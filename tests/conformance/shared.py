@@ -10,6 +10,8 @@ from pydantic import BaseModel
 from chatsquash import jsonio
 from chatsquash.formats import bodies, named, recognise
 from tests.conftest import real_exchanges
+from tests.formats.kinds import KINDS
+from tests.formats.table import conversation, rows
 
 
 def recorded():
@@ -22,6 +24,22 @@ def recorded():
 
 
 RECORDED = list(recorded())
+
+
+def written(name):
+    """The conversations that the rows of a format write and write again, and one of each kind, as cases."""
+    held = {row.sentence: conversation(row.given) for row in rows("dump", name) if row.given["messages"]}
+    again = {row.sentence: bodies.load(named(name), row.given) for row in rows("again", name)}
+    return [pytest.param(each, id=sentence) for sentence, each in {**KINDS, **held, **again}.items()]
+
+
+EACH_KIND = pytest.mark.parametrize("conversation", [pytest.param(each, id=kind) for kind, each in KINDS.items()])
+
+
+def tools(name):
+    """The conversations of a format's rows that have tools which are written."""
+    found = [row for row in rows("dump", name) if isinstance(row.expected, dict) and row.expected.get("tools")]
+    return [pytest.param(conversation(row.given), id=row.sentence) for row in found]
 
 
 def forced(value):

@@ -9,19 +9,13 @@ from pydantic import TypeAdapter, ValidationError
 from chatsquash.formats import anthropic as ours
 from chatsquash.formats import bodies
 from chatsquash.formats.links import distinct
-from chatsquash.model import Conversation
-from tests.conformance.shared import RECORDED, forced
+from tests.conformance.shared import EACH_KIND, RECORDED, forced, tools, written
 from tests.conftest import needs_real_exchanges
-from tests.formats import test_anthropic_write as rows
-from tests.formats.kinds import KINDS, settled, system, text
+from tests.formats.kinds import settled
 
 SYSTEM = TypeAdapter(str | list[BetaTextBlockParam])
 TURNS = TypeAdapter(list[BetaMessageParam])
 TOOLS = TypeAdapter(list[BetaToolUnionParam])
-
-READ = {sentence: bodies.load(ours, {"messages": turns}) for turns, sentence in rows.NATIVE}
-WRITTEN = {sentence: Conversation(messages, []) for messages, _, sentence in [*rows.WRITTEN, *rows.SYSTEM]}
-CASES = [pytest.param(each, id=name) for name, each in {**KINDS, **WRITTEN, **READ}.items()]
 
 
 def of_type(kind, turns):
@@ -29,14 +23,14 @@ def of_type(kind, turns):
     return [block for block in blocks if block["type"] == kind]
 
 
-@pytest.mark.parametrize("conversation", CASES)
+@pytest.mark.parametrize("conversation", written("anthropic"))
 def test_what_is_written_is_what_the_sdk_takes(conversation):
     body = ours.dump(conversation)
     forced(SYSTEM.validate_python(body.get("system", [])))
     assert len(forced(TURNS.validate_python(body["messages"]))) == len(body["messages"])
 
 
-@pytest.mark.parametrize("conversation", [pytest.param(each, id=name) for name, each in KINDS.items()])
+@EACH_KIND
 def test_every_result_leads_the_turn_behind_the_one_that_calls(conversation):
     turns = ours.dump(conversation)["messages"]
     calls = [block["id"] for block in of_type("tool_use", turns)]
@@ -51,9 +45,9 @@ def test_every_result_leads_the_turn_behind_the_one_that_calls(conversation):
     assert set(results) - {"call_gone"} <= set(calls)
 
 
-@pytest.mark.parametrize("tool", [tool for tool, *_ in rows.TOOLS], ids=[sentence for *_, sentence in rows.TOOLS])
-def test_a_tool_is_what_the_sdk_takes(tool):
-    assert len(forced(TOOLS.validate_python(ours.dump(Conversation([], [tool]))["tools"]))) == 1
+@pytest.mark.parametrize("conversation", tools("anthropic"))
+def test_tools_are_what_the_sdk_takes(conversation):
+    assert forced(TOOLS.validate_python(ours.dump(conversation)["tools"]))
 
 
 @needs_real_exchanges
@@ -74,7 +68,3 @@ def test_the_types_refuse_what_is_wrong():
         forced(TURNS.validate_python([{"role": "assistant", "content": [call]}]))
     with pytest.raises(ValidationError):
         forced(TURNS.validate_python([{"role": "developer", "content": "a"}]))
-
-
-def test_a_list_for_a_system_prompt_is_what_the_sdk_takes():
-    forced(SYSTEM.validate_python(ours.dump(Conversation([system([text("a"), text("b")])], []))["system"]))

@@ -9,17 +9,11 @@ from pydantic import TypeAdapter, ValidationError
 from chatsquash import jsonio
 from chatsquash.formats import bodies
 from chatsquash.formats import gemini as ours
-from chatsquash.model import Conversation
-from tests.conformance.shared import RECORDED
+from tests.conformance.shared import EACH_KIND, RECORDED, tools, written
 from tests.conftest import needs_real_exchanges
-from tests.formats import test_gemini_write as rows
-from tests.formats.kinds import KINDS, settled
+from tests.formats.kinds import settled
 
 CONTENTS = TypeAdapter(list[types.Content])
-READ = {sentence: bodies.load(ours, {"contents": contents}) for contents, sentence in rows.NATIVE}
-WRITTEN = {sentence: Conversation(messages, []) for messages, _, sentence in [*rows.WRITTEN, *rows.SYSTEM]}
-CASES = [pytest.param(each, id=name) for name, each in {**KINDS, **WRITTEN, **READ}.items()]
-NO_PARTS = {"a role that nobody knows has no content"}
 
 
 def held(value):
@@ -28,7 +22,7 @@ def held(value):
     return jsonio.loads(jsonio.dumps(found).replace(b"-", b"+").replace(b"_", b"/"))
 
 
-@pytest.mark.parametrize("conversation", CASES)
+@pytest.mark.parametrize("conversation", written("gemini"))
 def test_what_is_written_is_what_googles_types_take(conversation):
     body = ours.dump(conversation)
     if "systemInstruction" in body:
@@ -39,7 +33,7 @@ def test_what_is_written_is_what_googles_types_take(conversation):
     assert held(contents) == plain, "nothing is lost in them"
 
 
-@pytest.mark.parametrize("conversation", CASES)
+@pytest.mark.parametrize("conversation", written("gemini"))
 def test_roles_are_geminis_and_each_part_is_one_thing(conversation):
     """Which the types do not check."""
     for content in ours.dump(conversation)["contents"]:
@@ -49,7 +43,7 @@ def test_roles_are_geminis_and_each_part_is_one_thing(conversation):
         assert all(len(kind) == 1 for kind in kinds)
 
 
-@pytest.mark.parametrize("conversation", [pytest.param(each, id=name) for name, each in KINDS.items()])
+@EACH_KIND
 def test_every_result_is_in_the_content_behind_the_one_that_calls(conversation):
     contents = ours.dump(conversation)["contents"]
     for before, content in zip([{"parts": []}, *contents], contents, strict=False):
@@ -59,9 +53,9 @@ def test_every_result_is_in_the_content_behind_the_one_that_calls(conversation):
         assert links in ([], [("call_gone", "weather")], sorted((each["id"], each["name"]) for each in called))
 
 
-@pytest.mark.parametrize("tool", [tool for tool, *_ in rows.TOOLS], ids=[sentence for *_, sentence in rows.TOOLS])
-def test_a_tool_is_what_googles_types_take(tool):
-    types.Tool.model_validate(ours.dump(Conversation([], [tool]))["tools"][0])
+@pytest.mark.parametrize("conversation", tools("gemini"))
+def test_tools_are_what_googles_types_take(conversation):
+    types.Tool.model_validate(ours.dump(conversation)["tools"][0])
 
 
 @needs_real_exchanges

@@ -6,17 +6,11 @@ import ollama
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from chatsquash.formats import bodies
 from chatsquash.formats import ollama as ours
-from chatsquash.model import Conversation
-from tests.conformance.shared import RECORDED
+from tests.conformance.shared import EACH_KIND, RECORDED, tools, written
 from tests.conftest import needs_real_exchanges
-from tests.formats import test_ollama_write as rows
-from tests.formats.kinds import KINDS
 
 MESSAGES = TypeAdapter(list[ollama.Message])
-WRITTEN = {sentence: Conversation(messages, []) for messages, _, sentence in rows.WRITTEN}
-CASES = [pytest.param(each, id=name) for name, each in {**KINDS, **WRITTEN}.items()]
 
 
 def wrapped(turn):
@@ -32,14 +26,14 @@ def unnamed(turn):
     return {**bare, **({"tool_calls": calls} if calls else {})}
 
 
-@pytest.mark.parametrize("conversation", CASES)
+@pytest.mark.parametrize("conversation", written("ollama"))
 def test_what_is_written_is_what_ollamas_types_take(conversation):
     turns = ours.dump(conversation)["messages"]
     held = MESSAGES.validate_python([wrapped(turn) for turn in turns])
     assert [each.model_dump(exclude_none=True) for each in held] == [unnamed(turn) for turn in turns]
 
 
-@pytest.mark.parametrize("conversation", [pytest.param(each, id=name) for name, each in KINDS.items()])
+@EACH_KIND
 def test_every_result_names_a_call_before_it(conversation):
     """By its id, and by its tool's name for those who know no ids."""
     called = {}
@@ -49,11 +43,10 @@ def test_every_result_names_a_call_before_it(conversation):
             assert called[turn["tool_call_id"]] == turn["tool_name"]
 
 
-@pytest.mark.parametrize("tool", [tool for tool, *_ in rows.TOOLS], ids=[sentence for *_, sentence in rows.TOOLS])
-def test_a_tool_is_what_ollamas_types_take(tool):
-    written = ours.dump(Conversation([], [tool]))["tools"][0]
-    held = ollama.Tool.model_validate(written)
-    assert held.model_dump(exclude_none=True) == written
+@pytest.mark.parametrize("conversation", tools("ollama"))
+def test_tools_are_what_ollamas_types_take(conversation):
+    dumped = ours.dump(conversation)["tools"][0]
+    assert ollama.Tool.model_validate(dumped).model_dump(exclude_none=True) == dumped
 
 
 @needs_real_exchanges
@@ -72,8 +65,3 @@ def test_the_types_refuse_what_is_wrong():
         )
     with pytest.raises(ValidationError):
         MESSAGES.validate_python([{"role": "user", "content": [{"type": "text", "text": "a"}]}])
-
-
-def test_what_is_written_is_read():
-    for conversation in KINDS.values():
-        assert bodies.load(ours, ours.dump(conversation)).messages
