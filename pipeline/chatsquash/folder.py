@@ -18,7 +18,7 @@ from chatsquash import platform
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-"""Without waiting for the other end of a pipe, should one stand in the place of a file."""
+"""Flags that do not wait for the other end of a pipe, should one stand in the place of a file."""
 _NEW = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _LEVELS = 16
 """Folders in folders that are looked into; what we write is not half as deep."""
@@ -173,8 +173,15 @@ class Folder:
 
     def move(self, name: str, folder: Folder, to: str) -> None:
         """Give a file another place, also in the place of another; the folders that it needs are made."""
-        if "/" in to:
+        try:
+            self._move(name, folder, to)
+        except FileNotFoundError:
+            if "/" not in to:
+                raise
             folder.make(to.rpartition("/")[0])
+            self._move(name, folder, to)
+
+    def _move(self, name: str, folder: Folder, to: str) -> None:
         with self.parent_of(name) as (here, last), folder.parent_of(to) as (there, new):
             os.rename(last, new, src_dir_fd=here, dst_dir_fd=there)
 

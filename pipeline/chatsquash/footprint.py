@@ -18,7 +18,7 @@ _ROUNDS = re.compile(rb"[-+.0-9Ee]{17,}")
 _CONTINUED = bytes(range(0x80, 0xC0))
 """Bytes of UTF-8 that are no beginning of a character."""
 _SPARE = 4
-"""Times what a value takes that is taken while it becomes a record, where a process has a limit of its own."""
+"""How many times its memory a value takes while it becomes a record; it counts where a process has a limit."""
 
 
 def exceeds(data: bytes | bytearray | str, most: int) -> bool:

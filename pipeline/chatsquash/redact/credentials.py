@@ -1,4 +1,4 @@
-"""Take out of lines that could not be read what somebody signs in with, in time linear in the bytes.
+"""Credentials are removed from lines that could not be read, in time linear in the bytes.
 
 Nothing is parsed, since such a line may be anything. A credential is known by what stands before it (``_start``), and
 its end is looked for from there on, once: a piece that ends within it leaves nothing of it to the next but how it ends.

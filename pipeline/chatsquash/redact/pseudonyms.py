@@ -1,4 +1,4 @@
-"""Put keyed pseudonyms in the place of e-mail addresses; ``addresses`` says what is one."""
+"""Keyed pseudonyms take the place of e-mail addresses; ``addresses`` finds these."""
 
 from __future__ import annotations
 

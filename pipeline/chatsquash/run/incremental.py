@@ -1,4 +1,4 @@
-"""A run and the one before it: what need not be converted again, and what to remember for the next."""
+"""What a run takes over from the one before it, and what it remembers for the next."""
 
 from __future__ import annotations
 

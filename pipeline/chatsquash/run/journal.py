@@ -29,13 +29,13 @@ from chatsquash.outcome import Outcome
 _FRAME = struct.Struct("<Q16s8s")
 """The length of an outcome, the key of its session, and the hash of both."""
 _NEVER_WAITING = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
-"""Whatever took the place of a log since it was found."""
+"""Flags that open a log without waiting, whatever took its place since it was found."""
 _ENDS = 4096
 """Bytes of a log's head, and of its tail, that are hashed."""
 _OF_THE_RUN = frozenset(each.name for each in declared() if each.decides == "output")
 """Options that choose logs or say what is done with outcomes, and change none."""
 _PASSING = frozenset(("unreadable-log", "changed-log", "lost-worker"))
-"""Findings that the next run may not come to again."""
+"""Codes of findings that the next run may not make, though the log is the same."""
 _MANY = 32
 """Journals above which they are put together."""
 _encode = msgspec.msgpack.Encoder().encode

@@ -70,7 +70,7 @@ class Pool:
                 self._workers[ours] = process
 
     def idle(self) -> list[Connection]:
-        """Those that have nothing to do."""
+        """The workers that have nothing to do."""
         return [each for each in self._workers if each not in self.under_way]
 
     def send(self, connection: Connection, batch: Batch) -> None:

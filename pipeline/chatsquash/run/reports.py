@@ -1,4 +1,4 @@
-"""The reports of a run, each by its module; lines that name places wait until these are known."""
+"""The reports of a run, each by its module; lines that name places wait until the places are known."""
 
 from __future__ import annotations
 

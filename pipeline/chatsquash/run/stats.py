@@ -159,7 +159,7 @@ class _Counting:
 
 
 def _texts(held: Record) -> list[str]:
-    """All that is said and called."""
+    """All texts of a record: what is said, thought and called."""
     return [text for message in held.messages for text in _said(message)]
 
 

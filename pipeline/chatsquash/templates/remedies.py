@@ -1,4 +1,4 @@
-"""Which preset and modifiers a record would have to be converted with so that a template shows all of it."""
+"""The preset and the modifiers with which a record has to be converted so that a template shows all of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a format cannot hold of a conversation: told by writing it and reading it back."""
+"""What a format cannot hold of a conversation is found by writing it and reading it back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The conversations in files, folders and streams, and what of these is no part of one."""
+"""The conversations in files, folders and streams, and what stands there beside them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is ours in an output folder, and what a run must not touch there or cannot use: told before anything changes."""
+"""What is ours in an output folder; what a run must not touch or cannot use there is refused before it begins."""
 
 from __future__ import annotations
 
