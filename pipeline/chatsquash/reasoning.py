@@ -48,7 +48,8 @@ def is_part(part: Json) -> bool:
 
 def joined(blocks: Iterable[_Object]) -> str:
     """The texts of blocks of reasoning as one."""
-    return "\n\n".join(block["text"] for block in blocks if block.get("text"))
+    texts = (block.get("text") for block in blocks)
+    return "\n\n".join(each for each in texts if each and isinstance(each, str))
 
 
 def text(message: Message) -> str:

@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct
 
-from chatsquash.chat import PRIVATE, Private
-from chatsquash.formats.values import kind
+from chatsquash.chat import PRIVATE, Private, private
+from chatsquash.formats.values import Object, compact, kind
 from chatsquash.model import Json, Message, Reply, Tool, WrongType
+
+T = TypeVar("T")
 
 
 class TurnError(ValueError):
     """A turn that is none of its format's: what is wrong with it, in words that follow the turn's place."""
+
+
+def of_each(objects: list[Json], load: Callable[[Json], T]) -> list[T]:
+    """What each object of a file holds; the ``TurnError`` says which it is about, where there are several."""
+    found = []
+    for number, each in enumerate(objects, 1):
+        try:
+            found.append(load(each))
+        except TurnError as problem:
+            raise TurnError(f"conversation {number}: {problem}" if len(objects) > 1 else str(problem)) from None
+    return found
 
 
 class Mark(Struct, frozen=True):
@@ -105,6 +118,22 @@ class Format(Protocol):
         """A response's body from what was streamed; an error event gives the error body."""
 
 
+def nothing_open(state: Any) -> list[Message]:  # noqa: ARG001 - the interface's
+    """The ``close`` of a format whose turns are complete in themselves."""
+    return []
+
+
+def no_system(value: Json) -> list[Message]:  # noqa: ARG001 - the interface's
+    """The ``system`` of a format whose system prompt is one of the turns."""
+    return []
+
+
+def with_native(message: Message, more: list[Json]) -> Message:
+    """A message with what else of it is kept as logged."""
+    held = private(message)
+    return with_private(message, {**held, "native": [*held.get("native", []), *more]})
+
+
 def with_private(message: Message, extra: dict[str, Any]) -> Message:
     """A message with what the canonical form cannot hold, unless there is nothing of that."""
     held = {key: value for key, value in extra.items() if value not in (None, [], {}, False)}
@@ -114,6 +143,16 @@ def with_private(message: Message, extra: dict[str, Any]) -> Message:
 def without_private(holder: Any) -> dict[str, Any]:
     """A message or a call without what the canonical form cannot hold."""
     return {name: value for name, value in holder.items() if name != PRIVATE}
+
+
+def role_of(turn: Object, roles: tuple[str, ...]) -> str:
+    """The role of a turn; raises ``TurnError`` for none, and for one that is not among these."""
+    role = turn.get("role")
+    if role is None:
+        raise TurnError("has no role")
+    if role not in roles:
+        raise TurnError(f"has the role {compact(role)[:40]}, which is none of {', '.join(roles)}")
+    return str(role)
 
 
 def wrong(what: str, seen: str, choices: int = 0) -> Reply:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import count, takewhile
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -10,7 +10,7 @@ from chatsquash import chat, jsonio
 from chatsquash.chat import private
 from chatsquash.formats.base import with_private
 from chatsquash.formats.values import Object, at, compact, objects, string, without
-from chatsquash.model import Json, Message
+from chatsquash.model import Json, Message, Tool
 
 T = TypeVar("T")
 
@@ -74,6 +74,15 @@ def made_up(calls: list[Object]) -> int:
     return sum(1 for call in calls if private(call).get("synthetic_id"))
 
 
+def numbered(logged: Iterable[Object], number: int, make: Callable[[Object, int], Object]) -> list[Object]:
+    """The calls that ``make`` makes; those without an id get the numbers from this one on."""
+    calls: list[Object] = []
+    for each in logged:
+        calls.append(make(each, number))
+        number += made_up(calls[-1:])
+    return calls
+
+
 def tool_call(logged: str, number: int, called: Object, extra: Object, of: str = "function") -> Object:
     """A call with those members that are not null; its id is made up where none was logged."""
     call = {"id": logged or f"call_{number}", "type": of, of: without(called)}
@@ -123,6 +132,29 @@ def arguments_object(raw: Json) -> Object:
     if isinstance(value, dict) and list(value) != [_UNPARSED]:
         return value
     return {_UNPARSED: raw if isinstance(raw, str) else compact(raw)}
+
+
+def called(call: Object) -> tuple[str, Object]:
+    """The name and the arguments of a call, as an object; what a custom tool gets is its ``input``."""
+    function, custom = call.get("function"), call.get("custom")
+    if isinstance(custom, dict) and not isinstance(function, dict):
+        return string(custom, "name"), {"input": string(custom, "input")}
+    return string(function, "name"), arguments_object(at(function, "arguments"))
+
+
+def defined(tool: Tool) -> Any:
+    """What of a definition has its name: its function, its custom tool, or itself."""
+    return tool.get("function", tool.get("custom", tool)) if isinstance(tool, dict) else None
+
+
+def is_custom(tool: Tool) -> bool:
+    """Whether a definition is of a custom tool."""
+    return "function" not in tool and "custom" in tool
+
+
+def takes_text() -> Object:
+    """The parameters of a custom tool, which gets a text, where a tool must have some."""
+    return {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
 
 
 def parsed(spelled: str) -> Json:

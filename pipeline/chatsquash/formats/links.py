@@ -9,7 +9,7 @@ from itertools import chain, count
 from typing import Any, NamedTuple, cast
 
 from chatsquash import chat
-from chatsquash.formats.calls import call_name, linked
+from chatsquash.formats.calls import call_name, defined, linked
 from chatsquash.formats.values import Object, string
 from chatsquash.model import Conversation, Message, Tool
 
@@ -107,7 +107,7 @@ def renamed(conversation: Conversation, allowed: Names) -> Conversation:
 
 def _names(conversation: Conversation) -> Iterator[str]:
     for tool in conversation.tools:
-        yield string(_defined(tool), "name")
+        yield string(defined(tool), "name")
     for message in conversation.messages:
         yield from (call_name(call) or "" for call in chat.calls(message))
         yield string(message, "name") if message.get("role") == "tool" else ""
@@ -117,11 +117,6 @@ def _free(wanted: str, taken: set[str], longest: int) -> str:
     """The first name like this that is not taken, and is not too long."""
     ends: Iterable[str] = chain([""], (f"_{number}" for number in count(2)))
     return next(name for end in ends if (name := wanted[: longest - len(end)] + end) not in taken)
-
-
-def _defined(tool: Tool) -> Any:
-    """What of a tool has its name."""
-    return tool.get("function", tool.get("custom", tool)) if isinstance(tool, dict) else None
 
 
 def _renamed_tool(tool: Tool, given: dict[str, str]) -> Tool:

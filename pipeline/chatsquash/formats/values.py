@@ -50,6 +50,17 @@ def without(members: dict[Any, Any], *names: str) -> Object:
     return {key: value for key, value in members.items() if key not in names and value is not None}
 
 
+def rest(holder: Object, *read: str) -> list[Json]:
+    """The members that the canonical form has no place for, as one value if there are any."""
+    left = without(holder, *read)
+    return [left] if left else []
+
+
+def text_members(holder: Object, *names: str) -> list[str]:
+    """Those of these members that are texts."""
+    return [name for name in names if isinstance(holder.get(name), str)]
+
+
 def index(holder: Object, missing: T, member: str = "index") -> int | T:
     """The place that an item of a stream names."""
     found = holder.get(member)

@@ -1,10 +1,11 @@
 """Anthropic Messages: turns of content blocks, tool results inside user turns, the system prompt beside them."""
 
 from chatsquash.formats.anthropic.evidence import marks
-from chatsquash.formats.anthropic.request import START, close, load, system, tools
+from chatsquash.formats.anthropic.request import START, load, system, tools
 from chatsquash.formats.anthropic.response import reply
 from chatsquash.formats.anthropic.stream import assemble
 from chatsquash.formats.anthropic.write import dump
+from chatsquash.formats.base import nothing_open as close
 
 NAME = "anthropic"
 PLACE = 30
@@ -13,19 +14,4 @@ SYSTEM = ("system",)
 TOOLS = ("tools",)
 REFERS: tuple[str, ...] = ()
 
-__all__ = [
-    "NAME",
-    "REFERS",
-    "START",
-    "SYSTEM",
-    "TOOLS",
-    "TURNS",
-    "assemble",
-    "close",
-    "dump",
-    "load",
-    "marks",
-    "reply",
-    "system",
-    "tools",
-]
+__all__ = ["START", "assemble", "close", "dump", "load", "marks", "reply", "system", "tools"]

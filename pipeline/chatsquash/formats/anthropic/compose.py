@@ -7,10 +7,10 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from chatsquash import chat, jsonio
+from chatsquash import chat, jsonio, reasoning
 from chatsquash.formats import parts
 from chatsquash.formats.anthropic.blocks import sorted_out
-from chatsquash.formats.calls import after, arguments_object
+from chatsquash.formats.calls import after, called
 from chatsquash.formats.values import Object, at, objects, string, without
 from chatsquash.model import Json, Message
 
@@ -191,7 +191,7 @@ def _thoughts(message: Message) -> list[Object]:
     """The blocks of reasoning, if they say just what the message's reasoning does; else that in a block of its own."""
     held = [block for block in objects(chat.private(message).get("thinking")) if _says(block)]
     said = string(message, "reasoning_content")
-    if "\n\n".join(text for block in held if (text := string(block, "text"))) == said:
+    if reasoning.joined(held) == said:
         return [_thought(block) for block in held]
     return [_thought({"text": said})] if said else [_thought(block) for block in held if "redacted" in block]
 
@@ -210,16 +210,8 @@ def _thought(block: Object) -> Object:
 
 def call_block(call: Object, call_id: str) -> Object:
     """A call with its arguments as an object; what a custom tool gets is its ``input``."""
-    custom = call.get("custom")
-    if isinstance(custom, dict) and not isinstance(call.get("function"), dict):
-        return {"type": "tool_use", "id": call_id, "name": string(custom, "name"), "input": {"input": _raw(custom)}}
-    function = call.get("function")
-    given = arguments_object(at(function, "arguments"))
-    return {"type": "tool_use", "id": call_id, "name": string(function, "name"), "input": given, **used(call)}
-
-
-def _raw(custom: Object) -> str:
-    return string(custom, "input")
+    name, given = called(call)
+    return {"type": "tool_use", "id": call_id, "name": name, "input": given, **used(call)}
 
 
 def used(holder: Json) -> Object:

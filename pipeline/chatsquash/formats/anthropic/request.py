@@ -53,11 +53,6 @@ def load(turn: Json, state: State) -> Loaded:
     return Loaded([first, *others], loaded.state)
 
 
-def close(state: State) -> list[Message]:  # noqa: ARG001 - the interface's
-    """No message waits for the next turn."""
-    return []
-
-
 def _role(turn: Object) -> str:
     role = turn.get("role")
     if role is None or role == "":

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from chatsquash import chat, jsonio
+from chatsquash import chat
 from chatsquash.formats.anthropic.compose import REFERENCES, blocks, call_block, is_text, used
 from chatsquash.formats.anthropic.request import START
-from chatsquash.formats.calls import State, names, turns
+from chatsquash.formats.calls import State, defined, is_custom, names, parsed, takes_text, turns
 from chatsquash.formats.links import Names, distinct, renamed
 from chatsquash.formats.values import Object, string
 from chatsquash.model import Conversation, Json, Message, Tool
@@ -96,10 +96,7 @@ def _references(message: Message) -> Json:
     """The blocks of a result that has only such as are no content, which is read as JSON; ``None`` for another."""
     if not chat.private(message).get("json"):
         return None
-    try:
-        value = jsonio.loads(string(message, "content"))
-    except (ValueError, RecursionError):
-        return None
+    value = parsed(string(message, "content"))
     is_ours = isinstance(value, list) and all(string(block, "type") in REFERENCES for block in value)
     return value if is_ours else None
 
@@ -151,7 +148,7 @@ def _free(wanted: str, taken: set[str]) -> str:
 
 def _tool(tool: Tool) -> Object | None:
     """A tool; one without a schema takes an object, and a custom one a text, as its calls give it."""
-    function = tool.get("function", tool.get("custom", tool)) if isinstance(tool, dict) else None
+    function = defined(tool)
     if not isinstance(function, dict) or not string(function, "name"):
         return None
     held = chat.private(tool)
@@ -160,13 +157,13 @@ def _tool(tool: Tool) -> Object | None:
         made["strict"] = function["strict"]
     more = {key: held[key] for key in _TOOL_MEMBERS if held.get(key) is not None}
     if not (string(more, "type").startswith(_CLIENT_TOOLS) and "parameters" not in function):
-        made["input_schema"] = _schema(function, is_custom="function" not in tool and "custom" in tool)
+        made["input_schema"] = _schema(function, of_text=is_custom(tool))
     return {**made, **more}
 
 
-def _schema(function: Object, *, is_custom: bool) -> Object:
-    if is_custom:
-        return {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
+def _schema(function: Object, *, of_text: bool) -> Object:
+    if of_text:
+        return takes_text()
     schema = function.get("parameters")
     if not isinstance(schema, dict):
         return {"type": "object"}

@@ -6,7 +6,7 @@ from typing import cast
 
 from chatsquash import chat
 from chatsquash.formats import anthropic, bodies, openai_chat, parts
-from chatsquash.formats.base import Format, TurnError, with_private
+from chatsquash.formats.base import Format, TurnError, of_each, with_private
 from chatsquash.formats.calls import ERROR
 from chatsquash.formats.values import compact, kind
 from chatsquash.model import Conversation, Json, Message
@@ -39,13 +39,7 @@ def _is_saved(document: Json) -> bool:
 
 def conversations(objects: list[Json]) -> list[Conversation]:
     """One for each object; raises ``TurnError``."""
-    found = []
-    for number, each in enumerate(objects, 1):
-        try:
-            found.append(_loaded(each))
-        except TurnError as problem:
-            raise TurnError(f"conversation {number}: {problem}" if len(objects) > 1 else str(problem)) from None
-    return found
+    return of_each(objects, _loaded)
 
 
 def _loaded(document: Json) -> Conversation:

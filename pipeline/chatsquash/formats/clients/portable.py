@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from chatsquash import chat
-from chatsquash.formats.base import Loaded, TurnError, with_private
+from chatsquash.formats.base import Loaded, TurnError, role_of, with_native, with_private
 from chatsquash.formats.calls import (
     State,
     arguments,
@@ -15,13 +15,14 @@ from chatsquash.formats.calls import (
     call_name,
     failed,
     linked,
+    numbered,
     parsed,
     result,
     told,
     tool_call,
 )
 from chatsquash.formats.links import distinct
-from chatsquash.formats.values import Object, at, compact, kind, objects, string, without
+from chatsquash.formats.values import Object, at, compact, kind, objects, rest, string, text_members
 from chatsquash.model import Conversation, Json, Message
 
 NAME = "portable"
@@ -76,10 +77,7 @@ def _messages(array: Json, place: str) -> list[Message]:
 def _entry(entry: Json, state: State) -> Loaded:
     if not isinstance(entry, dict):
         raise TurnError("is no object")
-    role, content = entry.get("role"), entry.get("content")
-    if role not in _ROLES:
-        seen = f"the role {compact(role)[:40]}, which is none of {', '.join(_ROLES)}"
-        raise TurnError("has no role" if role is None else f"has {seen}")
+    role, content = role_of(entry, _ROLES), entry.get("content")
     if not isinstance(content, str | None):
         raise TurnError(f"has a content that is {kind(content)}, not text")
     calls, results = _listed(entry, "toolCalls", role == "assistant"), _listed(entry, "toolResults", role == "user")
@@ -90,7 +88,9 @@ def _entry(entry: Json, state: State) -> Loaded:
     else:
         loaded = Loaded([{"role": role, "content": content}], state._replace(by_assistant=False))
     first, *others = loaded.messages
-    return Loaded([_with_rest(first, without(entry, *_MEMBERS)), *others], loaded.state)
+    if more := rest(entry, *_MEMBERS):
+        first = with_native(first, more)
+    return Loaded([first, *others], loaded.state)
 
 
 def _listed(entry: Object, member: str, has_place: bool) -> list[Object]:
@@ -108,31 +108,16 @@ def _listed(entry: Object, member: str, has_place: bool) -> list[Object]:
     return value
 
 
-def _with_rest(message: Message, rest: Object) -> Message:
-    return with_private(message, {**chat.private(message), "native": [*_native(message), rest]}) if rest else message
-
-
-def _native(message: Message) -> list[Json]:
-    return list(chat.private(message).get("native", []))
-
-
 def _said(content: str | None, called: list[Object], state: State) -> Loaded:
-    calls: list[Object] = []
-    for each in called:
-        number = state.call + sum(1 for call in calls if chat.private(call).get("synthetic_id"))
-        calls.append(_call(each, number))
+    calls = numbered(called, state.call, _call)
     # OpenAF writes one entry for each of the calls that were made together.
     return Loaded([assistant(content, "", calls)], state.called(calls, by_assistant=True))
 
 
 def _call(call: Object, number: int) -> Object:
-    rest = without(call, *_text_members(call, "id"), "name", "arguments")
+    native = rest(call, *text_members(call, "id"), "name", "arguments")
     function = {"name": call.get("name"), "arguments": arguments(call.get("arguments"))}
-    return tool_call(string(call, "id"), number, function, {"native": [rest] if rest else []})
-
-
-def _text_members(holder: Object, *names: str) -> list[str]:
-    return [name for name in names if isinstance(holder.get(name), str)]
+    return tool_call(string(call, "id"), number, function, {"native": native})
 
 
 def _answered(content: str | None, results: list[Object], state: State) -> Loaded:
@@ -159,9 +144,9 @@ def _result(answer: Object, answered: str, made_up: bool) -> Message:
     value = answer.get("result")
     is_json = not isinstance(value, str | None)
     message = result(answered, string(answer, "name"), compact(value) if is_json else value or "")
-    taken = _text_members(answer, "name", *([] if made_up and string(answer, "id") else ["id"]))
-    rest = without(answer, *taken, "result")
-    return with_private(message, {"json": is_json, "synthetic_id": made_up, "native": [rest] if rest else []})
+    taken = text_members(answer, "name", *([] if made_up and string(answer, "id") else ["id"]))
+    native = rest(answer, *taken, "result")
+    return with_private(message, {"json": is_json, "synthetic_id": made_up, "native": native})
 
 
 # Writing

@@ -1,8 +1,9 @@
 """Gemini's ``generateContent``: turns are lists of parts, mostly without ids, with keys in camel or in snake case."""
 
+from chatsquash.formats.base import nothing_open as close
 from chatsquash.formats.gemini.declarations import tools
 from chatsquash.formats.gemini.evidence import marks
-from chatsquash.formats.gemini.request import START, close, load, system
+from chatsquash.formats.gemini.request import START, load, system
 from chatsquash.formats.gemini.response import reply
 from chatsquash.formats.gemini.stream import assemble
 from chatsquash.formats.gemini.write import dump
@@ -14,19 +15,4 @@ SYSTEM = ("systemInstruction", "system_instruction")
 TOOLS = ("tools",)
 REFERS = ("cachedContent", "cached_content")
 
-__all__ = [
-    "NAME",
-    "REFERS",
-    "START",
-    "SYSTEM",
-    "TOOLS",
-    "TURNS",
-    "assemble",
-    "close",
-    "dump",
-    "load",
-    "marks",
-    "reply",
-    "system",
-    "tools",
-]
+__all__ = ["START", "assemble", "close", "dump", "load", "marks", "reply", "system", "tools"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from chatsquash import chat
+from chatsquash import chat, reasoning
 from chatsquash.formats import parts
-from chatsquash.formats.calls import after, arguments_object
+from chatsquash.formats.calls import after, called
 from chatsquash.formats.gemini.pieces import camel, mime_of
 from chatsquash.formats.values import Object, at, objects, string
 from chatsquash.model import Json, Message
@@ -44,9 +44,9 @@ def model_parts(message: Message, calls: list[Object]) -> list[Json]:
 def _thoughts(message: Message, said: list[Object]) -> list[Object]:
     """Thoughts, if they are what the reasoning says; a signature of no thought is that of the last text behind them."""
     held = objects(chat.private(message).get("thinking"))
-    reasoning = string(message, "reasoning_content")
-    if "\n\n".join(text for block in held if (text := string(block, "text"))) != reasoning:
-        held = [{"text": reasoning}]
+    whole = string(message, "reasoning_content")
+    if reasoning.joined(held) != whole:
+        held = [{"text": whole}]
     made = [part for block in held if (part := _thought(block))]
     texts = [part for part in said if "text" in part]
     if texts and made and "thought" not in made[-1]:
@@ -113,11 +113,7 @@ def _file(file: Object) -> Object | None:
 
 def call_part(call: Object, call_id: str | None) -> Object:
     """A call with its arguments as an object; what a custom tool gets is its ``input``."""
-    function, custom = call.get("function"), call.get("custom")
-    if isinstance(custom, dict) and not isinstance(function, dict):
-        function, args = custom, {"input": string(custom, "input")}
-    else:
-        args = arguments_object(at(function, "arguments"))
-    members: dict[str, Any] = {"id": call_id, "name": string(function, "name") or None, "args": args}
+    name, args = called(call)
+    members: dict[str, Any] = {"id": call_id, "name": name or None, "args": args}
     known = {key: value for key, value in members.items() if value is not None}
     return {"functionCall": known, **signed(chat.private(call))}

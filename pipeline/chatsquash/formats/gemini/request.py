@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from chatsquash.formats.base import Loaded, TurnError, with_private
+from chatsquash.formats.base import Loaded, TurnError, with_native, with_private
 from chatsquash.formats.calls import State, result, results_first
 from chatsquash.formats.gemini.pieces import Piece, camel, joined, opened, pieces, rest_of, shown, was_system
-from chatsquash.formats.gemini.turn import said, with_native
+from chatsquash.formats.gemini.turn import said
 from chatsquash.formats.parts import text
 from chatsquash.formats.values import Object, compact, listed, string
 from chatsquash.model import Json, Message
@@ -45,11 +45,6 @@ def load(turn: Json, state: State) -> Loaded:
         message = with_private({"role": "system", "content": content}, {"native": native})
         return Loaded([message], state._replace(by_assistant=False))
     return _heard(parts, native, state)
-
-
-def close(state: State) -> list[Message]:  # noqa: ARG001 - part of the interface
-    """Nothing: every turn is complete in itself."""
-    return []
 
 
 def _heard(parts: list[Json], native: list[Json], state: State) -> Loaded:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from chatsquash.formats.base import TurnError, refused, wrong
+from chatsquash.formats.base import TurnError, refused, with_native, wrong
 from chatsquash.formats.calls import State
 from chatsquash.formats.gemini.pieces import camel, opened
 from chatsquash.formats.gemini.stream import assemble
-from chatsquash.formats.gemini.turn import said, with_native
+from chatsquash.formats.gemini.turn import said
 from chatsquash.formats.values import Object, kind, string
 from chatsquash.model import Json, Reply
 

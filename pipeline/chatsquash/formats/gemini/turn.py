@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chatsquash import reasoning
-from chatsquash.chat import BREAKS, private
+from chatsquash.chat import BREAKS
 from chatsquash.formats.base import with_private
 from chatsquash.formats.calls import State, arguments, assistant, made_up, tool_call
 from chatsquash.formats.gemini.pieces import Piece, camel, joined, pieces, rest_of, visible
@@ -17,12 +17,6 @@ def said(parts: list[Json], native: list[Json], state: State) -> tuple[Message, 
     for piece in pieces(parts, native):
         turn.add(piece)
     return turn.message(), state.called(turn.calls, by_assistant=True)
-
-
-def with_native(message: Message, more: list[Json]) -> Message:
-    """A message with what else of it is kept as logged."""
-    held = private(message)
-    return with_private(message, {**held, "native": held.get("native", []) + more})
 
 
 class _Turn:

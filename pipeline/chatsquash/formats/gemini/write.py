@@ -5,9 +5,19 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from chatsquash import chat, jsonio
+from chatsquash import chat
 from chatsquash.formats.base import Loaded
-from chatsquash.formats.calls import State, call_name, needed_ids, referred, turns
+from chatsquash.formats.calls import (
+    State,
+    call_name,
+    defined,
+    is_custom,
+    needed_ids,
+    parsed,
+    referred,
+    takes_text,
+    turns,
+)
 from chatsquash.formats.gemini.compose import call_part, model_parts, shown
 from chatsquash.formats.gemini.pieces import WAS_SYSTEM
 from chatsquash.formats.gemini.request import START, load, response_text, system
@@ -114,10 +124,7 @@ def _response(text: str, held: Object) -> Object:
     if held.get("is_error"):
         return {"error": text}
     if held.get("json"):
-        try:
-            value = jsonio.loads(text)
-        except (ValueError, RecursionError):
-            return {"output": text}
+        value = parsed(text)
         for made in (value, {"output": value}):
             if isinstance(made, dict) and response_text(made) == (text, {"json": True}):
                 return made
@@ -126,13 +133,12 @@ def _response(text: str, held: Object) -> Object:
 
 def _declaration(tool: Tool) -> Object | None:
     """A function; its schema is JSON Schema, which ``parameters`` is not; a custom tool's takes its text."""
-    function = tool.get("function", tool.get("custom", tool)) if isinstance(tool, dict) else None
+    function = defined(tool)
     if not isinstance(function, dict) or not string(function, "name"):
         return None
     made = {key: function[key] for key in ("name", "description") if isinstance(function.get(key), str)}
-    if "function" not in tool and "custom" in tool:
-        text = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
-        return {**made, "parametersJsonSchema": text}
+    if is_custom(tool):
+        return {**made, "parametersJsonSchema": takes_text()}
     if function.get("parameters") is not None:
         made["parametersJsonSchema"] = function["parameters"]
     native = objects(chat.private(tool).get("native"))

@@ -1,7 +1,9 @@
 """Ollama's ``/api/chat``: messages much like OpenAI's, with objects for arguments and images beside the text."""
 
+from chatsquash.formats.base import no_system as system
+from chatsquash.formats.base import nothing_open as close
 from chatsquash.formats.ollama.evidence import marks
-from chatsquash.formats.ollama.request import START, close, load, system, tools
+from chatsquash.formats.ollama.request import START, load, tools
 from chatsquash.formats.ollama.response import reply
 from chatsquash.formats.ollama.stream import assemble
 from chatsquash.formats.ollama.write import dump
@@ -13,19 +15,4 @@ SYSTEM: tuple[str, ...] = ()
 TOOLS = ("tools",)
 REFERS: tuple[str, ...] = ()
 
-__all__ = [
-    "NAME",
-    "REFERS",
-    "START",
-    "SYSTEM",
-    "TOOLS",
-    "TURNS",
-    "assemble",
-    "close",
-    "dump",
-    "load",
-    "marks",
-    "reply",
-    "system",
-    "tools",
-]
+__all__ = ["START", "assemble", "close", "dump", "load", "marks", "reply", "system", "tools"]

@@ -8,17 +8,12 @@ import binascii
 from chatsquash.formats import parts
 from chatsquash.formats.base import Loaded, Tools, TurnError, with_private
 from chatsquash.formats.calls import State, arguments, assistant, made_up, result, tool_call
-from chatsquash.formats.values import Object, compact, listed, string, without
+from chatsquash.formats.values import Object, compact, listed, rest, string, text_members
 from chatsquash.model import Json, Message
 
 START = State()
 
 _ROLES = ("system", "developer", "user", "assistant", "tool")
-
-
-def system(value: Json) -> list[Message]:  # noqa: ARG001 - part of the interface
-    """Nothing: the system prompt is one of the turns."""
-    return []
 
 
 def load(turn: Json, state: State) -> Loaded:
@@ -38,25 +33,9 @@ def load(turn: Json, state: State) -> Loaded:
         return Loaded([message], state)
     if role == "tool":
         return _answered(turn, state)
-    private: Object = {"native": _rest(turn, "role", "content", "images")}
+    private: Object = {"native": rest(turn, "role", "content", "images")}
     message = {"role": role, "content": _content(turn, content or "", private["native"])}
     return Loaded([with_private(message, private)], state._replace(by_assistant=False))
-
-
-def close(state: State) -> list[Message]:  # noqa: ARG001 - part of the interface
-    """Nothing: every turn is complete in itself."""
-    return []
-
-
-def _rest(holder: Object, *read: str) -> list[Json]:
-    """The members that the canonical form has no place for."""
-    rest = without(holder, *read)
-    return [rest] if rest else []
-
-
-def _texts(holder: Object, *keys: str) -> list[str]:
-    """Those of these members that are texts."""
-    return [key for key in keys if isinstance(holder.get(key), str)]
 
 
 def _content(turn: Object, text: str, native: list[Json]) -> Json:
@@ -84,7 +63,7 @@ def _url(image: Json) -> str | None:
 
 def said(turn: Object, state: State) -> tuple[Message, State]:
     """An assistant's message, and the state behind it."""
-    native = _rest(turn, "role", "content", "thinking", "images", "tool_calls")
+    native = rest(turn, "role", "content", "thinking", "images", "tool_calls")
     calls = _calls(turn.get("tool_calls"), state.call, native)
     content, thinking = _content(turn, turn.get("content") or "", native), string(turn, "thinking")
     if turn.get("thinking") and not thinking:
@@ -108,10 +87,10 @@ def _calls(found: Json, number: int, native: list[Json]) -> list[Object]:
 
 def _call(logged: Object, function: Object, number: int) -> Object:
     # An index says no more than the place in the list does.
-    rest = _rest(logged, *_texts(logged, "id"), "type", "index", "function")
-    rest += [{"function": held} for held in _rest(function, "index", "name", "arguments")]
+    native = rest(logged, *text_members(logged, "id"), "type", "index", "function")
+    native += [{"function": held} for held in rest(function, "index", "name", "arguments")]
     known = {"name": function.get("name"), "arguments": arguments(function.get("arguments"))}
-    return tool_call(string(logged, "id"), number, known, {"native": rest})
+    return tool_call(string(logged, "id"), number, known, {"native": native})
 
 
 def _answered(turn: Object, state: State) -> Loaded:
@@ -120,8 +99,8 @@ def _answered(turn: Object, state: State) -> Loaded:
     ident, state = state.answer(logged, name)
     value = turn.get("content")
     is_json = value is not None and not isinstance(value, str)
-    named = [key for key in _texts(turn, "tool_name", "name") if turn[key] in (name, "")]
-    native = _rest(turn, "role", "content", "images", *_texts(turn, "tool_call_id"), *named)
+    named = [key for key in text_members(turn, "tool_name", "name") if turn[key] in (name, "")]
+    native = rest(turn, "role", "content", "images", *text_members(turn, "tool_call_id"), *named)
     content = _content(turn, compact(value) if is_json else value or "", native)
     private = {"json": is_json, "synthetic_id": not logged, "native": native}
     return Loaded([with_private(result(ident, name, content), private)], state._replace(by_assistant=False))

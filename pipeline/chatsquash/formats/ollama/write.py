@@ -10,7 +10,7 @@ from typing import Any
 from chatsquash import chat
 from chatsquash.formats import parts
 from chatsquash.formats.base import without_private
-from chatsquash.formats.calls import State, arguments_object, call_name, failed, needed_ids, referred
+from chatsquash.formats.calls import State, call_name, called, failed, needed_ids, referred, takes_text
 from chatsquash.formats.ollama.request import START, load
 from chatsquash.formats.values import Object, at, listed, objects, string
 from chatsquash.model import Conversation, Json, Message, Tool
@@ -116,11 +116,8 @@ def _data(image: str) -> str | None:
 
 
 def _function(call: Object) -> Object:
-    """What is called, its arguments as an object; what a custom tool gets is its ``input``."""
-    function, custom = call.get("function"), call.get("custom")
-    if isinstance(custom, dict) and not isinstance(function, dict):
-        return {"name": string(custom, "name"), "arguments": {"input": string(custom, "input")}}
-    return {"name": string(function, "name"), "arguments": arguments_object(at(function, "arguments"))}
+    name, given = called(call)
+    return {"name": name, "arguments": given}
 
 
 def _tool(tool: Tool) -> Object | None:
@@ -131,8 +128,7 @@ def _tool(tool: Tool) -> Object | None:
         return {"type": "function", **without_private(tool)}
     custom = tool.get("custom")
     if isinstance(custom, dict):
-        schema = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
         told = {key: custom[key] for key in ("name", "description") if isinstance(custom.get(key), str)}
-        return {"type": "function", "function": {**told, "parameters": schema}}
+        return {"type": "function", "function": {**told, "parameters": takes_text()}}
     bare = without_private(tool)
     return {"type": "function", "function": bare} if string(bare, "name") else None

@@ -1,8 +1,10 @@
 """OpenAI chat completions, and what the vendors that speak it make of them."""
 
 from chatsquash.formats.base import Stream
+from chatsquash.formats.base import no_system as system
+from chatsquash.formats.base import nothing_open as close
 from chatsquash.formats.openai_chat.evidence import marks
-from chatsquash.formats.openai_chat.request import START, close, load, system, tools
+from chatsquash.formats.openai_chat.request import START, load, tools
 from chatsquash.formats.openai_chat.response import reply
 from chatsquash.formats.openai_chat.vendors import variants
 from chatsquash.model import Conversation, Json
@@ -29,20 +31,4 @@ def dump(conversation: Conversation) -> Json:
     return write.dump(conversation)
 
 
-__all__ = [
-    "NAME",
-    "REFERS",
-    "START",
-    "SYSTEM",
-    "TOOLS",
-    "TURNS",
-    "assemble",
-    "close",
-    "dump",
-    "load",
-    "marks",
-    "reply",
-    "system",
-    "tools",
-    "variants",
-]
+__all__ = ["START", "close", "load", "marks", "reply", "system", "tools", "variants"]

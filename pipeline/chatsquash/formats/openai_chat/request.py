@@ -9,7 +9,7 @@ from chatsquash.formats.base import Loaded, Tools, TurnError, with_private
 from chatsquash.formats.calls import State, arguments, names
 from chatsquash.formats.openai_chat.members import identifier, is_empty, keep
 from chatsquash.formats.values import Object, at, compact, kind, listed, objects
-from chatsquash.model import Json, Message
+from chatsquash.model import Json
 
 START = State()
 
@@ -20,16 +20,6 @@ _SIGNATURES = (
     ("extra_content", "google", "thought_signature"),
     ("provider_specific_fields", "thought_signature"),
 )
-
-
-def system(value: Json) -> list[Message]:  # noqa: ARG001 - the interface
-    """Nothing: system messages stand among the turns."""
-    return []
-
-
-def close(state: State) -> list[Message]:  # noqa: ARG001 - the interface
-    """Nothing: each turn is a message."""
-    return []
 
 
 def load(turn: Json, state: State) -> Loaded:

@@ -18,20 +18,4 @@ SYSTEM = ("instructions",)
 TOOLS = ("tools",)
 REFERS = ("previous_response_id", "conversation")
 
-__all__ = [
-    "NAME",
-    "REFERS",
-    "START",
-    "SYSTEM",
-    "TOOLS",
-    "TURNS",
-    "assemble",
-    "close",
-    "dump",
-    "load",
-    "marks",
-    "reply",
-    "system",
-    "tools",
-    "turn_tools",
-]
+__all__ = ["START", "assemble", "close", "dump", "load", "marks", "reply", "system", "tools", "turn_tools"]

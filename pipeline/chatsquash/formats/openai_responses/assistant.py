@@ -5,7 +5,7 @@ from __future__ import annotations
 from chatsquash import reasoning
 from chatsquash.chat import BREAKS
 from chatsquash.formats.base import with_private
-from chatsquash.formats.calls import arguments, assistant, made_up, tool_call
+from chatsquash.formats.calls import arguments, assistant, numbered, tool_call
 from chatsquash.formats.openai_responses.items import (
     Content,
     collapsed,
@@ -28,10 +28,7 @@ def assistant_message(items: list[Object], number: int) -> Message:
     content = joined(_of_type("text", said[:early]))
     refusals = [part["refusal"] for part in _of_type("refusal", said)]
     thoughts = [_thought(item) for item in _of_slot("r", items)]
-    calls: list[Object] = []
-    for item in _of_slot("c", items):
-        calls.append(_call(item, number))
-        number += made_up(calls[-1:])
+    calls = numbered(_of_slot("c", items), number, _call)
     message = assistant(content, reasoning.joined(thoughts), calls, "\n\n".join(refusals) if refusals else None)
     extra: Object = {"after": [part["text"] for part in _of_type("text", said[early:])], "thinking": some(thoughts)}
     extra[BREAKS] = _breaks(said[:early])

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import chain, repeat
 
-from chatsquash import chat
+from chatsquash import chat, reasoning
 from chatsquash.chat import private
 from chatsquash.formats import parts
 from chatsquash.formats.base import TurnError
@@ -196,7 +196,7 @@ def _thoughts(message: Message) -> list[Object]:
     """The blocks of reasoning, if they say what the message's reasoning is; else that."""
     blocks = objects(private(message).get("thinking"))
     blocks = [block for block in blocks if not block or string(block, "text") or _is_sealed(block)]
-    said = "\n\n".join(filter(None, (string(block, "text") for block in blocks)))
+    said = reasoning.joined(blocks)
     whole = string(message, "reasoning_content")
     if not whole or said == whole:
         return blocks

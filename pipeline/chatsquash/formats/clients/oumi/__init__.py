@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from chatsquash.formats.base import TurnError
+from chatsquash.formats.base import TurnError, of_each
 from chatsquash.formats.clients.oumi import history, training
 from chatsquash.formats.clients.oumi.training import dump
 from chatsquash.formats.values import kind
@@ -42,13 +42,7 @@ def every(objects: list[Json]) -> list[Conversation]:
 
 def each_of(objects: list[Json], load: Callable[[dict[str, Json]], list[Conversation]]) -> list[Conversation]:
     """The conversations in all objects, those of histories as ``load`` gives them; raises ``TurnError``."""
-    found: list[Conversation] = []
-    for number, each in enumerate(objects, 1):
-        try:
-            found += _loaded(each, load)
-        except TurnError as problem:
-            raise TurnError(f"conversation {number}: {problem}" if len(objects) > 1 else str(problem)) from None
-    return found
+    return [each for found in of_each(objects, lambda document: _loaded(document, load)) for each in found]
 
 
 def _loaded(document: Json, load: Callable[[dict[str, Json]], list[Conversation]]) -> list[Conversation]:

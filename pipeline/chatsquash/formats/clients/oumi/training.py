@@ -7,10 +7,10 @@ from typing import cast
 from chatsquash import chat
 from chatsquash.chat import PRIVATE
 from chatsquash.formats import openai_chat
-from chatsquash.formats.base import TurnError, with_private
-from chatsquash.formats.calls import ERROR, State, after, arguments, call_name, failed, linked, made_up, result
+from chatsquash.formats.base import TurnError, role_of, with_private
+from chatsquash.formats.calls import ERROR, State, after, arguments, call_name, failed, linked, numbered, result
 from chatsquash.formats.clients.oumi import items, schema
-from chatsquash.formats.values import Object, at, compact, kind, objects, string, without
+from chatsquash.formats.values import Object, at, kind, objects, rest, string
 from chatsquash.model import Conversation, Json, Message
 
 _MEMBERS = {"conversation_id", "messages", "metadata", "tools"}
@@ -58,8 +58,7 @@ def _message(logged: Json, state: State) -> tuple[Message, State]:
     elif role == "tool":
         message, state = _answered(read.content, logged, state)
         taken += [key for key in ("tool_call_id", "name") if isinstance(logged.get(key), str)]
-    rest = without(logged, *taken)
-    extra = {**chat.private(message), **read.private, "native": [*read.native, *([rest] if rest else [])]}
+    extra = {**chat.private(message), **read.private, "native": [*read.native, *rest(logged, *taken)]}
     return with_private(message, extra), state._replace(by_assistant=role == "assistant")
 
 
@@ -67,13 +66,10 @@ def _role(logged: Json) -> str:
     """The role of what is a message; raises ``TurnError`` for what is none."""
     if not isinstance(logged, dict):
         raise TurnError(f"is {kind(logged)}, not an object")
-    role, content = logged.get("role"), logged.get("content")
-    if role not in _ROLES:
-        seen = f"the role {compact(role)[:40]}, which is none of {', '.join(_ROLES)}"
-        raise TurnError("has no role" if role is None else f"has {seen}")
+    role, content = role_of(logged, _ROLES), logged.get("content")
     if not isinstance(content, str | list | None):
         raise TurnError(f"has a content that is {kind(content)}, not text or a list of items")
-    return str(role)
+    return role
 
 
 def _answered(content: Json, logged: Object, state: State) -> tuple[Message, State]:
@@ -83,9 +79,7 @@ def _answered(content: Json, logged: Object, state: State) -> tuple[Message, Sta
 
 
 def _said(message: Message, logged: Object, state: State) -> tuple[Message, State]:
-    calls: list[Object] = []
-    for each in objects(logged.get("tool_calls")):
-        calls.append(_call(each, state.call + made_up(calls)))
+    calls = numbered(objects(logged.get("tool_calls")), state.call, _call)
     said = cast("Object", message)
     said |= {"reasoning_content": logged["reasoning_content"]} if string(logged, "reasoning_content") else {}
     said |= {"tool_calls": calls} if calls else {}
@@ -130,7 +124,7 @@ def _written(message: Message, ids: list[str]) -> Object | None:
 
 def _written_call(call: Object, call_id: str) -> Object:
     """A call of a function, whose arguments are the input where it is a custom tool that is called."""
-    rest = {key: value for key, value in call.items() if key not in (PRIVATE, "id", "type", "function", "custom")}
+    others = {key: value for key, value in call.items() if key not in (PRIVATE, "id", "type", "function", "custom")}
     function = call["function"] if isinstance(call.get("function"), dict) else {}
     value = function.get("arguments")
     if not function and isinstance(call.get("custom"), dict):
@@ -140,7 +134,7 @@ def _written_call(call: Object, call_id: str) -> Object:
         "id": call_id,
         "type": "function",
         "function": {**function, "name": call_name(call) or "", "arguments": spelled},
-        **rest,
+        **others,
     }
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from chatsquash import chat, reasoning
+from chatsquash import reasoning
 from chatsquash.chat import BREAKS
 from chatsquash.formats import parts
-from chatsquash.formats.base import TurnError, with_private
+from chatsquash.formats.base import TurnError, with_native, with_private
 from chatsquash.formats.calls import State, arguments, assistant, made_up, result, tool_call
 from chatsquash.formats.clients.pydantic_ai import media, thinking
 from chatsquash.formats.values import Object, at, compact, kind, listed, objects, string
@@ -50,8 +50,7 @@ def read(turns: list[Json]) -> list[Told]:
 
 def _with_native(told: Told, native: list[Json]) -> Told:
     """A message with parts beside it that are none, as they are."""
-    held = chat.private(told.message)
-    return told._replace(message=with_private(told.message, {**held, "native": [*held.get("native", []), *native]}))
+    return told._replace(message=with_native(told.message, native))
 
 
 def _kind(number: int, turn: Json) -> str:

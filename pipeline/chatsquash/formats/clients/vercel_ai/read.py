@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from chatsquash import chat, reasoning
+from chatsquash import reasoning
 from chatsquash.chat import BREAKS
 from chatsquash.formats import parts
-from chatsquash.formats.base import TurnError, with_private
+from chatsquash.formats.base import TurnError, with_native, with_private
 from chatsquash.formats.calls import State, arguments, assistant, made_up, result, tool_call
 from chatsquash.formats.clients.pydantic_ai import thinking as signed
 from chatsquash.formats.clients.pydantic_ai.read import output, spoken
@@ -52,7 +52,7 @@ def read(turns: list[Json]) -> list[Told]:
             found.append(Told(_heard(role, first, native), at(turn, "metadata", KEY)))
             found += [Told(_heard(role, other, native), None) for other in others]
         if native and found:
-            found[-1] = _with_native(found[-1], native)
+            found[-1] = found[-1]._replace(message=with_native(found[-1].message, native))
             native = []
     return _placed(found)
 
@@ -71,11 +71,6 @@ def _opened(number: int, turn: Json) -> tuple[str, list[tuple[str, Object]]]:
         if part["type"] == "tool-invocation":
             raise TurnError(f"[{number}].parts[{place}] is of the AI SDK 4, whose messages are not read")
     return turn["role"], [(f"[{number}].parts[{place}]", part) for place, part in enumerate(turn["parts"])]
-
-
-def _with_native(told: Told, native: list[Json]) -> Told:
-    held = chat.private(told.message)
-    return told._replace(message=with_private(told.message, {**held, "native": [*held.get("native", []), *native]}))
 
 
 def _placed(found: list[Told]) -> list[Told]:
