@@ -15,7 +15,7 @@ from chatsquash.model import Conversation, Message
 _INDEX = re.compile(r"\[(\+?)\d+\]")
 _SPELLED = (chat.BREAKS, "from", "content_list", "reasoning_key", "synthetic_id")
 
-_Places = tuple[int | None, int | None]
+_Counterparts = tuple[int | None, int | None]
 """The places of a message before and after; ``None`` where it is not."""
 
 
@@ -68,18 +68,18 @@ def _aligned(before: list[Any], after: list[Any]) -> Iterator[str]:
             yield from _differences(f"messages[{left}]", before[left], after[right])
 
 
-def _pairs(before: list[Any], after: list[Any]) -> list[_Places]:
+def _pairs(before: list[Any], after: list[Any]) -> list[_Counterparts]:
     """Every message of both, in order, beside the one that it is: one equal, else one alike, else one in its place."""
     same = list(map(_speaker, before)) == list(map(_speaker, after))
     return _matched(before, after, () if same else (_whole, _links, _speaker))
 
 
-def _matched(before: list[Any], after: list[Any], keys: tuple[Callable[[Any], Hashable], ...]) -> list[_Places]:
+def _matched(before: list[Any], after: list[Any], keys: tuple[Callable[[Any], Hashable], ...]) -> list[_Counterparts]:
     """The pairs of two runs; what one key leaves is matched by the next."""
     if not (keys and before and after):
         return list(zip_longest(range(len(before)), range(len(after))))
     key, *others = keys
-    found: list[_Places] = []
+    found: list[_Counterparts] = []
     i = j = 0
     for left, right in [*_met(list(map(key, before)), list(map(key, after))), (len(before), len(after))]:
         inner = _matched(before[i:left], after[j:right], tuple(others))
