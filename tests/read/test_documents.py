@@ -188,7 +188,9 @@ def test_what_a_file_is_is_told_by_its_first_4_mb(tmp_path, bytes_read, sentence
     assert documents.is_document(str(path)) is (expected and (is_log or not beyond)), sentence
     assert 0 < bytes_read[0] <= (4 << 20) + 1
     bytes_read[0] = 0
-    assert len(discover([str(tmp_path)], Options()).logs) == (expected and (is_log or not beyond))
+    assert len(discover([str(tmp_path)], Options(), documents.is_document).logs) == (
+        expected and (is_log or not beyond)
+    )
     assert 0 < bytes_read[0] <= (4 << 20) + 1, "once"
 
 
@@ -259,7 +261,7 @@ def test_a_folder_gives_json_files_that_are_known_and_counts_the_others(tmp_path
     put(tmp_path / "c.json", {"x": 1})
     put(tmp_path / "d.json", b"")
     put(tmp_path / "e.json5", PORTABLE)
-    found = discover([str(tmp_path)], Options())
+    found = discover([str(tmp_path)], Options(), documents.is_document)
     assert [job.name for job in found.logs] == ["B.JSON", "a.json"]
     assert found.others == {".json": 2, ".json5": 1}
 
@@ -268,14 +270,14 @@ def test_options_choose_among_documents_as_among_logs(tmp_path):
     put(tmp_path / "a.json", PORTABLE)
     put(tmp_path / "b.json", PORTABLE)
     put(tmp_path / "c.json", {"x": 1})
-    found = discover([str(tmp_path)], Options(exclude=("b*", "c*")))
+    found = discover([str(tmp_path)], Options(exclude=("b*", "c*")), documents.is_document)
     assert [job.name for job in found.logs] == ["a.json"]
     assert (found.passed_over, found.others) == (1, {".json": 1})
 
 
 def test_a_file_that_is_named_is_read_whatever_it_is(tmp_path):
     path = put(tmp_path / "c.json", {"x": 1})
-    found = discover([path], Options())
+    found = discover([path], Options(), documents.is_document)
     assert [job.path for job in found.logs] == [path]
 
 

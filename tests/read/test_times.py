@@ -4,7 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from chatsquash.read.times import Moment, day, is_day, moment
+from chatsquash.read.times import Moment, day, moment
+from chatsquash.sources.find import is_day
 
 SECOND = 10**9
 

@@ -13,6 +13,7 @@ import zstandard
 from chatsquash import Options, convert
 from chatsquash.folder import Folder
 from chatsquash.outcome import Account
+from chatsquash.read.documents import is_document
 from chatsquash.read.sessions import split
 from chatsquash.records.datasets import rows
 from chatsquash.run.session import Converter
@@ -139,7 +140,7 @@ def test_what_an_interrupted_run_knew_of_a_log_that_is_taken_apart_is_taken(here
 def test_a_compressed_log_that_grows_is_said_to_and_none_of_its_sessions_is_cut(here):
     path = here / "logs/2026-01-13/d.jsonl.zst"
     options = Options(anonymize=False)
-    (job,) = discover([str(path)], options).logs
+    (job,) = discover([str(path)], options, is_document).logs
     parts = split(job, options, Folder(here / "expanded"))
     expected = [Converter(options).convert(part).record for part in parts]
     with path.open("ab") as file:

@@ -9,6 +9,7 @@ import pytest
 
 from chatsquash.errors import UsageError
 from chatsquash.options import Options
+from chatsquash.read.documents import is_document
 from chatsquash.sources.find import discover, path_day
 
 LINE = b"{}\n"
@@ -31,7 +32,7 @@ def put(*paths):
 
 def found(*given, out=None, day_of=None, **options):
     more = {"day_of": day_of} if day_of else {}
-    return discover(list(given), Options(**options), Path(out) if out else None, **more)
+    return discover(list(given), Options(**options), is_document, Path(out) if out else None, **more)
 
 
 def paths(*given, **options):

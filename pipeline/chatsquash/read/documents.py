@@ -27,8 +27,6 @@ _BROKEN = 10_000
 _GLANCE = 1 << 16
 _MARK = b"\xef\xbb\xbf"
 """The byte order mark, which some editors put before a text."""
-SUFFIXES = (".json", ".db")
-"""Files with these are read where they are recognised, and only there."""
 _DATABASE = b"SQLite format 3\0"
 _DEFAULTS = Options()
 _ONE_LINE = bytes.maketrans(b"\r\n", b"  ")

@@ -78,11 +78,3 @@ def _number(raw: bytes) -> Moment | None:
     except (ValueError, DecimalException, StopIteration):
         pass
     return None
-
-
-def is_day(text: str) -> bool:
-    """Whether a text is a date written ``YYYY-MM-DD``."""
-    try:
-        return len(text) == 10 and date.fromisoformat(text).isoformat() == text
-    except ValueError:
-        return False

@@ -19,6 +19,7 @@ from chatsquash.model import Entry, Finding, Log
 from chatsquash.model import Found as Fact
 from chatsquash.options import Options, declared
 from chatsquash.outcome import Outcome, Place
+from chatsquash.read import documents
 from chatsquash.read.reader import Reader
 from chatsquash.read.sessions import cleared
 from chatsquash.read.times import day
@@ -86,7 +87,8 @@ def convert(
     options = with_key(options or Options())
     roots = [fspath(root) for root in ([logs] if isinstance(logs, str | PathLike) else logs)]
     out = Path(output)
-    found = discover(roots, options, out, partial(_day_logged, options))
+    documents.forget()  # of an earlier run
+    found = discover(roots, options, documents.is_document, out, partial(_day_logged, options))
     if not found.logs:
         raise UsageError(nothing_to_read(roots, found))
     return _converted(found, Output(out, force=options.force), options, observer, started)

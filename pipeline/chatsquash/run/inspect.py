@@ -13,6 +13,7 @@ from chatsquash.errors import UsageError
 from chatsquash.model import Added, Entry, Log, Message, Reply, Seen
 from chatsquash.options import Options
 from chatsquash.outcome import Outcome
+from chatsquash.read import documents
 from chatsquash.read.envelopes import PLAIN
 from chatsquash.read.sessions import MixedSessionsError, split
 from chatsquash.report.findings import as_text
@@ -81,7 +82,8 @@ def inspect(logs: Iterable[str], options: Options, *, verbose: bool = False) -> 
     message's text, escaped.  Raises ``UsageError`` for a file that cannot be read, and where there is none.
     """
     roots = list(logs)
-    found = discover(roots, options)
+    documents.forget()  # of an earlier run
+    found = discover(roots, options, documents.is_document)
     if not found.logs:
         raise UsageError(nothing_to_read(roots, found))
     converter = Converter(options)

@@ -7,7 +7,7 @@ import os
 from typing import Any, BinaryIO
 
 from chatsquash.model import Log
-from chatsquash.read import documents
+from chatsquash.sources.find import DOCUMENTS
 
 GREW, SHRANK, VANISHED, REWRITTEN = "grew", "shrank", "vanished", "was written to"
 _STEP = 1 << 16
@@ -32,7 +32,7 @@ def as_found(file: BinaryIO, log: Log) -> BinaryIO:
     What is no text of lines, such as a document, has none to stop at.
     """
     is_whole = log.part is None and log.path == log.shown  # neither a document nor a copy of a compressed log
-    is_text = is_whole and not log.path.endswith(documents.SUFFIXES) and isinstance(file, io.FileIO)
+    is_text = is_whole and not log.path.endswith(DOCUMENTS) and isinstance(file, io.FileIO)
     if not is_text or change(log) != GREW:
         return file
     return _UpTo(file, _whole_lines(file, log.file_size))

@@ -7,9 +7,10 @@ from itertools import count
 from chatsquash.checks import copies
 from chatsquash.model import Finding, Log, uncompressed
 from chatsquash.options import Options
-from chatsquash.read.lines import CHUNK
 from chatsquash.sources.compression import opened
 from chatsquash.sources.logs import Logs
+
+_PIECE = 1 << 19
 
 
 class Copies:
@@ -48,8 +49,8 @@ def second_copy(first: Log, second: Log, options: Options) -> Finding:
 def _differ(first: Log, second: Log, options: Options) -> int | None:
     """The first byte in which two logs differ."""
     with opened(first.path, options) as one, opened(second.path, options) as other:
-        for at in count(0, CHUNK):
-            left, right = one.read(CHUNK), other.read(CHUNK)
+        for at in count(0, _PIECE):
+            left, right = one.read(_PIECE), other.read(_PIECE)
             if left != right:
                 same = (number for number, (a, b) in enumerate(zip(left, right, strict=False)) if a != b)
                 return at + next(same, min(len(left), len(right)))

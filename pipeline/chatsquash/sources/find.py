@@ -7,6 +7,7 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from datetime import date
 from errno import ELOOP, ENOENT
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -18,13 +19,13 @@ from msgspec import Struct, field
 from chatsquash.errors import UsageError
 from chatsquash.model import COMPRESSED, OURS, Finding, Log, uncompressed
 from chatsquash.options import Options
-from chatsquash.read import documents
-from chatsquash.read.times import is_day
 from chatsquash.sources.copies import Copies, second_copy
 from chatsquash.sources.logs import Logs
 from chatsquash.text import escaped, listed
 
 SUFFIXES = (".jsonl", ".ndjson")
+DOCUMENTS = (".json", ".db")
+"""Suffixes of files that are read where they are recognised as documents, and only there."""
 NO_SUFFIX, LINKED_FOLDER, BROKEN_LINK, SPECIAL = "no suffix", "linked folder", "broken link", "special file"
 SAME_FILE, EARLIER_OUTPUT, SECOND_COPY = "same file again", "earlier output", "second copy"
 
@@ -64,21 +65,30 @@ def _no_day(_: Log) -> None:
 def discover(
     logs: Iterable[str],
     options: Options,
+    is_document: Callable[[str, Options], bool],
     out: Path | None = None,
     day_of: Callable[[Log], str | None] = _no_day,
 ) -> Found:
     """The session logs in directories, files and globs; ``out``, the output folder, is never read.
 
-    ``day_of`` gives the day of a log whose path has none; it is asked only where options choose by day.  Raises
-    ``UsageError`` for an argument that names nothing and for a date that is none.
+    ``is_document`` tells whether a file with the suffix of documents is to be read.  ``day_of`` gives the day of a log
+    whose path has none; it is asked only where options choose by day.  Raises ``UsageError`` for an argument that names
+    nothing and for a date that is none.
     """
     _check_dates(options.since, options.until)
-    documents.forget()
     found = Found()
-    search = _Search(options, out, day_of, found, Copies(found.logs))
+    search = _Search(options, is_document, out, day_of, found, Copies(found.logs))
     for given in logs:
         search.argument(given)
     return found
+
+
+def is_day(text: str) -> bool:
+    """Whether a text is a date written ``YYYY-MM-DD``."""
+    try:
+        return len(text) == 10 and date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
 
 
 def path_day(name: str) -> str | None:
@@ -105,6 +115,7 @@ class _Search(Struct):
     """Takes files in the order of their paths, each once."""
 
     options: Options
+    is_document: Callable[[str, Options], bool]
     out: Path | None
     day_of: Callable[[Log], str | None]
     found: Found
@@ -181,7 +192,7 @@ class _Search(Struct):
         suffix = _suffix(name)
         inner = _suffix(uncompressed(name)) if suffix in COMPRESSED else suffix
         asked = suffix in suffixes or inner in suffixes
-        if not asked and not (inner in documents.SUFFIXES and documents.is_document(path, self.options)):
+        if not asked and not (inner in DOCUMENTS and self.is_document(path, self.options)):
             self.found.others[escaped(suffix) or NO_SUFFIX] += 1
         elif not self._wanted(name):
             self.found.passed_over += 1

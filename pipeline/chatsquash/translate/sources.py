@@ -95,7 +95,8 @@ class Sources:
 
     def _in_folder(self, given: str) -> Iterator[Source]:
         """The conversations of files that nobody named; one that cannot be read is counted, if another can."""
-        found = discover([given], Options(), self.out)
+        read_documents.forget()
+        found = discover([given], Options(), read_documents.is_document, self.out)
         self.passed_over.update({f"{what} in {given}": count for what, count in found.others.items()})
         paths = [log.path for log in found.logs if not self._is_out(log.path)]
         if not paths:
