@@ -70,7 +70,9 @@ class Bounds(NamedTuple):
             seen = f"request has {len(request.messages):,} messages"
             raise LineError("bad-entry", f"{seen}, more than the {self.messages:,} that are read (--max-messages)")
         new = [reply.message] if reply.message is not None else []
-        new += (message for run in request.edits if type(run) is Added for message in run.messages)
+        for run in request.edits:
+            if type(run) is Added:
+                new += run.messages
         if not _are_within(new, self.nesting):
             raise self.too_deep()
 
@@ -84,21 +86,14 @@ _HEADROOM = 16
 """What is left to a process when it begins is so many times what a line takes that is not looked at any further."""
 _ENCODED = 254
 """Levels that orjson writes; it refuses values with more."""
-_HOLDERS = (dict, list)
 BOUNDS = Bounds.of(Options())
 
 
 def _are_within(values: list[Any], most: int) -> bool:
     """Whether values have at most so many levels; an encoder that refuses more than it has tells it at once."""
-    try:
-        deep = [member for member in chain.from_iterable(map(dict.values, values)) if type(member) in _HOLDERS]
-    except TypeError:  # a value that is no object
-        return levels(values, most) <= most
-    if not deep:  # texts are most of the bytes, and most messages hold nothing else
-        return True
     if most > _ENCODED:
         try:
-            orjson.dumps(deep)
+            orjson.dumps(values)
         except orjson.JSONEncodeError:
             pass  # for that, or for something else
         else:

@@ -8,8 +8,9 @@ JSON exactly when Python's ``json`` accepts it.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
+from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any
 
@@ -66,7 +67,7 @@ class Exchange(Struct, frozen=True, gc=False):
     @property
     def is_claimed(self) -> bool:
         """Whether the line has members that another envelope needs and the one that is read has not."""
-        return any(bytes(getattr(self.line, name, NOTHING)) for name in _claimed(tuple(envelopes.__path__)))
+        return any(map(bytes, _claims(tuple(envelopes.__path__))(self.line)))
 
     def first(self, names: tuple[str, ...]) -> bytes:
         """The first of these members of the request that is there and not null, else the first that is null."""
@@ -85,6 +86,15 @@ def _claimed(folders: tuple[str, ...]) -> list[str]:
     del folders
     needed = {name for each in envelopes.envelopes() for names in each.NEEDS for name in names}
     return sorted(needed.difference(BESIDE, (REQUEST,)))
+
+
+@cache
+def _claims(folders: tuple[str, ...]) -> Callable[[Any], tuple[Raw | bytes, ...]]:
+    """What gets these members of a line that was split."""
+    names = _claimed(folders)
+    if len(names) == 1:
+        return lambda line: (getattr(line, names[0]),)
+    return attrgetter(*names) if names else lambda line: ()  # noqa: ARG005 - a line that none claims
 
 
 @cache

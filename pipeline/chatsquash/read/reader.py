@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from errno import EIO
 from io import BytesIO
-from itertools import chain
+from itertools import chain, islice
 from typing import BinaryIO, NamedTuple
 
 from chatsquash.checks import reading
@@ -85,13 +85,14 @@ class Reader:
             return self._as(self._look(file), file, chain([first], stream), log)
         held = [first, *_agreeing(first, stream)]
         chat = self._lines(Shape())  # as most logs are, which is told by what is read of them so
+        items = chat.entries(chain(held, stream))
         begun = list[Entry | Skipped]()
-        for line in held:
-            begun += chat.entries([line])
-            if not isinstance(begun[-1], Entry) or not chat.exchange or not recognise.is_plain(chat.exchange):
+        for item in islice(items, len(held)):
+            begun.append(item)
+            if not isinstance(item, Entry) or not chat.exchange or not recognise.is_plain(chat.exchange):
                 break
         else:
-            return recognise.PLAIN_LOG, _then(begun, chat.entries(stream))
+            return recognise.PLAIN_LOG, _then(begun, items)
         return self._as(self._look(file), file, chain(held, stream), log)
 
     def _as(
