@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 from pathlib import Path
 
 import polars as pl
@@ -9,6 +10,7 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.checks.dataset import OF_TOOLS
+from chatsquash.errors import StoppedError
 from chatsquash.run import reports
 from chatsquash.run.verify import verify
 from tests.conftest import log_line, user, write_log
@@ -211,3 +213,17 @@ def test_a_filtered_finding_more_or_less_is_found(here):
     assert verify(Path("out")).problems == [
         "out/run.json: tells of 2 filtered findings info, the reports have 1",
     ]
+
+
+def test_a_run_that_stops_leaves_no_file_open(tmp_path):
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    answer = {"choices": [{"message": {"role": "assistant", "content": "hello"}}]}
+    asked = {"messages": [{"role": "user", "content": "hi"}]}
+    good = {"session_id": "s", "timestamp": 1, "request": asked, "response": answer}
+    (logs / "a.jsonl").write_text(json.dumps(good) + "\n")
+    (logs / "b.jsonl").write_text("broken\n")
+    before = set(os.listdir("/dev/fd"))
+    with pytest.raises(StoppedError) as stopped:
+        convert(logs, tmp_path / "out", Options(anonymize=False, strict=True, preset="hf"))
+    assert set(os.listdir("/dev/fd")) <= before, stopped  # which holds the run by its traceback

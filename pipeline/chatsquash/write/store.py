@@ -77,6 +77,7 @@ class Output:
         self._files: dict[str, tuple[int, int]] = {}
         """The staged files that were begun: what tells each from another that took its place."""
         self._handles: OrderedDict[str, BinaryIO] = OrderedDict()
+        self._scratches: list[BinaryIO] = []
         self._waiting: dict[str, list[bytes]] = {}
         self._held = 0
         try:
@@ -149,11 +150,12 @@ class Output:
         self._add(name, (data,), lines)
 
     def scratch(self) -> BinaryIO:
-        """A new file without a name, to be written and read, which goes when it is closed."""
+        """A new file without a name, to be written and read, which goes when it is closed, or with the run."""
         name = f"scratch-{os.urandom(8).hex()}"
         descriptor = self._staging.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL)
         self._staging.remove(name)
-        return open(descriptor, "r+b")
+        self._scratches.append(open(descriptor, "r+b"))  # noqa: SIM115 - closed with the run
+        return self._scratches[-1]
 
     def rename(self, name: str, to: str) -> None:
         """Give a staged file another name."""
@@ -194,7 +196,7 @@ class Output:
 
     def discard(self) -> None:
         """Give the folder up: what is staged is forgotten, what stood there stays, and a folder that we made goes."""
-        for handle in self._handles.values():
+        for handle in (*self._handles.values(), *self._scratches):
             with suppress(OSError):
                 handle.close()
         self._handles.clear()
