@@ -1,7 +1,6 @@
 """However an exchange is wrapped, its record is that of the same exchange in the envelope that is read."""
 
 import json
-import sys
 
 import pytest
 
@@ -345,15 +344,13 @@ NEW = [
 @pytest.fixture
 def new_envelope(tmp_path, monkeypatch):
     """Puts a module into a folder of its own, which is one more of those in which envelopes are found."""
+    name = f"added_{tmp_path.name}"  # of each test, since a module that was imported stays
 
     def put(source):
-        (tmp_path / "added_envelope.py").write_text(source)
+        (tmp_path / f"{name}.py").write_text(source)
         monkeypatch.setattr(envelopes, "__path__", [*envelopes.__path__, str(tmp_path)])
 
-    yield put
-    sys.modules.pop("chatsquash.read.envelopes.added_envelope", None)
-    if hasattr(envelopes, "added_envelope"):
-        del envelopes.added_envelope
+    return put
 
 
 @pytest.mark.parametrize(("sentence", "source", "wrap"), NEW, ids=[row[0] for row in NEW])
