@@ -55,20 +55,6 @@ class Each(Generic[A, B]):
         return [known[id(item)][1] for item in items]
 
 
-class Again(Generic[B]):
-    """A function of a text that remembers its last argument, by value: comparing is faster than most work."""
-
-    def __init__(self, work: Callable[[str], B]) -> None:
-        self._work = work
-        self._known: tuple[str, B] | None = None
-
-    def __call__(self, text: str) -> B:
-        """The work's result for this text."""
-        if self._known is None or self._known[0] != text:
-            self._known = (text, self._work(text))
-        return self._known[1]
-
-
 class Same(Generic[A]):
     """Gives the last list again for one that holds the very same objects, so that it can be told by identity."""
 

@@ -84,4 +84,4 @@ def test_no_command_prints_json_that_a_terminal_would_obey(command, tmp_path, mo
 
 def test_the_command_itself_writes_no_json():
     names = {node.id for node in ast.walk(ast.parse(Path(cli.__file__).read_text())) if isinstance(node, ast.Name)}
-    assert not names & {"json", "orjson", "codec"}
+    assert not names & {"json", "orjson", "jsonio"}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from chatsquash import chat
-from chatsquash.memo import Again
 from chatsquash.model import Message
 
 PLACE = 2
@@ -24,7 +24,7 @@ def tidy(message: Message) -> Message:
     return message
 
 
-@Again
+@lru_cache(maxsize=1)  # of neighbouring sessions it is mostly the same one
 def _is_goose(text: str) -> bool:
     """Whether a system prompt is Goose's; bytes are lowered many times as fast as characters beyond ASCII."""
     if not _PURPOSE.search(text):
