@@ -79,7 +79,7 @@ PRESET = '''\
 """For cats: what was said, and by whom."""
 
 from chatsquash.records.presets import REFUSED, Column, Shaped
-from chatsquash.records.reading import Record
+from chatsquash.records.reading import StoredRecord
 
 NAME = "cat"
 SCHEMA = {"type": "object"}
@@ -93,7 +93,7 @@ def shape(conversation, choices=REFUSED):
 def read(value):
     if "meows" not in value:
         return None
-    return Record([{"role": role, "content": said} for role, said in value["meows"]], None)
+    return StoredRecord([{"role": role, "content": said} for role, said in value["meows"]], None)
 '''
 RULE = '''\
 """Pings that a client puts in."""

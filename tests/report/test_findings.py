@@ -7,7 +7,7 @@ import pytest
 from chatsquash.model import Finding, Log, Rejected
 from chatsquash.outcome import Outcome
 from chatsquash.report import findings as report
-from chatsquash.report.files import Taken, rejected
+from chatsquash.report.files import TakenSession, rejected
 
 TEXTS = [
     (
@@ -83,7 +83,7 @@ def test_the_integrity_report_names_the_record():
 def test_a_rejected_line_says_where_its_bytes_are():
     log = Log("f", "f\udcff", "f", 0)
     outcome = Outcome("s", [], None, [], [Rejected(3, 120, 17, "bad-line", "no JSON")])
-    ((name, line),) = rejected.RejectedLines().add(Taken(log, outcome, None, None, None, ""))
+    ((name, line),) = rejected.RejectedLines().add(TakenSession(log, outcome, None, None, None, ""))
     assert name == "reports/rejected.jsonl"
     assert json.loads(line) == {
         "file": "f\\udcff", "line": 3, "offset": 120, "length": 17, "code": "bad-line", "reason": "no JSON",

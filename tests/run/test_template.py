@@ -11,7 +11,7 @@ from chatsquash import Options, convert
 from chatsquash.checks import rules
 from chatsquash.errors import UsageError
 from chatsquash.model import Conversation
-from chatsquash.records.reading import Record
+from chatsquash.records.reading import StoredRecord
 from chatsquash.run.template import Trials, show
 from chatsquash.templates.remedies import REMEDIES, converted, spelled
 from tests.checks.rows import assistant, call, result, user
@@ -132,7 +132,7 @@ def test_a_cure_that_helped_often_is_found_by_one_trial(monkeypatch):
         "chatsquash.templates.remedies.converted", lambda *given: tried.append(given) or converted(*given)
     )
     for _ in range(21):
-        list(trials.look(Record(TWO_CALLS, [])))
+        list(trials.look(StoredRecord(TWO_CALLS, [])))
     assert len(tried) == 20 * 3 + 1
 
 
@@ -231,7 +231,7 @@ CALLING = st.builds(lambda calls: assistant(None, *calls), st.lists(CALLS, max_s
 @given(messages=st.lists(MESSAGE | CALLING, max_size=4), tools=ODD | st.lists(ODD, max_size=2))
 def test_no_record_however_odd_stops_the_trial(name, messages, tools):
     trials = TRIALS.setdefault(name, Trials(family(name) if name != "nowhere to be seen" else str(NOWHERE)))
-    for found in trials.look(Record(messages, tools)):
+    for found in trials.look(StoredRecord(messages, tools)):
         assert found.code in rules()
 
 
@@ -239,5 +239,5 @@ def test_a_record_that_is_too_deep_does_not_stop_the_trial():
     deep = {}
     for _ in range(5000):
         deep = {"a": deep}
-    (only, *_) = Trials(str(NOWHERE)).look(Record([assistant("", call(arguments=deep))], None))
+    (only, *_) = Trials(str(NOWHERE)).look(StoredRecord([assistant("", call(arguments=deep))], None))
     assert only.code == "template-error"

@@ -7,7 +7,7 @@ import pytest
 from chatsquash import Options
 from chatsquash.model import Conversation, Found
 from chatsquash.outcome import Record, Refused, Usage
-from chatsquash.records.line import Line
+from chatsquash.records.line import RecordLine
 from chatsquash.stages.plan import plan, through
 from chatsquash.stages.select import select
 from tests.checks.rows import assistant, call, result, talk, tool, user
@@ -34,7 +34,7 @@ def test_a_snapshot_becomes_a_record_with_its_usage():
 
 
 def test_a_refusal_is_its_reason_whatever_is_noted_behind_it():
-    steps = planned(preset="hf")._replace(record=lambda _: Line(None, [WHY, LATER], WHY))
+    steps = planned(preset="hf")._replace(record=lambda _: RecordLine(None, [WHY, LATER], WHY))
     made, found = finished(steps, user(), reply=assistant(), tools=[tool()])
     assert made == Refused(WHY)
     assert found == [WHY, LATER]

@@ -39,7 +39,7 @@ class Writable(Document, Protocol):
     """The document of one conversation; raises ``TurnError`` for one that no document can stand for."""
 
 
-class Recognised(Struct, frozen=True):
+class RecognisedDocument(Struct, frozen=True):
     """The format of a file."""
 
     name: str
@@ -56,11 +56,11 @@ def holds_tools(name: str) -> bool:
     return name not in names() or named(name).HOLDS_TOOLS
 
 
-def recognise(objects: list[Json]) -> Recognised | None:
+def recognise(objects: list[Json]) -> RecognisedDocument | None:
     """The document format of a file, if it is of one; raises ``TurnError`` where it may be of two."""
     if not any(isinstance(each, dict | list) for each in objects[:_FIRST]):
         return None  # at once, since there may be millions of them
-    fitting = [Recognised(name, why) for name in names() if (why := named(name).fits(objects))]
+    fitting = [RecognisedDocument(name, why) for name in names() if (why := named(name).fits(objects))]
     if len(fitting) > 1:
         both = " and ".join(f"{each.name} ({each.why})" for each in fitting[:2])
         raise TurnError(f"two formats at once: {both}")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from chatsquash.model import Found
 
 
-class Line(NamedTuple):
+class RecordLine(NamedTuple):
     """The JSON line of a record, or why there is none."""
 
     data: bytes | None

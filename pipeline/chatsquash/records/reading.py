@@ -16,7 +16,7 @@ class NotARecordError(ValueError):
     """The text says why."""
 
 
-class Record(NamedTuple):
+class StoredRecord(NamedTuple):
     """A record with the members that templates and checks know."""
 
     messages: list[Any]
@@ -39,7 +39,7 @@ def parsed(data: bytes) -> Json:
         raise NotARecordError(f"the line is no JSON ({type(problem).__name__})") from None
 
 
-def record(value: Json) -> Record:
+def record(value: Json) -> StoredRecord:
     """The record that a line holds; raises ``NotARecordError``."""
     if not isinstance(value, dict):
         raise NotARecordError(f"the line is {json_type(value)}")
@@ -51,19 +51,19 @@ def record(value: Json) -> Record:
     for at, message in enumerate(messages):
         if not isinstance(message, dict) or not isinstance(message.get("role"), str):
             raise NotARecordError(f"messages[{at}] is no object with a role")
-    return Record(messages, value.get("tools"))
+    return StoredRecord(messages, value.get("tools"))
 
 
-def native(held: Record) -> Record:
+def native(held: StoredRecord) -> StoredRecord:
     """A record with its calls and results as messages have them, also where a preset writes them in texts."""
     return _read("native", held.messages) or held
 
 
-def _read(name: str, given: Json) -> Record | None:
+def _read(name: str, given: Json) -> StoredRecord | None:
     """The record that the first preset reads with its function of a name; ``None`` where none knows it."""
     return next((held for read in _readers(name) if (held := read(given)) is not None), None)
 
 
 @cache
-def _readers(name: str) -> list[Callable[[Json], Record | None]]:
+def _readers(name: str) -> list[Callable[[Json], StoredRecord | None]]:
     return [getattr(preset, name) for preset in presets.every().values() if hasattr(preset, name)]

@@ -16,7 +16,7 @@ from chatsquash.memo import Last
 from chatsquash.model import Conversation, Found, Json
 from chatsquash.records import definitions, rounding, turns
 from chatsquash.records.arguments import Arguments, floats
-from chatsquash.records.line import Line
+from chatsquash.records.line import RecordLine
 from chatsquash.records.notes import CannotHoldError, Notes
 from chatsquash.records.presets import REFUSED, Choices, Preset, Shaped
 
@@ -62,17 +62,17 @@ def shaped(
     return Shaped(made, notes.findings(as_text=as_text))
 
 
-def line(preset: Preset, conversation: Conversation, choices: Choices = REFUSED) -> Line:
+def line(preset: Preset, conversation: Conversation, choices: Choices = REFUSED) -> RecordLine:
     """The JSON line of a conversation in the shape of a preset."""
     record, findings, refused = preset.shape(conversation, choices)
     if record is None:
-        return Line(None, findings, refused)
+        return RecordLine(None, findings, refused)
     try:
         data = orjson.dumps(record, default=float)  # for numbers that lost digits, which are a class
     except orjson.JSONEncodeError:
         why = _refused(record)
-        return Line(None, [*findings, why], why)
-    return Line(data, findings, images={str(name): name.data for name in record.get("images", ())})
+        return RecordLine(None, [*findings, why], why)
+    return RecordLine(data, findings, images={str(name): name.data for name in record.get("images", ())})
 
 
 def specified(conversation: Conversation, record: bytes) -> list[Found]:

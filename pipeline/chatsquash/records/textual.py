@@ -8,13 +8,13 @@ from typing import Any
 from chatsquash import chat, jsonio
 from chatsquash.checks.tags import outlined
 from chatsquash.model import Json
-from chatsquash.records.reading import Record
+from chatsquash.records.reading import StoredRecord
 
 RESULT_OPEN, RESULT_CLOSE = "<tool_response>\n", "\n</tool_response>"
 BETWEEN_RESULTS = f"{RESULT_CLOSE}\n{RESULT_OPEN}"
 
 
-def native(said: list[Any], places: list[int], tools: Json) -> Record:
+def native(said: list[Any], places: list[int], tools: Json) -> StoredRecord:
     """The turns with their calls as ``tool_calls``, and a message for each result, which answers the next open call."""
     messages: list[dict[str, Any]] = []
     at: list[int] = []
@@ -29,7 +29,7 @@ def native(said: list[Any], places: list[int], tools: Json) -> Record:
             answered = {"tool_call_id": waiting.popleft()} if waiting else {}
             messages.append({"role": "tool", **answered, "content": text})
             at.append(place)
-    return Record(messages, tools, at)
+    return StoredRecord(messages, tools, at)
 
 
 def _results(text: str, count: int) -> list[str]:

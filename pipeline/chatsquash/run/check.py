@@ -14,7 +14,7 @@ from chatsquash.checks.tags import is_inlined, outlined
 from chatsquash.model import Conversation, Finding, Found, Json
 from chatsquash.options import FLAGGED
 from chatsquash.records.datasets import files, rows, session
-from chatsquash.records.reading import NotARecordError, Record, native, parsed, record
+from chatsquash.records.reading import NotARecordError, StoredRecord, native, parsed, record
 from chatsquash.redact.addresses import addresses, may_have_address
 from chatsquash.stages.select import flatten
 from chatsquash.stages.session import finding
@@ -30,7 +30,7 @@ class Looks(NamedTuple):
     phrases: Phrases = Phrases(FLAGGED)
     addresses: bool = False
     """Whether e-mail addresses are left."""
-    also: Callable[[Record], Iterator[Found]] | None = None
+    also: Callable[[StoredRecord], Iterator[Found]] | None = None
     """Anything else, which may go on elsewhere until it is asked for."""
 
 
@@ -94,7 +94,7 @@ def _addresses_left(value: dict[str, Json]) -> Iterator[Found]:
             yield existing.address_left(count, at)
 
 
-def _record(held: Record) -> Iterator[Found]:
+def _record(held: StoredRecord) -> Iterator[Found]:
     messages, tools = held.messages, defined(held.tools)
     if held.tools is not None and not isinstance(held.tools, list):
         yield reading.wrong_type("tools", json_type(held.tools), 1)

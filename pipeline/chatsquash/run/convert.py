@@ -25,7 +25,7 @@ from chatsquash.read.sessions import cleared
 from chatsquash.read.times import day
 from chatsquash.redact.pseudonyms import fingerprint
 from chatsquash.report import findings as report
-from chatsquash.report.files import Taken
+from chatsquash.report.files import TakenSession
 from chatsquash.report.progress import Observer
 from chatsquash.report.summary import Summary
 from chatsquash.run.filters import Filters
@@ -204,7 +204,7 @@ class _Conversion:
         outcome, place = self._write(log, outcome, group)
         self._summary.add(log, outcome, filtered, duplicate=duplicate)
         self._manifest.add(log, outcome.digest)
-        self._reports.add(Taken(log, outcome, place, turns, filtered or None, group))
+        self._reports.add(TakenSession(log, outcome, place, turns, filtered or None, group))
 
     def _write(self, log: Log, outcome: Outcome, group: str) -> tuple[Outcome, Place | None]:
         """Write a record, if there is one: what is known of its session then, and where it stands."""

@@ -7,7 +7,7 @@ from typing import BinaryIO
 
 from chatsquash.model import Finding
 from chatsquash.options import Options
-from chatsquash.report.files import Report, Taken, all_modules
+from chatsquash.report.files import Report, TakenSession, all_modules
 from chatsquash.write.store import Output
 
 _PIECE = 1 << 20
@@ -29,7 +29,7 @@ class Reports:
                 append = self._waiting.append if self._waiting and module.PLACES else out.append
                 self._reports.append((report, append))
 
-    def add(self, taken: Taken) -> None:
+    def add(self, taken: TakenSession) -> None:
         """Add what became of a session."""
         for report, append in self._reports:
             for name, line in report.add(taken):

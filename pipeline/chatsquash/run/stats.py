@@ -16,7 +16,7 @@ from chatsquash import chat, jsonio, reasoning
 from chatsquash.errors import UsageError
 from chatsquash.model import Json, Message
 from chatsquash.records.datasets import Row, files, rows
-from chatsquash.records.reading import NotARecordError, Record, native, parsed, record
+from chatsquash.records.reading import NotARecordError, StoredRecord, native, parsed, record
 from chatsquash.report.stats import Long, Spread, Stats, ToolCount
 from chatsquash.stages.select import flatten
 
@@ -29,7 +29,7 @@ LONGEST = 5
 _BATCH = 4096
 _SPLIT = re.compile(r"([^/\\]+?)-\d{5}-of-\d{5}\.")
 
-Tokens = Callable[[Record], int]
+Tokens = Callable[[StoredRecord], int]
 
 
 def stats(datasets: Iterable[str], tokens: Tokens | None = None) -> Stats:
@@ -55,7 +55,7 @@ def counter(tokenizer: str, template: Template | None = None) -> Tokens:
     loaded.no_truncation()
     loaded.no_padding()
 
-    def count(held: Record) -> int:
+    def count(held: StoredRecord) -> int:
         texts = [_rendered(template, held)] if template else [*_texts(held), _definitions(held)]
         # No tokenizer takes lone surrogates.
         clean = [text.encode("utf-8", "replace").decode() for text in texts if text]
@@ -64,7 +64,7 @@ def counter(tokenizer: str, template: Template | None = None) -> Tokens:
     return count
 
 
-def _rendered(template: Template, held: Record) -> str:
+def _rendered(template: Template, held: StoredRecord) -> str:
     """The rendering of a record; nothing where the template raises."""
     if template.given_up:
         raise UsageError(f"the template is {template.given_up}")
@@ -113,7 +113,7 @@ class _Counting:
         self.stats.spreads = {name: self._spread(name) for name in self._measures if self.stats.records}
         return self.stats
 
-    def _use(self, held: Record) -> int:
+    def _use(self, held: StoredRecord) -> int:
         """Count the tools of a record; gives how many calls there are."""
         defined = held.tools if isinstance(held.tools, list) else []
         for name in {name for tool in defined if (name := chat.tool_name(flatten(tool)))}:
@@ -158,7 +158,7 @@ class _Counting:
         return 0
 
 
-def _texts(held: Record) -> list[str]:
+def _texts(held: StoredRecord) -> list[str]:
     """All texts of a record: what is said, thought and called."""
     return [text for message in held.messages for text in _said(message)]
 
@@ -173,5 +173,5 @@ def _spelled(arguments: Json) -> str:
     return arguments if isinstance(arguments, str) else jsonio.dumps(arguments).decode()
 
 
-def _definitions(held: Record) -> str:
+def _definitions(held: StoredRecord) -> str:
     return jsonio.dumps(held.tools).decode() if held.tools else ""

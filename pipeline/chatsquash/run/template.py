@@ -15,7 +15,7 @@ from chatsquash.errors import UsageError
 from chatsquash.model import Conversation, Finding, Found
 from chatsquash.options import Options
 from chatsquash.records.datasets import rows
-from chatsquash.records.reading import NotARecordError, Record, parsed, record
+from chatsquash.records.reading import NotARecordError, StoredRecord, parsed, record
 from chatsquash.run.check import defined
 from chatsquash.templates.remedies import Look, Remedies, spelled
 from chatsquash.text import counted, escaped
@@ -41,7 +41,7 @@ class Trials:
         self._deadline = 0.0
         """When the search for remedies of a record ends."""
 
-    def look(self, held: Record) -> Iterator[Found]:
+    def look(self, held: StoredRecord) -> Iterator[Found]:
         """What a record loses, and the remedies; looking begins now, whenever it is asked for."""
         if self._template.given_up:
             self.passed_over += 1
@@ -49,7 +49,7 @@ class Trials:
         self._template.begin(held.messages, held.tools)
         return self._found(held)
 
-    def _found(self, held: Record) -> Iterator[Found]:
+    def _found(self, held: StoredRecord) -> Iterator[Found]:
         tried = self._template.trial(held.messages)
         found = list(judged(tried))
         self.records += 1
@@ -75,7 +75,7 @@ class Trials:
         if self.passed_over:
             yield f"  {self.passed_over:>7,}  not rendered: the template is {self._template.given_up}"
 
-    def _search(self, held: Record, tried: Trial, wrong: frozenset[str]) -> tuple[dict[str, Options], str]:
+    def _search(self, held: StoredRecord, tried: Trial, wrong: frozenset[str]) -> tuple[dict[str, Options], str]:
         """The remedies of a record, and what is said where there is none."""
         if tried.beyond:
             return {}, "no cure was looked for"

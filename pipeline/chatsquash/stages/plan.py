@@ -15,7 +15,7 @@ from chatsquash.model import Conversation, Entry, Found, Skipped, Staged, Tool
 from chatsquash.options import Options
 from chatsquash.outcome import Record, Refused, Usage
 from chatsquash.records import presets
-from chatsquash.records.line import Line
+from chatsquash.records.line import RecordLine
 from chatsquash.redact.pseudonyms import Anonymizer
 from chatsquash.stages import record
 from chatsquash.stages.checking import examined, without_tools
@@ -54,7 +54,7 @@ class Plan(NamedTuple):
     """Why the preset cannot have what was logged."""
     conversation: tuple[ConversationStage, ...]
     """Over the conversation, to what the record is to hold."""
-    record: Callable[[Conversation], Line]
+    record: Callable[[Conversation], RecordLine]
 
     def through(self, items: Iterator[Entry | Skipped]) -> Iterator[Entry | Skipped]:
         """The entries that the entry stages leave of a stream."""
@@ -118,7 +118,7 @@ def _nothing(view: View) -> None:
     del view
 
 
-def _record(options: Options) -> Callable[[Conversation], Line]:
+def _record(options: Options) -> Callable[[Conversation], RecordLine]:
     phrases = Phrases(options.flag_phrase) if options.integrity_analysis else None
     if options.preset == presets.DEFAULT:
         return partial(record.specified, phrases=phrases, in_folder=options.folder)

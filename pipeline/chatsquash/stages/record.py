@@ -6,12 +6,12 @@ from chatsquash import jsonio
 from chatsquash.checks import reading
 from chatsquash.checks.phrases import Phrases
 from chatsquash.model import Conversation
-from chatsquash.records.line import Line
+from chatsquash.records.line import RecordLine
 from chatsquash.records.presets import Choices, Preset
 from chatsquash.stages import definitions
 
 
-def specified(conversation: Conversation, *, phrases: Phrases | None, in_folder: bool) -> Line:
+def specified(conversation: Conversation, *, phrases: Phrases | None, in_folder: bool) -> RecordLine:
     """The specified record; for a dataset folder only if loaders would give it back."""
     if conversation.written is None:
         messages, rounded = jsonio.encode(conversation.messages)
@@ -26,11 +26,11 @@ def specified(conversation: Conversation, *, phrases: Phrases | None, in_folder:
 
         found += shaping.specified(conversation, record)
         if why := next((each for each in found if each.severity == "error"), None):
-            return Line(None, found, why)
-    return Line(record, [*found, *(phrases.written(messages) if phrases else ())])
+            return RecordLine(None, found, why)
+    return RecordLine(record, [*found, *(phrases.written(messages) if phrases else ())])
 
 
-def shaped(conversation: Conversation, *, preset: Preset, choices: Choices, phrases: Phrases | None) -> Line:
+def shaped(conversation: Conversation, *, preset: Preset, choices: Choices, phrases: Phrases | None) -> RecordLine:
     """The record of a preset."""
     from chatsquash.records.shaping import line  # which the specified record does not need
 

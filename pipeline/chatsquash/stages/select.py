@@ -25,7 +25,7 @@ def select(items: Iterator[Entry | Skipped], *, trace_roles: bool = True) -> Ses
     ended: int | None = None
     first: int | None = None  # the same two, also of entries that may turn out to be behind
     latest: int | None = None
-    tools, trace = Tools(), Trace()
+    tools, trace = ToolUnion(), Trace()
     waiting: list[Noted] = []
     superseded = seen = superseded_size = size = 0
     for entry in items:
@@ -63,7 +63,7 @@ _MOST = 1024
 """Definitions that are remembered to have been taken, beside those of the present list."""
 
 
-class Tools(Struct):
+class ToolUnion(Struct):
     """The union of tool definitions by name, in order of first appearance; the first of a name wins."""
 
     _last: list[Tool] | None = None

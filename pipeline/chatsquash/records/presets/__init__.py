@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from chatsquash.model import Conversation, Found
     from chatsquash.options import Media, Options, Unpaired
-    from chatsquash.records.reading import Record
+    from chatsquash.records.reading import StoredRecord
 
 DEFAULT = "chat"
 """The specified record."""
@@ -77,11 +77,11 @@ class Readable(Preset, Protocol):
     """
 
     @staticmethod
-    def read(value: dict[str, Any]) -> Record | None:
+    def read(value: dict[str, Any]) -> StoredRecord | None:
         """The record in a line without ``messages``; ``None`` for that of another preset."""
 
     @staticmethod
-    def native(messages: list[Any]) -> Record | None:
+    def native(messages: list[Any]) -> StoredRecord | None:
         """The conversation in messages whose calls and results stand in texts; ``None`` where they are not."""
 
 

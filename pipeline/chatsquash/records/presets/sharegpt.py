@@ -17,7 +17,7 @@ from chatsquash.records import markup, schema, textual
 from chatsquash.records.arguments import objects
 from chatsquash.records.notes import CannotHoldError, Notes
 from chatsquash.records.presets import REFUSED, Choices, Column, Shaped
-from chatsquash.records.reading import NotARecordError, Record
+from chatsquash.records.reading import NotARecordError, StoredRecord
 from chatsquash.records.schema import TEXT
 from chatsquash.records.shaping import Plain, shaped
 from chatsquash.records.turns import Turn
@@ -106,7 +106,7 @@ def _joined(texts: list[str]) -> str:
 # Reading
 
 
-def read(value: dict[str, Any]) -> Record | None:
+def read(value: dict[str, Any]) -> StoredRecord | None:
     """The conversation of a record; ``None`` for one of another preset, raises ``NotARecordError`` for a broken one."""
     if "conversations" not in value:
         return None

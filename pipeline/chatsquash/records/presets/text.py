@@ -16,7 +16,7 @@ from chatsquash.records import markup, schema, textual
 from chatsquash.records.arguments import objects
 from chatsquash.records.notes import Notes
 from chatsquash.records.presets import REFUSED, Choices, Column, Shaped
-from chatsquash.records.reading import Record
+from chatsquash.records.reading import StoredRecord
 from chatsquash.records.shaping import Plain, shaped
 from chatsquash.records.turns import Turn
 
@@ -85,7 +85,7 @@ def _said(turn: Turn, notes: Notes) -> str:
 # Reading
 
 
-def native(messages: list[Any]) -> Record | None:
+def native(messages: list[Any]) -> StoredRecord | None:
     """The conversation that texts hold; ``None`` where nothing says that they are a record's of this preset."""
     if not all(map(_is_plain, messages)):
         return None

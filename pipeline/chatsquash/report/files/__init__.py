@@ -14,11 +14,11 @@ from chatsquash.options import Options
 from chatsquash.outcome import Outcome, Place
 from chatsquash.registry import Room
 
-Line = tuple[str, bytes]
+ReportLine = tuple[str, bytes]
 """A file of a report, as a path below the output folder, and a line of it without its line feed."""
 
 
-class Taken(NamedTuple):
+class TakenSession(NamedTuple):
     """A session that a run has done with."""
 
     log: Log
@@ -37,17 +37,17 @@ class Taken(NamedTuple):
 class Report:
     """What a report gathers in a run; one that has nothing to say of something leaves it to this."""
 
-    def add(self, taken: Taken) -> Iterable[Line]:
+    def add(self, taken: TakenSession) -> Iterable[ReportLine]:
         """The lines of a session."""
         del taken
         return ()
 
-    def note(self, finding: Finding) -> Iterable[Line]:
+    def note(self, finding: Finding) -> Iterable[ReportLine]:
         """The lines of a finding about no session."""
         del finding
         return ()
 
-    def render(self) -> Iterable[Line]:
+    def render(self) -> Iterable[ReportLine]:
         """Whole files, once all sessions were added."""
         return ()
 

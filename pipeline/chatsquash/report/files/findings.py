@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from chatsquash.model import Finding
 from chatsquash.options import Options
-from chatsquash.report.files import Line, Report, Taken
+from chatsquash.report.files import Report, ReportLine, TakenSession
 from chatsquash.report.findings import as_json, as_text
 
 TEXT, FINDINGS = "reports/integrity-report.txt", "reports/findings.jsonl"
@@ -17,13 +17,13 @@ WHOLE, PLACES = False, True
 class Findings(Report):
     """Writes findings as they come."""
 
-    def add(self, taken: Taken) -> Iterator[Line]:
+    def add(self, taken: TakenSession) -> Iterator[ReportLine]:
         """The findings of a session, which name its record."""
         record = str(taken.place) if taken.place else None
         for finding in taken.outcome.findings:
             yield from _lines(finding, record, taken.filtered)
 
-    def note(self, finding: Finding) -> Iterator[Line]:
+    def note(self, finding: Finding) -> Iterator[ReportLine]:
         """A finding about no session."""
         return _lines(finding, None, None)
 
@@ -34,7 +34,7 @@ def report(options: Options) -> Findings:
     return Findings()
 
 
-def _lines(finding: Finding, record: str | None, filtered: str | None) -> Iterator[Line]:
+def _lines(finding: Finding, record: str | None, filtered: str | None) -> Iterator[ReportLine]:
     text = as_text(finding, "filtered" if filtered else record or "")
     yield TEXT, text.encode("utf-8", "backslashreplace")
     yield FINDINGS, as_json(finding, record, filtered)

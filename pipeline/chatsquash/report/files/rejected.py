@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from chatsquash.options import Options
-from chatsquash.report.files import Line, Report, Taken
+from chatsquash.report.files import Report, ReportLine, TakenSession
 from chatsquash.text import printable, shown
 
 REJECTED = "reports/rejected.jsonl"
@@ -16,7 +16,7 @@ WHOLE = PLACES = False
 class RejectedLines(Report):
     """Writes rejected lines as they come."""
 
-    def add(self, taken: Taken) -> Iterator[Line]:
+    def add(self, taken: TakenSession) -> Iterator[ReportLine]:
         """Where the lines of a session stand, and why they could not be read."""
         for rejected in taken.outcome.rejected:
             yield REJECTED, shown({"file": printable(taken.log.shown), **rejected._asdict()})

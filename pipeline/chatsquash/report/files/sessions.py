@@ -9,7 +9,7 @@ from typing import get_args
 from chatsquash.model import Severity
 from chatsquash.options import Options
 from chatsquash.outcome import Chosen, Outcome
-from chatsquash.report.files import Line, Report, Taken
+from chatsquash.report.files import Report, ReportLine, TakenSession
 from chatsquash.text import printable, shown
 
 SESSIONS = "reports/sessions.jsonl"
@@ -23,7 +23,7 @@ _UNKNOWN = Chosen(None, None, None, None, None)
 class SessionTable(Report):
     """Writes sessions as they come."""
 
-    def add(self, taken: Taken) -> Iterator[Line]:
+    def add(self, taken: TakenSession) -> Iterator[ReportLine]:
         """What became of a session."""
         yield SESSIONS, _line(taken)
 
@@ -34,7 +34,7 @@ def report(options: Options) -> SessionTable:
     return SessionTable()
 
 
-def _line(taken: Taken) -> bytes:
+def _line(taken: TakenSession) -> bytes:
     place, outcome = taken.place, taken.outcome
     chosen = outcome.chosen or _UNKNOWN
     return shown(

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from chatsquash.options import Options
 from chatsquash.outcome import Usage
-from chatsquash.report.files import Line, Report, Taken
+from chatsquash.report.files import Report, ReportLine, TakenSession
 from chatsquash.stages.measure import ToolTotals
 from chatsquash.text import escaped
 
@@ -37,7 +37,7 @@ class ToolUsage(Report):
         self._names: dict[str, set[str]] = defaultdict(set)
         self._tools = ToolTotals()
 
-    def add(self, taken: Taken) -> Iterable[Line]:
+    def add(self, taken: TakenSession) -> Iterable[ReportLine]:
         """Count the records of a session."""
         for record in taken.outcome.records:
             self.count(taken.group, record.usage)
@@ -50,7 +50,7 @@ class ToolUsage(Report):
         self._names[group].update(usage.tool_names)
         self._tools.add(usage)
 
-    def render(self) -> Iterator[Line]:
+    def render(self) -> Iterator[ReportLine]:
         """Both tables."""
         yield USAGE, self.csv()
         rows = [(name, *counts) for name, counts in self._tools.by_name()]

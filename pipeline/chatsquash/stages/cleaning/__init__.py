@@ -83,7 +83,7 @@ def clean(items: Iterator[Entry | Skipped]) -> Iterator[Entry | Skipped]:
     cleaning moves messages and drops entries that the next one's edits speak of.
     """
     rules = _rules()
-    request = _Request(rules)
+    request = _CleanedRequest(rules)
     since: Edits | None = None  # what leads from the last entry that went on to one that did not
     for entry in items:
         if isinstance(entry, Skipped):
@@ -102,7 +102,7 @@ def clean(items: Iterator[Entry | Skipped]) -> Iterator[Entry | Skipped]:
         since = None
 
 
-class _Request:
+class _CleanedRequest:
     """The messages of the last request, cleaned."""
 
     def __init__(self, rules: Rules) -> None:
