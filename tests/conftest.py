@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import re
@@ -30,6 +31,11 @@ def examples(count: int, **others: Any) -> settings:
 def often(count: int) -> int:
     """How often a law has to meet each kind of what it is about: so often in ``make fuzz-fixed``, else at all."""
     return count if settings.default.max_examples >= 100 else 1
+
+
+def pytest_collection_finish():
+    """What was collected lasts until the end, so that no search for garbage has to go through it."""
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
