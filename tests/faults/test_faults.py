@@ -52,7 +52,7 @@ def test_a_disk_may_be_full_at_any_size(tmp_path, count):
     assert len(full) == 2 * count
 
 
-@times(12, 24)
+@times(15, 24)
 def test_any_call_may_fail_once_or_from_then_on(tmp_path, count):
     failed = rows("failing", tmp_path, count)
     assert [row for row in failed if row["wrong"]] == []
