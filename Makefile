@@ -70,7 +70,7 @@ fuzz: $(VENV)/installed ## Damaged logs by chance for SECONDS (60); what fails i
 
 fuzz-fixed: $(VENV)/installed ## The same 20,000 damaged logs in every run, and what else takes long to prove
 	@$(BIN)/python -m tests.fuzz --count 20000
-	@$(BIN)/python -m pytest -n auto -m long
+	@HYPOTHESIS_PROFILE=whole $(BIN)/python -m pytest -n auto -m 'long or hypothesis' --ignore tests/formats/test_laws.py
 	@HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -n auto tests/formats/test_laws.py
 
 soak: $(VENV)/installed ## Convert 100,000 small sessions, 1 % of them broken; writes to docs/reliability.md

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import re
@@ -15,10 +16,26 @@ from hypothesis import settings
 
 KEY = "a key for tests, and for nothing else"
 
-settings.register_profile("repeatable", deadline=None, derandomize=True)
+settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=25)
+settings.register_profile("whole", deadline=None, derandomize=True, max_examples=100)
 settings.register_profile("long", deadline=None, derandomize=True, max_examples=1000)
 settings.register_profile("explore", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+
+def examples(count: int, **others: Any) -> settings:
+    """Settings of a law that ``make fuzz-fixed`` holds with so many examples; ``make test`` tries a quarter of them."""
+    return settings(max_examples=max(1, count * settings.default.max_examples // 100), **others)
+
+
+def often(count: int) -> int:
+    """How often a law has to meet each kind of what it is about: so often in ``make fuzz-fixed``, else at all."""
+    return count if settings.default.max_examples >= 100 else 1
+
+
+def pytest_collection_finish():
+    """What was collected lasts until the end, so that no search for garbage has to go through it."""
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -1,10 +1,11 @@
 """Rows that hold the reader of plain chat to the specification, and the naive one (``tests/oracle.py``) with it."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from chatsquash import Options, convert_session
 from tests import oracle, strategies
+from tests.conftest import examples
 
 CHAT = {"anonymize": False, "cleanup_goose": False, "from_format": "openai_chat"}
 """So that lines are read as the naive reader does, which knows nothing of other formats."""
@@ -198,7 +199,7 @@ def test_tools(lists, expected, rule):
 
 
 @given(log=strategies.described_logs(append_only=True))
-@settings(deadline=None, derandomize=True, max_examples=100)
+@examples(100)
 def test_append_only_logs_only_grow(log):
     previous: list[bytes] = []
     for row in oracle.read(log.data, "stem"):

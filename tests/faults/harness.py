@@ -195,7 +195,7 @@ def points(calls: list[str], count: int, random: Random) -> list[int]:
     return sorted(chosen | {*random.sample(rest, count - len(chosen))})
 
 
-def killed(after, random: Random, count: int = 30, options: Options = OPTIONS) -> None:
+def killed(after, random: Random, count: int, options: Options = OPTIONS) -> None:
     for old in (False, True):
         calls = counted(old, options)
         renames = [at for at, name in enumerate(calls, 1) if name == "rename"]
@@ -217,17 +217,17 @@ def killed(after, random: Random, count: int = 30, options: Options = OPTIONS) -
             print(json.dumps({**row, "kept": kept, "wrong": judge(before, after, kept)}), flush=True)
 
 
-def spread(after, random: Random) -> None:
+def spread(after, random: Random, count: int) -> None:
     """The same for the parent of worker processes."""
     workers._WORTH_A_PROCESS, workers._BATCH_JOBS = 1, 2
-    killed(after, random, 6, replace(OPTIONS, workers=2))
+    killed(after, random, count, replace(OPTIONS, workers=2))
 
 
-def full(after, random: Random) -> None:
+def full(after, random: Random, count: int) -> None:
     """No file may become larger than so many bytes."""
     largest = max(len(data or b"") for data in comparable(NEW).values())
     for old in (False, True):
-        for limit in sorted(random.sample(range(1, largest), 10)):
+        for limit in sorted(random.sample(range(1, largest), count)):
             before = start(old)
 
             def act() -> None:
@@ -245,7 +245,7 @@ def full(after, random: Random) -> None:
             )
 
 
-def failing(after, random: Random, count: int = 24) -> None:
+def failing(after, random: Random, count: int) -> None:
     """The system refuses a call, or every call from one on."""
     for old in (False, True):
         calls = counted(old, OPTIONS)
@@ -278,7 +278,8 @@ def main() -> None:
     convert(LOGS, OLD, Options(anonymize_key=KEY, group_by="scenario"))
     (LOGS / "2026-01-09" / "gone.jsonl").unlink()
     convert(LOGS, NEW, OPTIONS)
-    {"killed": killed, "spread": spread, "full": full, "failing": failing}[sys.argv[1]](comparable(NEW), Random(7))
+    scenarios = {"killed": killed, "spread": spread, "full": full, "failing": failing}
+    scenarios[sys.argv[1]](comparable(NEW), Random(7), int(sys.argv[2]))
 
 
 if __name__ == "__main__":

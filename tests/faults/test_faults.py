@@ -11,45 +11,53 @@ import pytest
 from tests.faults import harness
 
 
-def rows(scenario: str, folder: Path) -> list[dict]:
-    command = [sys.executable, "-m", "tests.faults.harness", scenario]
+def times(short: int, long: int) -> pytest.MarkDecorator:
+    """How often a scenario strikes without an old result, and as often with one."""
+    return pytest.mark.parametrize("count", [short, pytest.param(long, marks=pytest.mark.long)])
+
+
+def rows(scenario: str, folder: Path, count: int) -> list[dict]:
+    command = [sys.executable, "-m", "tests.faults.harness", scenario, str(count)]
     environment = {"PYTHONPATH": str(Path(__file__).parents[2])}
     ran = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert ran.returncode == 0, ran.stderr
     return list(map(json.loads, ran.stdout.splitlines()))
 
 
-def test_a_run_may_be_killed_at_any_call(tmp_path):
-    killed = rows("killed", tmp_path)
+@times(15, 30)
+def test_a_run_may_be_killed_at_any_call(tmp_path, count):
+    killed = rows("killed", tmp_path, count)
     assert [row for row in killed if row["wrong"]] == []
     assert {row["code"] for row in killed} == {-9}
-    assert len({(row["old"], row["point"]) for row in killed}) >= 50
+    assert len({(row["old"], row["point"]) for row in killed}) == 2 * count
     for old in (False, True):
         places = Counter(row["place"] for row in killed if row["old"] == old)
-        assert places["before"] >= 10
-        assert places["among"] >= 10
-    assert len({row["kept"] for row in killed}) > 5
+        assert places["before"] >= count // 3
+        assert places["among"] >= count // 3
+    assert len({row["kept"] for row in killed}) > count // 6
     assert {row["call"] for row in killed} >= {"open", "staged", "fsync", "link", "rename", "remove", "mkdir", "writev"}
 
 
 def test_the_parent_of_worker_processes_may_be_killed_at_any_call(tmp_path):
-    killed = rows("spread", tmp_path)
+    killed = rows("spread", tmp_path, 6)
     assert [row for row in killed if row["wrong"]] == []
     assert ({row["code"] for row in killed}, len(killed)) == ({-9}, 12)
 
 
-def test_a_disk_may_be_full_at_any_size(tmp_path):
-    full = rows("full", tmp_path)
+@times(4, 10)
+def test_a_disk_may_be_full_at_any_size(tmp_path, count):
+    full = rows("full", tmp_path, count)
     assert [row for row in full if row["wrong"]] == []
     assert {row["code"] for row in full} == {9}
-    assert len(full) == 20
+    assert len(full) == 2 * count
 
 
-def test_any_call_may_fail_once_or_from_then_on(tmp_path):
-    failed = rows("failing", tmp_path)
+@times(15, 24)
+def test_any_call_may_fail_once_or_from_then_on(tmp_path, count):
+    failed = rows("failing", tmp_path, count)
     assert [row for row in failed if row["wrong"]] == []
     assert {row["code"] for row in failed} == {0, 9}
-    assert len(failed) == 96
+    assert len(failed) == 4 * count
     assert {row["call"] for row in failed} >= {"open", "staged", "fsync", "link", "rename", "remove", "mkdir", "writev"}
 
 

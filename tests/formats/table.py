@@ -115,9 +115,13 @@ def has_private(value: Any) -> bool:
 
 
 def is_marked(value: Any) -> bool:
-    """Whether every slot called ``_x`` in messages is a private one, which a member of that name in a log is not."""
+    """Whether every slot called ``_x`` of messages, parts and calls is a private one, which such a member of a log is not.
+
+    Other members of a message are kept as they were logged, whatever stands in them.
+    """
     if isinstance(value, list):
         return all(map(is_marked, value))
     if not isinstance(value, dict):
         return True
-    return all(type(item) is Private if key == PRIVATE else is_marked(item) for key, item in value.items())
+    is_private = PRIVATE not in value or type(value[PRIVATE]) is Private
+    return is_private and is_marked(value.get("content")) and is_marked(value.get("tool_calls"))

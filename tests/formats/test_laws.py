@@ -11,13 +11,14 @@ import json
 from functools import cache
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash import chat, jsonio
 from chatsquash.formats import bodies, documents, formats, named
 from chatsquash.formats.base import TurnError
 from chatsquash.translate import conversations, losses
+from tests.conftest import examples
 from tests.formats.kinds import ODD, settled
 from tests.formats.odd import CONVERSATIONS, HELD_WHOLE, links
 from tests.formats.table import has_private, is_marked, outcome, rows
@@ -27,7 +28,7 @@ WHOLE = ("pydantic_ai", "vercel_ai")
 """Documents that hold every conversation, its private slots too."""
 SPELLED_ANEW = ("openai_responses", *WHOLE)
 """Formats that may spell otherwise what they read of what they wrote."""
-FEWER = settings(max_examples=settings.default.max_examples // 2)
+FEWER = examples(50)
 
 
 @cache

@@ -3,7 +3,7 @@
 import copy
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash import formats
@@ -245,7 +245,6 @@ JSON = st.recursive(
 )
 
 
-@settings(deadline=None, derandomize=True)
 @given(st.none() | st.dictionaries(WORDS, JSON, max_size=5), JSON, st.none() | st.lists(JSON, max_size=3))
 def test_anything_is_recognised_or_not_and_stays_as_it_is(request_, response, events):
     before = copy.deepcopy((request_, response, events))

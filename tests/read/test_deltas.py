@@ -7,7 +7,7 @@ from itertools import pairwise
 from unittest import mock
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash.edits import replay
@@ -20,6 +20,7 @@ from chatsquash.read.lines import lines
 from chatsquash.read.recognise import Shape
 from chatsquash.stages.cleaning import clean
 from tests import format_logs, oracle, strategies
+from tests.conftest import examples, often
 from tests.stages.streams import taken
 
 
@@ -35,10 +36,11 @@ def spelled(value) -> str:
 PATHS = ("grown", "patched", "alone", "whole")
 
 
+@pytest.mark.hypothesis
 def test_replaying_the_edits_is_parsing_every_line():
     paths = Counter()
 
-    @settings(deadline=None, derandomize=True, max_examples=500)
+    @examples(500)
     @given(strategies.logs(), st.sampled_from([(3, 24), (1, 2), (1, 1)]))
     def law(data, patience):
         # Small logs seldom share nothing for long, so the reader is made impatient for some of them.
@@ -47,7 +49,7 @@ def test_replaying_the_edits_is_parsing_every_line():
         paths.update({path: getattr(effort, path) for path in PATHS})
 
     law()
-    assert all(paths[path] > 50 for path in PATHS), paths
+    assert all(paths[path] >= often(51) for path in PATHS), paths
 
 
 def hold_to_the_law(data):
@@ -100,16 +102,17 @@ def hold_to_the_edit_law(found):
         before = entry.messages
 
 
-@settings(deadline=None, derandomize=True, max_examples=500)
+@examples(500)
 @given(strategies.logs(), st.sampled_from([(3, 24), (1, 2), (1, 1)]))
 def test_edits_are_the_difference_by_value_whichever_way_they_were_found(data, patience):
     with mock.patch.multiple(deltas, _PATIENCE=patience[0], _WHILE=patience[1]):
         hold_to_the_edit_law(read(data)[0])
 
 
+@pytest.mark.hypothesis
 @pytest.mark.parametrize("name", formats())
 def test_edits_are_the_difference_by_value_in_every_format(name):
-    @settings(deadline=None, derandomize=True, max_examples=100)
+    @examples(100)
     @given(format_logs.logs(name), st.sampled_from([(3, 24), (1, 1)]))
     def law(data, patience):
         with mock.patch.multiple(deltas, _PATIENCE=patience[0], _WHILE=patience[1]):
@@ -130,7 +133,7 @@ def test_a_log_that_grows_after_requests_that_share_nothing_adds_what_is_new():
     assert all(a is b for before, after in pairwise(found[4:]) for a, b in zip(before.messages, after.messages))
 
 
-@settings(deadline=None, derandomize=True, max_examples=300)
+@examples(300)
 @given(strategies.logs())
 def test_cleaning_what_was_replayed_is_replaying_what_was_cleaned(data):
     found, _ = read(data)

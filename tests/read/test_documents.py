@@ -166,13 +166,13 @@ def bytes_read(monkeypatch):
 
 
 HUGE = [
-    ("a list of numbers", b"[" + b"1," * (6 << 20), False),
-    ("one value that does not end", b'{"a": "' + b"x" * (12 << 20), False),
-    ("a body that does not end", b'{"messages": [{"role": "user", "content": "' + b"x" * (12 << 20), True),
-    ("an exchange that does not end", b'{"request": {"messages": [{"role": "user", "content": "' + b"x" * (12 << 20), True),
-    ("lines of a document", data(*[CLAUDE] * 80_000), True),
-    ("lines of a log", data(*[log_line("hi", pad="x" * 200)] * 30_000), True),
-    ("lines of a dataset", data(*[{"text": "x" * 200}] * 60_000), False),
+    ("a list of numbers", b"[" + b"1," * (3 << 20), False),
+    ("one value that does not end", b'{"a": "' + b"x" * (6 << 20), False),
+    ("a body that does not end", b'{"messages": [{"role": "user", "content": "' + b"x" * (6 << 20), True),
+    ("an exchange that does not end", b'{"request": {"messages": [{"role": "user", "content": "' + b"x" * (6 << 20), True),
+    ("lines of a document", data(*[CLAUDE] * 50_000), True),
+    ("lines of a log", data(*[log_line("hi", pad="x" * 200)] * 15_000), True),
+    ("lines of a dataset", data(*[{"text": "x" * 200}] * 30_000), False),
 ]  # fmt: skip
 
 

@@ -4,7 +4,7 @@ import json
 from unittest import mock
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash.formats import openai_chat
@@ -152,7 +152,6 @@ JSON = st.recursive(
 )
 
 
-@settings(deadline=None, derandomize=True)
 @given(st.dictionaries(st.text(max_size=5), JSON), st.sampled_from([None, 1]), st.booleans())
 def test_members_are_what_json_parses(value, indent, ascii_only):
     raw = json.dumps(value, indent=indent, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")

@@ -3,11 +3,12 @@
 import io
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash.read import lines as module
 from chatsquash.read.lines import Room, lines
+from tests.conftest import examples
 
 
 class Trickle(io.RawIOBase):
@@ -42,7 +43,7 @@ def naive(data: bytes):
     return rows
 
 
-@settings(deadline=None, derandomize=True, max_examples=300)
+@examples(300)
 @given(
     st.lists(st.sampled_from([b"\n", b"\r\n", b"a", b"bcd" * 9, b"x" * 70, b"\xff\x00"])).map(b"".join),
     st.lists(st.integers(1, 40)),

@@ -6,7 +6,7 @@ from collections import Counter
 from unittest import mock
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash import Options, convert_session
@@ -20,6 +20,7 @@ from chatsquash.read.lines import lines
 from chatsquash.read.reader import Reader
 from chatsquash.read.recognise import Shape
 from tests import format_logs, strategies
+from tests.conftest import examples, often
 from tests.read.exchanges import EXCHANGES, plain
 from tests.stages.streams import taken
 
@@ -65,6 +66,7 @@ def test_tools_met_in_one_log_are_the_same_object_in_the_next():
     assert first.tools is second.tools
 
 
+@pytest.mark.hypothesis
 def test_first_lines_that_are_plainly_chat_give_what_they_give_when_each_log_is_looked_at():
     met: Counter[bool] = Counter()
     is_plain = recognise.is_plain
@@ -74,7 +76,7 @@ def test_first_lines_that_are_plainly_chat_give_what_they_give_when_each_log_is_
         met[found] += 1
         return found
 
-    @settings(deadline=None, derandomize=True, max_examples=400)
+    @examples(400)
     @given(strategies.logs() | st.sampled_from(list(formats())).flatmap(format_logs.logs))
     def law(data):
         with mock.patch.object(recognise, "is_plain", counted):
@@ -86,7 +88,7 @@ def test_first_lines_that_are_plainly_chat_give_what_they_give_when_each_log_is_
             assert looked_at.seen[:2] == at_once.seen[:2]
 
     law()
-    assert met[True] > 20 < met[False], met
+    assert min(met[True], met[False]) >= often(21), met
 
 
 def test_later_lines_of_another_format_count_before_an_entry_comes_out():

@@ -7,7 +7,7 @@ from typing import get_args
 
 import jsonschema_rs
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from chatsquash import Options, convert_session
@@ -20,6 +20,7 @@ from chatsquash.records.presets import Choices
 from chatsquash.records.shaping import line
 from tests import strategies
 from tests.checks.rows import assistant, call, result, user
+from tests.conftest import examples
 
 SAMPLES = sorted((Path(__file__).parents[2] / "sample_logs").rglob("*.json*"))
 MODIFIERS = {
@@ -31,6 +32,14 @@ MODIFIERS = {
     "tool_ids": ("keep", "short9"),
 }
 COMBINATIONS = [dict(zip(MODIFIERS, chosen, strict=True)) for chosen in product(*MODIFIERS.values())]
+STRIDE = 7
+"""The combinations are tried in so many parts, in each of which every modifier has every value: 7 divides no period."""
+PARTS = [
+    pytest.param(name, part, marks=() if part == number % STRIDE else pytest.mark.long)
+    for number, name in enumerate(name for name in presets.names() if name != "chat")
+    for part in range(STRIDE)
+]
+"""One part of each preset, and the others, which take long."""
 VALIDATORS = {name: jsonschema_rs.validator_for(presets.named(name).SCHEMA) for name in presets.names()}
 IDS = ["c1", "c2", "a longer id, with more in it", "abcdefgh9", None]
 # What the rows of one conversation are drawn from, so that many of them can be held.
@@ -99,11 +108,10 @@ def test_a_preset_says_what_it_is(name):
         assert schema["type"] == {"messages": "array", "images": "array", "text": "string"}[column.kind]
 
 
-@pytest.mark.parametrize("name", [name for name in presets.names() if name != "chat"])
-@pytest.mark.parametrize("number", range(8))
+@pytest.mark.parametrize("name, number", PARTS)
 def test_the_sample_logs_are_valid_with_every_combination_of_modifiers(name, number):
     written = 0
-    for modifiers in COMBINATIONS[number::8]:
+    for modifiers in COMBINATIONS[number::STRIDE]:
         options = Options(
             anonymize=False, integrity_analysis=False, preset=name, **effective(name, {**modifiers, "media": "drop"})
         )
@@ -111,11 +119,11 @@ def test_the_sample_logs_are_valid_with_every_combination_of_modifiers(name, num
             for record in (each.record for each in convert_session(path, options) if each.record is not None):
                 written += 1
                 assert next(VALIDATORS[name].iter_errors(json.loads(record)), None) is None, (path, modifiers)
-    assert written > 0.8 * len(SAMPLES) * len(COMBINATIONS[number::8])
+    assert written > 0.8 * len(SAMPLES) * len(COMBINATIONS[number::STRIDE])
 
 
 @pytest.mark.parametrize("name", presets.names())
-@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+@examples(300, suppress_health_check=[HealthCheck.too_slow])
 @given(
     turns=st.lists(st.sampled_from(TURNS), max_size=6),
     tools=st.sampled_from(TOOLS),
@@ -139,7 +147,7 @@ def test_conversations_of_all_kinds_of_turns(name, turns, tools, chosen, choices
 
 
 @pytest.mark.parametrize("name", presets.names())
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@examples(60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(data=strategies.logs(), chosen=st.sampled_from(COMBINATIONS))
 def test_any_log_gives_a_valid_record_or_a_finding(name, data, chosen):
     options = Options(anonymize=False, on_invalid="keep", preset=name, **effective(name, chosen))

@@ -11,7 +11,7 @@ import sys
 
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash.redact.addresses import may_hold_address
@@ -19,7 +19,6 @@ from chatsquash.redact.pseudonyms import Anonymizer, fingerprint
 
 KEY = b"a key of thirty-two bytes or so."
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
-relaxed = settings(deadline=None, derandomize=True)
 
 
 def digits(message, length):
@@ -259,7 +258,6 @@ def structure(text):
     return skeleton(json.loads(text, object_pairs_hook=lambda pairs: tuple(pairs)))
 
 
-@relaxed
 @given(values, st.booleans(), st.booleans())
 def test_json_text_stays_json_of_the_same_structure(value, ascii_only, nested):
     text = json.dumps(value, ensure_ascii=ascii_only)
@@ -271,7 +269,6 @@ def test_json_text_stays_json_of_the_same_structure(value, ascii_only, nested):
         assert structure(json.loads(after)["arguments"]) == structure(json.loads(text)["arguments"])
 
 
-@relaxed
 @given(soups)
 def test_whatever_parsed_still_parses(soup):
     for text in (soup, f'"{soup}"', f'["{soup}"]'):
@@ -282,14 +279,12 @@ def test_whatever_parsed_still_parses(soup):
         assert structure(anonymize(text)) == before
 
 
-@relaxed
 @given(soups | soups.map(json.dumps) | soups.map('"{}"'.format))
 def test_a_second_time_changes_nothing(text):
     once = anonymize(text)
     assert anonymize(once) == once
 
 
-@relaxed
 @given(
     st.lists(
         st.tuples(st.sampled_from(["Mail ", "<", "(", '"', "an ", "\n", "谢", ": ", "/"]), locals_, domains), max_size=6
@@ -302,7 +297,6 @@ def test_every_address_in_prose_is_hidden(addresses, after):
     assert anonymize(text) == expected
 
 
-@relaxed
 @given(values)
 def test_keys_stay_and_strings_change_as_texts_do(value):
     def naive(value):
@@ -363,7 +357,6 @@ def test_hard_texts_take_linear_time(shape):
     assert done.returncode == 0
 
 
-@relaxed
 @given(st.lists(st.fixed_dictionaries({"role": st.just("user"), "content": values})))
 def test_messages_change_as_values_do_and_are_written_as_they_are_then(messages):
     plain, quick = Anonymizer(KEY), Anonymizer(KEY)

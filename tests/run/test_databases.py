@@ -30,8 +30,18 @@ def logs(tmp_path, monkeypatch):
     return tmp_path / "logs"
 
 
-@pytest.mark.parametrize("name", ["x.db", "x.jsonl", "x.json"])
-@pytest.mark.parametrize("sessions_by", [None, "id"])
+LONG = pytest.mark.long
+TOO_LONG = [
+    ("x.db", None),
+    ("x.jsonl", "id"),
+    pytest.param("x.db", "id", marks=LONG),
+    pytest.param("x.jsonl", None, marks=LONG),
+    pytest.param("x.json", None, marks=LONG),
+    pytest.param("x.json", "id", marks=LONG),
+]
+
+
+@pytest.mark.parametrize("name, sessions_by", TOO_LONG)
 def test_what_takes_too_long_to_read_costs_that_file(logs, name, sessions_by):
     bomb(logs / name)
     summary = convert("logs", "out", Options(**BOUNDS, sessions_by=sessions_by))

@@ -578,7 +578,7 @@ def test_a_document_is_parsed_once_for_all_of_its_conversations(here, parses, na
     assert parses["parsed"] <= 2
 
 
-@pytest.mark.parametrize("limit", [None, 7])
+@pytest.mark.parametrize("limit", [7, pytest.param(None, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", MANY)
 def test_workers_journals_and_limits_give_the_same_of_a_document_with_many_conversations(
     here, name, limit, monkeypatch

@@ -163,8 +163,13 @@ LINES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("by", ["file", "id"])
-@pytest.mark.parametrize("row", LINES, ids=[row.sentence for row in LINES])
+@pytest.mark.parametrize(
+    "row, by",
+    [
+        pytest.param(row, by, id=f"{row.sentence}-{by}", marks=pytest.mark.long if by == "id" and len(row.line) > 1_000_000 else ())
+        for row in LINES for by in ("file", "id")
+    ],
+)  # fmt: skip
 def test_a_hostile_line(here, command, row, by):
     write_log(here / "logs" / "hostile.jsonl", row.line)
     code, _ = hold_to_the_promise(here, command, "--sessions-by", by, *row.options)

@@ -164,8 +164,15 @@ COMMANDS = [
 ]
 
 
-@pytest.mark.parametrize("many", [LISTS, KEYS], ids=["lists", "keys"])
-@pytest.mark.parametrize("more", [60, 250])
+LIMITS = [
+    pytest.param(LISTS, 60, id="lists-60"),
+    pytest.param(KEYS, 250, id="keys-250"),
+    pytest.param(LISTS, 250, id="lists-250", marks=pytest.mark.long),
+    pytest.param(KEYS, 60, id="keys-60", marks=pytest.mark.long),
+]
+
+
+@pytest.mark.parametrize("many, more", LIMITS)
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_where_a_process_has_a_limit_a_command_ends_with_a_word(here, command, more, many):
     """Never with a traceback or a segmentation fault."""

@@ -80,9 +80,17 @@ def test_a_log_that_cannot_be_expanded_stops_the_run_and_the_next_one_tries_agai
     assert sessions_of() == ["before", "x8", "y8", "z8"]
 
 
-@pytest.mark.parametrize("sessions_by, workers, written", [("file", 1, 2), (None, 1, 1), ("id", 1, 4), ("id", 2, 4)])
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("number", DESCRIPTORS, ids=errno.errorcode.get)
+RUNS = [("file", 1, 2), (None, 1, 1), ("id", 1, 4), ("id", 2, 4)]
+LACKING = [
+    pytest.param(number, way, *RUNS[run], marks=pytest.mark.long if (at + kind + run) % len(RUNS) else ())
+    for at, number in enumerate(DESCRIPTORS)
+    for kind, way in enumerate(WAYS)
+    for run in range(len(RUNS))
+]
+"""Each way of a run with each errno and with each compression, of which a quarter holds every pair."""
+
+
+@pytest.mark.parametrize("number, way, sessions_by, workers, written", LACKING)
 def test_a_log_that_cannot_be_opened_for_want_of_descriptors_stops_the_run(
     here, monkeypatch, number, way, sessions_by, workers, written
 ):

@@ -1,7 +1,7 @@
 """Logs come out of a list of bytes and numbers as they went in."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash.model import Log
@@ -38,7 +38,6 @@ def test_a_place_that_is_not_there_is_an_index_error():
         Logs()[0]
 
 
-@settings(deadline=None, derandomize=True)
 @given(
     st.lists(
         st.tuples(

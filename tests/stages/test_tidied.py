@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash import edits as editing
@@ -13,6 +13,7 @@ from chatsquash.stages import cleaning
 from chatsquash.stages.cleaning import clean
 from tests import oracle
 from tests.checks.rows import assistant, call, result, user
+from tests.conftest import examples
 from tests.stages.streams import Cleaned, entry, stream, taken
 
 INFO = "<info-msg>It is 10:00</info-msg>"
@@ -59,7 +60,7 @@ def requests(draw):
     return [(messages, draw(st.sampled_from([None, ANSWER, {**ANSWER, "role": "tool"}]))) for messages in made]
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(requests())
 def test_each_entry_is_what_cleaning_it_alone_gives(logged):
     entries = list(stream(*(entry(*messages, reply=reply) for messages, reply in logged)))
@@ -75,7 +76,7 @@ def test_each_entry_is_what_cleaning_it_alone_gives(logged):
     assert len(out) + session.lines.cleaned == len(logged)
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(requests())
 def test_no_message_is_new_that_the_request_had_before(logged):
     """As long as no rule changes its mind about one: then what went, or came, is all that is."""

@@ -34,14 +34,26 @@ BEYOND = [
 ]  # fmt: skip
 
 
+def beyond(tmp_path, text, bounds):
+    """A template that takes this for one record, and nothing for the others."""
+    return template(tmp_path, f"{{% if messages[0].content == 'hi' %}}{text}{{% else %}}fine{{% endif %}}", bounds)
+
+
 @pytest.mark.parametrize("sentence, text, bounds, problem", BEYOND, ids=[row[0] for row in BEYOND])
 def test_a_record_that_takes_more_than_it_may_is_ended_and_the_next_is_rendered(
     tmp_path, sentence, text, bounds, problem
 ):
-    text = f"{{% if messages[0].content == 'hi' %}}{text}{{% else %}}fine{{% endif %}}"
-    made = template(tmp_path, text, bounds)
+    made = beyond(tmp_path, text, bounds)
     assert made.render(HI, None) == (None, problem)
     assert made.render([user("ho")], None) == ("fine", "")
+
+
+@pytest.mark.parametrize(
+    "sentence, text, bounds, problem",
+    [pytest.param(*row, id=row[0], marks=pytest.mark.long if row[2] is FAST else ()) for row in BEYOND],
+)
+def test_a_trial_that_takes_more_than_it_may_is_ended_too(tmp_path, sentence, text, bounds, problem):
+    made = beyond(tmp_path, text, bounds)
     tried = made.attempt(HI, None, 20)
     assert (tried.text, tried.problem, tried.beyond) == (None, problem, True)
     assert not made.attempt([user("ho")], None, 20).beyond
