@@ -14,8 +14,8 @@ from chatsquash.model import Log
 from chatsquash.options import Options
 from chatsquash.read import documents, recognise
 from chatsquash.read.sessions import split
-from chatsquash.sources import compression as compressed
 from chatsquash.sources.find import discover
+from chatsquash.sources.open import opened
 from tests.conftest import log_line
 
 SAMPLES = sorted((Path(__file__).parents[2] / "sample_logs" / "documents").iterdir())
@@ -161,7 +161,7 @@ def bytes_read(monkeypatch):
             counts[0] += count
             return count
 
-    monkeypatch.setattr(compressed.io, "FileIO", Counted)
+    monkeypatch.setattr(io, "FileIO", Counted)
     return counts
 
 
@@ -199,7 +199,7 @@ def test_a_huge_file_is_not_read_to_find_that_it_is_too_large(tmp_path, bytes_re
     with path.open("wb") as file:
         file.write(b"[\n")
         file.truncate(documents.LONGEST + 1)
-    with compressed.opened(path) as file:
+    with opened(path) as file:
         assert documents.look(file) is None
     assert bytes_read[0] <= 1 << 16
     assert documents.count(str(path)) == 0
@@ -209,7 +209,7 @@ def test_a_huge_file_is_not_read_to_find_that_it_is_too_large(tmp_path, bytes_re
 def test_the_first_line_of_a_log_is_read_once_however_long_it_is(tmp_path, bytes_read):
     path = tmp_path / "a.jsonl"
     path.write_bytes(data(log_line("x" * 20_000_000), log_line("y")))
-    with compressed.opened(path) as file:
+    with opened(path) as file:
         assert recognise.look(file)[1].format == "openai_chat"
     assert bytes_read[0] <= 20_000_000 + (5 << 20)
 

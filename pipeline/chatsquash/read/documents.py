@@ -13,12 +13,13 @@ from msgspec import Struct
 from chatsquash import footprint, formats, jsonio
 from chatsquash.formats import bodies, documents
 from chatsquash.formats.base import TurnError
-from chatsquash.model import Conversation, Json, Rejected, uncompressed
+from chatsquash.model import Conversation, Json, Rejected
 from chatsquash.options import Options
 from chatsquash.read import envelopes, recognise
 from chatsquash.read.recognise import first_lines
 from chatsquash.sources.beginnings import beginning, read
-from chatsquash.sources.compression import Expanded, opened
+from chatsquash.sources.compression import Expanded, uncompressed
+from chatsquash.sources.open import opened
 
 LONGEST = 256 << 20
 """Bytes of a file that is looked at; a document is held in memory whole."""

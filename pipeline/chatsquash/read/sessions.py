@@ -20,7 +20,8 @@ from chatsquash.read.lines import CHUNK, lines
 from chatsquash.read.members import members
 from chatsquash.read.recognise import look
 from chatsquash.sources.changes import as_found
-from chatsquash.sources.compression import Expanded, opened
+from chatsquash.sources.compression import Expanded
+from chatsquash.sources.open import opened
 from chatsquash.sources.shortage import shortage
 
 T = TypeVar("T")

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 from chatsquash import jsonio
 from chatsquash.errors import UsageError
-from chatsquash.model import COMPRESSED
 from chatsquash.options import Options
 from chatsquash.read.lines import lines
-from chatsquash.sources.compression import Expanded, opened
+from chatsquash.sources.compression import KINDS, Expanded, uncompressed
 from chatsquash.sources.find import SUFFIXES
+from chatsquash.sources.open import opened
 
 PARQUET = ".parquet"
 COLUMNS = ("messages", "tools", "conversations", "system")
@@ -43,7 +43,7 @@ class Row(NamedTuple):
 def session(file: Path) -> str:
     """A file's name without its suffixes."""
     name = file.name
-    for suffix in (*COMPRESSED, *SUFFIXES, PARQUET):
+    for suffix in (*KINDS, *SUFFIXES, PARQUET):
         name = name[: -len(suffix)] if name.lower().endswith(suffix) else name
     return name
 
@@ -77,9 +77,8 @@ def _inside(folder: Path) -> list[Path]:
 
 def is_dataset(path: Path) -> bool:
     """Whether the name is one that record files have."""
-    suffixes = [suffix.lower() for suffix in path.suffixes] or [""]
-    inner = suffixes[-2] if suffixes[-1] in COMPRESSED and len(suffixes) > 1 else suffixes[-1]
-    return inner in SUFFIXES or suffixes[-1] == PARQUET
+    inner = Path(uncompressed(path.name)).suffix.lower()
+    return inner in SUFFIXES or path.suffix.lower() == PARQUET
 
 
 def _lines(path: Path) -> Iterator[Row]:
@@ -96,7 +95,7 @@ def _lines(path: Path) -> Iterator[Row]:
 
 
 def _is_packed(path: Path) -> bool:
-    return path.suffix.lower() in COMPRESSED
+    return path.suffix.lower() in KINDS
 
 
 def _parquet(path: Path, columns: tuple[str, ...]) -> Iterator[Row]:

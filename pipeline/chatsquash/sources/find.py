@@ -17,8 +17,9 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct, field
 
 from chatsquash.errors import UsageError
-from chatsquash.model import COMPRESSED, OURS, Finding, Log, uncompressed
+from chatsquash.model import OURS, Finding, Log
 from chatsquash.options import Options
+from chatsquash.sources.compression import KINDS, uncompressed
 from chatsquash.sources.copies import Copies, second_copy
 from chatsquash.sources.logs import Logs
 from chatsquash.text import escaped, listed
@@ -190,7 +191,7 @@ class _Search(Struct):
 
     def _file(self, path: str, name: str, suffixes: tuple[str, ...], *, linked: bool = True) -> None:
         suffix = _suffix(name)
-        inner = _suffix(uncompressed(name)) if suffix in COMPRESSED else suffix
+        inner = _suffix(uncompressed(name)) if suffix in KINDS else suffix
         asked = suffix in suffixes or inner in suffixes
         if not asked and not (inner in DOCUMENTS and self.is_document(path, self.options)):
             self.found.others[escaped(suffix) or NO_SUFFIX] += 1

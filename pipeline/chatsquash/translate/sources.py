@@ -16,14 +16,15 @@ from chatsquash import formats, jsonio
 from chatsquash.errors import UsageError
 from chatsquash.formats import bodies, documents
 from chatsquash.formats.base import Format, TurnError
-from chatsquash.model import OURS, Conversation, Json, Log, Rejected, Tool, uncompressed
+from chatsquash.model import OURS, Conversation, Json, Log, Rejected, Tool
 from chatsquash.options import Options
 from chatsquash.read import documents as read_documents
 from chatsquash.read import envelopes
 from chatsquash.read.reader import Reader
 from chatsquash.read.sessions import MixedSessionsError, parts_of
-from chatsquash.sources.compression import Expanded, opened
+from chatsquash.sources.compression import Expanded, uncompressed
 from chatsquash.sources.find import discover, nothing_to_read
+from chatsquash.sources.open import opened
 from chatsquash.stages.select import select
 from chatsquash.stages.session import Snapshot
 from chatsquash.translate import conversations, strays

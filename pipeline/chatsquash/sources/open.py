@@ -1,0 +1,47 @@
+"""The bytes of a log, whichever way they lie on the disk."""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+from errno import EINVAL, EISDIR
+from typing import BinaryIO
+
+from chatsquash.options import Options
+from chatsquash.sources.compression import Expanded, recognise
+from chatsquash.sources.shortage import SCARCE, shortage
+
+
+def opened(path: str | os.PathLike[str], options: Options | None = None) -> BinaryIO:
+    """A log, unbuffered; a compressed one is expanded as it is read, as far as the options allow.
+
+    Raises ``OSError`` for what is no regular file, opening which might wait forever, and where zstd is not at hand, and
+    ``ShortageError`` where the machine has too little of something to open any.
+    """
+    try:
+        return _opened(path, options or Options())
+    except OSError as problem:
+        if problem.errno in SCARCE:
+            raise shortage(os.fspath(path), "opened", problem) from None
+        raise
+
+
+def _opened(path: str | os.PathLike[str], options: Options) -> BinaryIO:
+    # Without waiting for a pipe's other end, which may have taken the place of a file since that was found.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        kind = recognise(_first(descriptor))
+        file = io.FileIO(descriptor)
+        file.name = os.fspath(path)  # as files have it that were opened by name
+        return Expanded(file, kind, options) if kind else file  # type: ignore[return-value]
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def _first(descriptor: int) -> bytes:
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
+        raise OSError(EINVAL, os.strerror(EISDIR) if stat.S_ISDIR(mode) else "it is no regular file")
+    return os.pread(descriptor, 10, 0)
