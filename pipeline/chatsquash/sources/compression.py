@@ -16,6 +16,8 @@ from chatsquash.model import Log
 from chatsquash.options import Options
 from chatsquash.sources import decoders
 
+HEAD = 10
+"""Bytes with which a stream begins and by which its kind is told."""
 _PIECE = 1 << 16
 _SKIPPED = rb"[\x50-\x5f]\x2a\x4d\x18"  # a frame of zstd that holds no data
 _ENDS_EARLY = "the compressed data ends early"
@@ -27,7 +29,7 @@ class Kind(Struct, frozen=True):
     """A way to compress."""
 
     begins: bytes
-    """A pattern, compiled when a file begins like no ordinary log."""
+    """A pattern of at most ``HEAD`` bytes, compiled when a file begins like no ordinary log."""
     decoder: Callable[[], Any]
     """Makes what expands one stream: with ``decompress(data, most)``, ``needs_input``, ``eof``, ``unused_data``."""
     raises: tuple[str, ...] = ()
@@ -222,7 +224,7 @@ class Expanded(io.RawIOBase):
     def _next_stream(self) -> bool:
         """Whether another stream follows the one that ended; zeros, with which some files are filled up, may."""
         rest: bytes = self._decoder.unused_data
-        while len(rest) < 10 and (more := self._raw()):
+        while len(rest) < HEAD and (more := self._raw()):
             rest += more
         while rest and not rest.strip(b"\0"):
             rest = self._raw()

@@ -9,7 +9,7 @@ from errno import EINVAL, EISDIR
 from typing import BinaryIO
 
 from chatsquash.options import Options
-from chatsquash.sources.compression import Expanded, recognise
+from chatsquash.sources.compression import HEAD, Expanded, recognise
 from chatsquash.sources.shortage import SCARCE, shortage
 
 
@@ -44,4 +44,4 @@ def _first(descriptor: int) -> bytes:
     mode = os.fstat(descriptor).st_mode
     if not stat.S_ISREG(mode):
         raise OSError(EINVAL, os.strerror(EISDIR) if stat.S_ISDIR(mode) else "it is no regular file")
-    return os.pread(descriptor, 10, 0)
+    return os.pread(descriptor, HEAD, 0)
