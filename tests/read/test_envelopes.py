@@ -345,15 +345,16 @@ NEW = [
 @pytest.fixture
 def new_envelope(tmp_path, monkeypatch):
     """Puts a module into a folder of its own, which is one more of those in which envelopes are found."""
+    name = f"added_{tmp_path.name}"  # one name stands for one module as long as the process lives
 
     def put(source):
-        (tmp_path / "added_envelope.py").write_text(source)
+        (tmp_path / f"{name}.py").write_text(source)
         monkeypatch.setattr(envelopes, "__path__", [*envelopes.__path__, str(tmp_path)])
 
     yield put
-    sys.modules.pop("chatsquash.read.envelopes.added_envelope", None)
-    if hasattr(envelopes, "added_envelope"):
-        del envelopes.added_envelope
+    sys.modules.pop(f"chatsquash.read.envelopes.{name}", None)
+    if hasattr(envelopes, name):
+        delattr(envelopes, name)
 
 
 @pytest.mark.parametrize(("sentence", "source", "wrap"), NEW, ids=[row[0] for row in NEW])
