@@ -11,7 +11,8 @@ from chatsquash.errors import UsageError
 from chatsquash.options import Options
 from chatsquash.read.documents import is_document
 from chatsquash.sources.compression import stem
-from chatsquash.sources.find import discover, path_day
+from chatsquash.sources.days import path_day
+from chatsquash.sources.find import discover
 
 LINE = b"{}\n"
 any_bytes = pytest.mark.skipif(sys.platform == "darwin", reason="file names are text there")

@@ -22,7 +22,7 @@ from chatsquash.redact.keys import load_key
 from chatsquash.redact.pseudonyms import Anonymizer
 from chatsquash.sources.changes import as_found, change
 from chatsquash.sources.compression import stem
-from chatsquash.sources.find import path_day
+from chatsquash.sources.days import path_day
 from chatsquash.sources.open import opened
 from chatsquash.stages import cleaning
 from chatsquash.stages.plan import plan
