@@ -32,19 +32,6 @@ _SHORT = 8
 """Bytes; shorter lines are looked at first, since a log may have millions that are blank."""
 
 
-def entries(
-    lines: Iterable[Line],
-    effort: Effort | None = None,
-    *,
-    shape: Shape | None = None,
-) -> Iterator[Entry | Skipped]:
-    """The entries of a log, in file order, and its lines that are none.
-
-    ``shape`` is what most lines have; a line of another one is read by its own.
-    """
-    return EntryReader(shape or Shape(), {}, BOUNDS, effort).entries(lines)
-
-
 class _OtherShapeError(Exception):
     """A line whose response has nothing that the log's format knows, and all of another one."""
 
@@ -60,7 +47,7 @@ class EntryReader:
     """
 
     def __init__(
-        self, shape: Shape, known: dict[str, KnownTools], bounds: Bounds, effort: Effort | None = None
+        self, shape: Shape, known: dict[str, KnownTools], bounds: Bounds = BOUNDS, effort: Effort | None = None
     ) -> None:
         self._shape, self._effort, self._known, self._bounds = shape, effort or Effort(), known, bounds
         self._answers: dict[str, Answer] = {}

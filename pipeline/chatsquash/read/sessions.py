@@ -19,8 +19,7 @@ from chatsquash.read.lines import CHUNK, lines
 from chatsquash.read.members import members
 from chatsquash.sources.changes import as_found
 from chatsquash.sources.compression import Expanded
-from chatsquash.sources.open import opened
-from chatsquash.sources.shortage import shortage
+from chatsquash.sources.open import opened, shortage
 
 T = TypeVar("T")
 SPAN = 4

@@ -84,7 +84,7 @@ def is_dataset(path: Path) -> bool:
 def _lines(path: Path) -> Iterator[Row]:
     # A pipe is read as it comes.
     with opened(path, _UNBOUNDED) if path.is_file() else path.open("rb", buffering=0) as file:
-        if _is_packed(path) and not isinstance(file, Expanded) and path.stat().st_size:
+        if path.suffix.lower() in KINDS and not isinstance(file, Expanded) and path.stat().st_size:
             raise UsageError(f"{path}: cannot be read (it is not compressed, as its name says)")
         for line in lines(file):
             data = bytes(line.buffer[line.start : line.stop])
@@ -92,10 +92,6 @@ def _lines(path: Path) -> Iterator[Row]:
                 yield Row(path, line.number, data)
         if isinstance(file, Expanded) and file.problem:
             raise UsageError(f"{path}: cannot be read ({file.problem})")
-
-
-def _is_packed(path: Path) -> bool:
-    return path.suffix.lower() in KINDS
 
 
 def _parquet(path: Path, columns: tuple[str, ...]) -> Iterator[Row]:

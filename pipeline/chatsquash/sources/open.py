@@ -5,24 +5,27 @@ from __future__ import annotations
 import io
 import os
 import stat
-from errno import EINVAL, EISDIR
+from errno import EINVAL, EISDIR, EMFILE, ENFILE, ENOMEM
 from typing import BinaryIO
 
+from chatsquash.errors import ShortageError
 from chatsquash.options import Options
 from chatsquash.sources.compression import HEAD, Expanded, recognise
-from chatsquash.sources.shortage import SCARCE, shortage
+
+_SCARCE = frozenset((EMFILE, ENFILE, ENOMEM))
+"""Why a log cannot be opened that has nothing to do with the log."""
 
 
 def opened(path: str | os.PathLike[str], options: Options | None = None) -> BinaryIO:
     """A log, unbuffered; a compressed one is expanded as it is read, as far as the options allow.
 
-    Raises ``OSError`` for what is no regular file, opening which might wait forever, and where zstd is not at hand, and
-    ``ShortageError`` where the machine has too little of something to open any.
+    Raises ``OSError`` for what is no regular file, opening which might wait forever, and where the library of its
+    compression is not at hand, and ``ShortageError`` where the machine has too little of something to open any.
     """
     try:
         return _opened(path, options or Options())
     except OSError as problem:
-        if problem.errno in SCARCE:
+        if problem.errno in _SCARCE:
             raise shortage(os.fspath(path), "opened", problem) from None
         raise
 
@@ -45,3 +48,10 @@ def _first(descriptor: int) -> bytes:
     if not stat.S_ISREG(mode):
         raise OSError(EINVAL, os.strerror(EISDIR) if stat.S_ISDIR(mode) else "it is no regular file")
     return os.pread(descriptor, HEAD, 0)
+
+
+def shortage(path: str, what: str, problem: OSError) -> ShortageError:
+    """The error for a log of which something cannot be done for want of what the machine should have."""
+    why = problem.strerror or type(problem).__name__
+    todo = "make room or raise the limit, then run the same command again"
+    return ShortageError(f"{path}: cannot be {what} ({why}), which is no fault of the log: {todo}")
