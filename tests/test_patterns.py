@@ -19,7 +19,7 @@ from chatsquash.stages.cleaning.info_messages import _OPEN, _is_info
 from tests.patterns import held, modules, nodes, shapes, sites, worse_than_linear
 
 # Patterns that only the running code knows, by what stands there: what they may be.
-KINDS = [re.compile(kind.begins) for kind in compressed.KINDS]
+KINDS = [re.compile(kind.begins) for kind in compressed.KINDS.values()]
 ADDRESSES = [addresses._ADDRESS, addresses._ADDRESS_IN_SOURCE, addresses._OURS, addresses._DOMAIN]
 CREDENTIALS = [credentials._START, credentials._QUOTE, credentials._SENT_END, credentials._QUERY_END, rb"(?<=\])"]
 RUNNING = {

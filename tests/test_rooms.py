@@ -4,8 +4,12 @@ import json
 import os
 import subprocess
 import sys
+import zlib
 
 import pytest
+
+from chatsquash.sources import compression
+from tests.conftest import log_line
 
 # Each room, and a module that is added to it.
 FORMAT = '''\
@@ -226,6 +230,69 @@ def test_they_are_listed_where_their_place_is(chatsquash):
     assert names.index("openhands") < names.index("owl") or names.index("otel") < names.index("owl")
     assert "Parrot's service" in told
     assert "cat" in chatsquash("convert", "--help")
+
+
+class Squeezed:
+    """What expands a stream of the toy compression: a mark, and behind it what zlib makes."""
+
+    needs_input = True
+
+    def __init__(self):
+        self._one = zlib.decompressobj()
+        self._mark = len(MARK)
+
+    def decompress(self, data, most):
+        rest = data[self._mark :]
+        self._mark -= len(data) - len(rest)
+        return self._one.decompress(rest)
+
+    def __getattr__(self, name):
+        return getattr(self._one, name)
+
+
+MARK = b"TOY!"
+
+
+def squeeze(data):
+    return MARK + zlib.compress(data)
+
+
+@pytest.fixture
+def toy(monkeypatch):
+    """A row for the toy compression."""
+    kind = compression.Kind(b"TOY!", Squeezed, ("zlib.error",))
+    monkeypatch.setitem(compression.KINDS, ".toy", kind)
+
+
+def test_a_compression_is_used_wherever_logs_and_datasets_are_read(toy, command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = [json.dumps(log_line("hi", session_id=name)).encode() + b"\n" for name in "xy"]
+    one, two = tmp_path / "logs" / "one.jsonl.toy", tmp_path / "logs" / "two.jsonl.TOY"
+    one.parent.mkdir()
+    one.write_bytes(squeeze(lines[0]))
+    two.write_bytes(squeeze(lines[0]) + squeeze(lines[1]))
+    assert command("convert", "logs", "-q", "-o", "out", "--sessions-by", "id", "--group-by", "scenario").code == 0
+    files = sorted(path.name for path in (tmp_path / "out").glob("*.jsonl"))
+    assert files == ["one.jsonl", "two.jsonl"], "named without the suffix"
+    assert len((tmp_path / "out" / "two.jsonl").read_bytes().splitlines()) == 2
+    assert command("verify", "out", "--logs").code == 0
+    two.write_bytes(squeeze(lines[1]))
+    assert "two.jsonl.TOY: is not what it was" in command("verify", "out", "--logs").out
+    (tmp_path / "logs" / "two.jsonl").write_bytes(lines[1])
+    assert "info     second-copy\n" in command("convert", "logs", "-o", "again").err
+    (tmp_path / "records.jsonl.toy").write_bytes(squeeze((tmp_path / "out" / "one.jsonl").read_bytes()))
+    assert command("check", "records.jsonl.toy").code == 0
+    assert command("translate", one, "--to", "portable", "-q", "-o", "-").code == 0
+
+
+def test_a_compression_whose_stream_is_damaged_or_ends_early_is_said(toy, command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    data = squeeze(json.dumps(log_line("hi")).encode() + b"\n")
+    for changed, problem in ((data[:-1] + b"?", "is damaged"), (data[:-3], "ends early")):
+        (tmp_path / "a.jsonl.toy").write_bytes(changed)
+        assert command("convert", "a.jsonl.toy", "-q", "-o", "out").code == 3
+        report = (tmp_path / "out" / "reports" / "integrity-report.txt").read_text()
+        assert f"the compressed data {problem}" in report
 
 
 @pytest.mark.parametrize("where", ["", "logs"])

@@ -17,8 +17,6 @@ Json = Any
 
 Severity = Literal["error", "warning", "info"]
 
-COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
-"""Suffixes of compressed files, which stand behind those of what is in them."""
 OURS = ".chatsquash"
 """The folder that marks the folder around it as one that we write to."""
 
@@ -254,15 +252,3 @@ class Log(Struct, frozen=True):
 
     cut: str | None = None
     """Why the rest of a file was not read, of which this is the last session."""
-
-    @property
-    def stem(self) -> str:
-        """The file's name without its suffix, and without that of its compression."""
-        name = uncompressed(self.name.rpartition("/")[2])
-        return name.rpartition(".")[0] or name
-
-
-def uncompressed(name: str) -> str:
-    """A file's name without the suffix of its compression."""
-    stem, dot, suffix = name.rpartition(".")
-    return stem if stem and f"{dot}{suffix.lower()}" in COMPRESSED else name

@@ -13,9 +13,10 @@ DEADLY = """
 import os, signal
 from pathlib import Path
 from chatsquash.run import session, workers
+from chatsquash.sources.compression import stem
 
 def deadly(self, job, **more):
-    fate = job.stem.partition("-")[0]
+    fate = stem(job).partition("-")[0]
     if fate == "killed" or (fate == "once" and not Path("struck").exists()):
         Path("struck").touch()
         os.kill(os.getpid(), signal.SIGKILL)

@@ -10,7 +10,7 @@ from tempfile import NamedTemporaryFile
 from chatsquash.model import Log
 from chatsquash.options import Options
 from chatsquash.outcome import Outcome
-from chatsquash.read import documents, envelopes
+from chatsquash.read import contents, documents, envelopes
 from chatsquash.read.reader import Reader
 from chatsquash.read.sessions import MixedSessionsError
 from chatsquash.run.session import Converter
@@ -47,7 +47,7 @@ def hold(data: bytes) -> None:
 
 def _as_read(data: bytes) -> bytes:
     """A log in which a break of a line leaves one exchange on several lines, which counts as one; others as they are."""
-    objects, broken = documents.parsed(data)
+    objects, broken = contents.parsed(data)
     first = next((line for line in data.split(b"\n") if line.strip()), b"")
     is_one = len(objects) == 1 and not broken and envelopes.recognise(first) is None
     return documents.as_line(data) or data if is_one else data

@@ -1,6 +1,5 @@
 """The delta law: replaying the edits gives exactly what parsing each line in full gives."""
 
-import io
 import json
 from collections import Counter
 from itertools import pairwise
@@ -15,17 +14,15 @@ from chatsquash.formats import formats
 from chatsquash.model import Entry, Kept
 from chatsquash.read import deltas
 from chatsquash.read.deltas import Effort
-from chatsquash.read.entries import entries
-from chatsquash.read.lines import lines
 from chatsquash.read.recognise import Shape
 from chatsquash.stages.cleaning import clean
 from tests import format_logs, oracle, strategies
 from tests.conftest import examples, often
-from tests.stages.streams import taken
+from tests.stages.streams import entries, taken
 
 
 def read(data: bytes, effort: Effort | None = None):
-    return taken(entries(lines(io.BytesIO(data)), effort))
+    return taken(entries(data, effort=effort))
 
 
 def spelled(value) -> str:
@@ -116,7 +113,7 @@ def test_edits_are_the_difference_by_value_in_every_format(name):
     @given(format_logs.logs(name), st.sampled_from([(3, 24), (1, 1)]))
     def law(data, patience):
         with mock.patch.multiple(deltas, _PATIENCE=patience[0], _WHILE=patience[1]):
-            items = entries(lines(io.BytesIO(data)), shape=Shape(name))
+            items = entries(data, Shape(name))
             hold_to_the_edit_law([item for item in items if isinstance(item, Entry)])
 
     law()

@@ -12,10 +12,10 @@ from chatsquash.formats import documents as formats
 from chatsquash.formats.base import TurnError
 from chatsquash.model import Log
 from chatsquash.options import Options
-from chatsquash.read import documents, recognise
+from chatsquash.read import contents, documents, recognise
 from chatsquash.read.sessions import split
-from chatsquash.sources import compression as compressed
 from chatsquash.sources.find import discover
+from chatsquash.sources.open import opened
 from tests.conftest import log_line
 
 SAMPLES = sorted((Path(__file__).parents[2] / "sample_logs" / "documents").iterdir())
@@ -39,6 +39,11 @@ def data(*values) -> bytes:
 
 def look(*values, forced=None):
     return documents.look(io.BytesIO(data(*values)), forced)
+
+
+def count(path):
+    with opened(path) as file:
+        return documents.count(file, Options())
 
 
 def put(path, *values):
@@ -136,11 +141,11 @@ def test_a_line_that_is_nested_too_deeply_is_told():
 
 
 def test_a_document_that_is_too_large_is_none(monkeypatch, tmp_path):
-    monkeypatch.setattr(documents, "LONGEST", 1000)
+    monkeypatch.setattr(contents, "LONGEST", 1000)
     small, large = put(tmp_path / "a.json", PORTABLE), put(tmp_path / "b.json", [*PORTABLE, *PLAIN * 100])
     assert documents.is_document(small)
     assert not documents.is_document(large)
-    assert documents.count(large) == 0
+    assert count(large) == 0
     with open(large, "rb") as file, pytest.raises(TurnError, match="is larger than 1,000 bytes"):
         documents.look(file, "portable")
 
@@ -161,7 +166,7 @@ def bytes_read(monkeypatch):
             counts[0] += count
             return count
 
-    monkeypatch.setattr(compressed.io, "FileIO", Counted)
+    monkeypatch.setattr(io, "FileIO", Counted)
     return counts
 
 
@@ -183,7 +188,7 @@ def test_what_a_file_is_is_told_by_its_first_4_mb(tmp_path, bytes_read, sentence
     with path.open("wb") as file:
         file.write(content)
         if beyond:
-            file.truncate(documents.LONGEST + 1)
+            file.truncate(contents.LONGEST + 1)
     is_log = "log" in sentence or "exchange" in sentence
     assert documents.is_document(str(path)) is (expected and (is_log or not beyond)), sentence
     assert 0 < bytes_read[0] <= (4 << 20) + 1
@@ -198,18 +203,18 @@ def test_a_huge_file_is_not_read_to_find_that_it_is_too_large(tmp_path, bytes_re
     path = tmp_path / "huge.json"
     with path.open("wb") as file:
         file.write(b"[\n")
-        file.truncate(documents.LONGEST + 1)
-    with compressed.opened(path) as file:
+        file.truncate(contents.LONGEST + 1)
+    with opened(path) as file:
         assert documents.look(file) is None
     assert bytes_read[0] <= 1 << 16
-    assert documents.count(str(path)) == 0
+    assert count(path) == 0
     assert bytes_read[0] <= 1 << 17
 
 
 def test_the_first_line_of_a_log_is_read_once_however_long_it_is(tmp_path, bytes_read):
     path = tmp_path / "a.jsonl"
     path.write_bytes(data(log_line("x" * 20_000_000), log_line("y")))
-    with compressed.opened(path) as file:
+    with opened(path) as file:
         assert recognise.look(file)[1].format == "openai_chat"
     assert bytes_read[0] <= 20_000_000 + (5 << 20)
 
@@ -236,7 +241,7 @@ FILES = [
 def test_is_document(tmp_path, sentence, values, expected, held):
     path = put(tmp_path / "a.json", *values)
     assert documents.is_document(path) is expected, sentence
-    assert documents.count(path) == held
+    assert count(path) == held
 
 
 def test_what_cannot_be_opened_is_no_document(tmp_path):
@@ -244,8 +249,8 @@ def test_what_cannot_be_opened_is_no_document(tmp_path):
     (tmp_path / "folder.json").mkdir()
     for name in ("link.json", "folder.json", "nothing.json"):
         assert not documents.is_document(str(tmp_path / name))
-    for name in ("folder.json", "nothing.json"):
-        assert documents.count(str(tmp_path / name)) == 0
+    for log in (Log(str(tmp_path / name), name, name, 0) for name in ("folder.json", "nothing.json")):
+        assert split(log) == [log]
 
 
 def test_a_pipe_is_never_opened(tmp_path):

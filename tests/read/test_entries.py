@@ -18,20 +18,18 @@ from chatsquash.formats.base import TurnError
 from chatsquash.jsonio import leaves
 from chatsquash.read import deltas, envelopes
 from chatsquash.read.deltas import Effort
-from chatsquash.read.entries import entries
 from chatsquash.read.envelopes import http_pairs
-from chatsquash.read.lines import lines
 from chatsquash.read.recognise import Shape, look
 from tests import format_logs
 from tests.conftest import examples, often
-from tests.stages.streams import taken
+from tests.stages.streams import entries, taken
 
 PATHS = ("grown", "patched", "alone", "whole")
 LOADED = [name for name in formats() if name != "openai_chat"]
 
 
 def read(data: bytes, shape: Shape, effort: Effort | None = None):
-    return taken(entries(lines(io.BytesIO(data)), effort, shape=shape))
+    return taken(entries(data, shape, effort))
 
 
 class Row(NamedTuple):

@@ -344,7 +344,7 @@ NEW = [
 @pytest.fixture
 def new_envelope(tmp_path, monkeypatch):
     """Puts a module into a folder of its own, which is one more of those in which envelopes are found."""
-    name = f"added_{tmp_path.name}"  # of each test, since a module that was imported stays
+    name = f"added_{tmp_path.name}"  # one name stands for one module as long as the process lives
 
     def put(source):
         (tmp_path / f"{name}.py").write_text(source)

@@ -15,14 +15,12 @@ from chatsquash.formats import formats
 from chatsquash.model import Log
 from chatsquash.read import recognise
 from chatsquash.read.deltas import Effort
-from chatsquash.read.entries import entries
-from chatsquash.read.lines import lines
 from chatsquash.read.reader import Reader
 from chatsquash.read.recognise import Shape
 from tests import format_logs, strategies
 from tests.conftest import examples, often
 from tests.read.exchanges import EXCHANGES, plain
-from tests.stages.streams import taken
+from tests.stages.streams import entries, taken
 
 
 def begun(data: bytes, hashed=None, reader=None):
@@ -240,7 +238,7 @@ def test_what_a_chain_repeats_is_not_parsed_again():
         exchange(n % 60, asked("x" * size, after=f"r{n - 1}" if n else None), answered(f"r{n}", "y")) for n in range(30)
     ]
     effort = Effort()
-    found = list(entries(lines(io.BytesIO(log(*chain))), effort, shape=Shape("openai_responses")))
+    found = list(entries(log(*chain), Shape("openai_responses"), effort))
     assert len(found[-1].messages) == 59
     assert effort.parsed < 30 * (size + 100)
 

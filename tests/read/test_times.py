@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from chatsquash.read.times import Moment, day, moment
-from chatsquash.sources.find import is_day
+from chatsquash.sources.days import is_day
 
 SECOND = 10**9
 

@@ -11,7 +11,7 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.errors import UsageError
-from chatsquash.read import documents
+from chatsquash.read import contents
 from chatsquash.run.inspect import inspect
 from tests.conftest import log_line, write_log
 from tests.formats.hostile import MESSAGES, VIRTUAL_FOREVER, bomb, database
@@ -83,7 +83,7 @@ def test_inspect_says_why_it_is_not_read(logs):
 
 def test_translate_says_why_it_is_not_read(command, logs, monkeypatch):
     bomb(logs / "x.db")
-    monkeypatch.setattr(documents.parsed, "__defaults__", (Options(**BOUNDS),))
+    monkeypatch.setattr(contents.parsed, "__defaults__", (Options(**BOUNDS),))
     ended = command("translate", logs / "x.db", "--to", "openai_chat", "-o", "-")
     assert (ended.code, ended.out) == (2, "")
     assert f"x.db: cannot be read ({BEYOND})" in ended.err

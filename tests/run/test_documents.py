@@ -16,7 +16,7 @@ from xxhash import xxh3_128
 
 from chatsquash import Options, convert, convert_session
 from chatsquash.formats import documents
-from chatsquash.read import documents as read_documents
+from chatsquash.read import contents
 from chatsquash.run import workers
 from chatsquash.run.inspect import inspect
 from tests.conftest import log_line, tree, write_log
@@ -553,13 +553,13 @@ def parses(monkeypatch):
             return real(objects)
 
         monkeypatch.setattr(documents.named(name), "conversations", counted)
-    parsed = read_documents.parsed
+    parsed = contents.parsed
 
     def counted_too(*given):
         counts["parsed"] += 1
         return parsed(*given)
 
-    monkeypatch.setattr(read_documents, "parsed", counted_too)
+    monkeypatch.setattr(contents, "parsed", counted_too)
     return counts
 
 

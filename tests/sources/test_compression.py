@@ -21,8 +21,9 @@ from chatsquash import Options, convert
 from chatsquash.model import Log
 from chatsquash.read import sessions
 from chatsquash.run.session import Converter
-from chatsquash.sources import compression as compressed
-from chatsquash.sources.compression import Expanded, opened
+from chatsquash.sources import decoders
+from chatsquash.sources.compression import Expanded
+from chatsquash.sources.open import opened
 from tests.conftest import examples, log_line, tree, write_log
 
 ROWS = [log_line(*"abc"[: n + 1], at=n) for n in range(3)]
@@ -187,7 +188,7 @@ def test_a_bomb_takes_no_memory(tmp_path, way):
 
 
 def test_an_archive_that_takes_much_memory_is_left(tmp_path, monkeypatch):
-    monkeypatch.setattr(compressed, "_MEMORY", 1 << 20)
+    monkeypatch.setattr(decoders, "MEMORY", 1 << 20)
     data = lzma.compress(b"x" * 9000, preset=9)
     assert read(put(tmp_path / "x", data)) == (b"", "it takes more than 1 MiB of memory to expand")
     frame = zstandard.ZstdCompressor(
@@ -239,7 +240,7 @@ def test_zstd_without_its_library_is_an_error_that_says_what_to_do(tmp_path, mon
             raise ImportError(name)
         return found(name)
 
-    monkeypatch.setattr(compressed, "import_module", missing)
+    monkeypatch.setattr(decoders, "import_module", missing)
     path = put(tmp_path / "x.jsonl.zst", zstandard.compress(DATA))
     summary = convert(path, tmp_path / "out")
     assert summary.left_out == {"unreadable-log": 1}
@@ -249,7 +250,7 @@ def test_zstd_without_its_library_is_an_error_that_says_what_to_do(tmp_path, mon
 
 @pytest.mark.skipif(sys.version_info < (3, 14), reason="Python cannot read zstd itself yet")
 def test_zstd_needs_no_library_from_python_3_14_on(tmp_path, monkeypatch):
-    monkeypatch.setattr(compressed, "_zstandard", lambda: pytest.fail("used"))
+    monkeypatch.setattr(decoders, "Zstandard", lambda *_: pytest.fail("used"))
     assert read(put(tmp_path / "x", zstandard.compress(DATA))) == (DATA, None)
 
 

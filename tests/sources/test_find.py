@@ -10,7 +10,9 @@ import pytest
 from chatsquash.errors import UsageError
 from chatsquash.options import Options
 from chatsquash.read.documents import is_document
-from chatsquash.sources.find import discover, path_day
+from chatsquash.sources.compression import stem
+from chatsquash.sources.days import path_day
+from chatsquash.sources.find import discover
 
 LINE = b"{}\n"
 any_bytes = pytest.mark.skipif(sys.platform == "darwin", reason="file names are text there")
@@ -145,8 +147,8 @@ DAYS = [
 def test_days_choose_by_the_path_else_by_what_is_told(logs, sentence, since, until, expected):
     put(*(logs / name for name in ("12.jsonl", "13.jsonl", "2026-01-14/14.jsonl", "none.jsonl")))
     days = {"12": "2026-01-12", "13": "2026-01-13", "none": None}  # none for 14, whose path has one
-    found_ = found("logs", since=since, until=until, day_of=lambda job: days[job.stem])
-    assert " ".join(job.stem for job in found_.logs) == expected
+    found_ = found("logs", since=since, until=until, day_of=lambda job: days[stem(job)])
+    assert " ".join(stem(job) for job in found_.logs) == expected
     assert found_.passed_over == 4 - len(expected.split())
 
 
@@ -293,7 +295,7 @@ NAMES = ["a b", "a\nb", "a\tb", "a\x1b[2Jb", "\u202eb", "日本", "*", "[a]", "-
 def test_any_file_name_is_read(logs, name):
     put(logs / name / f"{name}.jsonl")
     (job,) = found("logs").logs
-    assert (job.path, job.stem) == (f"logs/{name}/{name}.jsonl", name)
+    assert (job.path, stem(job)) == (f"logs/{name}/{name}.jsonl", name)
     assert Path(job.path).read_bytes() == LINE
     assert paths(f"logs/{name}") == [job.path]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -9,6 +10,10 @@ from msgspec.structs import replace
 
 from chatsquash.edits import difference
 from chatsquash.model import Conversation, Entry, Found, Reply, Skipped, Staged
+from chatsquash.read.deltas import Effort
+from chatsquash.read.entries import EntryReader
+from chatsquash.read.lines import lines
+from chatsquash.read.recognise import Shape
 from chatsquash.stages.select import select
 from chatsquash.stages.session import Session
 
@@ -34,6 +39,11 @@ def stream(*entries: Entry) -> Iterator[Entry]:
     for line, each in enumerate(entries, 1):
         yield replace(each, line=line, edits=difference(before, each.messages))
         before = each.messages
+
+
+def entries(data: bytes, shape: Shape | None = None, effort: Effort | None = None) -> Iterator[Entry | Skipped]:
+    """The entries of a log whose lines have a shape, and its lines that are none."""
+    return EntryReader(shape or Shape(), {}, effort=effort).entries(lines(io.BytesIO(data)))
 
 
 def taken(items: Iterable[Entry | Skipped]) -> tuple[list[Entry], Session]:

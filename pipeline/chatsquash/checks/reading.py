@@ -200,9 +200,8 @@ def unreadable_log(reason: str) -> Fact:
 def cut_short(reason: str) -> Fact:
     """Reported when a compressed log ends early, is damaged, or expands beyond the bounds.
 
-    And when more lines of a log cannot be read than `--max-rejected` allows.
-
-    What was whole up to there is converted; the exit code says that something is missing.
+    And when more lines of a log cannot be read than `--max-rejected` allows. What was whole up to there is converted;
+    the exit code says that something is missing.
     """
     return Fact(f"the log is read up to where that ended, {escaped(reason)}: see whether there is a better copy")
 
@@ -242,9 +241,8 @@ def role_sequence(earlier_line: int, line: int, position: int, expected: str, se
 def tool_conflict(name: str, first_line: int, line: int, *, is_custom: bool = False) -> Fact:
     """Reported when a tool's definition changes during a session.
 
-    The first one is kept in the record, of a custom tool each of them.
-
-    Calls made under the later definition may not fit it.
+    The first one is kept in the record, of a custom tool each of them. Calls made under the later definition may not
+    fit it.
     """
     where = f"line {line} defines {quoted(name)} otherwise than line {first_line}"
     kept = "each definition" if is_custom else "the first definition"

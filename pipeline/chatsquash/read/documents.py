@@ -5,35 +5,24 @@ from __future__ import annotations
 import os
 from errno import EFBIG
 from io import BytesIO
-from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from msgspec import Struct
 
-from chatsquash import footprint, formats, jsonio
+from chatsquash import footprint, formats
 from chatsquash.formats import bodies, documents
 from chatsquash.formats.base import TurnError
-from chatsquash.model import Conversation, Json, Rejected, uncompressed
+from chatsquash.model import Conversation, Json, Rejected
 from chatsquash.options import Options
-from chatsquash.read import envelopes, recognise
+from chatsquash.read import contents, envelopes, recognise
 from chatsquash.read.recognise import first_lines
-from chatsquash.sources.beginnings import beginning, read
-from chatsquash.sources.compression import Expanded, opened
+from chatsquash.sources.beginnings import beginning
+from chatsquash.sources.compression import Expanded, uncompressed
+from chatsquash.sources.open import opened
 
-LONGEST = 256 << 20
-"""Bytes of a file that is looked at; a document is held in memory whole."""
-_BROKEN = 10_000
-"""Lines that are no JSON, of which a document has no more."""
 _GLANCE = 1 << 16
-_MARK = b"\xef\xbb\xbf"
-"""The byte order mark, which some editors put before a text."""
-_DATABASE = b"SQLite format 3\0"
 _DEFAULTS = Options()
 _ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
-
-
-class _NoDocumentError(TurnError):
-    """Of a file's lines very many are no JSON."""
 
 
 class Held(NamedTuple):
@@ -76,21 +65,15 @@ def look(file: BinaryIO, forced: str | None = None, options: Options = _DEFAULTS
 
 def _look(file: BinaryIO, forced: str | None, options: Options) -> Held | None:
     is_named = forced in documents.names()
-    if _is_too_large(file, is_named=is_named):
+    if not is_named and not contents.is_too_large(file) and _begins_as_log(file, options):
         return None
-    # A log is told by its first line, which is sooner than reading it whole.
-    if not is_named and any(map(envelopes.recognise, first_lines(file, _GLANCE, options.max_memory)[:1])):
+    data = contents.whole(file)
+    if data is None:
+        if is_named:
+            raise TurnError(f"is larger than {contents.LONGEST:,} bytes")
         return None
-    file.seek(0)
-    data = read(file, LONGEST + 1)
-    if len(data) > LONGEST:  # as a compressed one may be
-        _refuse_large(is_named=is_named)
-        return None
-    name = getattr(file, "name", "")
-    if isinstance(name, str):
-        refuse_unsaved(data, name)
-    is_json = uncompressed(str(name)).lower().endswith(".json")
-    if not data.startswith(_DATABASE):
+    is_json = uncompressed(str(getattr(file, "name", ""))).lower().endswith(".json")
+    if not data.startswith(contents.DATABASE):
         footprint.hold_to_machine(data)
         if footprint.exceeds(data, options.max_memory):
             _refuse_heavy(file, forced, options, is_json=is_json)
@@ -98,17 +81,9 @@ def _look(file: BinaryIO, forced: str | None, options: Options) -> Held | None:
     return _told(data, forced, options, is_json=is_json)
 
 
-def _is_too_large(file: BinaryIO, *, is_named: bool) -> bool:
-    """Whether a file has more bytes than are looked at; of a compressed one that is not known before it is expanded."""
-    if isinstance(file, Expanded) or file.seek(0, os.SEEK_END) <= LONGEST:
-        return False
-    _refuse_large(is_named=is_named)
-    return True
-
-
-def _refuse_large(*, is_named: bool) -> None:
-    if is_named:
-        raise TurnError(f"is larger than {LONGEST:,} bytes")
+def _begins_as_log(file: BinaryIO, options: Options) -> bool:
+    """Whether the first line is one of a log, which is told sooner than by reading a file whole."""
+    return any(map(envelopes.recognise, first_lines(file, _GLANCE, options.max_memory)[:1]))
 
 
 def _refuse_heavy(file: BinaryIO, forced: str | None, options: Options, *, is_json: bool) -> None:
@@ -121,8 +96,8 @@ def _refuse_heavy(file: BinaryIO, forced: str | None, options: Options, *, is_js
 def _told(data: bytes, forced: str | None, options: Options, *, is_json: bool) -> Held | None:
     """The document in the bytes of a file, whose name may say that it is JSON; raises ``TurnError`` and ``OSError``."""
     try:
-        objects, broken = parsed(data, options)
-    except _NoDocumentError:
+        objects, broken = contents.parsed(data, options)
+    except contents.NoDocumentError:
         if forced in documents.names():
             raise
         return None
@@ -151,7 +126,7 @@ def _alone(value: Json, data: bytes, forced: str | None) -> Held | None:
 
 def as_line(data: bytes) -> bytes | None:
     """A file that is one exchange on several lines, as one of the same length; ``None`` for any other."""
-    line = data.removeprefix(_MARK).translate(_ONE_LINE)
+    line = data.removeprefix(contents.MARK).translate(_ONE_LINE)
     return line if envelopes.recognise(line) is not None else None
 
 
@@ -163,26 +138,27 @@ def is_document(path: str, options: Options = _DEFAULTS) -> bool:
     try:
         with opened(path, options) as file:
             start = beginning(file, options.max_memory)
-            if start.startswith(_DATABASE):
-                return _holds_sessions(file, path, options)
-            is_large = not isinstance(file, Expanded) and file.seek(0, os.SEEK_END) > LONGEST
-        is_log = recognise.look(BytesIO(start))[1].format is not None
-        return is_log or (not is_large and _told(start, None, options, is_json=True) is not None)
+            if start.startswith(contents.DATABASE):
+                return _holds_sessions(file, options)
+            is_large = contents.is_too_large(file)
+        if _is_log(BytesIO(start), options):
+            return True
+        return not is_large and _told(start, None, options, is_json=True) is not None
     except TurnError:
         return True
     except (OSError, MemoryError):
         return False
 
 
-def _holds_sessions(file: BinaryIO, path: str, options: Options) -> bool:
+def _is_log(file: BinaryIO, options: Options) -> bool:
+    return recognise.look(file, memory=options.max_memory)[1].format is not None
+
+
+def _holds_sessions(file: BinaryIO, options: Options) -> bool:
     """Whether a database is a document, or one of which is to be said why it is none."""
-    if _is_too_large(file, is_named=False):
-        return False
-    file.seek(0)
-    data = read(file, LONGEST + 1)
-    refuse_unsaved(data, path)
+    data = contents.whole(file)
     goose: Any = documents.named("goose")
-    return len(data) <= LONGEST and bool(goose.holds_sessions(data, options))
+    return data is not None and bool(goose.holds_sessions(data, options))
 
 
 class Document(Struct):
@@ -259,59 +235,12 @@ def _read(held: Held, file: BinaryIO) -> Document:
     return Document(held.format, held.why, held.line, held.broken, aside, found, problem, cut, size)
 
 
-def count(path: str, options: Options | None = None) -> int:
-    """How many conversations a file's document holds; 0 for what is no document, or a broken one."""
-    options = options or Options()
+def count(file: BinaryIO, options: Options) -> int:
+    """How many conversations the document in a file holds; 0 for a log, a broken document, and anything else."""
     try:
-        with opened(path, options) as file:
-            found = document(file, options)
-            return len(found.conversations) if found else 0
+        found = document(file, options)
     except (OSError, TurnError):
         return 0
-
-
-def refuse_unsaved(data: bytes, path: str) -> None:
-    """Raise ``TurnError`` for a database that has changes which are not in its file yet."""
-    if not data.startswith(_DATABASE):
-        return
-    log, journal = Path(f"{path}-wal"), Path(f"{path}-journal")
-    if log.is_file() and log.stat().st_size:
-        raise TurnError(f"is a database with changes that are only in {log.name}: end the program that writes it")
-    if journal.is_file() and _begins(journal):
-        what = f"is a database in the middle of a change, which {journal.name} tells how to undo"
-        raise TurnError(f"{what}: end the program that writes it, or start it once")
-
-
-def _begins(journal: Path) -> bool:
-    """Whether a journal holds anything: some programs leave it behind empty, or with zeros in place of its header."""
-    with journal.open("rb") as file:
-        return file.read(1) not in (b"", b"\0")
-
-
-def parsed(data: bytes, options: Options = _DEFAULTS) -> tuple[list[Json], list[Rejected]]:
-    """The JSON value that a file holds, or those of its lines, and its lines that are no JSON; or a database's rows.
-
-    Raises ``TurnError`` where these are very many, and ``OSError`` for a database beyond the bounds.
-    """
-    if data.startswith(_DATABASE):
-        goose: Any = documents.named("goose")
-        return goose.from_database(data, options) or [], []
-    try:
-        return [jsonio.loads(data.removeprefix(_MARK))], []
-    except (ValueError, RecursionError):
-        pass
-    found: list[Json] = []
-    broken: list[Rejected] = []
-    offset = 0
-    for number, whole in enumerate(BytesIO(data), 1):
-        line = whole.removesuffix(b"\n")
-        try:
-            value = line if offset else line.removeprefix(_MARK)
-            found += [jsonio.loads(value)] if value.strip() else []
-        except (ValueError, RecursionError) as problem:
-            reason = f"no JSON: {jsonio.refusal(problem)}" if isinstance(problem, ValueError) else "nested too deeply"
-            broken.append(Rejected(number, offset, len(line), "bad-line", reason))
-            if len(broken) > _BROKEN:
-                raise _NoDocumentError(f"more than {_BROKEN:,} of its lines are no JSON") from None
-        offset += len(whole)
-    return found, broken
+    if not found or not found.conversations:
+        return 0
+    return 0 if not options.from_format and _is_log(file, options) else len(found.conversations)

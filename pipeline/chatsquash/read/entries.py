@@ -4,43 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
 from chatsquash import jsonio
 from chatsquash.checks import reading
-from chatsquash.edits import difference, settle
+from chatsquash.edits import settle
 from chatsquash.formats import PLAIN, bodies, named
-from chatsquash.formats.base import Tools
+from chatsquash.formats.base import Format, Tools
 from chatsquash.memo import Last
-from chatsquash.model import Added, Entry, Json, Message, Rejected, Repeated, Skipped, Tool, WrongType
-from chatsquash.read import envelopes, turns
+from chatsquash.model import Entry, Message, Rejected, Repeated, Skipped, Tool, WrongType
+from chatsquash.read import envelopes
 from chatsquash.read.bounds import BOUNDS, Bounds
-from chatsquash.read.deltas import TOOLS, Effort, History, Request
+from chatsquash.read.deltas import TOOLS, Effort, History
 from chatsquash.read.exchange import Exchange, LineError, is_blank
 from chatsquash.read.lines import Line
 from chatsquash.read.members import NOTHING, kind
 from chatsquash.read.recognise import Shape, shape_of
 from chatsquash.read.times import Moment, moment
 from chatsquash.read.tools import NO_TOOLS, KnownTools
-from chatsquash.read.turns import Turns
+
+if TYPE_CHECKING:
+    from chatsquash.read.loading import Answer, Loader
 
 _SHORT = 8
 """Bytes; shorter lines are looked at first, since a log may have millions that are blank."""
-
-
-def entries(
-    lines: Iterable[Line],
-    effort: Effort | None = None,
-    *,
-    shape: Shape | None = None,
-) -> Iterator[Entry | Skipped]:
-    """The entries of a log, in file order, and its lines that are none.
-
-    ``shape`` is what most lines have; a line of another one is read by its own.
-    """
-    return EntryReader(shape or Shape(), {}, BOUNDS, effort).entries(lines)
 
 
 class _OtherShapeError(Exception):
@@ -58,10 +47,10 @@ class EntryReader:
     """
 
     def __init__(
-        self, shape: Shape, known: dict[str, KnownTools], bounds: Bounds, effort: Effort | None = None
+        self, shape: Shape, known: dict[str, KnownTools], bounds: Bounds = BOUNDS, effort: Effort | None = None
     ) -> None:
         self._shape, self._effort, self._known, self._bounds = shape, effort or Effort(), known, bounds
-        self._answers: dict[str, _Answer] = {}
+        self._answers: dict[str, Answer] = {}
         self._stream = self._home = self._new(shape)
         self._before: list[Message] = []
 
@@ -101,7 +90,14 @@ class EntryReader:
         if (tools := self._known.get(shape.format)) is None:
             hold = self._bounds.hold_new if shape.format == PLAIN else None  # others are held once they are loaded
             tools = self._known[shape.format] = KnownTools(hold)
-        return _Stream(shape, History(named(shape.format), tools, self._effort), self._answers, self._bounds)
+        form = named(shape.format)
+        loader = None if shape.format == PLAIN else self._loader(form)
+        return _Stream(shape, History(form, tools, self._effort), self._bounds, loader)
+
+    def _loader(self, form: Format) -> Loader:
+        from chatsquash.read.loading import Loader  # which plain chat does not need
+
+        return Loader(form, self._answers)
 
     def _read(self, line: Line) -> Entry:
         if self._stream is not self._home:
@@ -142,37 +138,15 @@ class EntryReader:
         return other if other and (other.format, other.envelope) != (self._shape.format, self._shape.envelope) else None
 
 
-class _Loaded(NamedTuple):
-    """A request as canonical messages, and what the next one needs."""
-
-    turns: Turns
-    whole: list[Any]
-    """The request's turns, with those that it only refers to."""
-    system: tuple[bytes, Json]
-    """The system member, raw and parsed."""
-    referred: bool = False
-    """Whether it refers to turns that do not stand in its line."""
-    brought: list[Tool] = []  # noqa: RUF012 - never changed
-    """The tools that its new turns bring."""
-
-
-class _Answer(NamedTuple):
-    """What a later request may refer to by a response's id."""
-
-    asked: list[Any]
-    said: list[Any]
-
-
 @dataclass(slots=True)
 class _Stream:
     """Neighbouring lines of one shape."""
 
     shape: Shape
     history: History
-    answers: dict[str, _Answer]
-    """The turns up to each response of the log that a later request may refer to, by its id."""
     bounds: Bounds
-    before: _Loaded | None = None
+    loader: Loader | None
+    """Makes messages of the turns of other formats than plain chat."""
     exchange: Exchange | None = None
     held: list[Tool] = field(default_factory=list)
     """The last tools that were found to be within the bounds."""
@@ -186,22 +160,19 @@ class _Stream:
 
         ``other`` gives the shape of a line that is of another; where that is so, it is raised.
         """
-        whole = line
+        whole, loader = line, self.loader
         if self.shape.envelope.unwrap:
-            data = bytearray(envelopes.unwrap(bytes(line.buffer[line.start : line.stop]), self.shape.envelope))
-            line = replace(line, buffer=data, start=0, stop=len(data))
-            if len(data) > self.bounds.light:  # what stood in a string may stand there no more
-                self.bounds.hold_size(data, len(data))
+            line = self._unwrapped(line)
         try:
             exchange, request = self.history.read(line)
             self.bounds.hold(request, exchange.reply)
             if exchange.reply.foreign and other and (shape := other(whole)):
                 raise _OtherShapeError(shape)
             when = moment(exchange.timestamp)
-            loaded = None if self.shape.format == PLAIN else self._load(exchange, request)
+            loaded = loader.load(exchange, request) if loader else None
             offered = self._tools_of(exchange.first(self.history.form.TOOLS))  # last, since it remembers them
             tools = offered.tools
-            if tools is not self.held and self.shape.format != PLAIN:  # those of plain chat were held before
+            if tools is not self.held and loader:  # those of plain chat were held before
                 self.bounds.hold_tools(tools)
                 self.held = tools
         except RecursionError:
@@ -212,64 +183,37 @@ class _Stream:
             raise LineError("bad-line", f"no JSON object: {jsonio.refusal(problem)}") from None
         self.history.remember(request)
         self.exchange = exchange
-        messages, edits = request.messages, request.edits
+        messages, edits, session_id, reply = request.messages, request.edits, exchange.session_id, exchange.reply
         found: tuple[Repeated, ...] = (Repeated("hosted-tools"),) if offered.hosted else ()
-        if loaded:
+        if loader and loaded:
             messages, edits, tools = loaded.turns.messages, loaded.turns.edits, bodies.added(tools, loaded.brought)
-            found += self._remember(loaded, exchange)
-        reply = exchange.reply
-        if when is None or when.naive or exchange.session_id is None or offered.wrong or reply.wrong:
-            found = (*found, *_lacking(when, exchange.session_id, offered.wrong, reply.wrong))
+            found += loader.remember(loaded, exchange)
+        if when is None or when.naive or session_id is None or offered.wrong or reply.wrong:
+            found = (*found, *_lacking(when, session_id, offered.wrong, reply.wrong))
         at = when.at if when else None
+        is_loaded = loaded is not None
         return Entry(
-            line.number,
-            at,
-            exchange.session_id,
-            messages,
-            edits,
-            tools,
-            reply,
-            size=line.size,
-            found=found,
-            loaded=loaded is not None,
+            line.number, at, session_id, messages, edits, tools, reply, size=line.size, found=found, loaded=is_loaded
         )
+
+    def _unwrapped(self, line: Line) -> Line:
+        """The exchange in a line that its logger wraps as a text."""
+        data = bytearray(envelopes.unwrap(bytes(line.buffer[line.start : line.stop]), self.shape.envelope))
+        if len(data) > self.bounds.light:  # what stood in a string may stand there no more
+            self.bounds.hold_size(data, len(data))
+        return replace(line, buffer=data, start=0, stop=len(data))
 
     def adopt(self, messages: list[Message]) -> None:
         """Go on with these messages in the place of the equal ones that were read last."""
-        if self.before:
-            self.before = self.before._replace(turns=replace(self.before.turns, messages=messages))
+        if self.loader:
+            self.loader.adopt(messages)
         else:
             self.history.messages = messages
-
-    def _load(self, exchange: Exchange, request: Request) -> _Loaded:
-        form = self.history.form
-        before = self.before or _Loaded(turns.nothing(form), [], (NOTHING, None))
-        raw = exchange.first(form.SYSTEM)
-        system = before.system if raw == before.system[0] else (raw, jsonio.loads(raw) if raw != NOTHING else None)
-        whole, edits = request.messages, request.edits
-        refers = exchange.first(form.REFERS)
-        base = self.answers.get(_key(refers)) if refers else None
-        if base:
-            whole = [*base.asked, *base.said, *whole]
-        if base or before.referred:  # the reader's edits are those of what stood in the lines
-            edits = difference(before.whole, whole)
-        brought = bodies.brought(form, (turn for run in edits if isinstance(run, Added) for turn in run.messages))
-        return _Loaded(turns.follow(form, before.turns, whole, edits, system[1]), whole, system, bool(base), brought)
-
-    def _remember(self, loaded: _Loaded, exchange: Exchange) -> tuple[Repeated, ...]:
-        self.before = loaded
-        refers = exchange.first(self.history.form.REFERS)
-        is_missing = refers not in (NOTHING, b"null") and _key(refers) not in self.answers
-        answer = exchange.reply.body
-        if isinstance(answer, dict) and isinstance(answer.get("id"), str):
-            said = answer.get("output")
-            self.answers[answer["id"]] = _Answer(loaded.whole, said if isinstance(said, list) else [])
-        return (Repeated("missing-history"),) if is_missing else ()
 
     def _tools_of(self, raw: bytes) -> _Offered:
         if raw in (NOTHING, b"null"):
             return _NOTHING_OFFERED
-        if self.shape.format == PLAIN:
+        if self.loader is None:
             if raw[:1] != b"[" and raw != TOOLS:
                 return _Offered(NO_TOOLS, wrong=WrongType("request.tools", kind(raw)))
             return _Offered(self.history.learn_tools(raw))
@@ -293,11 +237,6 @@ def unreadable(rejected: Rejected, size: int) -> Skipped:
     """A line that cannot be read, and its bytes with the line feed."""
     make = reading.bad_line if rejected.code == "bad-line" else reading.bad_entry
     return Skipped(rejected.line, "unreadable", size, rejected=rejected, found=(make(rejected.reason),))
-
-
-def _key(reference: bytes) -> str:
-    value = jsonio.loads(reference) if reference[:1] == b'"' else ""
-    return str(value)
 
 
 def _lacking(when: Moment | None, session_id: str | None, *wrong: WrongType | None) -> Iterator[Repeated]:

@@ -75,11 +75,7 @@ def lines(
             origin += start
             buffer, filled = _room(buffer, start, filled)
             start, searched = 0, filled
-            with memoryview(buffer) as view, view[filled:] as free:
-                count = file.readinto(free)  # type: ignore[attr-defined]
-                if read and count:
-                    read(free[:count])
-            if count:
+            if count := _fill(file, buffer, filled, read):
                 filled += count
                 continue
             if not filled and not passed:
@@ -97,6 +93,15 @@ def lines(
         if stop >= filled:
             break
     room.leave(buffer)
+
+
+def _fill(file: BinaryIO, buffer: bytearray, start: int, read: Callable[[memoryview], object] | None) -> int:
+    """Read the next bytes of a file into a buffer from ``start`` on; returns how many there were."""
+    with memoryview(buffer) as view, view[start:] as free:
+        count: int = file.readinto(free)  # type: ignore[attr-defined]
+        if read and count:
+            read(free[:count])
+    return count
 
 
 def _room(buffer: bytearray, start: int, filled: int) -> tuple[bytearray, int]:

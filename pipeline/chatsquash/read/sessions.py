@@ -12,16 +12,14 @@ from msgspec.structs import replace
 
 from chatsquash import footprint
 from chatsquash.folder import Folder
-from chatsquash.formats.base import TurnError
 from chatsquash.model import Log
 from chatsquash.options import Options
 from chatsquash.read import documents, envelopes
 from chatsquash.read.lines import CHUNK, lines
 from chatsquash.read.members import members
-from chatsquash.read.recognise import look
 from chatsquash.sources.changes import as_found
-from chatsquash.sources.compression import Expanded, opened
-from chatsquash.sources.shortage import shortage
+from chatsquash.sources.compression import Expanded
+from chatsquash.sources.open import opened, shortage
 
 T = TypeVar("T")
 SPAN = 4
@@ -46,7 +44,7 @@ def split(log: Log, options: Options | None = None, expanded: Folder | None = No
     options = options or Options()
     try:
         with opened(log.path, options) as file:
-            if held := _conversations(file, options):
+            if held := documents.count(file, options):
                 return [replace(log, part=part) for part in range(held)]
             if not isinstance(file, Expanded):
                 return parts_of(log, as_found(file, log), options)
@@ -61,18 +59,6 @@ def split(log: Log, options: Options | None = None, expanded: Folder | None = No
             return [*parts[:-1], replace(parts[-1], cut=file.problem)]
     except OSError:
         return [log]
-
-
-def _conversations(file: BinaryIO, options: Options) -> int:
-    """How many conversations the document in a file holds; 0 where it is a log."""
-    try:
-        found = documents.document(file, options)
-    except (OSError, TurnError):
-        return 0
-    if not found or not found.conversations:
-        return 0
-    is_log = not options.from_format and look(file, memory=options.max_memory)[1].format is not None
-    return 0 if is_log else len(found.conversations)
 
 
 def cleared(done: Iterable[tuple[Log, T]], expanded: Folder) -> Iterator[tuple[Log, T]]:

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 from chatsquash import jsonio
 from chatsquash.errors import UsageError
-from chatsquash.model import COMPRESSED
 from chatsquash.options import Options
 from chatsquash.read.lines import lines
-from chatsquash.sources.compression import Expanded, opened
+from chatsquash.sources.compression import KINDS, Expanded, uncompressed
 from chatsquash.sources.find import SUFFIXES
+from chatsquash.sources.open import opened
 
 PARQUET = ".parquet"
 COLUMNS = ("messages", "tools", "conversations", "system")
@@ -43,7 +43,7 @@ class Row(NamedTuple):
 def session(file: Path) -> str:
     """A file's name without its suffixes."""
     name = file.name
-    for suffix in (*COMPRESSED, *SUFFIXES, PARQUET):
+    for suffix in (*KINDS, *SUFFIXES, PARQUET):
         name = name[: -len(suffix)] if name.lower().endswith(suffix) else name
     return name
 
@@ -77,15 +77,14 @@ def _inside(folder: Path) -> list[Path]:
 
 def is_dataset(path: Path) -> bool:
     """Whether the name is one that record files have."""
-    suffixes = [suffix.lower() for suffix in path.suffixes] or [""]
-    inner = suffixes[-2] if suffixes[-1] in COMPRESSED and len(suffixes) > 1 else suffixes[-1]
-    return inner in SUFFIXES or suffixes[-1] == PARQUET
+    inner = Path(uncompressed(path.name)).suffix.lower()
+    return inner in SUFFIXES or path.suffix.lower() == PARQUET
 
 
 def _lines(path: Path) -> Iterator[Row]:
     # A pipe is read as it comes.
     with opened(path, _UNBOUNDED) if path.is_file() else path.open("rb", buffering=0) as file:
-        if _is_packed(path) and not isinstance(file, Expanded) and path.stat().st_size:
+        if path.suffix.lower() in KINDS and not isinstance(file, Expanded) and path.stat().st_size:
             raise UsageError(f"{path}: cannot be read (it is not compressed, as its name says)")
         for line in lines(file):
             data = bytes(line.buffer[line.start : line.stop])
@@ -93,10 +92,6 @@ def _lines(path: Path) -> Iterator[Row]:
                 yield Row(path, line.number, data)
         if isinstance(file, Expanded) and file.problem:
             raise UsageError(f"{path}: cannot be read ({file.problem})")
-
-
-def _is_packed(path: Path) -> bool:
-    return path.suffix.lower() in COMPRESSED
 
 
 def _parquet(path: Path, columns: tuple[str, ...]) -> Iterator[Row]:

@@ -34,9 +34,10 @@ from chatsquash.run.manifest import Manifest
 from chatsquash.run.reports import Reports
 from chatsquash.run.session import with_key
 from chatsquash.run.workers import outcomes
-from chatsquash.sources.compression import opened
+from chatsquash.sources.compression import stem
 from chatsquash.sources.find import Found, discover, nothing_to_read
 from chatsquash.sources.logs import Logs
+from chatsquash.sources.open import opened
 from chatsquash.stages.plan import plan
 from chatsquash.stages.session import INVALID, finding
 from chatsquash.text import escaped, printable
@@ -200,7 +201,7 @@ class _Conversion:
         outcome, filtered, duplicate = self._filters.apply(log, outcome)
         if self._options.keep_rejected and outcome.rejected:
             outcome = self._keep(log, outcome)
-        group = self._groups.file(self._label(outcome.day, log.stem)) if outcome.records else ""
+        group = self._groups.file(self._label(outcome.day, stem(log))) if outcome.records else ""
         outcome, place = self._write(log, outcome, group)
         self._summary.add(log, outcome, filtered, duplicate=duplicate)
         self._manifest.add(log, outcome.digest)

@@ -21,8 +21,9 @@ from chatsquash.read.times import day, stamp
 from chatsquash.redact.keys import load_key
 from chatsquash.redact.pseudonyms import Anonymizer
 from chatsquash.sources.changes import as_found, change
-from chatsquash.sources.compression import opened
-from chatsquash.sources.find import path_day
+from chatsquash.sources.compression import stem
+from chatsquash.sources.days import path_day
+from chatsquash.sources.open import opened
 from chatsquash.stages import cleaning
 from chatsquash.stages.plan import plan
 from chatsquash.stages.session import Noted, Session, Snapshot, finding
@@ -98,7 +99,7 @@ class Converter:
         record = made if isinstance(made, Record) else None
         if record and snapshot and self._tells_facts:
             record = structs.replace(record, facts=self._facts(session, snapshot, log))
-        name = session.id or log.stem
+        name = session.id or stem(log)
         findings = session.findings(later, name, log.shown)
         account, sizes = session.accounts(written=record is not None)
         return Outcome(
@@ -158,7 +159,7 @@ class Converter:
         entry = snapshot.entry
         found = usage.told(entry.reply)
         named, dot, suffix = log.name.rpartition(".")  # with a suffix behind it, no address is one
-        told = (session.id or log.stem, named or suffix, found.model)
+        told = (session.id or stem(log), named or suffix, found.model)
         name, source, model = self._anonymizer.counted(list(told))[0] if self._anonymizer else told
         return Facts(
             prefix=_prefix(entry.messages),
@@ -174,7 +175,7 @@ class Converter:
 
 def nothing(log: Log, why: Found) -> Outcome:
     """The outcome of a log of which nothing is known but why."""
-    return Outcome(log.stem, [], why.code, [finding(why, log.stem, log.shown)])
+    return Outcome(stem(log), [], why.code, [finding(why, stem(log), log.shown)])
 
 
 def unreadable(log: Log, problem: OSError) -> Outcome:

@@ -25,7 +25,7 @@ from chatsquash.read.sessions import SPAN, parts_of
 from chatsquash.report.files.findings import FINDINGS
 from chatsquash.report.files.rejected import REJECTED
 from chatsquash.report.files.sessions import SESSIONS
-from chatsquash.sources.compression import opened
+from chatsquash.sources.open import opened
 from chatsquash.write.claim import inside
 from chatsquash.write.commit import RUN, is_pending
 from chatsquash.write.store import StagedFile

@@ -1,27 +1,24 @@
-"""Logs on the disk, plain or compressed as their first bytes tell, to what is in them."""
+"""What logs are compressed with, a row each, and what is in a compressed one."""
 
 from __future__ import annotations
 
 import io
 import os
 import re
-import stat
-import zlib
 from collections.abc import Callable
-from errno import EINVAL, EISDIR, ENOTSUP
-from importlib import import_module
+from errno import ENOTSUP
 from sys import modules
-from typing import Any, BinaryIO
+from typing import Any
 
 from msgspec import Struct
 
+from chatsquash.model import Log
 from chatsquash.options import Options
-from chatsquash.sources.decoders import Gzip, Zstandard
-from chatsquash.sources.shortage import SCARCE, shortage
+from chatsquash.sources import decoders
 
+HEAD = 10
+"""Bytes with which a stream begins and by which its kind is told."""
 _PIECE = 1 << 16
-_MEMORY = 256 << 20
-"""Bytes that expanding may take beside the data: what ``xz -9`` and ``zstd --ultra`` need and more."""
 _SKIPPED = rb"[\x50-\x5f]\x2a\x4d\x18"  # a frame of zstd that holds no data
 _ENDS_EARLY = "the compressed data ends early"
 _DAMAGED = "the compressed data is damaged"
@@ -32,52 +29,63 @@ class Kind(Struct, frozen=True):
     """A way to compress."""
 
     begins: bytes
-    """A pattern, compiled when a file begins like no ordinary log."""
+    """A pattern of at most ``HEAD`` bytes, compiled when a file begins like no ordinary log."""
     decoder: Callable[[], Any]
     """Makes what expands one stream: with ``decompress(data, most)``, ``needs_input``, ``eof``, ``unused_data``."""
+    raises: tuple[str, ...] = ()
+    """The errors beside ``OSError`` by which a decoder tells of damage, with their modules."""
+    needs: str = ""
+    """What is said where the library is missing that the decoder imports."""
     piece: int = _PIECE
     """Bytes that are expanded at a time."""
 
+    def stream(self) -> Any:
+        """A decoder for a stream; raises ``OSError`` where its library is not at hand."""
+        try:
+            return self.decoder()
+        except ImportError:
+            raise OSError(ENOTSUP, self.needs) from None
 
-def opened(path: str | os.PathLike[str], options: Options | None = None) -> BinaryIO:
-    """A log, unbuffered; a compressed one is expanded as it is read, as far as the options allow.
-
-    Raises ``OSError`` for what is no regular file, opening which might wait forever, and where zstd is not at hand, and
-    ``ShortageError`` where the machine has too little of something to open any.
-    """
-    try:
-        return _opened(path, options or Options())
-    except OSError as problem:
-        if problem.errno in SCARCE:
-            raise shortage(os.fspath(path), "opened", problem) from None
-        raise
+    def errors(self) -> tuple[type[Exception], ...]:
+        """What a decoder raises; of its libraries the one that is used is loaded by now, and no other."""
+        named = (name.rpartition(".") for name in self.raises)
+        return (OSError, *(getattr(modules[module], error) for module, _, error in named if module in modules))
 
 
-def _opened(path: str | os.PathLike[str], options: Options) -> BinaryIO:
-    # Without waiting for a pipe's other end, which may have taken the place of a file since that was found.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        kind = recognise(_first(descriptor))
-        file = io.FileIO(descriptor)
-        file.name = os.fspath(path)  # as files have it that were opened by name
-        return Expanded(file, kind, options) if kind else file  # type: ignore[return-value]
-    except BaseException:
-        os.close(descriptor)
-        raise
-
-
-def _first(descriptor: int) -> bytes:
-    mode = os.fstat(descriptor).st_mode
-    if not stat.S_ISREG(mode):
-        raise OSError(EINVAL, os.strerror(EISDIR) if stat.S_ISDIR(mode) else "it is no regular file")
-    return os.pread(descriptor, 10, 0)
+KINDS = {
+    ".gz": Kind(rb"\x1f\x8b\x08", decoders.Gzip, ("zlib.error",)),
+    ".bz2": Kind(
+        rb"BZh[1-9](1AY&SY|\x17rE8P\x90)", decoders.bzip2, needs="bzip2 needs a Python that was built with it"
+    ),
+    ".xz": Kind(rb"\xfd7zXZ\0", decoders.xz, ("lzma.LZMAError",), needs="xz needs a Python that was built with it"),
+    ".zst": Kind(
+        rb"\x28\xb5\x2f\xfd|" + _SKIPPED,
+        decoders.zstd,
+        ("compression.zstd.ZstdError", "zstandard.ZstdError"),
+        needs="zstd needs Python 3.14, or pip install 'chatsquash[zstd]'",
+        piece=1 << 9,  # a block of four bytes may make 128 KiB
+    ),
+}
+"""What is read, by the suffix that stands behind that of what is in a file."""
 
 
 def recognise(first: bytes) -> Kind | None:
     """How a file is compressed, by its first bytes; ``None`` for a plain one."""
     if first[:1] == b"{":  # as nearly all logs begin
         return None
-    return next((kind for kind in KINDS if re.match(kind.begins, first)), None)
+    return next((kind for kind in KINDS.values() if re.match(kind.begins, first)), None)
+
+
+def uncompressed(name: str) -> str:
+    """A file's name without the suffix of its compression."""
+    stem, dot, suffix = name.rpartition(".")
+    return stem if stem and f"{dot}{suffix.lower()}" in KINDS else name
+
+
+def stem(log: Log) -> str:
+    """The name of a log's file without its suffix, and without that of its compression."""
+    name = uncompressed(log.name.rpartition("/")[2])
+    return name.rpartition(".")[0] or name
 
 
 class Expanded(io.RawIOBase):
@@ -111,7 +119,7 @@ class Expanded(io.RawIOBase):
 
         ``known`` are bytes of it that were made before; from ``careful`` on the decoder is given a byte at a time.
         """
-        self._decoder = self._kind.decoder()
+        self._decoder = self._kind.stream()
         self._given = given
         self._stream = self._piece = self._file.tell() - len(given)
         """Where the stream begins in the file, and the last piece of it that the decoder was given."""
@@ -181,7 +189,7 @@ class Expanded(io.RawIOBase):
         self._piece = self._file.tell() - len(data) if data else self._piece
         try:
             made: bytes = self._decoder.decompress(data, most)
-        except _errors() as problem:
+        except self._kind.errors() as problem:
             return self._damaged(problem)
         made = self._new(made)
         allowed = self._most - self._made
@@ -197,7 +205,7 @@ class Expanded(io.RawIOBase):
         So that is expanded once more, in steps so small that nothing whole stands before the damage within the last.
         """
         if "memory" in str(problem).lower():
-            return self._end(f"it takes more than {_MEMORY >> 20} MiB of memory to expand")
+            return self._end(f"it takes more than {decoders.MEMORY >> 20} MiB of memory to expand")
         if self._careful is not None:
             return self._end(_DAMAGED)
         self._file.seek(self._stream)
@@ -216,7 +224,7 @@ class Expanded(io.RawIOBase):
     def _next_stream(self) -> bool:
         """Whether another stream follows the one that ended; zeros, with which some files are filled up, may."""
         rest: bytes = self._decoder.unused_data
-        while len(rest) < 10 and (more := self._raw()):
+        while len(rest) < HEAD and (more := self._raw()):
             rest += more
         while rest and not rest.strip(b"\0"):
             rest = self._raw()
@@ -240,52 +248,3 @@ class Expanded(io.RawIOBase):
             self.hashed(memoryview(data)[max(0, self._hashed_to - at) :])
             self._hashed_to = at + len(data)
         return data
-
-
-def _zstd() -> Any:
-    try:
-        return _library("compression.zstd").ZstdDecompressor()
-    except ImportError:
-        return Zstandard(_zstandard(), _MEMORY // 2)
-
-
-def _zstandard() -> Any:
-    try:
-        return _library("zstandard")
-    except ImportError:
-        raise OSError(ENOTSUP, "zstd needs Python 3.14, or pip install 'chatsquash[zstd]'") from None
-
-
-def _bzip2() -> Any:
-    return _library("bz2").BZ2Decompressor()
-
-
-def _xz() -> Any:
-    lzma = _library("lzma")
-    return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MEMORY)
-
-
-def _library(name: str) -> Any:
-    """A module; raises ``OSError`` where there is no descriptor left to load it with, which ``ImportError`` hides."""
-    try:
-        return import_module(name)
-    except ImportError:
-        os.close(os.open(os.devnull, os.O_RDONLY))
-        raise
-
-
-def _errors() -> tuple[type[Exception], ...]:
-    """What the libraries raise; those that are needed are loaded by now, and no others, since that takes time."""
-    names = (("lzma", "LZMAError"), ("compression.zstd", "ZstdError"), ("zstandard", "ZstdError"))
-    loaded = (getattr(modules[module], name) for module, name in names if module in modules)
-    return (OSError, zlib.error, *loaded)
-
-
-KINDS = (
-    Kind(rb"\x1f\x8b\x08", Gzip),
-    Kind(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)", _bzip2),
-    Kind(rb"\xfd7zXZ\0", _xz),
-    # A block of four bytes may make 128 KiB.
-    Kind(rb"\x28\xb5\x2f\xfd|" + _SKIPPED, _zstd, piece=1 << 9),
-)
-"""What is read."""

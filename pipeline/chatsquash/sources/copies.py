@@ -5,10 +5,11 @@ from __future__ import annotations
 from itertools import count
 
 from chatsquash.checks import copies
-from chatsquash.model import Finding, Log, uncompressed
+from chatsquash.model import Finding, Log
 from chatsquash.options import Options
-from chatsquash.sources.compression import opened
+from chatsquash.sources.compression import stem, uncompressed
 from chatsquash.sources.logs import Logs
+from chatsquash.sources.open import opened
 
 _PIECE = 1 << 19
 
@@ -43,7 +44,7 @@ def second_copy(first: Log, second: Log, options: Options) -> Finding:
         found = copies.second_copy_differs(first.shown, None, problem.strerror or type(problem).__name__)
     else:
         found = copies.second_copy(first.shown) if at is None else copies.second_copy_differs(first.shown, at)
-    return Finding(found.code, found.severity, second.stem, second.shown, None, None, found.text)
+    return Finding(found.code, found.severity, stem(second), second.shown, None, None, found.text)
 
 
 def _differ(first: Log, second: Log, options: Options) -> int | None:

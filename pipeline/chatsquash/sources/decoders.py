@@ -2,8 +2,41 @@
 
 from __future__ import annotations
 
+import os
 import zlib
+from importlib import import_module
 from typing import Any
+
+MEMORY = 256 << 20
+"""Bytes that expanding may take beside the data: what ``xz -9`` and ``zstd --ultra`` need and more."""
+
+
+def bzip2() -> Any:
+    """A stream of bzip2."""
+    return _library("bz2").BZ2Decompressor()
+
+
+def xz() -> Any:
+    """A stream of xz."""
+    lzma = _library("lzma")
+    return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MEMORY)
+
+
+def zstd() -> Any:
+    """A frame of zstd, by Python's own library where it has one."""
+    try:
+        return _library("compression.zstd").ZstdDecompressor()
+    except ImportError:
+        return Zstandard(_library("zstandard"), MEMORY // 2)
+
+
+def _library(name: str) -> Any:
+    """A module; raises ``OSError`` where there is no descriptor left to load it with, which ``ImportError`` hides."""
+    try:
+        return import_module(name)
+    except ImportError:
+        os.close(os.open(os.devnull, os.O_RDONLY))
+        raise
 
 
 class Gzip:

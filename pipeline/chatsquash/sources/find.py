@@ -6,20 +6,20 @@ import glob
 import os
 import stat
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from datetime import date
+from collections.abc import Callable, Iterable
 from errno import ELOOP, ENOENT
-from fnmatch import fnmatchcase
-from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path, PurePosixPath
 
 from msgspec import Struct, field
 
 from chatsquash.errors import UsageError
-from chatsquash.model import COMPRESSED, OURS, Finding, Log, uncompressed
+from chatsquash.model import OURS, Finding, Log
 from chatsquash.options import Options
+from chatsquash.sources.compression import KINDS, uncompressed
 from chatsquash.sources.copies import Copies, second_copy
+from chatsquash.sources.days import check_dates, path_day
+from chatsquash.sources.globs import Root, expand, fits, matches
 from chatsquash.sources.logs import Logs
 from chatsquash.text import escaped, listed
 
@@ -28,9 +28,6 @@ DOCUMENTS = (".json", ".db")
 """Suffixes of files that are read where they are recognised as documents, and only there."""
 NO_SUFFIX, LINKED_FOLDER, BROKEN_LINK, SPECIAL = "no suffix", "linked folder", "broken link", "special file"
 SAME_FILE, EARLIER_OUTPUT, SECOND_COPY = "same file again", "earlier output", "second copy"
-
-Glob = tuple[str, ...]
-"""The parts of a pattern; ``**`` stands for any number of folders."""
 _NAMED = 5  # arguments in an error
 
 
@@ -44,18 +41,6 @@ class Found(Struct):
     """Session logs that the options leave aside."""
     findings: list[Finding] = field(default_factory=list)
     """What was found on the way about single files."""
-
-
-class _Root(Struct, frozen=True):
-    """A file or folder that an argument names, or that fits the first parts of a glob."""
-
-    base: Path
-    """What the names of logs are relative to."""
-    below: PurePosixPath
-    """Where it is, below ``base``."""
-    suffixes: tuple[str, ...] = SUFFIXES
-    rest: Glob = ()
-    """What has to fit the paths below it."""
 
 
 def _no_day(_: Log) -> None:
@@ -75,40 +60,12 @@ def discover(
     whose path has none; it is asked only where options choose by day.  Raises ``UsageError`` for an argument that names
     nothing and for a date that is none.
     """
-    _check_dates(options.since, options.until)
+    check_dates(options.since, options.until)
     found = Found()
     search = _Search(options, is_document, out, day_of, found, Copies(found.logs))
     for given in logs:
         search.argument(given)
     return found
-
-
-def is_day(text: str) -> bool:
-    """Whether a text is a date written ``YYYY-MM-DD``."""
-    try:
-        return len(text) == 10 and date.fromisoformat(text).isoformat() == text
-    except ValueError:
-        return False
-
-
-def path_day(name: str) -> str | None:
-    """The last part of a path that is a date, ``YYYY-MM-DD``; the file's suffix aside."""
-    folders, _, last = name.rpartition("/")
-    stem = last.partition(".")[0]
-    return stem if is_day(stem) else _folders_day(folders)
-
-
-@lru_cache(maxsize=64)  # neighbours lie in one folder
-def _folders_day(folders: str) -> str | None:
-    return next((part for part in reversed(folders.split("/")) if is_day(part)), None)
-
-
-def _check_dates(since: str | None, until: str | None) -> None:
-    for value, name in ((since, "--since"), (until, "--until")):
-        if value is not None and not is_day(value):
-            raise UsageError(f"{name} {value}: not a date; write YYYY-MM-DD")
-    if since and until and since > until:
-        raise UsageError(f"--since {since} is after --until {until}: no day is left")
 
 
 class _Search(Struct):
@@ -133,29 +90,29 @@ class _Search(Struct):
         except OSError as problem:
             if not glob.has_magic(given):
                 raise UsageError(f"{given}: cannot be read ({problem.strerror})") from None
-            for root in _expand(given, path.parts):
+            for root in expand(given):
                 self._fitting(root)
             return
         if self._is_out(path):
             raise UsageError(f"{given}: lies in the output folder, which is never read; choose another with --output")
         if is_folder:
-            self._folder(_Root(path, PurePosixPath()))
+            self._folder(Root(path, PurePosixPath()))
         else:
             self._file(str(path), path.name, (_suffix(path.name),))
 
-    def _fitting(self, root: _Root) -> None:
+    def _fitting(self, root: Root) -> None:
         path = root.base / root.below
         inside = (root.base / part for part in (root.below, *root.below.parents) if part.parts)
         if self._is_out(path) or any(map(self._is_earlier_output, inside)):
             return
         if not path.is_dir():
-            self._file(str(path), root.below.as_posix(), root.suffixes)
+            self._file(str(path), root.below.as_posix(), root.asked)
         elif path.is_symlink() and not self.options.follow_links:
             self.found.others[LINKED_FOLDER] += 1
         else:
             self._folder(root)
 
-    def _folder(self, root: _Root) -> None:
+    def _folder(self, root: Root) -> None:
         entered: set[str] = set()  # a link to where we were already would never end
         todo = self._inside(
             str(root.base / root.below), "" if root.below == PurePosixPath() else str(root.below), entered
@@ -164,11 +121,11 @@ class _Search(Struct):
         while todo:
             path, name, item = todo.pop()
             if not _is_folder(item):
-                if not root.rest or _fits(tuple(name.split("/"))[above:], root.rest):
-                    self._file(path, name, root.suffixes, linked=item.is_symlink())
+                if not root.rest or fits(tuple(name.split("/"))[above:], root.rest):
+                    self._file(path, name, root.asked, linked=item.is_symlink())
             elif item.is_symlink() and not self.options.follow_links:
                 self.found.others[LINKED_FOLDER] += 1
-            elif not self._excluded(name) and not self._is_earlier_output(Path(path)):
+            elif not matches(name, self.options.exclude) and not self._is_earlier_output(Path(path)):
                 todo += self._inside(path, name, entered)
 
     def _inside(self, folder: str, below: str, entered: set[str]) -> list[tuple[str, str, os.DirEntry[str]]]:
@@ -188,11 +145,12 @@ class _Search(Struct):
         name = f"{below}/" if below else ""
         return [(path + item.name, name + item.name, item) for item in names]
 
-    def _file(self, path: str, name: str, suffixes: tuple[str, ...], *, linked: bool = True) -> None:
+    def _file(self, path: str, name: str, asked: tuple[str, ...], *, linked: bool = True) -> None:
+        """A file, which is a log if its suffix is that of logs or asked for."""
         suffix = _suffix(name)
-        inner = _suffix(uncompressed(name)) if suffix in COMPRESSED else suffix
-        asked = suffix in suffixes or inner in suffixes
-        if not asked and not (inner in DOCUMENTS and self.is_document(path, self.options)):
+        inner = _suffix(uncompressed(name)) if suffix in KINDS else suffix
+        is_log = inner in SUFFIXES or inner in asked or suffix in asked
+        if not is_log and not (inner in DOCUMENTS and self.is_document(path, self.options)):
             self.found.others[escaped(suffix) or NO_SUFFIX] += 1
         elif not self._wanted(name):
             self.found.passed_over += 1
@@ -235,10 +193,7 @@ class _Search(Struct):
 
     def _wanted(self, name: str) -> bool:
         include, exclude = self.options.include, self.options.exclude
-        return (not include or _matches(name, include)) and not (exclude and _matches(name, exclude))
-
-    def _excluded(self, name: str) -> bool:
-        return _matches(name, self.options.exclude)
+        return (not include or matches(name, include)) and not (exclude and matches(name, exclude))
 
     def _in_time(self, log: Log) -> bool:
         since, until = self.options.since, self.options.until
@@ -271,49 +226,11 @@ def _is_folder(item: os.DirEntry[str]) -> bool:
         return False
 
 
-def _expand(given: str, parts: Glob) -> Iterator[_Root]:
-    """What fits a glob up to its first ``**``; links to folders above would keep ``glob`` busy forever there."""
-    fixed = next(at for at, part in enumerate(parts) if glob.has_magic(part))
-    deep = parts.index("**") if "**" in parts else len(parts)
-    base = Path(*parts[:fixed])
-    shallow = str(PurePosixPath(*parts[fixed:deep]))
-    matches = glob.glob(shallow, root_dir=base) if deep > fixed else [shallow] * base.is_dir()
-    if not matches:
-        raise UsageError(f"{given}: nothing matches")
-    rest = (*parts[deep:], "**") if deep < len(parts) else ()
-    for below in sorted(map(PurePosixPath, matches), key=attrgetter("parts")):
-        yield _Root(base, below, _suffixes(parts[-1]), rest)
-
-
-def _suffixes(pattern: str) -> tuple[str, ...]:
-    """A suffix that is spelled out is asked for, as in ``*.log``; what else fits, as in ``*``, is not."""
-    suffix = PurePosixPath(pattern).suffix.lower()
-    return (*SUFFIXES, suffix) if suffix and not glob.has_magic(suffix) else SUFFIXES
-
-
 def _suffix(name: str) -> str:
     """A file's suffix, lower case, as ``PurePath.suffix`` has it."""
     last = name.rpartition("/")[2]
     dot = last.rfind(".")
     return last[dot:].lower() if 0 < dot < len(last) - 1 else ""
-
-
-def _matches(name: str, patterns: Iterable[str]) -> bool:
-    """Whether a path, or a folder that it lies in, fits a glob; one without a slash fits at any depth."""
-    for pattern in patterns:
-        parts = PurePosixPath(pattern).parts
-        if _fits(tuple(name.split("/")), (*(() if len(parts) > 1 else ("**",)), *parts, "**")):
-            return True
-    return False
-
-
-def _fits(parts: tuple[str, ...], pattern: Glob) -> bool:
-    if not pattern:
-        return not parts
-    head, rest = pattern[0], pattern[1:]
-    if head == "**":
-        return any(_fits(parts[at:], rest) for at in range(len(parts) + 1))
-    return bool(parts) and fnmatchcase(parts[0], head) and _fits(parts[1:], rest)
 
 
 def nothing_to_read(roots: list[str], found: Found) -> str:

@@ -16,14 +16,15 @@ from chatsquash import formats, jsonio
 from chatsquash.errors import UsageError
 from chatsquash.formats import bodies, documents
 from chatsquash.formats.base import Format, TurnError
-from chatsquash.model import OURS, Conversation, Json, Log, Rejected, Tool, uncompressed
+from chatsquash.model import OURS, Conversation, Json, Log, Rejected, Tool
 from chatsquash.options import Options
+from chatsquash.read import contents, envelopes
 from chatsquash.read import documents as read_documents
-from chatsquash.read import envelopes
 from chatsquash.read.reader import Reader
 from chatsquash.read.sessions import MixedSessionsError, parts_of
-from chatsquash.sources.compression import Expanded, opened
+from chatsquash.sources.compression import Expanded, uncompressed
 from chatsquash.sources.find import discover, nothing_to_read
+from chatsquash.sources.open import opened
 from chatsquash.stages.select import select
 from chatsquash.stages.session import Snapshot
 from chatsquash.translate import conversations, strays
@@ -119,7 +120,7 @@ class Sources:
     def _in_file(self, path: Path) -> Iterator[Source]:
         try:
             data = self._expanded(path)
-            read_documents.refuse_unsaved(data, str(path))
+            contents.refuse_unsaved(data, str(path))
         except OSError as problem:
             raise UsageError(f"{path}: cannot be read ({problem.strerror})") from None
         except TurnError as problem:
@@ -227,7 +228,7 @@ def _objects(data: bytes, forced: str | None) -> tuple[list[Json], list[Rejected
     Raises ``UsageError`` for such a line where the others are nothing that is known: it is a value on several lines.
     """
     try:
-        found, broken = read_documents.parsed(data)
+        found, broken = contents.parsed(data)
         is_known = not broken or _is_document(found, forced) or strays.holds_any(found, forced)
     except TurnError as problem:
         raise UsageError(str(problem)) from None

@@ -17,6 +17,7 @@ from chatsquash.errors import UsageError
 from chatsquash.model import Found, Log
 from chatsquash.options import Options
 from chatsquash.outcome import Outcome, Record
+from chatsquash.sources.compression import stem
 from chatsquash.write.groups import UNDATED, scenario
 
 TRAIN = "train"
@@ -129,6 +130,6 @@ def _prefix(record: Record) -> str:
 _GROUPS: dict[str, Callable[[Log, Outcome, Record], str]] = {
     "prompt": lambda _log, _outcome, record: _prefix(record),
     "session": lambda _log, outcome, _record: outcome.session,
-    "scenario": lambda log, _outcome, _record: scenario(log.stem),
+    "scenario": lambda log, _outcome, _record: scenario(stem(log)),
     "day": lambda _log, outcome, _record: outcome.day or UNDATED,
 }

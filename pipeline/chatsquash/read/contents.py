@@ -1,0 +1,99 @@
+"""What a file holds as a whole: a JSON value, those of its lines, or the rows of a database."""
+
+from __future__ import annotations
+
+import os
+from io import BytesIO
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from chatsquash import jsonio
+from chatsquash.formats import documents
+from chatsquash.formats.base import TurnError
+from chatsquash.model import Json, Rejected
+from chatsquash.options import Options
+from chatsquash.sources.beginnings import read
+from chatsquash.sources.compression import Expanded
+
+LONGEST = 256 << 20
+"""Bytes of a file that is looked at; a document is held in memory whole."""
+MARK = b"\xef\xbb\xbf"
+"""The byte order mark, which some editors put before a text."""
+DATABASE = b"SQLite format 3\0"
+"""What a database begins with."""
+_BROKEN = 10_000
+"""Lines that are no JSON, of which a document has no more."""
+_DEFAULTS = Options()
+
+
+class NoDocumentError(TurnError):
+    """Of a file's lines very many are no JSON."""
+
+
+def is_too_large(file: BinaryIO) -> bool:
+    """Whether a file has more bytes than are looked at; of a compressed one that is not known before it is expanded."""
+    return not isinstance(file, Expanded) and file.seek(0, os.SEEK_END) > LONGEST
+
+
+def whole(file: BinaryIO) -> bytes | None:
+    """All bytes of a file; ``None`` where these are more than are looked at.
+
+    Raises ``TurnError`` for a database that has changes which are not in its file yet.
+    """
+    if is_too_large(file):
+        return None
+    file.seek(0)
+    data = read(file, LONGEST + 1)
+    if len(data) > LONGEST:
+        return None
+    name = getattr(file, "name", "")
+    if isinstance(name, str):
+        refuse_unsaved(data, name)
+    return data
+
+
+def refuse_unsaved(data: bytes, path: str) -> None:
+    """Raise ``TurnError`` for a database that has changes which are not in its file yet."""
+    if not data.startswith(DATABASE):
+        return
+    log, journal = Path(f"{path}-wal"), Path(f"{path}-journal")
+    if log.is_file() and log.stat().st_size:
+        raise TurnError(f"is a database with changes that are only in {log.name}: end the program that writes it")
+    if journal.is_file() and _begins(journal):
+        what = f"is a database in the middle of a change, which {journal.name} tells how to undo"
+        raise TurnError(f"{what}: end the program that writes it, or start it once")
+
+
+def _begins(journal: Path) -> bool:
+    """Whether a journal holds anything: some programs leave it behind empty, or with zeros in place of its header."""
+    with journal.open("rb") as file:
+        return file.read(1) not in (b"", b"\0")
+
+
+def parsed(data: bytes, options: Options = _DEFAULTS) -> tuple[list[Json], list[Rejected]]:
+    """The JSON value that a file holds, or those of its lines, and its lines that are no JSON; or a database's rows.
+
+    Raises ``TurnError`` where these are very many, and ``OSError`` for a database beyond the bounds.
+    """
+    if data.startswith(DATABASE):
+        goose: Any = documents.named("goose")
+        return goose.from_database(data, options) or [], []
+    try:
+        return [jsonio.loads(data.removeprefix(MARK))], []
+    except (ValueError, RecursionError):
+        pass
+    found: list[Json] = []
+    broken: list[Rejected] = []
+    offset = 0
+    for number, whole in enumerate(BytesIO(data), 1):
+        line = whole.removesuffix(b"\n")
+        try:
+            value = line if offset else line.removeprefix(MARK)
+            found += [jsonio.loads(value)] if value.strip() else []
+        except (ValueError, RecursionError) as problem:
+            reason = f"no JSON: {jsonio.refusal(problem)}" if isinstance(problem, ValueError) else "nested too deeply"
+            broken.append(Rejected(number, offset, len(line), "bad-line", reason))
+            if len(broken) > _BROKEN:
+                raise NoDocumentError(f"more than {_BROKEN:,} of its lines are no JSON") from None
+        offset += len(whole)
+    return found, broken
