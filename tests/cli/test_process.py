@@ -318,7 +318,7 @@ def test_a_signal_leaves_no_output_and_no_processes(here, converting, count, sen
 
 
 HOLDING_THE_LAST = HELD.replace(
-    '    Path(f"ready', '    if job.stem != "z":\n        return convert(self, job, **more)\n    Path(f"ready'
+    '    Path(f"ready', '    if job.name != "z.jsonl":\n        return convert(self, job, **more)\n    Path(f"ready'
 )
 
 
