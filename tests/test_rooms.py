@@ -15,7 +15,7 @@ from tests.conftest import log_line
 FORMAT = '''\
 """Parrot's service: turns are pairs of a speaker and a text."""
 
-from chatsquash.formats.base import Loaded, Mark, Marks, Stream, Tools
+from chatsquash.formats.base import LoadedTurn, Mark, Marks, Stream, Tools
 from chatsquash.model import Reply
 
 NAME = "parrot"
@@ -30,7 +30,7 @@ def system(value):
 
 def load(turn, state):
     who, said = turn
-    return Loaded([{"role": "assistant" if who == "parrot" else "user", "content": said}], state)
+    return LoadedTurn([{"role": "assistant" if who == "parrot" else "user", "content": said}], state)
 
 
 def close(state):
@@ -260,7 +260,7 @@ def squeeze(data):
 @pytest.fixture
 def toy(monkeypatch):
     """A row for the toy compression."""
-    kind = compression.Kind(b"TOY!", Squeezed, ("zlib.error",))
+    kind = compression.Compression(b"TOY!", Squeezed, ("zlib.error",))
     monkeypatch.setitem(compression.KINDS, ".toy", kind)
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash.read import lines as module
-from chatsquash.read.lines import Room, lines
+from chatsquash.read.lines import Buffers, lines
 from tests.conftest import examples
 
 
@@ -87,7 +87,7 @@ def test_an_endless_line_takes_no_memory(monkeypatch):
 
 
 def test_a_buffer_goes_from_one_file_to_the_next_and_what_the_first_left_in_it_is_not_the_second_s():
-    room = Room()
+    room = Buffers()
     first = [line.buffer for line in lines(io.BytesIO(b"x\ny\n" * 50), room=room)]
     second = [
         (line.buffer is first[0], bytes(line.buffer[line.start : line.stop]), line.filled)
@@ -98,7 +98,7 @@ def test_a_buffer_goes_from_one_file_to_the_next_and_what_the_first_left_in_it_i
 
 def test_two_files_at_once_do_not_share_a_buffer_and_a_large_one_is_not_kept(monkeypatch):
     monkeypatch.setattr(module, "_KEPT", 1 << 20)
-    room = Room()
+    room = Buffers()
     one, other = (lines(io.BytesIO(data), room=room) for data in (b"a\nb", b"c\nd"))
     assert next(one).buffer is not next(other).buffer
     large = [line.buffer for line in lines(io.BytesIO(b"x" * (1 << 21)), room=room)]

@@ -6,7 +6,7 @@ import pytest
 
 from chatsquash.edits import replay
 from chatsquash.formats import formats
-from chatsquash.formats.base import Loaded, TurnError
+from chatsquash.formats.base import LoadedTurn, TurnError
 from chatsquash.model import Added, Kept
 from chatsquash.read.exchange import LineError
 from chatsquash.read.turns import Turns, follow, nothing
@@ -30,8 +30,8 @@ class Counting:
         if turn == "bad":
             raise TurnError("is none")
         if turn == "+":
-            return Loaded([], state + 1)
-        return Loaded([message(state + number) for number in range(turn)], state + turn)
+            return LoadedTurn([], state + 1)
+        return LoadedTurn([message(state + number) for number in range(turn)], state + turn)
 
     def close(self, state):
         return [{"role": "end", "content": state}] if state >= 100 else []

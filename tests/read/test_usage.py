@@ -8,7 +8,7 @@ from chatsquash.formats import openai_chat
 from chatsquash.model import Reply
 from chatsquash.read import envelopes
 from chatsquash.read.exchange import split
-from chatsquash.read.usage import Told, told
+from chatsquash.read.usage import LoggedUsage, told
 
 CHAT = {"model": "m", "choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12}}
 ANTHROPIC = {
@@ -33,26 +33,26 @@ def line(response, **request):
 
 
 ROWS = [
-    ("OpenAI chat", line(CHAT), Told("m", 10, 2)),
-    ("what was read from a cache counts, too", line(ANTHROPIC), Told("claude", 18, 2)),
-    ("events of a stream, of which the last counts", line(STREAMED), Told("claude", 10, 7)),
-    ("thoughts are said, too", line(GEMINI), Told("g", 10, 7)),
-    ("OpenAI Responses", line(RESPONSES), Told("m", 10, 2)),
-    ("events as text", line(EVENTS), Told("m", 10, 2)),
-    ("counts beside the message", line(OLLAMA), Told("q", 10, 2)),
-    ("the request's model where the response names none", line({"choices": []}, model="asked"), Told("asked")),
-    ("the response's model where both name one", line(CHAT, model="asked"), Told("m", 10, 2)),
-    ("no response", {"request": {"messages": [], "model": "asked"}}, Told("asked")),
-    ("nothing", line({"choices": []}), Told()),
-    ("a model that is no text", line({"model": 5}, model=["m"]), Told()),
-    ("counts that are none", line({"usage": {"prompt_tokens": True, "completion_tokens": -1}}), Told()),
-    ("counts beyond 64 bits", line({"usage": {"prompt_tokens": 10**30, "completion_tokens": "7"}}), Told()),
-    ("usage that is no object", line({"usage": [1], "model": ""}), Told()),
-    ("a text with half of a UTF-16 pair", line({**CHAT, "x": "\ud800"}), Told("m", 10, 2)),
+    ("OpenAI chat", line(CHAT), LoggedUsage("m", 10, 2)),
+    ("what was read from a cache counts, too", line(ANTHROPIC), LoggedUsage("claude", 18, 2)),
+    ("events of a stream, of which the last counts", line(STREAMED), LoggedUsage("claude", 10, 7)),
+    ("thoughts are said, too", line(GEMINI), LoggedUsage("g", 10, 7)),
+    ("OpenAI Responses", line(RESPONSES), LoggedUsage("m", 10, 2)),
+    ("events as text", line(EVENTS), LoggedUsage("m", 10, 2)),
+    ("counts beside the message", line(OLLAMA), LoggedUsage("q", 10, 2)),
+    ("the request's model where the response names none", line({"choices": []}, model="asked"), LoggedUsage("asked")),
+    ("the response's model where both name one", line(CHAT, model="asked"), LoggedUsage("m", 10, 2)),
+    ("no response", {"request": {"messages": [], "model": "asked"}}, LoggedUsage("asked")),
+    ("nothing", line({"choices": []}), LoggedUsage()),
+    ("a model that is no text", line({"model": 5}, model=["m"]), LoggedUsage()),
+    ("counts that are none", line({"usage": {"prompt_tokens": True, "completion_tokens": -1}}), LoggedUsage()),
+    ("counts beyond 64 bits", line({"usage": {"prompt_tokens": 10**30, "completion_tokens": "7"}}), LoggedUsage()),
+    ("usage that is no object", line({"usage": [1], "model": ""}), LoggedUsage()),
+    ("a text with half of a UTF-16 pair", line({**CHAT, "x": "\ud800"}), LoggedUsage("m", 10, 2)),
     (
         "a logger's wrap",
         {"request": {"headers": {}, "body": {"messages": []}}, "response": {"status": 200, "body": CHAT}},
-        Told("m", 10, 2),
+        LoggedUsage("m", 10, 2),
     ),
 ]
 
@@ -65,4 +65,4 @@ def test_an_exchange_tells_its_model_and_its_tokens(sentence, entry, expected):
 
 
 def test_a_document_tells_nothing():
-    assert told(Reply(included=True)) == Told()
+    assert told(Reply(included=True)) == LoggedUsage()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Kind = Literal["tool", "system", "text", "call", "result", "reasoning"]
 
 
-class Place(NamedTuple):
+class Expected(NamedTuple):
     """Something in a record that its rendering should show."""
 
     kind: Kind
@@ -41,11 +41,11 @@ class Trial(NamedTuple):
     """What it raised."""
     sought: frozenset[Kind] = frozenset()
     """Of what kinds the things are that should appear."""
-    lost: tuple[Place, ...] = ()
+    lost: tuple[Expected, ...] = ()
     """What of them does not."""
-    twice: tuple[Place, ...] = ()
+    twice: tuple[Expected, ...] = ()
     """Calls whose arguments are a JSON string of JSON."""
-    spelled: tuple[Place, ...] = ()
+    spelled: tuple[Expected, ...] = ()
     """What is printed as Python spells it."""
     nulls: tuple[str, ...] = ()
     """What a null, or content that is missing, leads to."""
@@ -56,7 +56,7 @@ class Trial(NamedTuple):
     beyond: bool = False
     """Whether it was ended, since it took more time or memory than it may."""
 
-    def lost_of(self, *kinds: Kind) -> list[Place]:
+    def lost_of(self, *kinds: Kind) -> list[Expected]:
         """What of these kinds does not appear."""
         return [place for place in self.lost if place.kind in kinds]
 
@@ -174,13 +174,13 @@ def template_tools_empty(trial: Trial) -> Iterator[Fact]:
         yield Fact("an empty list of tools prints something that no list does not")
 
 
-def _by_message(places: Iterable[Place]) -> list[tuple[int, list[Place]]]:
-    found: dict[int, list[Place]] = {}
+def _by_message(places: Iterable[Expected]) -> list[tuple[int, list[Expected]]]:
+    found: dict[int, list[Expected]] = {}
     for place in places:
         found.setdefault(place.at, []).append(place)
     return list(found.items())
 
 
-def _names(places: list[Place]) -> str:
+def _names(places: list[Expected]) -> str:
     shown = ", ".join(quoted(place.name) for place in places[:5])
     return f"{shown} and {len(places) - 5} more" if len(places) > 5 else shown

@@ -59,7 +59,7 @@ class Tools(NamedTuple):
     """Those that the provider runs itself, as logged; they are no part of a record."""
 
 
-class Loaded(NamedTuple):
+class LoadedTurn(NamedTuple):
     """What a turn gives."""
 
     messages: list[Message]
@@ -102,7 +102,7 @@ class Format(Protocol):
     def system(self, value: Json) -> list[Message]:
         """The messages of a system member; raises ``TurnError``."""
 
-    def load(self, turn: Json, state: Any) -> Loaded:
+    def load(self, turn: Json, state: Any) -> LoadedTurn:
         """The messages of one turn; raises ``TurnError`` for what is no turn of this format."""
 
     def close(self, state: Any) -> list[Message]:

@@ -17,7 +17,7 @@ _FIRST = 100
 """Values of a file, one of which at least is an object or a list in every document."""
 
 
-class Document(Protocol):
+class DocumentFormat(Protocol):
     """The names of a document's module."""
 
     NAME: str
@@ -32,7 +32,7 @@ class Document(Protocol):
         """The conversations in a file; raises ``TurnError`` for what is broken, and says where."""
 
 
-class Writable(Document, Protocol):
+class Writable(DocumentFormat, Protocol):
     """A document that can be written, too."""
 
     dump: Callable[[Conversation], Json]
@@ -46,7 +46,7 @@ class RecognisedDocument(Struct, frozen=True):
     why: str
 
 
-_ROOM: Room[Document] = Room(agents, clients)
+_ROOM: Room[DocumentFormat] = Room(agents, clients)
 names, named = _ROOM.names, _ROOM.named
 
 

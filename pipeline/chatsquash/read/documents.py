@@ -161,7 +161,7 @@ def _holds_sessions(file: BinaryIO, options: Options) -> bool:
     return data is not None and bool(goose.holds_sessions(data, options))
 
 
-class Document(Struct):
+class LogDocument(Struct):
     """A document that was read, with all that a session of it needs."""
 
     format: str
@@ -181,11 +181,11 @@ class Document(Struct):
     """Of the file as it stands on the disk, once somebody knows it."""
 
 
-_last: tuple[object, Document | None] | None = None
+_last: tuple[object, LogDocument | None] | None = None
 """The document that was read last, for its other conversations."""
 
 
-def document(file: BinaryIO, options: Options) -> Document | None:
+def document(file: BinaryIO, options: Options) -> LogDocument | None:
     """The document in a file, which is parsed once for all of its conversations; ``None`` and errors as in ``look``."""
     global _last  # noqa: PLW0603 - one of a process, since it may be large
     key = _key(file, options)
@@ -221,7 +221,7 @@ def _status(file: BinaryIO) -> tuple[int, ...] | None:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-def _read(held: Held, file: BinaryIO) -> Document:
+def _read(held: Held, file: BinaryIO) -> LogDocument:
     problem, found = None, list[Conversation]()
     try:
         found = [] if held.line else held.conversations()
@@ -232,7 +232,7 @@ def _read(held: Held, file: BinaryIO) -> Document:
     cut = file.problem if isinstance(file, Expanded) else None
     file.seek(place)
     aside = bodies.Aside(0, [], []) if problem else held.aside()
-    return Document(held.format, held.why, held.line, held.broken, aside, found, problem, cut, size)
+    return LogDocument(held.format, held.why, held.line, held.broken, aside, found, problem, cut, size)
 
 
 def count(file: BinaryIO, options: Options) -> int:

@@ -33,7 +33,7 @@ class Line(Struct, frozen=True, gc=False):  # made for every line, and made fast
     """Where in the buffer what was read so far ends; what stands behind is of no file, or of another one."""
 
 
-class Room:
+class Buffers:
     """Memory to read into, which one file leaves to the next: fresh memory takes longer to get than to fill."""
 
     def __init__(self) -> None:
@@ -54,13 +54,13 @@ def lines(
     file: BinaryIO,
     longest: int = LONGEST,
     read: Callable[[memoryview], object] | None = None,
-    room: Room | None = None,
+    room: Buffers | None = None,
 ) -> Iterator[Line]:
     """Every line of a file opened unbuffered, in the memory of about the longest one.
 
     ``read`` is given all bytes in turn, to hash them.
     """
-    room = room or Room()
+    room = room or Buffers()
     buffer = room.take()
     number = start = filled = origin = 0  # origin: where in the file the buffer begins
     passed = 0  # bytes of an overlong line that are gone already

@@ -19,7 +19,7 @@ from chatsquash.read.members import NOTHING
 from chatsquash.read.turns import Turns
 
 
-class Loaded(NamedTuple):
+class LoadedRequest(NamedTuple):
     """A request as canonical messages, and what the next one needs."""
 
     turns: Turns
@@ -47,12 +47,12 @@ class Loader:
     form: Format
     answers: dict[str, Answer]
     """The turns up to each response of the log that a later request may refer to, by its id."""
-    before: Loaded | None = None
+    before: LoadedRequest | None = None
 
-    def load(self, exchange: Exchange, request: Request) -> Loaded:
+    def load(self, exchange: Exchange, request: Request) -> LoadedRequest:
         """A request as it adds to the one before; raises ``LineError`` for what is no turn of the format."""
         form = self.form
-        before = self.before or Loaded(turns.nothing(form), [], (NOTHING, None))
+        before = self.before or LoadedRequest(turns.nothing(form), [], (NOTHING, None))
         raw = exchange.first(form.SYSTEM)
         system = before.system if raw == before.system[0] else (raw, jsonio.loads(raw) if raw != NOTHING else None)
         whole, edits = request.messages, request.edits
@@ -63,9 +63,11 @@ class Loader:
         if base or before.referred:  # the reader's edits are those of what stood in the lines
             edits = difference(before.whole, whole)
         brought = bodies.brought(form, (turn for run in edits if isinstance(run, Added) for turn in run.messages))
-        return Loaded(turns.follow(form, before.turns, whole, edits, system[1]), whole, system, bool(base), brought)
+        return LoadedRequest(
+            turns.follow(form, before.turns, whole, edits, system[1]), whole, system, bool(base), brought
+        )
 
-    def remember(self, loaded: Loaded, exchange: Exchange) -> tuple[Repeated, ...]:
+    def remember(self, loaded: LoadedRequest, exchange: Exchange) -> tuple[Repeated, ...]:
         """A request that is an entry: the next one goes on from it; gives what was found."""
         self.before = loaded
         refers = exchange.first(self.form.REFERS)

@@ -18,7 +18,7 @@ from chatsquash.options import Options
 from chatsquash.read import documents, recognise
 from chatsquash.read.bounds import Bounds
 from chatsquash.read.entries import EntryReader, unreadable
-from chatsquash.read.lines import Line, Room, lines
+from chatsquash.read.lines import Buffers, Line, lines
 from chatsquash.read.recognise import Shape
 from chatsquash.read.sessions import SPAN, MixedSessionsError
 from chatsquash.read.tools import KnownTools
@@ -40,7 +40,7 @@ class Reading(NamedTuple):
     """What its first lines told; ``None`` for an empty log."""
     items: Iterator[Entry | Skipped]
     """Its entries and its lines that are none, in file order, read as they are asked for."""
-    document: documents.Document | None = None
+    document: documents.LogDocument | None = None
     """The document that it is a conversation of, if that is so."""
 
 
@@ -54,7 +54,7 @@ class Reader:
         self._split = options.sessions_by is None
         self._bounds = Bounds.of(options)
         self._known: dict[str, KnownTools] = {}
-        self._room = Room()
+        self._room = Buffers()
 
     def read(self, file: BinaryIO, log: Log, hashed: Callable[[memoryview], object] | None = None) -> Reading:
         """What the first lines of a log tell, and its entries, which are read as they are asked for.
@@ -130,7 +130,7 @@ class Reader:
         cut = [Skipped(lines=0, found=(reading.cut_short(held.cut),))] if held.cut else []
         return Reading(_seen(held), chain(_whole(held, log), cut), held)
 
-    def _spread(self, held: documents.Document) -> tuple[Seen, Items]:
+    def _spread(self, held: documents.LogDocument) -> tuple[Seen, Items]:
         """The entry of a file that is one exchange on several lines."""
         line = held.line
         shape, seen = recognise.look(BytesIO(line), self._from, self._bounds.memory)
@@ -163,13 +163,13 @@ def _nothing() -> Items:
     return None
 
 
-def _seen(held: documents.Document) -> Seen:
+def _seen(held: documents.LogDocument) -> Seen:
     if held.problem:
         return Seen(None, "document", held.problem, conflict=True)
     return Seen(held.format, "document", held.why)
 
 
-def _whole(held: documents.Document, log: Log) -> Items:
+def _whole(held: documents.LogDocument, log: Log) -> Items:
     """A conversation of a document as the one entry of its session; the document counts as one line.
 
     The bytes of a document with several conversations count with the first.
@@ -197,7 +197,7 @@ def _whole(held: documents.Document, log: Log) -> Items:
     return None
 
 
-def _aside(held: documents.Document) -> Iterator[Repeated]:
+def _aside(held: documents.LogDocument) -> Iterator[Repeated]:
     """What of a document does not reach the record."""
     if held.aside.hosted:
         yield Repeated("hosted-tools")

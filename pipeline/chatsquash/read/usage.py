@@ -19,7 +19,7 @@ _THOUGHTS = "thoughtsTokenCount"
 """Gemini's, which are no part of its candidates."""
 
 
-class Told(NamedTuple):
+class LoggedUsage(NamedTuple):
     """What is known of one exchange."""
 
     model: str | None = None
@@ -28,7 +28,7 @@ class Told(NamedTuple):
     completion_tokens: int | None = None
 
 
-def told(reply: Reply) -> Told:
+def told(reply: Reply) -> LoggedUsage:
     """What the response says, and the request where that says nothing of the model; nothing of what is no exchange."""
     response = replies.unwrapped(_value(reply.raw))
     streamed = replies.events(response)
@@ -36,7 +36,7 @@ def told(reply: Reply) -> Told:
     asked = _value(reply.asked)
     usage = _merged(bodies)
     model = replies.model(bodies) or (asked if isinstance(asked, str) and asked else None)
-    return Told(model, _first(usage, _PROMPT, *_CACHED), _first(usage, _COMPLETION, _THOUGHTS))
+    return LoggedUsage(model, _first(usage, _PROMPT, *_CACHED), _first(usage, _COMPLETION, _THOUGHTS))
 
 
 def _value(raw: bytes) -> Json:

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from chatsquash.checks import dataset, reading
 from chatsquash.errors import StoppedError, UsageError
-from chatsquash.model import Entry, Finding, Log
-from chatsquash.model import Found as Fact
+from chatsquash.model import Entry, Finding, Found, Log
 from chatsquash.options import Options, declared
 from chatsquash.outcome import Outcome, Place
 from chatsquash.read import documents
@@ -35,7 +34,7 @@ from chatsquash.run.reports import Reports
 from chatsquash.run.session import with_key
 from chatsquash.run.workers import outcomes
 from chatsquash.sources.compression import stem
-from chatsquash.sources.find import Found, discover, nothing_to_read
+from chatsquash.sources.find import Discovered, discover, nothing_to_read
 from chatsquash.sources.logs import Logs
 from chatsquash.sources.open import opened
 from chatsquash.stages.plan import plan
@@ -95,7 +94,7 @@ def convert(
     return _converted(found, Output(out, force=options.force), options, observer, started)
 
 
-def _converted(found: Found, out: Output, options: Options, observer: Observer | None, started: float) -> Summary:
+def _converted(found: Discovered, out: Output, options: Options, observer: Observer | None, started: float) -> Summary:
     """The summary of a run into an output folder, which is given up at its end."""
     incremental = Incremental(out, options, described(options))
     summary = Summary()
@@ -170,7 +169,7 @@ class _Conversion:
         self._summary.reused = incremental.journals.reused
         self._reports.render()
 
-    def close(self, found: Found, started: float) -> None:
+    def close(self, found: Discovered, started: float) -> None:
         """Add up, assert the sums, and write ``run.json``."""
         summary = self._summary
         summary.others, summary.passed_over = found.others, found.passed_over
@@ -219,7 +218,7 @@ class _Conversion:
         self._rows[name] += 1
         return outcome, Place(name, self._rows[name])
 
-    def _note(self, fact: Fact) -> None:
+    def _note(self, fact: Found) -> None:
         """A fact about no session."""
         self._add(finding(fact, "", ""))
 

@@ -17,7 +17,7 @@ from chatsquash.model import Log
 from chatsquash.options import Options
 from chatsquash.report.summary import Summary
 from chatsquash.run.journal import Journals, JournalWriter, code_version, identify, identity, is_passing
-from chatsquash.sources.find import Found
+from chatsquash.sources.find import Discovered
 from chatsquash.text import counted
 from chatsquash.write.store import Output
 
@@ -44,7 +44,7 @@ class Incremental:
         self._memory = b""
         self._useless: set[str] = set()
 
-    def unchanged(self, found: Found) -> Summary | None:
+    def unchanged(self, found: Discovered) -> Summary | None:
         """The summary of the last run, where nothing changed since: no log, no option, no file that it wrote.
 
         Else gets ready to take from it what is still true.
@@ -68,7 +68,7 @@ class Incremental:
             self._last = log.shown
             self._seen.update(seen or _identity(log))
 
-    def memory(self, summary: Summary, found: Found) -> bytes:
+    def memory(self, summary: Summary, found: Discovered) -> bytes:
         """What the next run wants to know."""
         passing = is_passing(code for _, code in (*summary.findings, *summary.filtered_findings))
         logs = b"" if passing else _digest(self._seen, found)
@@ -97,7 +97,7 @@ class Incremental:
             done = f"{counted(taken, 'session')} done, " if taken else ""
             problem.add_note(f"{done}nothing new written; the same command with --resume goes on from there")
 
-    def _hash(self, found: Found) -> bytes:
+    def _hash(self, found: Discovered) -> bytes:
         seen = xxh3_128(self._start)
         for log in found.logs:
             seen.update(_identity(log))
@@ -111,7 +111,7 @@ def _identity(log: Log) -> bytes:
         return b"gone"
 
 
-def _digest(seen: xxh3_128, found: Found) -> bytes:
+def _digest(seen: xxh3_128, found: Discovered) -> bytes:
     whole = seen.copy()
     beside = [getattr(found, name) for name in found.__struct_fields__ if name != "logs"]
     known = [sorted(value.items()) if isinstance(value, Counter) else value for value in beside]

@@ -25,7 +25,7 @@ _DAMAGED = "the compressed data is damaged"
 _GARBAGE = "something else follows the compressed data"
 
 
-class Kind(Struct, frozen=True):
+class Compression(Struct, frozen=True):
     """A way to compress."""
 
     begins: bytes
@@ -53,12 +53,14 @@ class Kind(Struct, frozen=True):
 
 
 KINDS = {
-    ".gz": Kind(rb"\x1f\x8b\x08", decoders.Gzip, ("zlib.error",)),
-    ".bz2": Kind(
+    ".gz": Compression(rb"\x1f\x8b\x08", decoders.Gzip, ("zlib.error",)),
+    ".bz2": Compression(
         rb"BZh[1-9](1AY&SY|\x17rE8P\x90)", decoders.bzip2, needs="bzip2 needs a Python that was built with it"
     ),
-    ".xz": Kind(rb"\xfd7zXZ\0", decoders.xz, ("lzma.LZMAError",), needs="xz needs a Python that was built with it"),
-    ".zst": Kind(
+    ".xz": Compression(
+        rb"\xfd7zXZ\0", decoders.xz, ("lzma.LZMAError",), needs="xz needs a Python that was built with it"
+    ),
+    ".zst": Compression(
         rb"\x28\xb5\x2f\xfd|" + _SKIPPED,
         decoders.zstd,
         ("compression.zstd.ZstdError", "zstandard.ZstdError"),
@@ -69,7 +71,7 @@ KINDS = {
 """What is read, by the suffix that stands behind that of what is in a file."""
 
 
-def recognise(first: bytes) -> Kind | None:
+def recognise(first: bytes) -> Compression | None:
     """How a file is compressed, by its first bytes; ``None`` for a plain one."""
     if first[:1] == b"{":  # as nearly all logs begin
         return None
@@ -91,7 +93,7 @@ def stem(log: Log) -> str:
 class Expanded(io.RawIOBase):
     """What is in a compressed file; going back expands it once more from its beginning."""
 
-    def __init__(self, file: io.FileIO, kind: Kind, options: Options) -> None:
+    def __init__(self, file: io.FileIO, kind: Compression, options: Options) -> None:
         self._file, self._kind = file, kind
         self.name = file.name
         size = os.fstat(file.fileno()).st_size

@@ -31,7 +31,7 @@ SAME_FILE, EARLIER_OUTPUT, SECOND_COPY = "same file again", "earlier output", "s
 _NAMED = 5  # arguments in an error
 
 
-class Found(Struct):
+class Discovered(Struct):
     """The logs to convert, and what else lay beside them."""
 
     logs: Logs = field(default_factory=Logs)
@@ -53,7 +53,7 @@ def discover(
     is_document: Callable[[str, Options], bool],
     out: Path | None = None,
     day_of: Callable[[Log], str | None] = _no_day,
-) -> Found:
+) -> Discovered:
     """The session logs in directories, files and globs; ``out``, the output folder, is never read.
 
     ``is_document`` tells whether a file with the suffix of documents is to be read.  ``day_of`` gives the day of a log
@@ -61,7 +61,7 @@ def discover(
     nothing and for a date that is none.
     """
     check_dates(options.since, options.until)
-    found = Found()
+    found = Discovered()
     search = _Search(options, is_document, out, day_of, found, Copies(found.logs))
     for given in logs:
         search.argument(given)
@@ -75,7 +75,7 @@ class _Search(Struct):
     is_document: Callable[[str, Options], bool]
     out: Path | None
     day_of: Callable[[Log], str | None]
-    found: Found
+    found: Discovered
     copies: Copies
     seen: set[int] = field(default_factory=set)
     """Devices and inodes in one number each, which takes less memory than pairs."""
@@ -233,7 +233,7 @@ def _suffix(name: str) -> str:
     return last[dot:].lower() if 0 < dot < len(last) - 1 else ""
 
 
-def nothing_to_read(roots: list[str], found: Found) -> str:
+def nothing_to_read(roots: list[str], found: Discovered) -> str:
     """The error for arguments that lead to no session log: what was seen instead, and what would be read."""
     beside = [listed(found.others)] if found.others else []
     beside += [f"{found.passed_over:,} passed over by options"] if found.passed_over else []

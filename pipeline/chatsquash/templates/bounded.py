@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chatsquash import jsonio
-from chatsquash.checks.template import Place, Trial
+from chatsquash.checks.template import Expected, Trial
 from chatsquash.confine.process import Confined, EndedError, OutOfMemoryError, OutOfTimeError
 from chatsquash.errors import UsageError
 from chatsquash.templates.render import LONGEST, Rendering
@@ -133,5 +133,5 @@ def _trial(messages: list[Message], answer: list[Any]) -> Trial:
     if len(answer) == len(Rendering._fields):
         return Trial(messages, None, answer[1], beyond=True)
     text, problem, sought, *places, nulls, flat, empty, beyond = answer
-    lost, twice, spelled = (tuple(Place(*each) for each in kind) for kind in places)
+    lost, twice, spelled = (tuple(Expected(*each) for each in kind) for kind in places)
     return Trial(messages, text, problem, frozenset(sought), lost, twice, spelled, tuple(nulls), flat, empty, beyond)

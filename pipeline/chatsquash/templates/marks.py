@@ -10,7 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chatsquash import chat, jsonio, reasoning
-from chatsquash.checks.template import Kind, Place
+from chatsquash.checks.template import Expected, Kind
 
 if TYPE_CHECKING:
     from chatsquash.model import Json, Message
@@ -22,7 +22,7 @@ class MarkedPlace(NamedTuple):
     """A word, and where it was put."""
 
     word: str
-    place: Place
+    place: Expected
     original: str
     """The text that it was put into, or a name beside it: what to look for where the copy does not render."""
     twice: tuple[str, ...] = ()
@@ -64,7 +64,7 @@ class Marker:
             return tool
         word, description = self._word(), definition.get("description")
         said = f"{description} {word}" if isinstance(description, str) else word
-        self._marks.append(MarkedPlace(word, Place("tool", at, name=name), name))
+        self._marks.append(MarkedPlace(word, Expected("tool", at, name=name), name))
         marked = {**definition, "description": said}
         return {**tool, "function": marked} if definition is inner else marked
 
@@ -72,35 +72,35 @@ class Marker:
         marked: dict[str, Any] = dict(message)
         for key in reasoning.TEXTS:
             if isinstance(said := message.get(key), str) and said.strip():
-                marked[key] = self._text(said, Place("reasoning", at))
+                marked[key] = self._text(said, Expected("reasoning", at))
                 break
         if "content" in message:
-            marked["content"] = self._content(message["content"], Place(_KINDS.get(message["role"], "text"), at))
+            marked["content"] = self._content(message["content"], Expected(_KINDS.get(message["role"], "text"), at))
         if calls := message.get("tool_calls"):
             is_list = isinstance(calls, list)
             marked["tool_calls"] = [self._call(at, n, call) for n, call in enumerate(calls)] if is_list else calls
         return marked  # type: ignore[return-value]
 
-    def _content(self, content: Json, place: Place) -> Json:
+    def _content(self, content: Json, place: Expected) -> Json:
         if isinstance(content, str):
             # Templates cut texts here: what stands before the last end is reasoning.
             thought, end, said = content.rpartition(reasoning.CLOSE)
             if thought.strip() not in ("", reasoning.OPEN):
-                thought = self._text(thought, Place("reasoning", place.at))
+                thought = self._text(thought, Expected("reasoning", place.at))
             return thought + end + self._text(said, place)
         return [self._part(part, place) for part in content] if isinstance(content, list) else content
 
-    def _part(self, part: Json, place: Place) -> Json:
+    def _part(self, part: Json, place: Expected) -> Json:
         if not isinstance(part, dict) or not isinstance(part.get("text"), str):
             return part
-        place = Place("reasoning", place.at) if reasoning.is_part(part) else place
+        place = Expected("reasoning", place.at) if reasoning.is_part(part) else place
         before = len(self._marks)
         marked = {**part, "text": self._text(part["text"], place)}
         for number in range(before, len(self._marks)):
             self._marks[number] = self._marks[number]._replace(spelled=repr(marked))
         return marked
 
-    def _text(self, text: str, place: Place) -> str:
+    def _text(self, text: str, place: Expected) -> str:
         """A text with a word in its middle, where neither a tag nor the end is touched; empty texts stay."""
         said = text.strip()
         if not said:
@@ -116,7 +116,7 @@ class Marker:
         arguments = call["function"].get("arguments") if name is not None else None
         if name is None or not isinstance(arguments, str | dict):
             return call
-        word, place = self._word(), Place("call", at, index, name)
+        word, place = self._word(), Expected("call", at, index, name)
         if isinstance(arguments, dict):
             marked: Json = _within(arguments, word)
             self._marks.append(MarkedPlace(word, place, name, spelled=repr(marked)))

@@ -8,7 +8,7 @@ from typing import cast
 
 from chatsquash import chat, reasoning
 from chatsquash.formats.anthropic.blocks import sorted_out
-from chatsquash.formats.base import Loaded, Tools, TurnError, with_private
+from chatsquash.formats.base import LoadedTurn, Tools, TurnError, with_private
 from chatsquash.formats.calls import State, assistant, results_first
 from chatsquash.formats.values import Object, compact, kind, listed, string, without
 from chatsquash.model import Json, Message, Tool
@@ -31,7 +31,7 @@ def system(value: Json) -> list[Message]:
     return [_told("system", value, {"from": "system"})]
 
 
-def load(turn: Json, state: State) -> Loaded:
+def load(turn: Json, state: State) -> LoadedTurn:
     """One message per turn; a user's results are messages of their own, before what else the turn says."""
     if not isinstance(turn, dict):
         raise TurnError("is no object")
@@ -47,10 +47,10 @@ def load(turn: Json, state: State) -> Loaded:
     elif role == "user" and isinstance(content, list) and any(map(_is_result, content)):
         loaded = _answers(content, state)
     else:
-        loaded = Loaded([_told(role, content, {})], state)
+        loaded = LoadedTurn([_told(role, content, {})], state)
     first, *others = loaded.messages
     first = with_private(first, {**chat.private(first), "turn": without(turn, "role", "content")})
-    return Loaded([first, *others], loaded.state)
+    return LoadedTurn([first, *others], loaded.state)
 
 
 def _role(turn: Object) -> str:
@@ -70,13 +70,13 @@ def _told(role: str, content: Json, extra: Object) -> Message:
     return with_private({"role": role, "content": found.content()}, {**found.private(), **extra})
 
 
-def said(content: Json, state: State) -> Loaded:
+def said(content: Json, state: State) -> LoadedTurn:
     """What the assistant says, thinks and calls."""
     if not isinstance(content, list):
-        return Loaded([assistant(content, "", [])], state._replace(open=()))
+        return LoadedTurn([assistant(content, "", [])], state._replace(open=()))
     found = sorted_out(enumerate(content), first_call=state.call)
     message = assistant(found.content(), reasoning.joined(found.thinking), found.calls)
-    return Loaded([with_private(message, found.private())], state.called(found.calls))
+    return LoadedTurn([with_private(message, found.private())], state.called(found.calls))
 
 
 # Results
@@ -86,7 +86,7 @@ def _is_result(block: Json) -> bool:
     return isinstance(block, dict) and block.get("type") == "tool_result"
 
 
-def _answers(blocks: list[Json], state: State) -> Loaded:
+def _answers(blocks: list[Json], state: State) -> LoadedTurn:
     """Results and what stands behind or between them; what stands before them follows the first of them."""
     ordered = results_first(list(enumerate(blocks)), lambda pair: _is_result(pair[1]))
     ids, state = _answered([block for _, block in ordered if _is_result(block)], state)
@@ -98,7 +98,7 @@ def _answers(blocks: list[Json], state: State) -> Loaded:
             found = sorted_out(group)
             told: Message = {"role": "user", "content": found.content()}
             messages.append(with_private(told, {**found.private(), "same_turn": True}))
-    return Loaded(messages, state)
+    return LoadedTurn(messages, state)
 
 
 def _answered(results: list[Object], state: State) -> tuple[Iterator[str], State]:

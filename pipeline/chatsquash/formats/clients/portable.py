@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from chatsquash import chat
-from chatsquash.formats.base import Loaded, TurnError, role_of, with_native, with_private
+from chatsquash.formats.base import LoadedTurn, TurnError, role_of, with_native, with_private
 from chatsquash.formats.calls import (
     State,
     arguments,
@@ -74,7 +74,7 @@ def _messages(array: Json, place: str) -> list[Message]:
     return messages
 
 
-def _entry(entry: Json, state: State) -> Loaded:
+def _entry(entry: Json, state: State) -> LoadedTurn:
     if not isinstance(entry, dict):
         raise TurnError("is no object")
     role, content = role_of(entry, _ROLES), entry.get("content")
@@ -86,11 +86,11 @@ def _entry(entry: Json, state: State) -> Loaded:
     elif results:
         loaded = _answered(content, results, state)
     else:
-        loaded = Loaded([{"role": role, "content": content}], state._replace(by_assistant=False))
+        loaded = LoadedTurn([{"role": role, "content": content}], state._replace(by_assistant=False))
     first, *others = loaded.messages
     if more := rest(entry, *_MEMBERS):
         first = with_native(first, more)
-    return Loaded([first, *others], loaded.state)
+    return LoadedTurn([first, *others], loaded.state)
 
 
 def _listed(entry: Object, member: str, has_place: bool) -> list[Object]:
@@ -108,10 +108,10 @@ def _listed(entry: Object, member: str, has_place: bool) -> list[Object]:
     return value
 
 
-def _said(content: str | None, called: list[Object], state: State) -> Loaded:
+def _said(content: str | None, called: list[Object], state: State) -> LoadedTurn:
     calls = numbered(called, state.call, _call)
     # OpenAF writes one entry for each of the calls that were made together.
-    return Loaded([assistant(content, "", calls)], state.called(calls, by_assistant=True))
+    return LoadedTurn([assistant(content, "", calls)], state.called(calls, by_assistant=True))
 
 
 def _call(call: Object, number: int) -> Object:
@@ -120,7 +120,7 @@ def _call(call: Object, number: int) -> Object:
     return tool_call(string(call, "id"), number, function, {"native": native})
 
 
-def _answered(content: str | None, results: list[Object], state: State) -> Loaded:
+def _answered(content: str | None, results: list[Object], state: State) -> LoadedTurn:
     """Results, and behind them what the entry says; those without an id answer calls that none of the others does."""
     logged = [_logged(each, state) for each in results]
     state = state._replace(open=tuple(call for call in state.open if call[0] not in logged), by_assistant=False)
@@ -130,7 +130,7 @@ def _answered(content: str | None, results: list[Object], state: State) -> Loade
         messages.append(_result(each, answered, made_up=not own))
     if content:
         messages.append(with_private({"role": "user", "content": content}, {"same_turn": True}))
-    return Loaded(messages, state)
+    return LoadedTurn(messages, state)
 
 
 def _logged(answer: Object, state: State) -> str:

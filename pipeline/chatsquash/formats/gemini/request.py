@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from chatsquash.formats.base import Loaded, TurnError, with_native, with_private
+from chatsquash.formats.base import LoadedTurn, TurnError, with_native, with_private
 from chatsquash.formats.calls import State, result, results_first
 from chatsquash.formats.gemini.pieces import Piece, camel, joined, opened, pieces, rest_of, shown, was_system
 from chatsquash.formats.gemini.turn import said
@@ -29,7 +29,7 @@ def system(value: Json) -> list[Message]:
     return [with_private({"role": "system", "content": content}, {"native": native})]
 
 
-def load(turn: Json, state: State) -> Loaded:
+def load(turn: Json, state: State) -> LoadedTurn:
     """A model turn is one message; another one is a message per result, and one per run of other parts."""
     if not isinstance(turn, dict):
         raise TurnError("is no object")
@@ -37,17 +37,17 @@ def load(turn: Json, state: State) -> Loaded:
     role = "" if turn.get("role") is None else turn["role"]
     if role == "model" or (not role and any("functionCall" in camel(part) for part in parts)):
         message, state = said(parts, native, state)
-        return Loaded([message], state)
+        return LoadedTurn([message], state)
     if role not in _USER_ROLES:
         raise TurnError(f"has the role {compact(role)[:40]}, and Gemini's are user and model")
     if marked := was_system(parts):
         content = joined(shown(pieces(marked, native), native))
         message = with_private({"role": "system", "content": content}, {"native": native})
-        return Loaded([message], state._replace(by_assistant=False))
+        return LoadedTurn([message], state._replace(by_assistant=False))
     return _heard(parts, native, state)
 
 
-def _heard(parts: list[Json], native: list[Json], state: State) -> Loaded:
+def _heard(parts: list[Json], native: list[Json], state: State) -> LoadedTurn:
     """Results and what stands beside them, with texts before the first result moved behind those that follow it."""
     told = results_first(list(pieces(parts, native)), _is_result)
     ids, state = _matched([camel(piece.value) for piece in told if _is_result(piece)], state)
@@ -63,7 +63,7 @@ def _heard(parts: list[Json], native: list[Json], state: State) -> Loaded:
     if not messages:
         messages = [{"role": "user", "content": ""}]
     messages[-1] = with_native(messages[-1], native)
-    return Loaded(messages, state)
+    return LoadedTurn(messages, state)
 
 
 def _is_result(piece: Piece) -> bool:

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from chatsquash import chat
-from chatsquash.formats.base import Loaded
+from chatsquash.formats.base import LoadedTurn
 from chatsquash.formats.calls import (
     State,
     call_name,
@@ -109,7 +109,7 @@ def _is_logged(message: Message) -> bool:
     return not chat.private(message).get("synthetic_id")
 
 
-def _answered(loaded: Loaded) -> list[Json]:
+def _answered(loaded: LoadedTurn) -> list[Json]:
     return [message["tool_call_id"] for message in loaded.messages if message["role"] == "tool"]
 
 

@@ -6,7 +6,7 @@ import base64
 import binascii
 
 from chatsquash.formats import parts
-from chatsquash.formats.base import Loaded, Tools, TurnError, with_private
+from chatsquash.formats.base import LoadedTurn, Tools, TurnError, with_private
 from chatsquash.formats.calls import State, arguments, assistant, made_up, result, tool_call
 from chatsquash.formats.values import Object, compact, listed, rest, string, text_members
 from chatsquash.model import Json, Message
@@ -16,7 +16,7 @@ START = State()
 _ROLES = ("system", "developer", "user", "assistant", "tool")
 
 
-def load(turn: Json, state: State) -> Loaded:
+def load(turn: Json, state: State) -> LoadedTurn:
     """Each turn is one message."""
     if not isinstance(turn, dict):
         raise TurnError("is no object")
@@ -30,12 +30,12 @@ def load(turn: Json, state: State) -> Loaded:
         raise TurnError("has a content that is no text")
     if role == "assistant":
         message, state = said(turn, state)
-        return Loaded([message], state)
+        return LoadedTurn([message], state)
     if role == "tool":
         return _answered(turn, state)
     private: Object = {"native": rest(turn, "role", "content", "images")}
     message = {"role": role, "content": _content(turn, content or "", private["native"])}
-    return Loaded([with_private(message, private)], state._replace(by_assistant=False))
+    return LoadedTurn([with_private(message, private)], state._replace(by_assistant=False))
 
 
 def _content(turn: Object, text: str, native: list[Json]) -> Json:
@@ -93,7 +93,7 @@ def _call(logged: Object, function: Object, number: int) -> Object:
     return tool_call(string(logged, "id"), number, known, {"native": native})
 
 
-def _answered(turn: Object, state: State) -> Loaded:
+def _answered(turn: Object, state: State) -> LoadedTurn:
     """A result, by its id, else by its tool's name, else by its position among the calls that wait."""
     logged, name = string(turn, "tool_call_id"), string(turn, "tool_name") or string(turn, "name")
     ident, state = state.answer(logged, name)
@@ -103,7 +103,7 @@ def _answered(turn: Object, state: State) -> Loaded:
     native = rest(turn, "role", "content", "images", *text_members(turn, "tool_call_id"), *named)
     content = _content(turn, compact(value) if is_json else value or "", native)
     private = {"json": is_json, "synthetic_id": not logged, "native": native}
-    return Loaded([with_private(result(ident, name, content), private)], state._replace(by_assistant=False))
+    return LoadedTurn([with_private(result(ident, name, content), private)], state._replace(by_assistant=False))
 
 
 def tools(value: Json) -> Tools:

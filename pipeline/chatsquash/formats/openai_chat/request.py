@@ -5,7 +5,7 @@ from __future__ import annotations
 from chatsquash import reasoning
 from chatsquash.chat import BREAKS, PRIVATE, Private, private
 from chatsquash.formats import parts
-from chatsquash.formats.base import Loaded, Tools, TurnError, with_private
+from chatsquash.formats.base import LoadedTurn, Tools, TurnError, with_private
 from chatsquash.formats.calls import State, arguments, names
 from chatsquash.formats.openai_chat.members import identifier, is_empty, keep
 from chatsquash.formats.values import Object, at, compact, kind, listed, objects
@@ -22,7 +22,7 @@ _SIGNATURES = (
 )
 
 
-def load(turn: Json, state: State) -> Loaded:
+def load(turn: Json, state: State) -> LoadedTurn:
     """One message in the canonical form."""
     if not isinstance(turn, dict):
         raise TurnError("is no object")
@@ -39,7 +39,7 @@ def load(turn: Json, state: State) -> Loaded:
         state = _result(message, extra, state)
     else:
         _content(message, extra)
-    return Loaded([with_private(message, extra)], state)  # type: ignore[arg-type]
+    return LoadedTurn([with_private(message, extra)], state)  # type: ignore[arg-type]
 
 
 def _assistant(message: Object, extra: Object, state: State) -> State:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from chatsquash import chat, jsonio
-from chatsquash.formats.base import Loaded, TurnError, with_private
+from chatsquash.formats.base import LoadedTurn, TurnError, with_private
 from chatsquash.formats.calls import State as Calls
 from chatsquash.formats.calls import result
 from chatsquash.formats.openai_responses.assistant import assistant_message
@@ -65,17 +65,17 @@ def system(value: Json) -> list[Message]:
     return [with_private(message, {**chat.private(message), "from": "instructions"}) for message in messages]
 
 
-def load(turn: Json, state: State) -> Loaded:
+def load(turn: Json, state: State) -> LoadedTurn:
     """An assistant's item stays open; another one closes what is open and is a message of its own."""
     item = {"role": "user", "content": turn} if isinstance(turn, str) else turn
     whose = _whose(item)
     if whose == "assistant":
-        return Loaded([], state._replace(open=(*state.open, Item(item))))
+        return LoadedTurn([], state._replace(open=(*state.open, Item(item))))
     closed, state = _closed(state)
     if whose != "tool":
-        return Loaded([*closed, _said(item, whose)], state)
+        return LoadedTurn([*closed, _said(item, whose)], state)
     message, calls = _result(item, state.calls)
-    return Loaded([*closed, message], State(calls=calls))
+    return LoadedTurn([*closed, message], State(calls=calls))
 
 
 def close(state: State) -> list[Message]:
