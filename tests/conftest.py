@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
 
 KEY = "a key for tests, and for nothing else"
 
@@ -21,6 +22,8 @@ settings.register_profile("whole", deadline=None, derandomize=True, max_examples
 settings.register_profile("long", deadline=None, derandomize=True, max_examples=1000)
 settings.register_profile("explore", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+# It also draws the constants of our modules that are loaded, which differ with the order in which tests are run.
+providers.is_local_module_file = lambda _: False
 
 
 def examples(count: int, **others: Any) -> settings:
