@@ -19,7 +19,7 @@ PARTS = ("thinking", "redacted_thinking", "reasoning")
 OPEN, CLOSE = "<think>", "</think>"
 """What encloses it where it is a part of a text."""
 
-_SAYING = ("text", "content", "summary", "thinking")
+_SAYING = ("text", "content", "summary", "thinking", "reasoning")
 """The members of a block that may hold its text, in the order in which they count."""
 _INNER = ("text", "reasoning_text", "summary_text")
 """The types of what a block may be made of."""

@@ -334,10 +334,13 @@ def unwrap(line: Members) -> Members:
     recorded = {"timestamp": line["recorded"], "session_id": b'"s1"'}
     return {"request": line["request"], "response": line["response"], **recorded}
 """
+DOTTED = CLAIMING.replace('"recorded"', '"@recorded.at"')
+"""Loggers write members that are no names in Python."""
 TIME = "2026-01-13T10:00:00Z"
 NEW = [
     ("other members", WRAPPER, lambda e: {"call": {"asked": e.request, "said": e.response}, "at": TIME, "conversation": "s1"}),
     ("one member besides those of the plain one", CLAIMING, lambda e: {"request": e.request, "response": e.response, "recorded": TIME}),
+    ("a member that is no name in Python", DOTTED, lambda e: {"request": e.request, "response": e.response, "@recorded.at": TIME}),
 ]  # fmt: skip
 
 

@@ -15,6 +15,7 @@ PARTS = [
     ("a summary in parts", {"type": "reasoning", "summary": [{"type": "summary_text", "text": "THOUGHT"}]}),
     ("a summary that is a text", {"type": "reasoning", "summary": "THOUGHT"}),
     ("a content in parts", {"type": "reasoning", "content": [{"type": "reasoning_text", "text": "THOUGHT"}]}),
+    ("a reasoning member", {"type": "reasoning", "reasoning": "THOUGHT"}),
     ("a thinking part", {"type": "thinking", "thinking": "THOUGHT"}),
     ("a thinking part with a text", {"type": "thinking", "text": "THOUGHT"}),
     ("a list in a thinking part", {"type": "thinking", "thinking": [{"type": "text", "text": "THOUGHT"}]}),

@@ -8,9 +8,8 @@ JSON exactly when Python's ``json`` accepts it.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache, lru_cache
-from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any
 
@@ -66,8 +65,9 @@ class Exchange(Struct, frozen=True, gc=False):
 
     @property
     def is_claimed(self) -> bool:
-        """Whether the line has members that another envelope needs and the one that is read has not."""
-        return any(map(bytes, _claims(tuple(envelopes.__path__))(self.line)))
+        """Whether it has a member that only another envelope needs, or is JSON that only Python's ``json`` takes."""
+        claims = range(len(_claims(tuple(envelopes.__path__))))
+        return isinstance(self.line, SimpleNamespace) or any(bytes(getattr(self.line, _field(at))) for at in claims)
 
     def first(self, names: tuple[str, ...]) -> bytes:
         """The first of these members of the request that is there and not null, else the first that is null."""
@@ -81,28 +81,26 @@ class Exchange(Struct, frozen=True, gc=False):
 
 
 @cache
-def _claimed(folders: tuple[str, ...]) -> list[str]:
+def _claims(folders: tuple[str, ...]) -> list[str]:
     """The members that envelopes in these folders need, and the one that is read has not."""
     del folders
     needed = {name for each in envelopes.envelopes() for names in each.NEEDS for name in names}
     return sorted(needed.difference(BESIDE, (REQUEST,)))
 
 
-@cache
-def _claims(folders: tuple[str, ...]) -> Callable[[Any], tuple[Raw | bytes, ...]]:
-    """What gets these members of a line that was split."""
-    names = _claimed(folders)
-    if len(names) == 1:
-        return lambda line: (getattr(line, names[0]),)
-    return attrgetter(*names) if names else lambda line: ()  # noqa: ARG005 - a line that none claims
+def _field(at: int) -> str:
+    """What holds a member whose name may be none of Python's."""
+    return f"claim{at}"
 
 
 @cache
 def _decoder(name: str | None, folders: tuple[str, ...]) -> msgspec.json.Decoder[Any]:
     """What splits lines; of a format, if one is named, it parses the turns and leaves all else that is read raw."""
-    others = [(other, Raw, Raw()) for other in _claimed(folders)]
+    names = {_field(at): claimed for at, claimed in enumerate(_claims(folders))}
+    others = [(other, Raw, Raw()) for other in names]
     fields: list[Any] = [(REQUEST, dict[str, Raw] if name is None else _request(named(name))), *others]
-    return jsonio.decoder(msgspec.defstruct("Line", fields, bases=(_Beside,), gc=False, kw_only=True))
+    line = msgspec.defstruct("Line", fields, bases=(_Beside,), gc=False, kw_only=True, rename=names)
+    return jsonio.decoder(line)
 
 
 def _request(form: Format) -> type[Struct]:
@@ -177,5 +175,6 @@ def _split_slowly(line: bytes) -> SimpleNamespace:
     if request[:1] != b"{":
         what = "is missing" if request == NOTHING else f"is {kind(request)}, not an object"
         raise LineError("bad-entry", f"request {what}")
-    others = {name: outer.get(name, NOTHING) for name in (*BESIDE, *_claimed(tuple(envelopes.__path__)))}
-    return SimpleNamespace(request=inner, **others)
+    beside = {name: outer.get(name, NOTHING) for name in BESIDE}
+    claims = {_field(at): outer.get(name, NOTHING) for at, name in enumerate(_claims(tuple(envelopes.__path__)))}
+    return SimpleNamespace(request=inner, **beside, **claims)

@@ -7,10 +7,11 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from errno import EIO
 from io import BytesIO
-from itertools import chain, islice
+from itertools import chain
 from typing import BinaryIO, NamedTuple
 
 from chatsquash.checks import reading
+from chatsquash.formats import PLAIN, named
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.documents import names as document_names
 from chatsquash.model import Added, Entry, Log, Repeated, Reply, Seen, Skipped
@@ -18,6 +19,7 @@ from chatsquash.options import Options
 from chatsquash.read import documents, recognise
 from chatsquash.read.bounds import Bounds
 from chatsquash.read.entries import EntryReader, unreadable
+from chatsquash.read.exchange import Exchange, LineError, split
 from chatsquash.read.lines import Buffers, Line, lines
 from chatsquash.read.recognise import Shape
 from chatsquash.read.sessions import SPAN, MixedSessionsError
@@ -87,9 +89,10 @@ class Reader:
         chat = self._lines(Shape())  # as most logs are, which is told by what is read of them so
         items = chat.entries(chain(held, stream))
         begun = list[Entry | Skipped]()
-        for item in islice(items, len(held)):
+        for line, item in zip(held, items, strict=False):
             begun.append(item)
-            if not isinstance(item, Entry) or not chat.exchange or not recognise.is_plain(chat.exchange):
+            exchange = chat.exchange if isinstance(item, Entry) else _split(line)
+            if not exchange or not recognise.is_plain(exchange):
                 break
         else:
             return recognise.PLAIN_LOG, _then(begun, items)
@@ -220,6 +223,14 @@ def _hash(file: BinaryIO, hashed: Callable[[memoryview], object]) -> None:
     file.seek(0)
     while piece := file.read(_PIECE):
         hashed(memoryview(piece))
+
+
+def _split(line: Line) -> Exchange | None:
+    """The exchange in a line that is no entry of chat all the same; ``None`` where there is none."""
+    try:
+        return split(line.buffer[line.start : line.stop], named(PLAIN))
+    except (LineError, ValueError):
+        return None
 
 
 def _agreeing(first: Line, stream: Iterator[Line]) -> Iterator[Line]:

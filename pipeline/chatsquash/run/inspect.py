@@ -11,6 +11,7 @@ from itertools import chain
 from chatsquash import chat, jsonio
 from chatsquash.errors import UsageError
 from chatsquash.model import Added, Entry, Log, Message, Reply, Seen
+from chatsquash.option_rules import refuse_wrong
 from chatsquash.options import Options
 from chatsquash.outcome import Outcome
 from chatsquash.read import documents
@@ -81,6 +82,7 @@ def inspect(logs: Iterable[str], options: Options, *, verbose: bool = False) -> 
     reply; what became of the entry; the roles of the messages added.  ``verbose`` adds the beginning of each added
     message's text, escaped.  Raises ``UsageError`` for a file that cannot be read, and where there is none.
     """
+    refuse_wrong(options)
     roots = list(logs)
     documents.forget()  # of an earlier run
     found = discover(roots, options, documents.is_document)

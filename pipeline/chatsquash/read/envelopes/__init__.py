@@ -24,7 +24,10 @@ class Envelope(Protocol):
     WHAT: str
     """What a line looks like, in words."""
     NEEDS: tuple[frozenset[str], ...]
-    """Members of a line, all of one of these sets: without them it is no such line."""
+    """Members of a line, all of one of these sets: without them it is no such line.
+
+    A set of members that ``plain`` has, too, tells only lines whose request holds no list of turns.
+    """
     SESSION: tuple[str, ...]
     """The members that may name a line's session, the best first."""
     MIXES: bool

@@ -78,7 +78,8 @@ def _message(event: Object, where: str) -> Object:
     calls = [_call(call) for call in objects(said.get("tool_calls"))]
     members = {name: said[name] for name in ("name", "tool_call_id") if said.get(name) is not None}
     called = {"tool_calls": calls} if calls else {}
-    return {"role": said.get("role"), **members, "content": content, **_thought(said), **called}
+    thoughts = _thought(said) if said.get("role") == "assistant" else {}
+    return {"role": said.get("role"), **members, "content": content, **thoughts, **called}
 
 
 def _call(call: Object) -> Object:
