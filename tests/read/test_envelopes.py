@@ -204,6 +204,7 @@ LITELLM = [
     ("a row whose columns were parsed", {**ROW, "messages": {}, "response": CHAT.response, "proxy_server_request": CHAT.request}),
     ("the proxied request with its body", {**ROW, "messages": "", "proxy_server_request": {"headers": {"a": "b"}, "body": CHAT.request}}),
     ("a payload with both", {**PAYLOAD, "proxy_server_request": json.dumps(CHAT.request)}),
+    ("messages that are not those of the proxied request", {**ROW, "proxy_server_request": json.dumps({**CHAT.request, "messages": [{"role": "user", "content": "no"}]})}),
 ]  # fmt: skip
 
 
