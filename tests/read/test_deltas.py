@@ -37,7 +37,7 @@ PATHS = ("grown", "patched", "alone", "whole")
 def test_replaying_the_edits_is_parsing_every_line():
     paths = Counter()
 
-    @examples(500)
+    @examples(700)
     @given(strategies.logs(), st.sampled_from([(3, 24), (1, 2), (1, 1)]))
     def law(data, patience):
         # Small logs seldom share nothing for long, so the reader is made impatient for some of them.
