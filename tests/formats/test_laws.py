@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from chatsquash import chat, jsonio
 from chatsquash.formats import bodies, documents, formats, named
 from chatsquash.formats.base import TurnError
+from chatsquash.formats.values import at
 from chatsquash.translate import conversations, losses
 from tests.conftest import examples
 from tests.formats.kinds import ODD, settled
@@ -96,7 +97,7 @@ def test_any_turn_is_loaded_or_refused_and_equal_turns_give_equal_messages(name,
             assert isinstance(message.get("content"), str | list | None)
             assert message.get("reasoning_content") != ""
             made = chat.calls(message) if message["role"] == "assistant" else []
-            assert all(isinstance(call.get("function", {}).get("arguments", ""), str) for call in made)
+            assert all(isinstance(at(call, "function", "arguments"), str | None) for call in made)
     assert form.close(state) == form.close(other)
 
 
