@@ -179,6 +179,45 @@ class Branch(NamedTuple):
     """Whether it was the one in use."""
 
 
+ConversationKind = Literal["main", "compacted", "branch", "subagent", "side"]
+"""What a conversation of a session is; ``docs/conversations.md`` says what each means."""
+
+
+class Sampled(NamedTuple):
+    """A reply that a model gave, and what its file says of it."""
+
+    at: int
+    """0-based index of its message in the conversation."""
+    line: int | None = None
+    """1-based line in the file."""
+    time: int | None = None
+    """Nanoseconds since the epoch, UTC."""
+    model: str | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    finish_reason: str | None = None
+    response_id: str | None = None
+
+
+class Origin(Struct, frozen=True):
+    """What the file of an agent or a client says of a conversation in it, beside the messages."""
+
+    id: str = ""
+    """Of the conversation, in its file; empty where the file has one only."""
+    session_id: str | None = None
+    kind: ConversationKind = "main"
+    parent: str | None = None
+    """The id of the conversation that it comes from."""
+    started: int | None = None
+    """The first time in it, in nanoseconds since the epoch, UTC."""
+    ended: int | None = None
+    """The last one."""
+    replies: tuple[Sampled, ...] = ()
+    """Those of its messages that a model gave; of what was copied from another conversation there is none."""
+    found: tuple[tuple[int | None, Found | Repeated], ...] = ()
+    """What was found in reading it, with the line of the file; ``None``: it is about the whole."""
+
+
 class Conversation(Struct, frozen=True):
     """What becomes a record: canonical messages and flattened tool definitions."""
 
@@ -192,6 +231,8 @@ class Conversation(Struct, frozen=True):
     """Whether its messages may carry privately what their format has and OpenAI chat has no place for."""
     source: str | None = None
     """The format of the log that it was read from."""
+    origin: Origin | None = None
+    """What its file says of it, if that is an agent's or a client's."""
 
 
 Staged = tuple[Conversation, Iterable[Found]]
