@@ -128,6 +128,8 @@ class Entry(Struct, frozen=True, gc=False):  # a frozen dataclass takes ten time
     """What was found at its line, in order."""
     loaded: bool = False
     """Whether its format had to be loaded, so that messages may carry something privately."""
+    limit: bytes = b""
+    """The member of its request that says how many tokens the reply may have, raw."""
 
     @property
     def kept(self) -> int:

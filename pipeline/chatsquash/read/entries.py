@@ -18,7 +18,7 @@ from chatsquash.model import Entry, Message, Rejected, Repeated, Skipped, Tool, 
 from chatsquash.read import envelopes
 from chatsquash.read.bounds import BOUNDS, Bounds
 from chatsquash.read.deltas import TOOLS, Effort, History
-from chatsquash.read.exchange import Exchange, LineError, is_blank
+from chatsquash.read.exchange import LIMITS, Exchange, LineError, is_blank
 from chatsquash.read.lines import Line
 from chatsquash.read.members import NOTHING, kind
 from chatsquash.read.recognise import Shape, shape_of
@@ -193,7 +193,11 @@ class _Stream:
         at = when.at if when else None
         is_loaded = loaded is not None
         return Entry(
-            line.number, at, session_id, messages, edits, tools, reply, size=line.size, found=found, loaded=is_loaded
+            *(line.number, at, session_id, messages, edits, tools, reply),
+            size=line.size,
+            found=found,
+            loaded=is_loaded,
+            limit=exchange.first(LIMITS),
         )
 
     def _unwrapped(self, line: Line) -> Line:

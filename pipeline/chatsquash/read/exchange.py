@@ -36,6 +36,8 @@ class LineError(Exception):
 
 
 REQUEST = "request"
+LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "generationConfig", "options")
+"""The members of a request that say how many tokens a reply may have, or hold what does."""
 
 
 class _Beside(Struct, gc=False):
@@ -104,7 +106,7 @@ def _decoder(name: str | None, folders: tuple[str, ...]) -> msgspec.json.Decoder
 
 
 def _request(form: Format) -> type[Struct]:
-    others = dict.fromkeys((*form.SYSTEM, *form.TOOLS, *form.REFERS, replies.ASKED))
+    others = dict.fromkeys((*form.SYSTEM, *form.TOOLS, *form.REFERS, replies.ASKED, *LIMITS))
     fields: list[Any] = [(form.TURNS, list[Any]), *((other, Raw, Raw()) for other in others)]
     return msgspec.defstruct("Request", fields, gc=False)
 

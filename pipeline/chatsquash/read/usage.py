@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import msgspec
+from msgspec import Struct
+
 from chatsquash import jsonio
 from chatsquash.model import Json, Reply
 from chatsquash.read import replies
@@ -37,6 +40,40 @@ def told(reply: Reply) -> LoggedUsage:
     usage = _merged(bodies)
     model = replies.model(bodies) or (asked if isinstance(asked, str) and asked else None)
     return LoggedUsage(model, _first(usage, _PROMPT, *_CACHED), _first(usage, _COMPLETION, _THOUGHTS))
+
+
+_LIMITED = ("maxOutputTokens", "max_output_tokens", "num_predict")
+_IDS = ("id", "responseId", "response_id")
+
+
+class _Named(Struct, gc=False):
+    """The members of a response that may be its id."""
+
+    id: Any = None
+    responseId: Any = None  # noqa: N815 - as Gemini writes it
+    response_id: Any = None
+
+
+_named = jsonio.decoder(_Named)
+
+
+def limit(raw: bytes) -> int | None:
+    """How many tokens a reply may have, by a raw member of its request; ``None`` where it does not say."""
+    value = _value(raw)
+    if isinstance(value, dict):
+        value = next((value[name] for name in _LIMITED if name in value), None)
+    return value if _is_count(value) else None
+
+
+def response_id(raw: bytes) -> str:
+    """The id of a whole response; empty where it has none, or was streamed."""
+    if raw[:1] != b"{":
+        return ""
+    try:
+        named = _named.decode(raw)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return ""
+    return next((value for name in _IDS if isinstance(value := getattr(named, name), str)), "")
 
 
 def _value(raw: bytes) -> Json:

@@ -1,0 +1,108 @@
+"""When messages are the same: what of them counts, as a number.
+
+Two messages count as the same where they have one role and say the same, without regard to white space at the ends of
+their texts and where parts meet, to reminders that clients put in, to the ids and the spelling of calls, and to
+reasoning.  Numbers are Python's hashes, so they mean something in this process only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec import Struct, field
+
+from chatsquash import chat, jsonio
+from chatsquash.model import Json, Message
+from chatsquash.reasoning import is_part
+
+_REMINDER = re.compile(r"<(system-reminder|environment_context|environment_details|info-msg)>")
+_SEAMS = ("", "\n", " ", "\n\n")
+"""What one text may have where the parts of another meet."""
+NOTHING = 0
+"""The number of a message that is no part of a chain: a system prompt, or what only reminded."""
+
+
+class Canon(Struct):
+    """Gives messages of one session their numbers."""
+
+    _divided: dict[int, int] = field(default_factory=dict)
+    """Of texts that came in parts: the number by each way to put them together."""
+
+    def number(self, message: Message, answered: int = 0) -> int:
+        """What a message is the same by; ``answered`` is the place of the call that a result answers, from 1."""
+        role = message["role"]
+        if role in ("system", "developer"):
+            return NOTHING
+        if role in ("tool", "function"):
+            return hash(("tool", answered))
+        said = self._said(role, message.get("content"))
+        if role == "assistant":
+            calls = message.get("tool_calls") or message.get("function_call")
+            return hash((said, *map(_call, _listed(calls)))) if calls else said
+        return said
+
+    def _said(self, role: str, content: Json) -> int:
+        if type(content) is str:
+            text = content.strip()
+            if role == "user" and "<" in text:
+                text = without_reminders(text)
+            if not text and role == "user":
+                return NOTHING
+            found = hash((role, text))
+            return self._divided.get(found, found) if self._divided else found
+        if not isinstance(content, list):
+            return hash((role, "" if content is None else jsonio.dumps(content)))
+        return self._of_parts(role, [part for part in content if not is_part(part)])
+
+    def _of_parts(self, role: str, parts: list[Json]) -> int:
+        others = hash(tuple(jsonio.dumps(part) for part in parts if chat.part_text(part) is None))
+        texts = [text for part in parts if (text := (chat.part_text(part) or "").strip())]
+        if role == "user":
+            texts = [text for each in texts if (text := without_reminders(each))]
+            if not texts and len(parts) == sum(chat.part_text(part) is not None for part in parts):
+                return NOTHING
+        ways = [hash((role, seam.join(texts))) for seam in (_SEAMS if len(texts) > 1 else ("",))]
+        found = next((known for way in ways if (known := self._divided.get(way)) is not None), ways[0])
+        if len(ways) > 1:
+            self._divided.update(dict.fromkeys(ways, found))
+        return found if len(texts) == len(parts) else hash((found, others))
+
+
+def without_reminders(text: str) -> str:
+    """A user's text without the blocks by which clients remind the model of something."""
+    kept: list[str] = []
+    at = 0
+    while found := _REMINDER.search(text, at):
+        close = f"</{found[1]}>"
+        stop = text.find(close, found.end())
+        if stop < 0:
+            break
+        kept.append(text[at : found.start()])
+        at = stop + len(close)
+    return "".join((*kept, text[at:])).strip() if kept else text
+
+
+def _listed(calls: Json) -> Iterable[Json]:
+    return calls if isinstance(calls, list) else (calls,)
+
+
+def _call(call: Json) -> int:
+    """What a call is the same by: its tool and its arguments, however they are spelled."""
+    if not isinstance(call, dict):
+        return hash(jsonio.dumps(call))
+    held: Any = call.get("function") or call.get("custom") or call
+    if not isinstance(held, dict):
+        return hash(jsonio.dumps(held))
+    return hash((str(held.get("name")), _spelled(held.get("arguments", held.get("input")))))
+
+
+def _spelled(arguments: Json) -> bytes:
+    value: Any = arguments
+    if isinstance(value, str):
+        try:
+            value = jsonio.loads(value)
+        except (ValueError, RecursionError):
+            return str(value).strip().encode("utf-8", "surrogatepass")
+    return jsonio.dumps(value, sort_keys=True) if value not in (None, "", {}) else b"{}"

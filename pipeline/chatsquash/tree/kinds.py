@@ -1,0 +1,177 @@
+"""The conversations of a session: the paths of its trees, with their kinds and where they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec import Struct, field
+
+from chatsquash import chat
+from chatsquash.model import ConversationKind
+from chatsquash.tree.links import Link, is_tail
+from chatsquash.tree.replies import Reply
+from chatsquash.tree.texts import is_similar_prompt
+
+
+class Path(Struct, eq=False):
+    """A conversation: the replies from the beginning of a tree to one that nothing goes on from."""
+
+    last: Reply
+    kind: ConversationKind
+    length: int
+    """Its replies, those that other conversations have before it, too."""
+    own: list[Reply] = field(default_factory=list)
+    """The replies that belong to it, in order."""
+    parent: Path | None = None
+
+
+def paths(replies: list[Reply], links: list[Link]) -> list[Path]:
+    """All conversations, in the order in which they end; each reply that was not retried belongs to one."""
+    leaves, sides = _leaves(replies)
+    trees: dict[int, list[Path]] = {}
+    for reply in leaves:
+        trees.setdefault(reply.tree, []).append(Path(reply, "side" if reply in sides else "branch", 0))
+    _count(replies, trees.values())
+    shapes = _Shapes(replies, links, trees)
+    trunks = {tree: _trunk(found) for tree, found in trees.items()}
+    for tree, found in trees.items():
+        kind = shapes.kind(tree, trunks[tree])
+        for path in found:
+            path.kind = "side" if kind == "side" else path.kind
+        trunks[tree].kind = kind
+    owners = _own(trunks, trees)
+    for tree, trunk in trunks.items():
+        trunk.parent = shapes.parent(tree, trunk, owners, trunks)
+    return sorted(chained(trees.values()), key=lambda path: path.last.number)
+
+
+def chained(groups: Iterable[list[Path]]) -> list[Path]:
+    """The paths of several trees as one list."""
+    return [path for group in groups for path in group]
+
+
+def _leaves(replies: list[Reply]) -> tuple[list[Reply], set[Reply]]:
+    """The replies that conversations end with, and those of them that are to requests of the client's own."""
+    sides = {reply for reply in replies if not reply.children and not reply.is_retried and _is_aside(reply)}
+    going_on = {reply.number: reply.children for reply in replies}
+    for reply in replies:
+        if reply.parent and (reply in sides or (reply.is_retried and not reply.children)):
+            going_on[reply.parent.number] -= 1
+    ends = [reply for reply in replies if not going_on[reply.number] and not (reply.is_retried and not reply.children)]
+    return ends, sides
+
+
+def _is_aside(reply: Reply) -> bool:
+    """Whether a reply that nothing goes on from answers a request of the client's own within a conversation."""
+    parent = reply.parent
+    if reply.is_summary and parent:
+        return True
+    if parent is None:
+        return False
+    return reply.is_other_prompt or reply.limit == 1 or (bool(parent.tools) and not reply.tools and parent.children > 1)
+
+
+def _count(replies: list[Reply], trees: Iterable[list[Path]]) -> None:
+    """Give each path its length."""
+    lengths: dict[int, int] = {}
+    for reply in replies:
+        lengths[reply.number] = 1 + (lengths[reply.parent.number] if reply.parent else 0)
+    for path in chained(trees):
+        path.length = lengths[path.last.number]
+
+
+def _trunk(found: list[Path]) -> Path:
+    """The path with the most replies, side requests not counted; of equals the one that ends last."""
+    return max(found, key=lambda path: (path.kind != "side", path.length, path.last.number))
+
+
+def _own(trunks: dict[int, Path], trees: dict[int, list[Path]]) -> dict[int, Path]:
+    """Give each reply to the trunk, else to the longest path that holds it; returns who has each."""
+    owners: dict[int, Path] = {}
+    for tree, found in trees.items():
+        trunk = trunks[tree]
+        rest = sorted(found, key=lambda path: (path.kind == "side", -path.length, -path.last.number))
+        for path in (trunk, *(each for each in rest if each is not trunk)):
+            for reply in path.last.back():
+                if owner := owners.get(reply.number):
+                    path.parent = owner
+                    break
+                owners[reply.number] = path
+                path.own.append(reply)
+            path.own.reverse()
+    return owners
+
+
+class _Shapes:
+    """What tells the kinds of trees: their links, and what their requests have beside those of others."""
+
+    def __init__(self, replies: list[Reply], links: list[Link], trees: dict[int, list[Path]]) -> None:
+        self._links, self._trees = links, trees
+        self._firsts = {reply.tree: reply for reply in reversed(replies) if reply.parent is None}
+        self._tools = max((len(reply.tools) for reply in replies), default=0)
+        self._limit = max((reply.limit or 0 for reply in replies), default=0)
+
+    def kind(self, tree: int, trunk: Path) -> ConversationKind:
+        """The kind of a tree."""
+        first, link = self._firsts[tree], self._links[tree]
+        if link.summary:
+            return "compacted"
+        if link.caller and (link.is_exact or self._is_confirmed(link, trunk)):
+            return "subagent"
+        goes_on = trunk.length > 1
+        if is_tail(first, link) and (goes_on or not self._is_small(first)):
+            return "compacted"
+        return "side" if not goes_on and self._is_side(first, link) else "main"
+
+    def _is_confirmed(self, link: Link, trunk: Path) -> bool:
+        """Whether a tree whose prompt holds a call's argument was begun by that call."""
+        said = (chat.text(trunk.last.message) or "").strip()
+        if said and link.result is not None and said in link.result:
+            return True
+        return trunk.length > 1 and bool(trunk.last.tools)
+
+    def _is_small(self, reply: Reply) -> bool:
+        """Whether a request has fewer tools or a lower limit than others of the session."""
+        return len(reply.tools) < self._tools or 0 < (reply.limit or 0) < self._limit
+
+    def _is_side(self, first: Reply, link: Link) -> bool:
+        """Whether a request that nothing goes on from is the client's own."""
+        if first.is_summary or first.limit == 1 or link.copied or link.caller:
+            return True
+        if link.quotes > 1 and self._is_small(first):
+            return True
+        like = self._firsts.get(link.like) if link.like is not None else None
+        if like and not is_similar_prompt(like.system, first.system) and len(first.tools) <= len(like.tools):
+            return True
+        return self._is_small(first) and not first.tools
+
+    def parent(self, tree: int, trunk: Path, owners: dict[int, Path], trunks: dict[int, Path]) -> Path | None:
+        """The conversation that a tree comes from."""
+        link = self._links[tree]
+        if trunk.kind == "compacted":
+            return self._summarised(link, owners, trunks)
+        if trunk.kind == "subagent" and link.caller:
+            return owners.get(link.caller.reply.number)
+        if trunk.kind == "side":
+            about = link.quoted or (link.copied[-1] if link.copied else link.caller.reply if link.caller else None)
+            if about and about.tree != tree:
+                return trunks.get(about.tree)
+            return trunks.get(link.like) if link.like is not None else self._nearest(tree, trunks)
+        return None
+
+    def _summarised(self, link: Link, owners: dict[int, Path], trunks: dict[int, Path]) -> Path | None:
+        """The conversation that holds the last reply of what a summary stands for."""
+        summary = link.summary
+        if summary is None:
+            return owners.get(link.copied[-1].number) if link.copied else None
+        if summary.parent:
+            return owners.get(summary.parent.number)
+        about = self._links[summary.tree]
+        last = about.quoted or (about.copied[-1] if about.copied else None)
+        return owners.get(last.number) if last else trunks.get(about.like) if about.like is not None else None
+
+    def _nearest(self, tree: int, trunks: dict[int, Path]) -> Path | None:
+        """The trunk of the tree that began last before a request of the client's own, else of the one behind it."""
+        others = [each for each, trunk in trunks.items() if trunk.kind != "side"]
+        before = [each for each in others if each < tree]
+        return trunks[max(before) if before else min(others)] if others else None

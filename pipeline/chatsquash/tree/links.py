@@ -1,0 +1,173 @@
+"""What a tree comes from: the summary that stands in it, the call that began it, the messages that it copied."""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+
+from chatsquash import chat, jsonio
+from chatsquash.model import Message
+from chatsquash.tree.canonical import without_reminders
+from chatsquash.tree.replies import Reply
+from chatsquash.tree.texts import Sketch, is_similar_prompt, runs, sketch
+
+_QUOTED = 2
+"""Runs of a reply that tell that a text quotes it."""
+_PROMPTED = 3
+"""Runs of an argument that tell that a text holds it."""
+_HELD = 8
+"""Replies that are remembered by one run of words."""
+_LEAST_RUNS = 5
+
+
+class Call(Struct, frozen=True):
+    """A call of a tool by its reply and its place among the calls there, from 1."""
+
+    reply: Reply
+    place: int
+
+
+class Link(Struct):
+    """What is known of where a tree comes from."""
+
+    summary: Reply | None = None
+    """The reply that summed up what came before."""
+    caller: Call | None = None
+    """The call whose argument is its prompt."""
+    is_exact: bool = False
+    """Whether the argument is all of the prompt."""
+    result: str | None = None
+    """The result of that call, once it is logged."""
+    copied: list[Reply] = field(default_factory=list)
+    """The replies of other trees that stand in its first request."""
+    quoted: Reply | None = None
+    """The last reply that a text in its first request quotes."""
+    quotes: int = 0
+    """How many it quotes."""
+    like: int | None = None
+    """The tree that begins with the same words of a user."""
+
+
+class Links(Struct):
+    """What beginnings are held to, made only when a session has a second one."""
+
+    _seen: int = 0
+    _by_run: dict[int, list[Reply]] = field(default_factory=dict)
+    _sketches: dict[int, Sketch] = field(default_factory=dict)
+    _by_argument: dict[str, Call] = field(default_factory=dict)
+    _by_argument_run: dict[int, list[tuple[Call, Sketch]]] = field(default_factory=dict)
+    _claimed: set[int] = field(default_factory=set)
+    """The numbers of the summaries that a tree begins with."""
+    _by_words: dict[str, int] = field(default_factory=dict)
+    _awaited: dict[int, dict[int, Link]] = field(default_factory=dict)
+    """Links whose call has no result yet, by the number of its reply and its place there."""
+
+    def begin(self, first: Reply, before: list[Reply], copied: list[Reply]) -> Link:
+        """The link of a tree that begins, to the replies before it."""
+        self._learn(before)
+        texts = [text for message in first.users.values() if (text := _text(message))]
+        link = Link(copied=copied)
+        if texts:
+            link.like = self._by_words.setdefault(texts[0], first.tree)
+            link.like = None if link.like == first.tree else link.like
+        for text in texts:
+            self._read(text, link)
+        if link.summary is None and texts:
+            self._find_call(texts[0], link)
+        if link.caller and not link.is_exact:
+            self._awaited.setdefault(link.caller.reply.number, {})[link.caller.place] = link
+        return link
+
+    def awaits(self, reply: Reply) -> bool:
+        """Whether the result of a call of this reply is wanted."""
+        return reply.number in self._awaited
+
+    def hear(self, reply: Reply, place: int, result: str) -> None:
+        """The result of a call was logged, which tells something where it is wanted."""
+        link = self._awaited[reply.number].pop(place, None)
+        if link:
+            link.result = result
+
+    def _learn(self, replies: list[Reply]) -> None:
+        """Remember what replies say and call that were not looked at before."""
+        for reply in replies[self._seen :]:
+            said = sketch(chat.text(reply.message) or "")
+            self._sketches[reply.number] = said
+            for run in said.runs:
+                held = self._by_run.setdefault(run, [])
+                held.append(reply)
+                del held[:-_HELD]
+            for place, call in enumerate(chat.calls(reply.message), 1):
+                for argument in _arguments(call):
+                    self._learn_argument(argument, Call(reply, place))
+        self._seen = len(replies)
+
+    def _learn_argument(self, argument: str, call: Call) -> None:
+        self._by_argument[argument] = call
+        held = sketch(argument)
+        if held.all < _PROMPTED:
+            return
+        for run in held.runs:
+            others = self._by_argument_run.setdefault(run, [])
+            others.append((call, held))
+            del others[:-_HELD]
+
+    def _read(self, text: str, link: Link) -> None:
+        """Look for replies that a text of a beginning quotes, and for a summary among them."""
+        words = runs(text)
+        hits: dict[int, Reply] = {}
+        count: dict[int, int] = {}
+        for run in words:
+            for reply in self._by_run.get(run, ()):
+                hits[reply.number] = reply
+                count[reply.number] = count.get(reply.number, 0) + 1
+        quoted = sorted(number for number, times in count.items() if times >= _QUOTED)
+        link.quotes += len(quoted)
+        for number in quoted:
+            reply, said = hits[number], self._sketches[number]
+            link.quoted = reply if link.quoted is None or number > link.quoted.number else link.quoted
+            if self._is_summary(reply, said, words):
+                link.summary = reply
+        if link.summary:
+            self._claimed.add(link.summary.number)
+            link.summary.is_summary = True
+
+    def _is_summary(self, reply: Reply, said: Sketch, words: set[int]) -> bool:
+        """Whether a text with these runs of words stands for what a reply summed up."""
+        if reply.children or reply.number in self._claimed or chat.calls(reply.message):
+            return False
+        share = said.share(words)
+        found = share * said.all
+        return share >= 0.25 and found >= _LEAST_RUNS and found >= 0.3 * len(words)
+
+    def _find_call(self, text: str, link: Link) -> None:
+        """Look for the call that a tree's first text is the argument of, or holds it."""
+        if call := self._by_argument.get(text):
+            link.caller, link.is_exact = call, True
+            return
+        counts: dict[tuple[int, int], list[tuple[Call, Sketch]]] = {}
+        for run in runs(text):
+            for call, held in self._by_argument_run.get(run, ()):
+                counts.setdefault((call.reply.number, call.place), []).append((call, held))
+        fitting = [found[0][0] for found in counts.values() if len(found) >= max(_PROMPTED, len(found[0][1].runs) - 1)]
+        if fitting:
+            link.caller = max(fitting, key=lambda call: (call.reply.number, call.place))
+
+
+def is_tail(first: Reply, link: Link) -> bool:
+    """Whether a tree goes on with messages of another one under its system prompt, without a summary."""
+    return any(is_similar_prompt(reply.system, first.system) for reply in link.copied)
+
+
+def _text(message: Message) -> str:
+    return without_reminders(chat.text(message) or "").strip()
+
+
+def _arguments(call: dict[str, object]) -> list[str]:
+    """The texts that a call gives to its tool."""
+    function = call.get("function") or call.get("custom")
+    given = (function.get("arguments") or function.get("input")) if isinstance(function, dict) else None
+    try:
+        value = jsonio.loads(given) if isinstance(given, str) else given
+    except (ValueError, RecursionError):
+        value = given
+    return [text for each in chat.strings(value) if (text := each.strip())]

@@ -1,0 +1,84 @@
+"""The logged replies of a session, each with what it continues."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from msgspec import Struct
+
+from chatsquash.model import Message, Tool
+
+How = Literal["appended", "rewritten", "cut"]
+"""Whether a request holds what its reply's parent held: as it was, in another wording, or with messages left out."""
+
+
+class Reply(Struct, eq=False):
+    """A reply that a model gave, and the request that it answers."""
+
+    number: int
+    """Its place among the session's replies."""
+    line: int
+    """Of several lines with the same reply, the last one."""
+    at: int | None
+    """When it was logged, as in ``Entry.at``."""
+    message: Message
+    asked: int
+    """What its request is the same by."""
+    said: int
+    """What it is the same by itself."""
+    chain: int
+    """What its request and it are the same by."""
+    spoken: int
+    """The same for what assistants say alone."""
+    parent: Reply | None
+    """The reply that its request goes on from."""
+    how: How
+    tree: int
+    added: list[int]
+    """What the messages of its request behind its parent are the same by."""
+    users: dict[int, Message]
+    """The user's among these, by their places in ``added``."""
+    system: str
+    tools: list[Tool]
+    limit: int | None
+    """How many tokens it was to have at most."""
+    is_ended: bool
+    """Whether the log says why it ended."""
+    is_cut: bool
+    """Whether its stream broke off, or it reached its limit."""
+    response: str
+    """The id of its response; empty if it has none."""
+    messages: int
+    """How many its request has."""
+    is_other_prompt: bool = False
+    """Whether its request has another system prompt than its parent's."""
+    children: int = 0
+    is_retried: bool = False
+    """Whether it broke off and the same request was sent again."""
+    is_summary: bool = False
+    """Whether a later conversation begins with what it says."""
+
+    def path(self) -> list[Reply]:
+        """The replies that it goes on from, the first one first, and itself."""
+        found = [*self.back()]
+        found.reverse()
+        return found
+
+    def back(self) -> Iterator[Reply]:
+        """Itself, and the replies that it goes on from, the last one first."""
+        reply: Reply | None = self
+        while reply is not None:
+            yield reply
+            reply = reply.parent
+
+
+class Again(Struct, frozen=True):
+    """A line whose reply is logged once more by a later line."""
+
+    line: int
+    at: int | None
+    by: Reply
+    """The one that stands for both."""
+    is_same_response: bool
+    """Whether it is the same response; else the same words were sampled anew."""

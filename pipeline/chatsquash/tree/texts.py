@@ -1,0 +1,96 @@
+"""How alike texts are: runs of words that they share, and lines."""
+
+from __future__ import annotations
+
+from array import array
+from itertools import islice
+from typing import NamedTuple
+
+from xxhash import xxh3_64_intdigest
+
+RUN = 5
+"""Words that are compared at once."""
+_SKETCH = 16
+"""Runs that stand for all of a text: those with the smallest numbers, which are a fair sample."""
+_MOST = 20_000
+"""Words of a text that are looked at."""
+
+
+class Sketch(NamedTuple):
+    """Some of the runs of words of a text, which stand for all of them."""
+
+    runs: array[int]
+    all: int
+    """How many runs the text has."""
+
+    def share(self, of: set[int]) -> float:
+        """The share of the text's runs that are among these, as far as the sketch tells."""
+        return sum(run in of for run in self.runs) / len(self.runs) if self.runs else 0.0
+
+
+def runs(text: str) -> set[int]:
+    """The numbers of all runs of words of a text; of a shorter one of all its words, and none of an empty one."""
+    words = [*islice(text.split(), _MOST)]
+    if len(words) < RUN:
+        return {_number(words)} if words else set()
+    return {_number(words[at : at + RUN]) for at in range(len(words) - RUN + 1)}
+
+
+def _number(words: list[str]) -> int:
+    return xxh3_64_intdigest(" ".join(words).encode("utf-8", "surrogatepass"))
+
+
+def sketch(text: str) -> Sketch:
+    """The sketch of a text."""
+    found = runs(text)
+    return Sketch(array("Q", sorted(found)[:_SKETCH]), len(found))
+
+
+def is_long(text: str) -> bool:
+    """Whether a text is long enough to be told from another one by chance."""
+    return len(text) >= 24 or len(text.split(maxsplit=8)) > 7
+
+
+def share_ends(one: str, other: str) -> float:
+    """The share of the longer text that both begin and end with."""
+    longest = max(len(one), len(other))
+    if not longest:
+        return 1.0
+    shortest = min(len(one), len(other))
+    begin = _common(one, other, shortest)
+    end = _common(one[::-1], other[::-1], shortest - begin)
+    return (begin + end) / longest
+
+
+def _common(one: str, other: str, most: int) -> int:
+    """How many characters both begin with, found by halving."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[:middle] == other[:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def is_similar_prompt(one: str, other: str) -> bool:
+    """Whether one system prompt may be the other, changed a little: a clock, a line about the session."""
+    if one == other:
+        return True
+    if not one or not other:
+        return False
+    lines = set(other.splitlines())
+    kept = sum(len(line) for line in one.splitlines() if line in lines)
+    return 2 * kept >= max(len(one), len(other)) or share_ends(one, other) >= 0.6
+
+
+def is_rewritten(one: str, other: str) -> bool:
+    """Whether a text is another one with lines put before or behind it, or changed in its middle."""
+    ours, theirs = one.strip().splitlines(), other.strip().splitlines()
+    short, long = sorted((ours, theirs), key=len)
+    if not short:
+        return True
+    if long[: len(short)] == short or long[-len(short) :] == short:
+        return True
+    return len(short) > 1 and share_ends(one, other) >= 0.6

@@ -1,0 +1,286 @@
+"""Requests to trees: which logged reply each request goes on from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain as chained
+
+from msgspec import Struct, field
+
+from chatsquash import chat
+from chatsquash.model import Entry, Message
+from chatsquash.tree.canonical import NOTHING
+from chatsquash.tree.links import Link, Links
+from chatsquash.tree.replies import Again, How, Reply
+from chatsquash.tree.requests import Requests
+from chatsquash.tree.texts import is_long, is_rewritten, is_similar_prompt, share_ends
+
+TRUNCATED = ("length", "max_tokens", "MAX_TOKENS", "max_output_tokens", "incomplete")
+"""Reasons for which replies end before they are whole."""
+_CANDIDATES = 8
+"""Replies that are looked at where several say the same."""
+
+
+class Met(Struct, frozen=True):
+    """A reply that a request holds, and where."""
+
+    place: int
+    reply: Reply
+    how: How
+
+
+class Trees(Struct):
+    """The replies of a session so far, and what later requests find them by."""
+
+    requests: Requests = field(default_factory=Requests)
+    replies: list[Reply] = field(default_factory=list)
+    again: list[Again] = field(default_factory=list)
+    links: list[Link] = field(default_factory=list)
+    """Where each tree comes from."""
+    met: list[Met] = field(default_factory=list)
+    """The logged replies that the present request holds, in order."""
+    _lookup: Links = field(default_factory=Links)
+    _by_chain: dict[int, Reply] = field(default_factory=dict)
+    _by_spoken: dict[int, list[Reply]] = field(default_factory=dict)
+    _by_asked: dict[int, Reply] = field(default_factory=dict)
+    _by_said: dict[int, list[Reply]] = field(default_factory=dict)
+
+    def add(self, entry: Entry, limit: int | None, response: str) -> Reply | None:
+        """The reply of the next request as a part of its tree; ``None`` where there is none, or it is there already."""
+        kept = self.requests.follow(entry)
+        while self.met and self.met[-1].place >= kept:
+            self.met.pop()
+        self._meet(kept)
+        message = entry.reply.message
+        if message is None:
+            return None
+        requests, last = self.requests, self.met[-1] if self.met else None
+        parent = last.reply if last else None
+        behind = last.place + 1 if last else 0
+        said, chain, spoken = requests.behind(message)
+        system = requests.system()
+        added, users = self._added(behind)
+        sibling = self._sibling(requests.chain, parent, system)
+        reply = Reply(
+            number=len(self.replies),
+            line=entry.line,
+            at=entry.at,
+            message=message,
+            asked=requests.chain,
+            said=said,
+            chain=chain,
+            spoken=spoken,
+            parent=parent,
+            how=last.how if last else "appended",
+            tree=parent.tree if parent else sibling.tree if sibling else len(self.links),
+            added=added,
+            users=users,
+            system=system,
+            tools=entry.tools,
+            limit=limit,
+            is_ended=entry.reply.finish_reason is not None and not entry.reply.cut,
+            is_cut=entry.reply.cut or entry.reply.finish_reason in TRUNCATED,
+            response=response,
+            messages=len(entry.messages),
+            is_other_prompt=parent is not None and not is_similar_prompt(parent.system, system),
+        )
+        if sibling and self._is_again(sibling, reply):
+            return None
+        if reply.tree == len(self.links):
+            first = not self.links  # which nothing can be held to
+            self.links.append(Link() if first else self._lookup.begin(reply, self.replies, self._copied()))
+        elif parent and self._lookup.awaits(parent):
+            self._hear(parent, behind)
+        self._take(reply)
+        return reply
+
+    def _take(self, reply: Reply) -> None:
+        if reply.parent:
+            reply.parent.children += 1
+        self.replies.append(reply)
+        self._by_asked[reply.asked] = reply
+        self._by_chain[reply.chain] = reply
+        for found, key in ((self._by_spoken, reply.spoken), (self._by_said, reply.said)):
+            others = found.setdefault(key, [])
+            others.append(reply)
+            del others[:-_CANDIDATES]
+
+    def _added(self, behind: int) -> tuple[list[int], dict[int, Message]]:
+        """The numbers of the request's messages from a place on, and the user's messages among them."""
+        requests = self.requests
+        numbers: list[int] = []
+        users: dict[int, Message] = {}
+        for place in range(behind, len(requests.numbers)):
+            if (number := requests.numbers[place]) == NOTHING:
+                continue
+            message = requests.messages[place]
+            if message["role"] == "user":
+                users[len(numbers)] = message
+            numbers.append(number)
+        return numbers, users
+
+    def _copied(self) -> list[Reply]:
+        """The replies of other trees that the request holds."""
+        requests = self.requests
+        found = (self._by_said.get(requests.numbers[place]) for place in requests.assistants)
+        return [replies[-1] for replies in found if replies]
+
+    def _hear(self, parent: Reply, behind: int) -> None:
+        """Note the results of a reply's calls, from a place on."""
+        for message in self.requests.messages[behind:]:
+            place = self.requests.answered(message, parent.message) if message["role"] == "tool" else 0
+            if place:
+                self._lookup.hear(parent, place, chat.text(message) or "")
+
+    # The same request again
+
+    def _sibling(self, asked: int, parent: Reply | None, system: str) -> Reply | None:
+        """The last reply to the same request."""
+        found = self._by_asked.get(asked)
+        fits = found is not None and found.parent is parent and is_similar_prompt(found.system, system)
+        return found if fits else None
+
+    def _is_again(self, earlier: Reply, reply: Reply) -> bool:
+        """Whether a reply is that of an earlier line once more, which stands for both then."""
+        if earlier.said == reply.said and earlier.is_ended == reply.is_ended:
+            is_same = earlier.response == reply.response
+            self.again.append(Again(earlier.line, earlier.at, earlier, is_same))
+            earlier.line, earlier.at, earlier.response = reply.line, reply.at, reply.response
+            earlier.message = reply.message
+            return True
+        earlier.is_retried = earlier.is_cut or (reply.is_ended and not earlier.is_ended)
+        return False
+
+    # What a request holds
+
+    def _meet(self, kept: int) -> None:
+        """Find the logged replies among the assistants' messages from a place on."""
+        requests = self.requests
+        places = requests.assistants
+        first = len(places)
+        while first and places[first - 1] >= kept:
+            first -= 1
+        for place in places[first:]:
+            reply, how = self._held(place)
+            if reply:
+                self.met.append(Met(place, reply, how))
+        if places and (not self.met or self.met[-1].place != places[-1]) and places[-1] >= kept:
+            self._window(places[-1])
+
+    def _held(self, place: int) -> tuple[Reply | None, How]:
+        """The reply that stands at a place, if one is known to."""
+        requests = self.requests
+        chain = requests.chains[place]
+        how: How = self.met[-1].how if self.met and self.met[-1].how == "cut" else "appended"
+        if reply := self._by_chain.get(chain):
+            return reply, how
+        reply = self._rewritten(place) or self._reworded(place)
+        if reply is None:
+            return None, "appended"
+        self._by_chain[chain] = reply
+        return reply, "cut" if how == "cut" else "rewritten"
+
+    def _rewritten(self, place: int) -> Reply | None:
+        """The reply behind the same words of assistants, where what others say is rewritten only."""
+        candidates = self._by_spoken.get(self.requests.spoken[place], ())
+        for reply in reversed(candidates):
+            if self._is_rewritten(reply, place, unique=len(candidates) == 1):
+                return reply
+        return None
+
+    def _is_rewritten(self, reply: Reply, place: int, *, unique: bool) -> bool:
+        ours, theirs = _segments(self._until(place)), _segments(_of_path(reply))
+        if len(ours) != len(theirs):
+            return False
+        changed = [(one, other) for one, other in zip(ours, theirs, strict=True) if one.numbers != other.numbers]
+        if any(one.others != other.others for one, other in changed):
+            return False
+        if all(one.is_rewritten(other) for one, other in changed) or 3 * len(changed) <= len(ours):
+            return True
+        return unique and is_long(chat.text(reply.message) or "")
+
+    def _reworded(self, place: int) -> Reply | None:
+        """The reply to what stands before a place, where another wording of it stands there."""
+        requests = self.requests
+        before = requests.chains[place - 1] if place else 0
+        reply = self._by_asked.get(before)
+        return reply if reply and _is_reworded(reply.message, requests.messages[place]) else None
+
+    def _window(self, place: int) -> None:
+        """Where messages were left out before a place: the reply there whose path holds all of them, in order."""
+        requests = self.requests
+        for reply in reversed(self._by_said.get(requests.numbers[place], ())):
+            if is_similar_prompt(reply.system, requests.system()) and self._is_part(reply, place):
+                self._by_chain[requests.chains[place]] = reply
+                self.met.append(Met(place, reply, "cut"))
+                return
+
+    def _is_part(self, reply: Reply, place: int) -> bool:
+        """Whether the messages up to a place are some of those of a reply's path, in order."""
+        wanted = [number for number in self.requests.numbers[: place + 1] if number != NOTHING]
+        for each in reply.back():
+            for number in chained((each.said,), reversed(each.added)):
+                if wanted and wanted[-1] == number:
+                    wanted.pop()
+            if not wanted:
+                return True
+        return False
+
+    def _until(self, place: int) -> Iterator[tuple[int, Message | None, bool]]:
+        """The messages up to a place: what each is the same by, itself if it is the user's, whether it is a reply."""
+        requests = self.requests
+        known = {place, *(met.place for met in self.met)}
+        for at in range(place + 1):
+            if (number := requests.numbers[at]) != NOTHING:
+                message = requests.messages[at]
+                yield number, message if message["role"] == "user" else None, at in known
+
+
+def _of_path(reply: Reply) -> Iterator[tuple[int, Message | None, bool]]:
+    for each in reply.path():
+        for at, number in enumerate(each.added):
+            yield number, each.users.get(at), False
+        yield each.said, None, True
+
+
+class _Segment(Struct):
+    """What others say before an assistant does."""
+
+    numbers: list[int] = field(default_factory=list)
+    others: list[int] = field(default_factory=list)
+    """What is not the user's: results, and in requests also what assistants say that was not logged."""
+    users: list[Message] = field(default_factory=list)
+
+    def is_rewritten(self, other: _Segment) -> bool:
+        """Whether what users say is the other's, rewritten or with messages that came or went."""
+        if len(self.users) == len(other.users):
+            pairs = zip(self.users, other.users, strict=True)
+            return all(is_rewritten(chat.text(one) or "", chat.text(two) or "") for one, two in pairs)
+        less, more = sorted((self.numbers, other.numbers), key=len)
+        rest = iter(more)
+        return all(number in rest for number in less)
+
+
+def _segments(messages: Iterator[tuple[int, Message | None, bool]]) -> list[_Segment]:
+    found = [_Segment()]
+    for number, user, is_assistant in messages:
+        found[-1].numbers.append(number)
+        if is_assistant:
+            found[-1].others.append(number)
+            found.append(_Segment())
+        elif user is None:
+            found[-1].others.append(number)
+        else:
+            found[-1].users.append(user)
+    return found[:-1]
+
+
+def _is_reworded(reply: Message, message: Message) -> bool:
+    """Whether a message is a reply in another wording: the same tools are called, and the texts are alike."""
+    calls = [[chat.call_name(call) for call in chat.calls(each)] for each in (reply, message)]
+    one, other = (chat.text(each) or "" for each in (reply, message))
+    if calls[0] != calls[1]:
+        return False
+    if not one.strip() or not other.strip():
+        return bool(calls[0])
+    return is_rewritten(one, other) or share_ends(one, other) >= 0.6
