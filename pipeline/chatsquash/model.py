@@ -165,6 +165,8 @@ class Skipped(Struct, frozen=True, gc=False):
     """Where and why, for a line that cannot be read."""
     rule: str = ""
     """The cleaning rule that dropped its entry."""
+    replied: bool = False
+    """Whether that had a reply."""
     found: tuple[Found | Repeated, ...] = ()
 
 

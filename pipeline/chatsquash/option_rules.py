@@ -70,6 +70,8 @@ PAIRS = (
         "`--json-tool-calls` with a `--preset` other than `chat`; `text` writes calls as text",
     ),
     Pair("unpaired", "preset", _is("chat"), "`--unpaired` without a `--preset`; `chat` keeps calls as they are", "hf"),
+    Pair("subagents", "conversations", _is_not("all"), "`--no-subagents` without `--conversations all`", "all"),
+    Pair("side", "conversations", _is_not("all"), "`--no-side` without `--conversations all`", "all"),
     Pair("unpaired_text", "unpaired", _is_not("close"), "`--unpaired-text` without `--unpaired close`", "close"),
     Pair("media", "preset", _is("chat"), "`--media` without a `--preset`; `chat` keeps media as they are", "hf"),
     Pair(

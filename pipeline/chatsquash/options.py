@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 OnInvalid = Literal["skip", "keep", "abort"]
 Reasoning = Literal["keep", "inline", "drop"]
+Conversations = Literal["last", "main", "all"]
 SessionsBy = Literal["file", "id"]
 GroupBy = Literal["date", "scenario", "none"]
 Packing = Literal["jsonl", "jsonl.gz", "jsonl.zst", "parquet"]
@@ -135,6 +136,13 @@ class Options:
         group="reading",
         usually="file; id for logs known to mix sessions",
     )
+    conversations: Conversations = option(
+        "last",
+        "Which conversations of a session: the one in its last longest request, the person's, or a record for each.",
+        group="sessions",
+    )
+    subagents: bool = option(True, "Write those of sub-agents, too, with --conversations all.", group="sessions")
+    side: bool = option(True, "Write requests of the client's own, too, with --conversations all.", group="sessions")
     anonymize: bool = option(True, "Replace e-mail addresses by pseudonyms.", group="addresses")
     anonymize_key: bytes | None = option(
         None,
@@ -149,6 +157,9 @@ class Options:
     integrity_analysis: bool = option(True, "Check the records.", group="checks")
     group_by: GroupBy = option("date", "One file per what.", group="grouping", decides="output")
     tool_report: bool = _report(True, "Write reports on tool usage.")
+    trace_replies: bool = option(
+        False, "Write what became of each logged reply to reports/replies.jsonl.", group="reports", on_card=False
+    )
     keep_rejected: bool = _report(False, "Copy lines that cannot be read to the reports.")
     workers: int = _run(1, "Processes.", least=1, usually="the cores")
     full: bool = _run(False, "Convert all logs again, not only those that are new or changed.")

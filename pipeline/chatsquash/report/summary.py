@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from chatsquash.model import Log, Severity
 from chatsquash.outcome import Account, Outcome
+from chatsquash.report.replies import Replies
 from chatsquash.stages import cleaning
 from chatsquash.text import counted, escaped, listed
 
@@ -19,7 +20,7 @@ class Summary:
     """Counts of a run.
 
     ``sessions == written + sum(left_out.values()) + sum(filtered.values()) + duplicates``, ``lines == sum(account)``
-    and ``bytes == sum(sizes)``.
+    and ``bytes == sum(sizes)``; ``replies`` has sums of its own.
     """
 
     sessions: int = 0
@@ -44,6 +45,8 @@ class Summary:
     """The bytes of the lines that ``account`` counts."""
     cleaned: Counter[str] = field(default_factory=Counter)
     """What cleaning changed in the records, by rule."""
+    replies: Replies = field(default_factory=Replies)
+    """What the records hold of the logged replies, and the conversations that were seen."""
     addresses: int = 0
     """E-mail addresses replaced."""
     findings: Counter[tuple[Severity, str]] = field(default_factory=Counter)
@@ -67,18 +70,21 @@ class Summary:
     unchanged: bool = False
     """Nothing changed since the last run, which this is the summary of; nothing was read or written."""
 
-    def add(self, log: Log, outcome: Outcome, filtered: str = "", *, duplicate: bool = False) -> None:
-        """Count one session more; its record may have been filtered, or be a duplicate."""
+    def add(
+        self, log: Log, outcome: Outcome, filtered: Sequence[str] = (), duplicates: int = 0, made: int | None = None
+    ) -> None:
+        """Count one session more, of which so many records were made, and some filtered or those of others."""
         self.sessions += 1
         self.size += log.size
-        if filtered:
-            self.filtered[filtered] += 1
-        elif duplicate:
-            self.duplicates += 1
-        elif not outcome.records:
-            self.left_out[outcome.left_out or ""] += 1
-        else:
+        if outcome.records:
             self.written += 1
+        elif filtered:
+            self.filtered[filtered[0]] += 1
+        elif duplicates:
+            self.duplicates += 1
+        else:
+            self.left_out[outcome.left_out or ""] += 1
+        self.replies.add(outcome, len(filtered), duplicates, made)
         self.lines += outcome.lines
         self.account = self.account.plus(outcome.account)
         self.bytes += outcome.size
@@ -87,7 +93,7 @@ class Summary:
         for counts in (outcome.cleaned, outcome.dropped):
             for rule, count in counts.items():
                 self.cleaned[rule] += count
-        counted = self.filtered_findings if filtered else self.findings
+        counted = self.filtered_findings if filtered and not outcome.records else self.findings
         for finding in outcome.findings:
             counted[finding.severity, finding.code] += 1
         for record in outcome.records:
@@ -99,6 +105,7 @@ class Summary:
         assert self.sessions == self.written + self.left_out.total() + self.filtered.total() + self.duplicates, self
         assert self.lines == sum(self.account), self
         assert self.bytes == sum(self.sizes), self
+        self.replies.close()
 
     @property
     def complete(self) -> bool:
@@ -125,6 +132,7 @@ class Summary:
             },
             "lines": {"seen": self.lines, **self.account._asdict()},
             "bytes": {"seen": self.bytes, **self.sizes._asdict()},
+            **self.replies.counts(),
             "cleaned": {rule: count for rule, count in sorted(self.cleaned.items()) if count},
             "addresses": self.addresses,
             "findings": _by_severity(self.findings),
@@ -159,6 +167,7 @@ class Summary:
             yield f"  {records:>7,}  in split {name}: {share}"
         parts = " + ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in self.account._asdict().items())
         yield f"{counted(self.lines, 'line')} seen = {parts}"
+        yield from self.replies.lines()
         rules = (rule for rule in cleaning.names() if self.cleaned[rule])
         named = ((rule.replace("_", " ").removesuffix("s"), self.cleaned[rule]) for rule in rules)
         cleaned = ", ".join(counted(count, rule) for rule, count in named)

@@ -197,26 +197,29 @@ class _Conversion:
     def _take(self, log: Log, outcome: Outcome) -> None:
         self._stop_for(outcome, log.shown)
         turns = outcome.records[0].usage.assistant_turns if outcome.records else None
-        outcome, filtered, duplicate = self._filters.apply(log, outcome)
+        made = len(outcome.records)
+        outcome, filtered, duplicates = self._filters.apply(log, outcome)
         if self._options.keep_rejected and outcome.rejected:
             outcome = self._keep(log, outcome)
         group = self._groups.file(self._label(outcome.day, stem(log))) if outcome.records else ""
-        outcome, place = self._write(log, outcome, group)
-        self._summary.add(log, outcome, filtered, duplicate=duplicate)
+        outcome, places = self._write(log, outcome, group)
+        self._summary.add(log, outcome, filtered, duplicates, made)
         self._manifest.add(log, outcome.digest)
-        self._reports.add(TakenSession(log, outcome, place, turns, filtered or None, group))
+        self._reports.add(TakenSession(log, outcome, places, turns, filtered[0] if filtered else None, group))
 
-    def _write(self, log: Log, outcome: Outcome, group: str) -> tuple[Outcome, Place | None]:
-        """Write a record, if there is one: what is known of its session then, and where it stands."""
-        if not outcome.records:
-            return outcome, None
-        record = outcome.records[0]
-        if self._dataset:
-            return self._dataset.add(log, outcome, record)
-        name = f"{group}.jsonl"
-        self._out.append(name, record.line)
-        self._rows[name] += 1
-        return outcome, Place(name, self._rows[name])
+    def _write(self, log: Log, outcome: Outcome, group: str) -> tuple[Outcome, list[Place]]:
+        """Write the records: what is known of their session then, and where they stand."""
+        places: list[Place] = []
+        for record in outcome.records:
+            if self._dataset:
+                outcome, place = self._dataset.add(log, outcome, record)
+                places += [place] if place else []
+                continue
+            name = f"{group}.jsonl"
+            self._out.append(name, record.line)
+            self._rows[name] += 1
+            places.append(Place(name, self._rows[name]))
+        return outcome, places
 
     def _note(self, fact: Found) -> None:
         """A fact about no session."""

@@ -12,18 +12,20 @@ from msgspec.structs import replace
 from chatsquash.checks import dataset
 from chatsquash.model import Found, Log
 from chatsquash.options import ERRORS, Options
-from chatsquash.outcome import Outcome, Record
+from chatsquash.outcome import LoggedReply, Outcome, Record
 from chatsquash.stages.session import finding
 from chatsquash.text import counted, quoted
+from chatsquash.tree.coverage import coverage
 
 
 class Filtered(NamedTuple):
-    """What is left of a session, and why its record is not wanted."""
+    """What is left of a session, and why its other records are not wanted."""
 
     outcome: Outcome
-    filtered: str = ""
-    """The option that filtered it."""
-    duplicate: bool = False
+    filtered: tuple[str, ...] = ()
+    """The options that filtered records, one for each."""
+    duplicates: int = 0
+    """How many records were those of others."""
 
 
 class Filters:
@@ -35,33 +37,65 @@ class Filters:
         self._seen: dict[bytes, str] = {}
 
     def apply(self, log: Log, outcome: Outcome) -> Filtered:
-        """An outcome without its record, where that is filtered or was there before; a finding says so."""
-        if not outcome.records:
-            return Filtered(outcome)
-        record = outcome.records[0]
+        """An outcome without the records that are filtered or were there before; a finding says so of each."""
+        filtered: list[str] = []
+        duplicates = 0
+        kept: list[int] = []
+        gone: dict[int, str] = {}
+        for number, record in enumerate(outcome.records):
+            found, option = self._unwanted(log, outcome, record)
+            if found is None:
+                kept.append(number)
+                continue
+            gone[number] = "filtered" if option else "duplicate"
+            filtered += [option] if option else []
+            duplicates += not option
+            outcome = replace(outcome, findings=[*outcome.findings, finding(found, outcome.session, log.shown)])
+            last = found
+        if gone:
+            outcome = _left(outcome, kept, gone, last.code)
+        return Filtered(outcome, tuple(filtered), duplicates)
+
+    def _unwanted(self, log: Log, outcome: Outcome, record: Record) -> tuple[Found | None, str]:
+        """Why a record is not wanted, and the option that says so; none where it is there already."""
         for option, unwanted in self._filters.items():
             if why := unwanted(outcome, record):
-                return Filtered(_without(log, outcome, dataset.filtered(option, why)), filtered=option)
+                return dataset.filtered(option, why), option
         if self._options.unique:
             digest = sha256(record.line).digest()[:16]
             if digest in self._seen:
-                return Filtered(_without(log, outcome, dataset.duplicate_record(self._seen[digest])), duplicate=True)
+                return dataset.duplicate_record(self._seen[digest]), ""
             self._seen[digest] = log.shown
-        return Filtered(outcome)
+        return None, ""
 
 
-def _without(log: Log, outcome: Outcome, found: Found) -> Outcome:
-    """An outcome as of a session that was left out, with one finding more."""
+def _left(outcome: Outcome, kept: list[int], gone: dict[int, str], code: str) -> Outcome:
+    """An outcome with some of its records, and as of a session that was left out where there are none."""
+    places = {number: place for place, number in enumerate(kept)}
+    if outcome.replies:
+        rows = [_moved(row, places, gone) for row in outcome.replies]
+        sums, before = coverage(rows), outcome.coverage
+        covered = replace(sums, conversations=before.conversations, not_chosen=before.not_chosen)
+    else:
+        rows, covered = [], outcome.coverage.gone(gone[0])
+    left = replace(outcome, records=[outcome.records[number] for number in kept], replies=rows, coverage=covered)
+    if kept:
+        return left
     return replace(
-        outcome,
-        records=[],
-        left_out=found.code,
-        findings=[*outcome.findings, finding(found, outcome.session, log.shown)],
+        left,
+        left_out=code,
         account=outcome.account.unwritten(),
         sizes=outcome.sizes.unwritten(),
         cleaned={},
         addresses=0,
     )
+
+
+def _moved(row: LoggedReply, places: dict[int, int], gone: dict[int, str]) -> LoggedReply:
+    """A reply's row once some records are gone."""
+    if row.record is None:
+        return row
+    return row.gone(gone[row.record]) if row.record in gone else replace(row, record=places[row.record])
 
 
 Filter = Callable[[Outcome, Record], str | None]

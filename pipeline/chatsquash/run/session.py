@@ -20,6 +20,7 @@ from chatsquash.read.reader import Reader, Reading
 from chatsquash.read.times import day, stamp
 from chatsquash.redact.keys import load_key
 from chatsquash.redact.pseudonyms import Anonymizer
+from chatsquash.run.conversations import Covered, of_each, of_last
 from chatsquash.sources.changes import as_found, change
 from chatsquash.sources.compression import stem
 from chatsquash.sources.days import path_day
@@ -95,30 +96,29 @@ class Converter:
         assert _is_whole(session, file, log), log
         snapshot = session.snapshot
         replaced = self._anonymizer.count if self._anonymizer else 0
-        made, later = self._made(read.seen, session)
-        record = made if isinstance(made, Record) else None
-        if record and snapshot and self._tells_facts:
-            record = structs.replace(record, facts=self._facts(session, snapshot, log))
+        records, left_out, later, covered = self._records(read, session, file, log)
         name = session.id or stem(log)
-        findings = session.findings(later, name, log.shown)
-        account, sizes = session.accounts(written=record is not None)
+        findings = session.findings([*later, *covered.found], name, log.shown)
+        account, sizes = session.accounts(written=bool(records))
         return Outcome(
             session=name,
-            records=[record] if record else [],
-            left_out=made.why.code if isinstance(made, Refused) else None,
+            records=records,
+            left_out=left_out.code if left_out and not records else None,
             findings=findings,
             rejected=session.rejected,
             lines=session.lines.all,
             account=account,
-            cleaned=snapshot.entry.cleaned if snapshot and record else {},
+            cleaned=snapshot.entry.cleaned if snapshot and records else {},
             dropped=session.dropped,
-            addresses=self._anonymizer.count - replaced if self._anonymizer and record else 0,
+            addresses=self._anonymizer.count - replaced if self._anonymizer and records else 0,
             day=path_day(log.name) or (day(snapshot.started) if snapshot and snapshot.started is not None else None),
             trace=_trace(snapshot) if snapshot and any(each.severity == "error" for each in findings) else "",
             digest=_digest(read, digest),
             size=session.sizes.all,
             sizes=sizes,
             chosen=self._chosen(snapshot) if snapshot else None,
+            coverage=covered.coverage,
+            replies=covered.rows,
         )
 
     def _session(self, read: Reading, observer: EntryObserver | None) -> Session:
@@ -129,18 +129,55 @@ class Converter:
         observer.settle(read.seen, session.snapshot)
         return session
 
-    def _made(self, seen: Seen | None, session: Session) -> tuple[Record | Refused, list[Noted]]:
-        """The record of a session, or why there is none, and what was found on the way."""
-        snapshot = session.snapshot
+    def _records(
+        self, read: Reading, session: Session, file: BinaryIO, log: Log
+    ) -> tuple[list[Record], Found | None, list[Noted], Covered]:
+        """The records of a session, why there is none, what was found on the way, and what they hold of it."""
         noted = _cleaned(session)
-        if why := _unfit(seen, session):
-            return Refused(why), [*noted, (None, why)]
-        if session.invalid:
-            return Refused(session.invalid), noted
+        why = _unfit(read.seen, session)
+        if why:
+            noted.append((None, why))
+        why = why or session.invalid
+        every = self._options.conversations
+        if every == "last" or why or session.followed.last is None:
+            made = Refused(why) if why else self._made(read.seen, session, noted, log)
+            covered = of_last(session, made, trace=self._options.trace_replies)
+            if isinstance(made, Refused):
+                return [], made.why, noted, covered
+            return [made], None, noted, covered
+
+        def make(snapshot: Snapshot) -> tuple[Record | Refused, list[Found]]:
+            return self._finished(read.seen, session, snapshot, log)
+
+        def again(lines: set[int]) -> Iterator[Entry]:
+            return self._again(file, log, lines)
+
+        records, found, covered, why = of_each(session, self._options, make, again)
+        return records, why, [*noted, *found], covered
+
+    def _made(self, seen: Seen | None, session: Session, noted: list[Noted], log: Log) -> Record | Refused:
+        """The record of a session's snapshot, or why there is none; what is found goes to ``noted``."""
+        snapshot = session.snapshot
         assert snapshot
+        made, found = self._finished(seen, session, snapshot, log)
+        noted += [(snapshot.entry.line, each) for each in found]
+        return made
+
+    def _finished(
+        self, seen: Seen | None, session: Session, snapshot: Snapshot, log: Log
+    ) -> tuple[Record | Refused, list[Found]]:
         source = seen.format if seen else None
         made, found = self._plan.finish(snapshot, loaded=session.loaded, source=source)
-        return made, [*noted, *((snapshot.entry.line, each) for each in found)]
+        if isinstance(made, Record) and self._tells_facts:
+            made = structs.replace(made, facts=self._facts(session, snapshot, log))
+        return made, found
+
+    def _again(self, file: BinaryIO, log: Log, lines: set[int]) -> Iterator[Entry]:
+        """The entries of some lines, read once more."""
+        file.seek(0)
+        for item in self._plan.through(self._reader.read(file, log).items):
+            if isinstance(item, Entry) and item.line in lines:
+                yield item
 
     def _chosen(self, snapshot: Snapshot) -> Chosen:
         """What the log says about the entry that becomes the record; documents say nothing of models."""

@@ -79,15 +79,19 @@ class ToolUnion(Struct):
 
     def take(self, entry: Entry) -> Iterator[Noted]:
         """Add an entry's tools; yields the conflicts that are new."""
-        before, self._last = self._last, entry.tools
-        if entry.tools is before:
+        return self.offer(entry.tools, entry.line)
+
+    def offer(self, tools: list[Tool], line: int) -> Iterator[Noted]:
+        """Add the tools of a line; yields the conflicts that are new."""
+        before, self._last = self._last, tools
+        if tools is before:
             return
-        keyed = _keyed(entry.tools if before is None else self._unseen(entry.tools))
+        keyed = _keyed(tools if before is None else self._unseen(tools))
         if before is None and len({key for key, _ in keyed}) == len(keyed):
-            self._known, self._lines = dict(keyed), dict.fromkeys((key for key, _ in keyed), entry.line)
+            self._known, self._lines = dict(keyed), dict.fromkeys((key for key, _ in keyed), line)
         else:
-            yield from self._add(keyed, entry.line)
-        yield from self._compare_customs(keyed, entry.line)
+            yield from self._add(keyed, line)
+        yield from self._compare_customs(keyed, line)
 
     def _add(self, keyed: list[tuple[Key, Tool]], line: int) -> Iterator[Noted]:
         for key, tool in keyed:

@@ -9,6 +9,7 @@ from msgspec import Struct, field
 from chatsquash.checks import reading
 from chatsquash.model import Entry, Finding, Found, Rejected, Repeated, Skipped, Tool
 from chatsquash.outcome import Account
+from chatsquash.tree.follow import Followed
 
 Noted = tuple[int | None, Found]
 """A line, and what was found there; ``None``: it is about the whole log."""
@@ -82,6 +83,10 @@ class Session(Struct, frozen=True):
     found: list[Noted]
     repeated: dict[Repeated, tuple[int, int]]
     """What is reported once: its first line, and how often it was found."""
+    asides: list[int]
+    """The lines of replies to requests that cleaning dropped."""
+    followed: Followed
+    """What each reply continues."""
 
     @property
     def invalid(self) -> Found | None:
@@ -120,6 +125,8 @@ class Tally(Struct):
     rejected: list[Rejected] = field(default_factory=list)
     found: list[Noted] = field(default_factory=list)
     repeated: dict[Repeated, tuple[int, int]] = field(default_factory=dict)
+    asides: list[int] = field(default_factory=list)
+    followed: Followed = field(default_factory=Followed)
 
     def entry(self, entry: Entry) -> None:
         """Count an entry."""
@@ -131,6 +138,8 @@ class Tally(Struct):
             self.loaded = True
         if entry.found:
             self._note(entry.line, entry.found)
+        if not entry.reply.included:
+            self.followed.add(entry)
 
     def skipped(self, line: Skipped) -> None:
         """Count a line without an entry, or note what is found of the whole log."""
@@ -141,6 +150,8 @@ class Tally(Struct):
             counts.cleaned += more if line.why == "cleaned" else 0
         if line.rule:
             self.dropped[line.rule] = self.dropped.get(line.rule, 0) + 1
+        if line.replied and line.line:
+            self.asides.append(line.line)
         if line.rejected:
             self.rejected.append(line.rejected)
         self._note(line.line, line.found)
@@ -155,5 +166,5 @@ class Tally(Struct):
 
     def session(self, snapshot: Snapshot | None) -> Session:
         """What all lines came to."""
-        known = (self.dropped, self.rejected, self.found, self.repeated)
+        known = (self.dropped, self.rejected, self.found, self.repeated, self.asides, self.followed)
         return Session(snapshot, self.id, self.loaded, self.lines, self.sizes, *known)

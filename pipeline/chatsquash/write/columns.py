@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from chatsquash.options import Options
-from chatsquash.outcome import Facts
+from chatsquash.outcome import Facts, Record
 from chatsquash.records.presets import Column, named
 from chatsquash.write.arrow import Field
 
@@ -19,6 +19,8 @@ METADATA = (
     Field("prompt_tokens", "int"),
     Field("completion_tokens", "int"),
 )
+CONVERSATION = (Field("conversation", "text"), Field("parent", "text"), Field("kind", "text"))
+"""The columns on the conversation of a record, where a session may have several."""
 _ITEM = "item"  # what Arrow calls what is in a list
 IMAGES = Field("images", "list", (Field(_ITEM, "image"),))
 """The images of a record, in their order."""
@@ -28,7 +30,8 @@ _DTYPES = {"text": "string", "json": "json", "int": "int64"}
 def fields(options: Options) -> list[Field]:
     """The columns that the options ask for, in the order of a record."""
     columns = [column for column in named(options.preset).COLUMNS if column.kind != "images" or options.media == "keep"]
-    return [*map(_field, columns), *(METADATA if options.metadata else ())]
+    beside = (*METADATA, *(CONVERSATION if options.conversations != "last" else ())) if options.metadata else ()
+    return [*map(_field, columns), *beside]
 
 
 def _field(column: Column) -> Field:
@@ -40,9 +43,10 @@ def _field(column: Column) -> Field:
     return Field(column.name, "list", (Field(_ITEM, "struct", members) if members else Field(_ITEM, "json"),))
 
 
-def metadata(facts: Facts) -> dict[str, Any]:
-    """What the columns of ``METADATA`` hold for a record."""
-    return {"session_id": facts.session} | {field.name: getattr(facts, field.name) for field in METADATA[1:]}
+def metadata(record: Record, facts: Facts) -> dict[str, Any]:
+    """What the columns of ``METADATA``, and those of ``CONVERSATION``, hold for a record."""
+    told = {"session_id": facts.session} | {field.name: getattr(facts, field.name) for field in METADATA[1:]}
+    return told | {field.name: getattr(record, field.name) for field in CONVERSATION if record.conversation}
 
 
 def has_json(columns: list[Field]) -> bool:

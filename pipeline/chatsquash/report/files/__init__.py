@@ -24,8 +24,8 @@ class TakenSession(NamedTuple):
     log: Log
     outcome: Outcome
     """As it was written, without a record that was filtered."""
-    place: Place | None
-    """Where its record stands."""
+    places: list[Place]
+    """Where its records stand."""
     turns: int | None
     """Those of the assistant, also in a record that was filtered."""
     filtered: str | None

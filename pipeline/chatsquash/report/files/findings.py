@@ -19,7 +19,7 @@ class Findings(Report):
 
     def add(self, taken: TakenSession) -> Iterator[ReportLine]:
         """The findings of a session, which name its record."""
-        record = str(taken.place) if taken.place else None
+        record = str(taken.places[0]) if len(taken.places) == 1 else None
         for finding in taken.outcome.findings:
             yield from _lines(finding, record, taken.filtered)
 

@@ -8,7 +8,7 @@ from typing import get_args
 
 from chatsquash.model import Severity
 from chatsquash.options import Options
-from chatsquash.outcome import Chosen, Outcome
+from chatsquash.outcome import Chosen, Outcome, Place
 from chatsquash.report.files import Report, ReportLine, TakenSession
 from chatsquash.text import printable, shown
 
@@ -25,7 +25,8 @@ class SessionTable(Report):
 
     def add(self, taken: TakenSession) -> Iterator[ReportLine]:
         """What became of a session."""
-        yield SESSIONS, _line(taken)
+        for number, place in enumerate(taken.places or [None]):
+            yield SESSIONS, _line(taken, place, number)
 
 
 def report(options: Options) -> SessionTable:
@@ -34,8 +35,10 @@ def report(options: Options) -> SessionTable:
     return SessionTable()
 
 
-def _line(taken: TakenSession) -> bytes:
-    place, outcome = taken.place, taken.outcome
+def _line(taken: TakenSession, place: Place | None, number: int) -> bytes:
+    outcome = taken.outcome
+    record = outcome.records[number] if place else None
+    covered = outcome.coverage
     chosen = outcome.chosen or _UNKNOWN
     return shown(
         {
@@ -52,6 +55,21 @@ def _line(taken: TakenSession) -> bytes:
             "findings": _counted(outcome),
             "left_out": outcome.left_out,
             "filtered": taken.filtered,
+            "conversation": record.conversation or None if record else None,
+            "parent": record.parent if record else None,
+            "kind": record.kind if record and record.conversation else None,
+            "conversations": covered.conversations,
+            "replies": {
+                "logged": covered.logged,
+                "carried": covered.carried,
+                "rewritten": covered.rewritten,
+                "lost": covered.lost,
+            },
+            "reasoning": {
+                "logged": covered.reasoned,
+                "carried": covered.with_reasoning,
+                "withheld": covered.withheld,
+            },
         }
     )
 

@@ -92,7 +92,8 @@ def clean(items: Iterator[Entry | Skipped]) -> Iterator[Entry | Skipped]:
         edits = request.follow(entry)
         edits = edits if since is None else compose(since, edits)
         if dropped := [name for name, drops in rules.drops if drops(request.messages, entry.reply)]:
-            yield Skipped(entry.line, "cleaned", entry.size, found=entry.found, rule=dropped[0])
+            replied = entry.reply.message is not None
+            yield Skipped(entry.line, "cleaned", entry.size, found=entry.found, rule=dropped[0], replied=replied)
             since = edits
             continue
         if request.is_plain and since is None:

@@ -1,0 +1,60 @@
+"""What is found by accounting for the logged replies of a session."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chatsquash.checks.registry import Fact, rule
+from chatsquash.text import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_WORDS = {
+    "compacted": ("compacted away", "compacted away"),
+    "branch": ("on another branch", "on other branches"),
+    "subagent": ("of a sub-agent", "of sub-agents"),
+    "side-request": ("side request", "side requests"),
+    "retry": ("retried", "retried"),
+    "short-tail": ("of another conversation", "of other conversations"),
+    "duplicate": ("logged again", "logged again"),
+}
+_NEVER = ("retry", "duplicate", "refused")
+"""Why no record holds a reply, whatever is asked for."""
+
+
+@rule("warning")
+def replies_lost(logged: int, held: int, lost: Mapping[str, int]) -> Fact:
+    """Reported when replies of a session are in none of its records: the numbers, by why.
+
+    A session may hold several conversations: histories that were edited, compacted or rewound, sub-agents, requests of
+    the client's own. `--conversations all` writes a record for each.
+    """
+    parts = [f"{count:,} {_WORDS[why][count != 1]}" for why, count in lost.items() if why in _WORDS]
+    more = sum(count for why, count in lost.items() if why not in _NEVER)
+    keeps = f" (--conversations all keeps {more:,})" if more else ""
+    missing = sum(lost.values())
+    rest = f"{missing:,} {'is' if missing == 1 else 'are'} not: {', '.join(parts)}{keeps}"
+    return Fact(f"{held:,} of {counted(logged, 'logged reply', 'logged replies')} are in the records; {rest}")
+
+
+@rule("info")
+def reasoning_lost(logged: int, reasoned: int, carried: int) -> Fact:
+    """Reported when replies had reasoning that no record holds, since the client left it out of the history."""
+    return Fact(f"{reasoned:,} of {counted(logged, 'reply', 'replies')} had reasoning, {carried:,} in the records")
+
+
+@rule("info")
+def reasoning_withheld(count: int) -> Fact:
+    """Reported when a provider gave no text of a reply's reasoning: a signature alone, encrypted, or an empty text."""
+    return Fact(f"the reasoning of {counted(count, 'reply', 'replies')} was withheld at the source")
+
+
+@rule("warning")
+def side_request_selected(kind: str) -> Fact:
+    """Reported when the last longest request is none of the person's conversation: a title, a summary, a sub-agent's.
+
+    The record is made from it all the same. `--conversations main` takes the person's conversation.
+    """
+    what = "a sub-agent's request" if kind == "subagent" else "a request of the client's own"
+    return Fact(f"the record is made from {what}: --conversations main takes the person's conversation")

@@ -1,0 +1,180 @@
+"""The conversations of a session as records, and what became of every logged reply."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from chatsquash.checks import coverage as checks
+from chatsquash.model import Entry, Found, Message
+from chatsquash.options import Options
+from chatsquash.outcome import Coverage, LoggedReply, Record, Refused
+from chatsquash.stages.select import ToolUnion
+from chatsquash.stages.session import Noted, Session, Snapshot
+from chatsquash.tree.account import Kept, account
+from chatsquash.tree.choose import chosen, names
+from chatsquash.tree.coverage import Held, coverage, fate
+from chatsquash.tree.kinds import Path, paths
+from chatsquash.tree.replies import Reply
+from chatsquash.tree.trees import Trees
+
+Make = Callable[[Snapshot], tuple[Record | Refused, list[Found]]]
+"""Makes the record of a snapshot."""
+Reread = Callable[[set[int]], Iterator[Entry]]
+"""Gives the entries of some lines of the log once more."""
+
+
+class Covered(NamedTuple):
+    """What the records of a session hold of it."""
+
+    coverage: Coverage
+    rows: list[LoggedReply]
+    found: list[Noted]
+
+
+def of_last(session: Session, made: Record | Refused, *, trace: bool) -> Covered:
+    """What the specified record holds, or would hold, of a session."""
+    followed, snapshot = session.followed, session.snapshot
+    if followed.trees is None and not trace and not session.asides:
+        covered = _of_grown(session)
+        return Covered(covered if isinstance(made, Record) else covered.gone("refused"), [], [])
+    trees = followed.branch()
+    found = paths(trees.replies, trees.links)
+    ids = names(found, session.id or "")
+    end = _end(trees, snapshot, followed.unanswered)
+    kept: list[Kept] = []
+    path = _holder(found, end) if end else None
+    if snapshot and end and path:
+        index = 0 if isinstance(made, Record) else None
+        held = Held(path, end.path(), _messages(snapshot.entry))
+        kept = [Kept(held, index, None if index == 0 else "refused")]
+    rows = account(trees, found, kept, ids, session.asides)
+    kinds = Counter(each.kind for each in found if each is not path)
+    covered = _summed(rows, len(found), dict(sorted(kinds.items())), len(session.asides))
+    noted: list[Noted] = []
+    if isinstance(made, Record):
+        line = snapshot.entry.line if snapshot else None
+        if path and path.kind in ("side", "subagent"):
+            noted.append((line, checks.side_request_selected(path.kind)))
+        noted += _lost(covered, line)
+    return Covered(covered, rows if trace else [], noted)
+
+
+def of_each(
+    session: Session, options: Options, make: Make, reread: Reread
+) -> tuple[list[Record], list[Noted], Covered, Found | None]:
+    """The records of the conversations that are wanted, what was found, and why there is none of the first one."""
+    trees = session.followed.branch()
+    found = paths(trees.replies, trees.links)
+    ids = names(found, session.id or "")
+    wanted = chosen(found, every=options.conversations == "all", subagents=options.subagents, sides=options.side)
+    records: list[Record] = []
+    kept: list[Kept] = []
+    noted: list[Noted] = []
+    why: Found | None = None
+    for path, entry in _entries(wanted, session, reread):
+        made, told = make(_snapshot(path, entry))
+        noted += [(entry.line, each) for each in told]
+        held = Held(path, path.last.path(), _messages(entry))
+        if isinstance(made, Refused):
+            why = why or made.why
+            kept.append(Kept(held, None, "refused"))
+            continue
+        kept.append(Kept(held, len(records)))
+        parent = ids.get(id(path.parent)) if path.parent else None
+        records.append(_named(made, ids[id(path)], path, parent))
+    rows = account(trees, found, kept, ids, session.asides)
+    kinds = Counter(each.kind for each in found if each not in wanted)
+    covered = _summed(rows, len(found), dict(sorted(kinds.items())), len(session.asides))
+    last = session.snapshot.entry.line if session.snapshot else None
+    return records, noted, Covered(covered, rows, _lost(covered, last)), why
+
+
+def _named(record: Record, name: str, path: Path, parent: str | None) -> Record:
+    return replace(record, conversation=name, kind=path.kind, parent=parent)
+
+
+def _of_grown(session: Session) -> Coverage:
+    """The coverage of a session whose every request goes on from the reply before it: its record holds them all."""
+    grown, last = session.followed.grown, session.followed.last
+    messages = _messages(last) if last else []
+    fates = Counter(
+        fate(each.entry.reply.message, messages[each.count]) for each in grown if each.entry.reply.message is not None
+    )
+    count = fates.total()
+    reasoned = fates["carried"] + fates["lost"]
+    return Coverage(
+        carried=count,
+        reasoned=reasoned,
+        with_reasoning=fates["carried"],
+        withheld=fates["withheld"],
+        conversations=int(count > 0),
+    )
+
+
+def _summed(rows: list[LoggedReply], seen: int, not_chosen: dict[str, int], asides: int) -> Coverage:
+    if asides:
+        not_chosen["side"] = not_chosen.get("side", 0) + asides
+    return replace(coverage(rows), conversations=seen + asides, not_chosen=not_chosen)
+
+
+def _lost(covered: Coverage, line: int | None) -> list[Noted]:
+    """What is lost, as findings."""
+    noted: list[Noted] = []
+    if covered.lost.keys() - {"refused"}:
+        noted.append((line, checks.replies_lost(covered.logged, covered.held, covered.lost)))
+    if covered.with_reasoning < covered.reasoned:
+        noted.append((line, checks.reasoning_lost(covered.logged, covered.reasoned, covered.with_reasoning)))
+    if covered.withheld:
+        noted.append((line, checks.reasoning_withheld(covered.withheld)))
+    return noted
+
+
+def _end(trees: Trees, snapshot: Snapshot | None, unanswered: dict[int, Reply | None]) -> Reply | None:
+    """The last logged reply that a snapshot holds."""
+    if snapshot is None:
+        return None
+    line = snapshot.entry.line
+    if line in unanswered:
+        return unanswered[line]
+    again = {each.line: each.by for each in trees.again}
+    return again.get(line) or next((reply for reply in trees.replies if reply.line == line), None)
+
+
+def _holder(found: list[Path], end: Reply) -> Path | None:
+    """The conversation that a reply belongs to."""
+    return next((path for path in found for reply in path.own if reply is end), None)
+
+
+def _messages(entry: Entry) -> list[Message]:
+    reply = entry.reply.message
+    return [*entry.messages, reply] if reply is not None else entry.messages
+
+
+def _entries(wanted: list[Path], session: Session, reread: Reread) -> Iterator[tuple[Path, Entry]]:
+    """The last entry of each conversation, in the order of the lines; those that are not held are read again."""
+    held = session.followed.entries
+    missing = {path.last.line for path in wanted if path.last.number not in held}
+    again = reread(missing) if missing else iter(())
+    for path in sorted(wanted, key=lambda path: path.last.line):
+        entry = held.get(path.last.number)
+        if entry is None:
+            entry = next((each for each in again if each.line == path.last.line), None)
+        if entry is not None:
+            yield path, entry
+
+
+def _snapshot(path: Path, entry: Entry) -> Snapshot:
+    """The snapshot of a conversation: its last entry, and the union of the tools on its path."""
+    replies = path.last.path()
+    tools = ToolUnion()
+    for reply in replies:
+        for _ in tools.offer(reply.tools, reply.line):
+            pass
+    tools.settle()
+    times = [reply.at for reply in replies if reply.at is not None]
+    started, ended = (times[0], times[-1]) if times else (None, None)
+    return Snapshot(entry, tools.settled(), started, ended, len(replies) - 1, 0)

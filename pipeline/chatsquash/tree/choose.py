@@ -1,0 +1,68 @@
+"""Which conversations of a session become records, and what they are called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from hashlib import sha256
+
+from chatsquash import chat, jsonio
+from chatsquash.tree.kinds import Path
+from chatsquash.tree.replies import Reply
+
+
+def chosen(paths: list[Path], *, every: bool, subagents: bool = True, sides: bool = True) -> list[Path]:
+    """All conversations, but for the kinds that are not wanted, or the last one of the person's chain."""
+    if every:
+        unwanted = {*(() if subagents else ("subagent",)), *(() if sides else ("side",))}
+        return [path for path in paths if path.kind not in unwanted]
+    return [last] if (last := _last_of_chain(paths)) else []
+
+
+def _last_of_chain(paths: list[Path]) -> Path | None:
+    """The end of the chain main, compacted, compacted that has the most replies together; of equals the last one."""
+    sums: dict[int, tuple[int, int]] = {}
+    for path in paths:  # in the order in which they end, but a compaction may end before what it comes from
+        _sum(path, sums)
+    before = {id(path.parent) for path in paths if path.kind == "compacted" and path.parent}
+    ends = [path for path in paths if id(path) in sums and id(path) not in before]
+    return max(ends, key=lambda path: sums[id(path)], default=None)
+
+
+def _sum(path: Path, sums: dict[int, tuple[int, int]]) -> None:
+    """The replies of a chain up to a path, and where it ends; nothing for a path that is of no such chain."""
+    chain: list[Path] = []
+    each: Path | None = path
+    met: set[int] = set()
+    while each and each.kind == "compacted" and id(each) not in met:
+        met.add(id(each))
+        chain.append(each)
+        each = each.parent
+    if each and each.kind == "main":
+        chain.append(each)
+    elif not chain:
+        return
+    sums[id(path)] = sum(each.length for each in chain), path.last.number
+
+
+def names(paths: Iterable[Path], session: str) -> dict[int, str]:
+    """The id of each conversation by its ``id()``: a digest of the session and of the path's beginning and end."""
+    found: dict[int, str] = {}
+    times: dict[str, int] = {}
+    for path in paths:
+        first = next(iter(path.last.path()[0].users.values()), None)
+        begins, ends = (_said(each) for each in (first, path.last.message))
+        name = sha256(jsonio.dumps([session, begins, ends])).hexdigest()[:16]
+        times[name] = times.get(name, 0) + 1
+        found[id(path)] = name if times[name] == 1 else f"{name}-{times[name]}"
+    return found
+
+
+def _said(message: object) -> object:
+    if not isinstance(message, dict):
+        return None
+    return [chat.text(message), [chat.call_name(call) for call in chat.calls(message)]]  # type: ignore[arg-type]
+
+
+def is_broken(reply: Reply, *, says_ends: bool) -> bool:
+    """Whether a reply is not whole; ``says_ends``: replies of its session say why they ended."""
+    return reply.is_cut or (says_ends and not reply.is_ended)
