@@ -18,7 +18,7 @@ from .rows import found
 
 ROWS = test_calls.ROWS + test_contents.ROWS + test_definitions.ROWS + test_results.ROWS + test_tags.ROWS
 LOG_ROWS = test_reading.ROWS + test_shapes.ROWS + test_dataset.ROWS
-RECORD_CODES = sorted(code for code, rule in rules().items() if rule.kind not in ("log", "template"))
+RECORD_CODES = sorted(code for code, rule in rules().items() if rule.kind not in ("log", "replies", "template"))
 LOG_CODES = sorted(code for code, rule in rules().items() if rule.kind == "log")
 # Every code, with every severity that it can have.
 SEVERITIES = {

@@ -23,7 +23,7 @@ _NEVER = ("retry", "duplicate", "refused")
 """Why no record holds a reply, whatever is asked for."""
 
 
-@rule("warning")
+@rule("warning", kind="replies")
 def replies_lost(logged: int, held: int, lost: Mapping[str, int]) -> Fact:
     """Reported when replies of a session are in none of its records: the numbers, by why.
 
@@ -38,19 +38,19 @@ def replies_lost(logged: int, held: int, lost: Mapping[str, int]) -> Fact:
     return Fact(f"{held:,} of {counted(logged, 'logged reply', 'logged replies')} are in the records; {rest}")
 
 
-@rule("info")
+@rule("info", kind="replies")
 def reasoning_lost(logged: int, reasoned: int, carried: int) -> Fact:
     """Reported when replies had reasoning that no record holds, since the client left it out of the history."""
     return Fact(f"{reasoned:,} of {counted(logged, 'reply', 'replies')} had reasoning, {carried:,} in the records")
 
 
-@rule("info")
+@rule("info", kind="replies")
 def reasoning_withheld(count: int) -> Fact:
     """Reported when a provider gave no text of a reply's reasoning: a signature alone, encrypted, or an empty text."""
     return Fact(f"the reasoning of {counted(count, 'reply', 'replies')} was withheld at the source")
 
 
-@rule("warning")
+@rule("warning", kind="replies")
 def side_request_selected(kind: str) -> Fact:
     """Reported when the last longest request is none of the person's conversation: a title, a summary, a sub-agent's.
 

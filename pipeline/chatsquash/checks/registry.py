@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from chatsquash.model import Conversation, Message
 
-Kind = Literal["tools", "record", "native", "inlined", "log", "template"]
+Kind = Literal["tools", "record", "native", "inlined", "log", "replies", "template"]
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -119,14 +119,16 @@ def check(
     return declare
 
 
-def rule(severity: Severity, kept: Severity | None = None) -> Callable[[Callable[P, Fact]], Callable[P, Found]]:
+def rule(
+    severity: Severity, kept: Severity | None = None, kind: Kind = "log"
+) -> Callable[[Callable[P, Fact]], Callable[P, Found]]:
     """Declare a function that says what the reader or a stage met on its way; calling it makes the finding.
 
     ``kept``: its severity where `--on-invalid keep` converts the session all the same.
     """
 
     def declare(function: Callable[P, Fact]) -> Callable[P, Found]:
-        known = register(function, "log", severity, kept)
+        known = register(function, kind, severity, kept)
 
         @wraps(function)
         def made(*args: P.args, **kwargs: P.kwargs) -> Found:
