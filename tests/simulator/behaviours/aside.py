@@ -1,0 +1,73 @@
+"""Requests of the client's own, beside the conversation."""
+
+from __future__ import annotations
+
+from tests.simulator.behaviours import behaviour
+from tests.simulator.nodes import Node
+from tests.simulator.session import LIMIT, Session
+
+
+def _ask(session: Session, system: str, prompt: str, limit: int, *, settings: bool = False) -> bool:
+    """One request about the present conversation, with one reply that nothing goes on from."""
+    plain = settings or session.client.plain_side
+    thread = session.thread("side", system, session.main.tools if plain else (), about=session.main.tree)
+    thread.tip = Node("user", prompt)
+    asked = LIMIT if session.client.plain_side and limit > 1 else limit
+    ended = "length" if limit == 1 else "stop"
+    text = session.words.word() if limit == 1 else session.words.text(30, 60)
+    session.sample(thread, text=text, ended=ended, side=True, limit=asked)
+    return True
+
+
+def _once(session: Session, what: str) -> bool:
+    """Whether it was not yet played: the same request sent twice would be one that was asked for again."""
+    fresh = what not in session.once
+    session.once.add(what)
+    return fresh
+
+
+@behaviour("side-title")
+def title(session: Session) -> bool:
+    """A title for what the person asked first."""
+    path = session.main.path
+    began = session.main.tree.kind == "main" and path[1].sampled
+    if not began or not _once(session, f"title {path[0].text}"):
+        return False
+    system = "Write a title of at most six words for what the person asks. Answer with the title alone."
+    return _ask(session, system, path[0].text, 64)
+
+
+@behaviour("side-topic")
+def topic(session: Session) -> bool:
+    """Whether the person's last message begins a new topic."""
+    asked = [node for node in session.main.path if node.role == "user" and node not in session.summaries]
+    said = [node for node in asked if len(node.text) >= 30]
+    if not said or not _once(session, f"topic {said[-1].text}"):
+        return False
+    return _ask(session, "Say whether this message begins a new topic, as JSON.", said[-1].text, 128)
+
+
+@behaviour("side-probe")
+def probe(session: Session) -> bool:
+    """Whether there is quota left."""
+    return bool(session.main.tree.replies) and _once(session, "probe") and _ask(session, "", "quota", 1)
+
+
+@behaviour("side-warm-up")
+def warm_up(session: Session) -> bool:
+    """A request that fills the cache, with the system prompt and the tools of the conversation."""
+    if not session.main.tree.replies or not _once(session, "warm-up"):
+        return False
+    return _ask(session, session.main.system, "Warmup", 1, settings=True)
+
+
+@behaviour("side-classification")
+def classification(session: Session) -> bool:
+    """Whether a call may be made without asking the person."""
+    asked = [node for node in session.main.path if node.calls]
+    if not asked:
+        return False
+    value = next(iter(asked[-1].calls[0].arguments.values()))
+    if len(value) < 24 or not _once(session, f"classify {value}"):
+        return False
+    return _ask(session, "Classify the risk of what an agent is about to do.", f"Is this harmless?\n\n{value}", 64)

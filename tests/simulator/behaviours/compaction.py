@@ -1,0 +1,134 @@
+"""A history that grows too long is summarised, and work goes on from the summary."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from tests.simulator.behaviours import behaviour
+from tests.simulator.nodes import Node
+from tests.simulator.session import LIMIT, Session, Thread
+
+_ASK = "Summarise the conversation so far, so that the work can go on from your summary alone: {}"
+_GIVEN = "This session goes on from one that ran out of context. It is summarised here:\n\n{}"
+_SYSTEM = "You summarise conversations between a person and an agent. {}"
+Ask = Callable[[Session], Node]
+
+
+@behaviour("compact-inside")
+def inside(session: Session) -> bool:
+    """The summary is asked for as one more turn."""
+    return _compact(session, _inside)
+
+
+@behaviour("compact-system")
+def under_another_system(session: Session) -> bool:
+    """The history is sent under another system prompt."""
+    return not _emptied(session, session.main.path) and _compact(session, _copied)
+
+
+@behaviour("compact-transcript")
+def as_transcript(session: Session) -> bool:
+    """The history is sent as one text."""
+    return _compact(session, _transcript)
+
+
+@behaviour("hard-unused-summary", hard=True)
+def unused(session: Session) -> bool:
+    """A summary is asked for and never used."""
+    if not session.main.tree.replies or not session.main.tip.sampled:
+        return False
+    copied = session.rng.random() < 0.5 and not _emptied(session, session.main.path)
+    (_copied if copied else _transcript)(session)
+    session.turn()
+    return True
+
+
+def _compact(session: Session, ask: Ask) -> bool:
+    old = session.main
+    if not old.tip or not old.tip.sampled or old.tip.calls or len(old.path) < 4:
+        return False
+    summary = ask(session)
+    session.main = session.thread("compacted", old.system, old.tools, anchor=old.tip)
+    _begin(session, old, _used(session, summary.text))
+    session.turn()
+    return True
+
+
+def _inside(session: Session) -> Node:
+    tip = session.main.tip
+    session.main.tip = Node("user", _ASK.format(session.words.sentence()), tip)
+    summary = session.sample(session.main, text=session.words.text(300, 2000), side=True)
+    session.main.tip = tip
+    return summary
+
+
+def _copied(session: Session) -> Node:
+    thread = _aside(session)
+    for node in session.main.path:
+        thread.tip = _copy(node, thread.tip)
+    return _summary(session, thread, _ASK.format(session.words.sentence()))
+
+
+def _transcript(session: Session) -> Node:
+    said = [f"{node.role}: {node.text}{_calls(node)}" for node in session.main.path]
+    return _summary(session, _aside(session), "\n\n".join(["Summarise this:", *said]))
+
+
+def _calls(node: Node) -> str:
+    return "".join(f"\n{call.name} {json.dumps(call.arguments)}" for call in node.calls)
+
+
+def _aside(session: Session) -> Thread:
+    tools = session.main.tools if session.client.plain_side else ()
+    system = _SYSTEM.format(session.words.sentence())
+    return session.thread("side", system, tools, about=session.main.tree)
+
+
+def _summary(session: Session, thread: Thread, prompt: str) -> Node:
+    thread.tip = Node("user", prompt, thread.tip)
+    limit = LIMIT if session.client.plain_side else 2048
+    return session.sample(thread, text=session.words.text(300, 2000), side=True, limit=limit)
+
+
+def _copy(node: Node, tip: Node | None) -> Node:
+    return Node(node.role, node.text, tip, node.calls, answers=node.answers, copy_of=node)
+
+
+def _emptied(session: Session, nodes: list[Node]) -> bool:
+    return any(node in session.cleared for node in nodes)
+
+
+def _used(session: Session, summary: str) -> str:
+    """A summary as the client writes it into what comes after."""
+    if not session.client.respells_summaries:
+        return _GIVEN.format(summary)
+    kept = summary[: int(len(summary) * session.rng.uniform(0.6, 1))].rpartition(" ")[0]
+    return _GIVEN.format("\n".join(f"- {line.strip()}" for line in kept.split(". ")))
+
+
+def _begin(session: Session, old: Thread, given: str) -> None:
+    """What comes after: the summary, perhaps with the first task, an acknowledgement, or a tail of messages."""
+    new, tail = session.main, _tail(session, old)
+    keeps_task = session.rng.random() < 0.3 and old.tree.kind == "main" and old.path[1].sampled
+    if keeps_task and session.client.style == "anthropic":
+        given = f"{old.path[0].text}\n\n{given}"
+    elif keeps_task:
+        new.tip = _copy(old.path[0], None)
+    new.tip = Node("user", given, new.tip)
+    session.summaries.add(new.tip)
+    if not tail and session.rng.random() < 0.5:
+        new.tip = Node("assistant", f"Understood. {session.words.sentence()}", new.tip)
+    for node in tail:
+        new.tip = _copy(node, new.tip)
+    if not tail and new.tip.role == "user":
+        session.work(new, 2)
+        session.sample(new)
+
+
+def _tail(session: Session, old: Thread) -> list[Node]:
+    """The last messages, from a reply of the assistant on."""
+    path = old.path
+    starts = [at for at in range(max(1, len(path) - 6), len(path)) if path[at].role == "assistant"]
+    fitting = [at for at in starts if not _emptied(session, path[at:])]
+    return path[session.rng.choice(fitting) :] if fitting and session.rng.random() < 0.4 else []

@@ -1,0 +1,69 @@
+"""Sub-agents: a call begins a conversation of its own, and its result holds the last reply of that."""
+
+from __future__ import annotations
+
+from tests.simulator.behaviours import behaviour
+from tests.simulator.nodes import Node
+from tests.simulator.session import Session, Thread
+from tests.simulator.styles.common import WORKING
+
+_SYSTEM = "You do one task for another agent. {}"
+_SUFFIXES = ("", "\n\nagentId: {} (send it a message to go on)", "\n<usage>tokens: {}</usage>")
+
+
+@behaviour("subagent")
+def one(session: Session) -> bool:
+    """One sub-agent."""
+    return _delegate(session, 1)
+
+
+@behaviour("subagent-parallel")
+def parallel(session: Session) -> bool:
+    """Several at once, whose requests are logged between one another."""
+    return _delegate(session, session.rng.choice((2, 3)))
+
+
+@behaviour("subagent-nested")
+def nested(session: Session) -> bool:
+    """A sub-agent that begins another."""
+    return _delegate(session, 1, deeper=True)
+
+
+def _delegate(session: Session, count: int, *, deeper: bool = False) -> bool:
+    session.say(session.main)
+    asked = session.sample(session.main, session.delegations(count))
+    session.answer(session.main, _played(session, asked, deeper=deeper))
+    session.work(session.main, 1)
+    session.sample(session.main)
+    return True
+
+
+def _played(session: Session, asked: Node, *, deeper: bool) -> list[str]:
+    """The results of what the calls of a reply began."""
+    threads = [_begun(session, asked, place) for place in range(len(asked.calls))]
+    busy = [thread for thread in threads for _ in range(session.rng.randint(0, 2))]
+    session.rng.shuffle(busy)
+    for thread in busy:
+        session.sample(thread, session.calls(session.rng.choice((1, 1, 2))))
+        session.answer(thread)
+    if deeper:
+        below = session.sample(threads[0], session.delegations())
+        session.answer(threads[0], _played(session, below, deeper=False))
+    session.rng.shuffle(order := list(threads))
+    for thread in order:
+        session.sample(thread, text=session.words.text(60, 1200))
+    return [_result(session, thread.tip) for thread in threads]
+
+
+def _begun(session: Session, asked: Node, place: int) -> Thread:
+    prompt = asked.calls[place].arguments["prompt"]
+    if session.client.wraps_prompts:
+        prompt = f"Another agent asks you this:\n\n{prompt}\n\nReport when it is done. {session.words.sentence()}"
+    tools = (*WORKING[:3], "delegate")
+    thread = session.thread("subagent", _SYSTEM.format(session.words.text(60, 400)), tools, anchor=asked)
+    thread.tip = Node("user", prompt)
+    return thread
+
+
+def _result(session: Session, last: Node) -> str:
+    return last.text + session.rng.choice(_SUFFIXES).format(session.words.key(8))

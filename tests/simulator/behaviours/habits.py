@@ -1,0 +1,71 @@
+"""Habits of clients: how they write anew what they send again."""
+
+from tests.simulator.behaviours import behaviour
+from tests.simulator.client import Client
+
+
+@behaviour("rewrite-ids", "client")
+def rewrite_ids(client: Client) -> None:
+    """Ids of calls are renamed."""
+    client.rewrites_ids = True
+
+
+@behaviour("rewrite-arguments", "client")
+def rewrite_arguments(client: Client) -> None:
+    """Arguments are spelled anew."""
+    client.respells = True
+
+
+@behaviour("rewrite-reasoning", "client")
+def rewrite_reasoning(client: Client) -> None:
+    """Reasoning is not sent back."""
+    client.strips_reasoning = True
+
+
+@behaviour("rewrite-parts", "client")
+def rewrite_parts(client: Client) -> None:
+    """Texts come whole or in parts, with and without marks of a cache."""
+    client.parts = True
+
+
+@behaviour("rewrite-reminders", "client")
+def rewrite_reminders(client: Client) -> None:
+    """Reminders in tags come, move or go."""
+    client.reminds = client.words.rng.choice(("moves", "comes", "goes"))
+
+
+@behaviour("rewrite-clock", "client")
+def rewrite_clock(client: Client) -> None:
+    """The system prompt has a clock."""
+    client.clock = True
+
+
+@behaviour("hard-reminders", "client", hard=True)
+def hard_reminders(client: Client) -> None:
+    """Reminders have no tag."""
+    client.reminds = client.words.rng.choice(("moves", "comes", "goes"))
+    client.tagged = False
+
+
+@behaviour("hard-short-texts", "client", hard=True)
+def hard_short_texts(client: Client) -> None:
+    """Most prompts and some answers are a word or two."""
+    client.short = True
+
+
+@behaviour("hard-side-settings", "client", hard=True)
+def hard_side_settings(client: Client) -> None:
+    """Side requests have the settings and the model of their conversation."""
+    client.plain_side = True
+
+
+@behaviour("hard-summary", "client", hard=True)
+def hard_summary(client: Client) -> None:
+    """Summaries are respelled and cut before they are used."""
+    client.respells_summaries = True
+
+
+@behaviour("hard-wrapped-prompt", "client", hard=True)
+def hard_wrapped_prompt(client: Client) -> None:
+    """Prompts of sub-agents stand in a text around them."""
+    client.wraps_prompts = True

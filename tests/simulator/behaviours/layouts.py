@@ -1,0 +1,58 @@
+"""Where lines are logged: which files, with or without ids, and how that changes."""
+
+from datetime import timedelta
+
+from tests.simulator.behaviours import behaviour
+from tests.simulator.session import Layout, Session
+
+
+@behaviour("file-each-with-ids", "layout")
+def file_each_with_ids(layout: Layout) -> None:
+    """Each exchange is a file."""
+    layout.each = True
+
+
+@behaviour("file-each-without-ids", "layout")
+def file_each_without_ids(layout: Layout) -> None:
+    """Each exchange is a file, and none says its session."""
+    layout.each, layout.ids = True, False
+
+
+@behaviour("shared-file", "layout")
+def shared_file(layout: Layout) -> None:
+    """Sessions without ids share a file."""
+    layout.shared, layout.ids = True, False
+
+
+@behaviour("rotation")
+def rotation(session: Session) -> bool:
+    """At midnight a new file begins."""
+    if session.layout.each or session.layout.shared:
+        return False
+    session.log.now += timedelta(hours=15)
+    session.day += 1
+    session.turn()
+    return True
+
+
+@behaviour("resume-old-id")
+def resume_old_id(session: Session) -> bool:
+    """Work goes on in another file, under the same id."""
+    if session.layout.shared:
+        return False
+    session.log.now += timedelta(hours=2)
+    session.part += 1
+    session.turn()
+    return True
+
+
+@behaviour("resume-new-id")
+def resume_new_id(session: Session) -> bool:
+    """Work goes on in another file, under another id, with the history copied."""
+    if not session.layout.ids:
+        return False
+    session.log.now += timedelta(hours=2)
+    session.part += 1
+    session.session_id = f"{session.name}-{session.part}"
+    session.turn()
+    return True

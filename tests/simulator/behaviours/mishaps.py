@@ -1,0 +1,63 @@
+"""What goes wrong: replies that break off or are cut, and lines that are logged twice."""
+
+from tests.simulator.behaviours import behaviour
+from tests.simulator.nodes import Node
+from tests.simulator.session import Session
+
+
+def _partial(session: Session, ended=None) -> Node:
+    return session.sample(session.main, text=session.words.text(40, 400), ended=ended)
+
+
+@behaviour("broken-retried")
+def broken_retried(session: Session) -> bool:
+    """A reply breaks off, once or twice, and the same request is sent again."""
+    thread = session.main
+    session.say(thread)
+    session.work(thread, 1)
+    for _ in range(session.rng.choice((1, 1, 2))):
+        tip = thread.tip
+        _partial(session).sampled.retried = True
+        thread.tip = tip
+    session.sample(thread)
+    return True
+
+
+@behaviour("broken-kept")
+def broken_kept(session: Session) -> bool:
+    """A reply breaks off, and the client goes on with what came."""
+    session.say(session.main)
+    _partial(session)
+    session.turn()
+    return True
+
+
+@behaviour("broken-last")
+def broken_last(session: Session) -> bool:
+    """A reply breaks off, and the person takes the prompt back for another."""
+    if session.main.tip is None or not session.main.tip.sampled:
+        return False
+    tip = session.main.tip
+    session.say(session.main)
+    _partial(session)
+    session.main.tip = tip
+    session.turn()
+    return True
+
+
+@behaviour("truncated")
+def truncated(session: Session) -> bool:
+    """A reply ends at its length limit, and the person asks on."""
+    session.say(session.main)
+    _partial(session, "length")
+    session.turn()
+    return True
+
+
+@behaviour("logged-twice")
+def logged_twice(session: Session) -> bool:
+    """A proxy and a client log the same exchange, in one file or in two."""
+    node = session.turn()
+    other = "" if session.rng.random() < 0.6 else f"second-proxy/{session.name}.jsonl"
+    session.write(node, other, 0.02)
+    return True

@@ -1,0 +1,61 @@
+"""Conversions of played logs, by the command, as a user makes them."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Iterable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import click
+
+from chatsquash.cli import cli
+from chatsquash.options import declared
+from tests.simulator.judge import NOTHING, Output, Score, judge, read
+from tests.simulator.play import Played, play
+
+ARGUMENTS = (
+    *("--sessions-by", "chain", "--conversations", "all", "--restore", "all", "--loss", "weight", "--trace-replies"),
+    *("--preset", "hf", "--format", "jsonl", "--metadata", "--unpaired", "close", "--no-drop-duplicates"),
+    *("--no-anonymize", "--no-integrity-analysis", "--no-tool-report", "--workers", "1", "--quiet"),
+)
+"""What the goals are for.  Calls at the end of a branch are closed, since ``hf`` holds none without a result."""
+
+
+def possible() -> bool:
+    """Whether this version has the options that the goals are for."""
+    return any(each.name == "conversations" for each in declared())
+
+
+def convert(played: Played, folder: Path, *more: str) -> Output:
+    """What the command makes of a played log, in a new folder."""
+    logs, out = folder / "logs", folder / "out"
+    for name, data in played.files.items():
+        path = logs / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    said = io.StringIO()
+    arguments = ["convert", str(logs), "--output", str(out), *ARGUMENTS, *more]
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        try:
+            code = cli.main(arguments, prog_name="chatsquash", standalone_mode=False)
+        except click.ClickException as problem:  # which cannot be sent from one process to another
+            raise RuntimeError(problem.format_message()) from None
+    if code not in (0, None, 3):
+        raise RuntimeError(f"seed {played.seed}: exit code {code}\n{said.getvalue()}")
+    return read(out, str(logs))
+
+
+def scores(
+    seeds: Iterable[int], *, hard: bool = False, only: tuple[str, ...] = (), restored_loss: bool = False
+) -> Score:
+    """The score of many seeds together."""
+    total = NOTHING
+    more = ("--restored-loss", "1") if restored_loss else ()
+    for seed in seeds:
+        played = play(seed, hard, only)
+        with TemporaryDirectory() as folder:
+            found = judge(played, convert(played, Path(folder), *more), restored_loss=restored_loss)
+        total = total.plus(found)
+    return total

@@ -1,0 +1,248 @@
+"""What a conversion made of a played log, held to what is true of it."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tests.simulator.canonical import Canonical, Written, of_record
+from tests.simulator.play import Played
+from tests.simulator.truth import Conversation, Message, Reply, Truth
+
+GOALS = {"kinds": 0.995, "conversations": 0.995, "loss": 0.99}
+"""The least share of replies with the right kind, of conversations found whole, of replies with loss exactly once."""
+HARD_GOALS = {**GOALS, "kinds": 0.99, "conversations": 0.99}
+FAULTS = ("mixed", "unknown", "loss never")
+"""What never happens: a record that mixes conversations, a message that the truth lacks, loss where none belongs."""
+
+
+class Output(NamedTuple):
+    """What a conversion wrote."""
+
+    rows: list[dict[str, Any]]
+    """``reports/replies.jsonl``, with the names of files as they were played."""
+    records: dict[str, dict[str, Any]]
+    """Records by ``FILE:ROW``."""
+
+
+class Miss(NamedTuple):
+    """Something that is not as it should be."""
+
+    seed: int
+    score: str
+    behaviour: str
+    file: str
+    line: int
+    why: str
+
+    def __str__(self) -> str:
+        return f"seed {self.seed}  {self.score}: {self.why}  ({self.behaviour}, {self.file}:{self.line})"
+
+
+class Score(NamedTuple):
+    """How often something was so, of how many, by score and behaviour; and what was not."""
+
+    right: Counter[tuple[str, str]]
+    of: Counter[tuple[str, str]]
+    misses: list[Miss]
+
+    def plus(self, other: Score) -> Score:
+        """The sums of both."""
+        return Score(self.right + other.right, self.of + other.of, self.misses + other.misses)
+
+    def share(self, score: str, behaviour: str | None = None) -> float:
+        """The share of a score, of a behaviour or of all; 1 where there was nothing."""
+        chosen = [key for key in self.of if key[0] == score and behaviour in (None, key[1])]
+        total = sum(self.of[key] for key in chosen)
+        return sum(self.right[key] for key in chosen) / total if total else 1.0
+
+    def faults(self, fault: str) -> int:
+        """How often something happened that never should."""
+        return sum(miss.score == fault for miss in self.misses)
+
+    def failed(self, goals: dict[str, float]) -> list[str]:
+        """Which goals are missed, in words."""
+        short = [
+            f"{name} {self.share(name):.2%} < {goal:.1%}" for name, goal in goals.items() if self.share(name) < goal
+        ]
+        return short + [f"{fault}: {count}" for fault in FAULTS if (count := self.faults(fault))]
+
+
+NOTHING = Score(Counter(), Counter(), [])
+
+
+def read(out: Path, root: str) -> Output:
+    """What lies in an output folder; logs lay in ``root``, with which the reports begin their names."""
+    rows = list(_lines(out / "reports" / "replies.jsonl"))
+    for row in rows:
+        row["file"] = row["file"].removeprefix(f"{root.rstrip('/')}/")
+    files = sorted((out / "data").glob("*.jsonl"))
+    records = {
+        f"{file.relative_to(out).as_posix()}:{number}": record
+        for file in files
+        for number, record in enumerate(_lines(file), 1)
+    }
+    return Output(rows, records)
+
+
+def _lines(file: Path) -> Iterator[dict[str, Any]]:
+    with file.open(encoding="utf-8") as lines:
+        yield from map(json.loads, lines)
+
+
+def judge(played: Played, output: Output, *, restored_loss: bool = False) -> Score:
+    """Hold what was written of one played log to its truth; ``restored_loss`` says that of ``--restored-loss 1``."""
+    return _Judge(played, output, restored_loss=restored_loss).score()
+
+
+class _Judge:
+    def __init__(self, played: Played, output: Output, *, restored_loss: bool):
+        self.seed = played.seed
+        self.truth: Truth = played.truth
+        self.output = output
+        self.restored_loss = restored_loss
+        self.rows = {(row["file"], row["line"]): row for row in output.rows}
+        self.written = {place: list(of_record(record["messages"])) for place, record in output.records.items()}
+        self.of_conversation = {record["conversation"]: place for place, record in output.records.items()}
+        self.all_known = set().union(*(each.known for each in self.truth.conversations.values()))
+        self.right: Counter[tuple[str, str]] = Counter()
+        self.of: Counter[tuple[str, str]] = Counter()
+        self.misses: list[Miss] = []
+
+    def score(self) -> Score:
+        for reply in self.truth.replies:
+            self._reply(reply)
+        for conversation in self.truth.conversations.values():
+            self._conversation(conversation)
+        self._strangers()
+        self._weights()
+        return Score(self.right, self.of, self.misses)
+
+    def _count(self, score: str, said: Reply | Conversation, why: str | None) -> None:
+        """Count something; ``why`` says why it is not as it should be."""
+        self.of[score, said.behaviour] += 1
+        if why is None:
+            self.right[score, said.behaviour] += 1
+        else:
+            self._miss(score, said, why)
+
+    def _miss(self, score: str, said: Reply | Conversation, why: str) -> None:
+        file, line = said.end if isinstance(said, Conversation) else (said.file, said.line)
+        self.misses.append(Miss(self.seed, score, said.behaviour, file, line, why))
+
+    def _reply(self, reply: Reply) -> None:
+        row = self.rows.get((reply.file, reply.line))
+        found = row["kind"] if row else "missing"
+        self._count("kinds", reply, None if found == reply.kind else f"{reply.kind} is {found}")
+        loss = bool(row and row["loss"])
+        if reply.loss_if_restored if self.restored_loss else reply.loss:
+            self._count("loss", reply, self._without_loss(reply, row) if loss else f"no loss: {_said(row)}")
+        elif loss:
+            self._miss("loss never", reply, f"loss: {_said(row)}")
+
+    def _without_loss(self, reply: Reply, row: dict[str, Any]) -> str | None:
+        """Why the message that carries a reply's loss does not do so."""
+        said = {each.index: each for each in self.written.get(row["record"], ())}
+        message = said.get(row["message"])
+        if message is None:
+            return f"no message {row['message']} in {row['record']}"
+        if message.canonical != reply.canonical:
+            return f"message {row['message']} of {row['record']} is another"
+        return None if message.weight == 1 else f"weight {message.weight} in {row['record']}"
+
+    def _conversation(self, truth: Conversation) -> None:
+        row = self.rows.get(truth.end)
+        place = self.of_conversation.get(row["conversation"]) if row else None
+        if place is None:
+            self._count("conversations", truth, f"no record of this {truth.kind}")
+            return
+        record, written = self.output.records[place], self.written[place]
+        why = None if record["kind"] == truth.kind else f"{truth.kind} is {record['kind']}"
+        self._count("conversations", truth, why or difference(written, truth.messages))
+        self._count("parents", truth, self._wrong_parent(truth, record))
+        self._foreign(truth, written)
+
+    def _wrong_parent(self, truth: Conversation, record: dict[str, Any]) -> str | None:
+        expected = None
+        if truth.parent:
+            row = self.rows.get(self.truth.conversations[truth.parent].end)
+            expected = row["conversation"] if row else "missing"
+        return None if record["parent"] == expected else f"the parent of this {truth.kind} is {record['parent']}"
+
+    def _foreign(self, truth: Conversation, written: list[Written]) -> None:
+        for score, why in self._not_of(truth.known, written):
+            self._miss(score, truth, why)
+
+    def _not_of(self, known: frozenset[Canonical], written: list[Written]) -> Iterator[tuple[str, str]]:
+        """Messages that are not of a conversation, but of another, or of none."""
+        foreign = [each for each in written if each.canonical not in known]
+        mixed = [each for each in foreign if each.canonical in self.all_known] if foreign else []
+        if mixed:
+            yield "mixed", f"message {mixed[0].index} is of another conversation"
+        if len(mixed) < len(foreign):
+            yield "unknown", f"{len(foreign) - len(mixed)} messages were never logged"
+
+    def _strangers(self) -> None:
+        """Rows and records of nothing that was played."""
+        known = {(reply.file, reply.line) for reply in self.truth.replies}
+        ends = [
+            self.rows[each.end]["conversation"] for each in self.truth.conversations.values() if each.end in self.rows
+        ]
+        for place in sorted(self.rows.keys() - known):
+            self._extra("kinds", *place, "no reply was logged here")
+        for name in sorted(self.of_conversation.keys() - set(ends)):
+            self._stranger(self.of_conversation[name])
+
+    def _stranger(self, place: str) -> None:
+        """A record of what is no conversation: a part of one, or several."""
+        self._extra("conversations", place, 0, "no conversation ends so")
+        written = self.written[place]
+        said = {each.canonical for each in written}
+        closest = max(self.truth.conversations.values(), key=lambda each: len(said & each.known))
+        for score, why in self._not_of(closest.known, written):
+            self._extra(score, place, 0, why)
+
+    def _extra(self, score: str, file: str, line: int, why: str) -> None:
+        self.of[score, "none"] += 1
+        self.misses.append(Miss(self.seed, score, "none", file, line, why))
+
+    def _weights(self) -> None:
+        """Loss stands nowhere but where a row says so, and once there."""
+        said = Counter((row["record"], row["message"]) for row in self.output.rows if row["loss"])
+        for place, messages in self.written.items():
+            for each in messages:
+                if each.weight == 1 and said[place, each.index] != 1:
+                    why = f"{said[place, each.index]} replies say loss at message {each.index}"
+                    self._extra("loss never", place, 0, why)
+
+
+def difference(written: Iterable[Written], expected: tuple[Message, ...]) -> str | None:
+    """Where a record leaves what was said."""
+    found = list(written)
+    for at, (each, message) in enumerate(zip(found, expected, strict=False)):
+        if each.canonical != message.canonical:
+            return f"message {at} is another {each.canonical.role}: {each.canonical.text[:40]!r} for {message.canonical.text[:40]!r}"
+        if each.reasoning != message.reasoning and (message.own or each.reasoning):
+            return f"the reasoning of message {at} is another"
+    return None if len(found) == len(expected) else f"{len(found)} messages for {len(expected)}"
+
+
+def _said(row: dict[str, Any] | None) -> str:
+    return f"{row['kind']}, {row['status']}, {row['why']}" if row else "no row"
+
+
+def table(score: Score, goals: dict[str, float]) -> str:
+    """The scores of each behaviour and of all, with the goals."""
+    columns = (*goals, "parents")
+
+    def row(behaviour: str | None, title: str) -> str:
+        return "".join(f"{score.share(name, behaviour):>15.2%}" for name in columns) + f"   {title}"
+
+    lines = ["".join(f"{name:>15}" for name in columns) + "   behaviour"]
+    lines += [row(each, each) for each in sorted({behaviour for _, behaviour in score.of})]
+    lines.append(row(None, "all"))
+    lines.append("".join(f"{goal:>15.2%}" for goal in goals.values()) + f"{'':>15}   goal")
+    return "\n".join(lines)

@@ -1,0 +1,309 @@
+"""Each behaviour does to a log what its name says."""
+
+from collections import Counter
+from itertools import pairwise
+
+import orjson
+import pytest
+
+from tests.simulator import play
+from tests.simulator.behaviours import behaviours
+from tests.simulator.canonical import squeezed
+from tests.simulator.exchanges import alone, arguments, exchanges, told
+from tests.simulator.nodes import CLEARED
+
+SEEDS = range(4)
+NOTHING = "hard-side-settings"
+"""A habit that shows only in side requests, of which there are none where it is played alone."""
+
+
+def left(logged):
+    """Exchanges whose reply the next request lacks, though it goes on from an earlier one."""
+    for at, (before, after) in enumerate(pairwise(logged)):
+        if before.answer not in after.asked and any(each.answer in after.asked for each in logged[:at]):
+            yield at, before
+
+
+def asked_again(logged):
+    """Pairs of exchanges with the same request."""
+    return [(one, two) for one, two in pairwise(logged) if one.asked == two.asked]
+
+
+def later(logged, exchange):
+    return [each for each in logged if each.at > exchange.at]
+
+
+def of_kind(logged, kind):
+    return [each for each in logged if each.reply.kind == kind]
+
+
+def goes_back(logged, truth):
+    return any(left(logged)) and of_kind(logged, "branch")
+
+
+def taken_up_again(logged, truth):
+    return any(each.answer in more.asked for at, each in left(logged) for more in later(logged, logged[at + 1]))
+
+
+def regenerated(logged, truth):
+    return any(one.answer != two.answer and one.reply.kind == "branch" for one, two in asked_again(logged))
+
+
+def same_words(logged, truth):
+    pairs = asked_again(logged)
+    named = {one.response.get("id") for pair in pairs for one in pair} != {None}
+    alike = [one for one, two in pairs if one.answer == two.answer and one.response["id"] != two.response["id"]]
+    return not named if not alike else alike[0].reply.kind == "branch" and alike[0].reply.conversation is None
+
+
+def broken_then_asked_again(logged, truth):
+    pairs = [(one, two) for one, two in asked_again(logged) if one.reply.kind == "retry"]
+    return pairs and all(not one.reply.whole and unfinished(one) for one, _ in pairs)
+
+
+def unfinished(exchange):
+    ended = exchange.response.get("stop_reason") or (exchange.response.get("choices") or [{}])[0].get("finish_reason")
+    return ended is None and exchange.response.get("status") in (None, "in_progress")
+
+
+def broken_and_held(logged, truth):
+    broken = [each for each in logged if unfinished(each)]
+    return broken and all(any(each.answer in more.asked for more in later(logged, each)) for each in broken)
+
+
+def broken_and_left(logged, truth):
+    broken = [each for each in logged if unfinished(each)]
+    return broken and not any(each.answer in more.asked for each in broken for more in later(logged, each))
+
+
+def cut_at_its_limit(logged, truth):
+    return any(not each.reply.whole and not unfinished(each) for each in logged)
+
+
+def line_twice(logged, truth):
+    pairs = [(one, two) for one, two in asked_again(logged) if one.response == two.response]
+    return pairs and all((one.reply.kind, two.reply.kind) == ("retry", "main") for one, two in pairs)
+
+
+def summary(logged):
+    (asked,) = of_kind(logged, "side")
+    begun = of_kind(logged, "compacted")[0]
+    first = logged[0].answer
+    assert asked.answer in begun.asked
+    assert first not in begun.asked or len(logged) < 8
+    return asked, begun
+
+
+def summarised_inside(logged, truth):
+    asked, begun = summary(logged)
+    return asked.system == logged[0].system == begun.system and logged[0].answer in asked.asked
+
+
+def summarised_under_another_system(logged, truth):
+    asked, begun = summary(logged)
+    return asked.system != begun.system and len(asked.messages) > 3 and logged[0].answer in asked.asked
+
+
+def summarised_as_a_text(logged, truth):
+    asked, begun = summary(logged)
+    users = [each for each in asked.messages if each["role"] != "system"]
+    return asked.system != begun.system and len(users) == 1 and logged[0].answer in asked.asked
+
+
+def emptied(logged, truth):
+    gone = [each for each in logged if squeezed(CLEARED) in each.asked]
+    kept = [message for each in truth.conversations.values() for message in each.messages]
+    shown = any(message.canonical.text == squeezed(CLEARED) for message in kept)
+    return gone and not shown and all(each.reply.restored for each in gone)
+
+
+def delegated(logged, truth, least=1):
+    begun = [each for each in truth.conversations.values() if each.kind == "subagent"]
+    for each in begun:
+        (end,) = [one for one in logged if (one.file, one.reply.line) == each.end]
+        assert any(end.answer in more.asked for more in later(logged, end) if more.reply.conversation == each.parent)
+        calls = [call for message in truth.conversations[each.parent].messages for call in message.canonical.calls]
+        first = next(message.canonical.text for message in each.messages if message.canonical.role == "user")
+        assert first in {text for call in calls for text in arguments(call)}
+    return len(begun) >= least
+
+
+def nested(logged, truth):
+    parents = [each.parent for each in truth.conversations.values() if each.kind == "subagent"]
+    return delegated(logged, truth, 2) and any(truth.conversations[each].kind == "subagent" for each in parents)
+
+
+def aside(logged, truth):
+    (asked,) = of_kind(logged, "side")
+    assert not any(asked.answer in more.asked for more in later(logged, asked) if len(asked.answer) > 20)
+    return truth.conversations[truth.conversations[asked.reply.conversation].parent].kind == "main"
+
+
+def about_the_first_prompt(logged, truth):
+    (asked,) = of_kind(logged, "side")
+    return aside(logged, truth) and told(asked.messages[-1]["content"]) in logged[0].asked
+
+
+def limit_of_one(logged, truth):
+    (asked,) = of_kind(logged, "side")
+    return aside(logged, truth) and 1 in asked.request.values()
+
+
+def examples(logged, truth):
+    return "assistant" in [each["role"] for each in logged[0].messages if "role" in each]
+
+
+def names(logged):
+    return {each.session_id for each in logged}
+
+
+def a_file_each(logged, truth):
+    return len({each.file for each in logged}) == len(logged)
+
+
+def one_file(logged, truth):
+    return {each.file for each in logged} == {"proxy/requests.jsonl"} and names(logged) == {None}
+
+
+def files_go_on(logged, truth, ids=1):
+    """The first request in each further file holds a reply of the file before."""
+    files = list(dict.fromkeys(each.file for each in logged))
+    second = next(each for each in logged if each.file == files[1])
+    return len(files) == 2 and len(names(logged)) == ids and logged[0].answer in second.asked
+
+
+def begins_anew(logged, truth):
+    ends = [each for each in truth.conversations.values() if each.kind == "main"]
+    return len(ends) == 2 and all(each.parent is None for each in ends)
+
+
+def unused(logged, truth):
+    asked = of_kind(logged, "side")
+    return asked and not any(one.answer in more.asked for one in asked for more in logged)
+
+
+def slides(logged, truth):
+    last = logged[-1]
+    (main,) = truth.conversations.values()
+    return logged[0].answer not in last.asked and last.reply.restored and len(main.messages) > len(last.messages) + 2
+
+
+def replaced(logged, truth):
+    prompts = list(dict.fromkeys(each.system for each in logged))
+    return len(prompts) == 2 and len(truth.conversations) == 1 and sum(each.system == prompts[1] for each in logged) > 1
+
+
+EVENTS = {
+    "broken-kept": broken_and_held,
+    "broken-last": broken_and_left,
+    "broken-retried": broken_then_asked_again,
+    "compact-inside": summarised_inside,
+    "compact-system": summarised_under_another_system,
+    "compact-transcript": summarised_as_a_text,
+    "edit": goes_back,
+    "few-shot": examples,
+    "file-each-with-ids": lambda logged, truth: a_file_each(logged, truth) and len(names(logged)) == 1,
+    "file-each-without-ids": lambda logged, truth: a_file_each(logged, truth) and names(logged) == {None},
+    "hard-first-edit": begins_anew,
+    "hard-system": replaced,
+    "hard-unused-summary": unused,
+    "hard-window": slides,
+    "logged-twice": line_twice,
+    "micro-compact": emptied,
+    "regenerate": regenerated,
+    "regenerate-same-words": same_words,
+    "resume-new-id": lambda logged, truth: files_go_on(logged, truth, 2),
+    "resume-old-id": files_go_on,
+    "return": taken_up_again,
+    "rewind": goes_back,
+    "rotation": files_go_on,
+    "shared-file": one_file,
+    "side-classification": aside,
+    "side-probe": limit_of_one,
+    "side-title": about_the_first_prompt,
+    "side-topic": aside,
+    "side-warm-up": limit_of_one,
+    "subagent": delegated,
+    "subagent-nested": nested,
+    "subagent-parallel": lambda logged, truth: delegated(logged, truth, 2),
+    "truncated": cut_at_its_limit,
+}
+
+
+@pytest.mark.parametrize("name, check", EVENTS.items(), ids=EVENTS)
+def test_an_event_shows_in_the_log(name, check):
+    for seed in SEEDS:
+        played = alone(name, seed)
+        assert check(exchanges(played), played.truth), seed
+
+
+@pytest.mark.parametrize("name", [each.name for each in behaviours().values() if each.name not in EVENTS])
+def test_the_rest_are_habits(name):
+    assert behaviours()[name].when == "client"
+
+
+REWRITES = ["rewrite-arguments", "rewrite-ids", "rewrite-parts", "rewrite-reasoning", "rewrite-clock"]
+
+
+@pytest.mark.parametrize("name", REWRITES)
+def test_a_rewrite_changes_what_is_sent_and_not_what_was_said(name):
+    changed = 0
+    for seed in SEEDS:
+        plain, rewritten = alone(NOTHING, seed), alone(name, seed)
+        pairs = list(zip(exchanges(plain), exchanges(rewritten), strict=True))
+        changed += sum(orjson.dumps(one.request) != orjson.dumps(two.request) for one, two in pairs)
+        assert all(one.response == two.response for one, two in pairs)
+        assert [reply.kind for reply in plain.truth.replies] == [reply.kind for reply in rewritten.truth.replies]
+        (one,), (two,) = plain.truth.conversations.values(), rewritten.truth.conversations.values()
+        assert one.messages[1:] == two.messages[1:]
+    assert changed > len(SEEDS)
+
+
+@pytest.mark.parametrize("name, tagged", [("rewrite-reminders", True), ("hard-reminders", False)])
+def test_reminders_come_and_go(name, tagged):
+    mark = "<system-reminder>" if tagged else "Note:"
+    counts = Counter()
+    for seed in range(12):
+        held = [mark in each.asked for each in exchanges(alone(name, seed))]
+        counts[held[0], held[-1]] += 1
+        assert any(held)
+    assert set(counts) == {(True, True), (True, False), (False, True)}
+
+
+def test_short_texts_are_repeated():
+    said = Counter(
+        message.canonical.text
+        for seed in SEEDS
+        for each in alone("hard-short-texts", seed).truth.conversations.values()
+        for message in each.messages
+    )
+    assert len([text for text, count in said.items() if count > 2 and len(text) < 14]) > 2
+
+
+def hard_and_easy(habit, event, seed):
+    return [exchanges(play(seed, only=names)) for names in ((event,), (habit, event))]
+
+
+def test_a_summary_is_respelled():
+    for seed in SEEDS:
+        _, logged = hard_and_easy("hard-summary", "compact-transcript", seed)
+        (asked,), begun = of_kind(logged, "side"), of_kind(logged, "compacted")[0]
+        assert asked.answer not in begun.asked
+        assert asked.answer[:40] in begun.asked
+
+
+def test_a_prompt_is_wrapped():
+    for seed in SEEDS:
+        _, logged = hard_and_easy("hard-wrapped-prompt", "subagent", seed)
+        first = of_kind(logged, "subagent")[0]
+        asked = squeezed("Another agent asks you this:")
+        assert asked in first.asked
+
+
+def test_side_requests_have_the_settings_of_their_conversation():
+    for seed in SEEDS:
+        easy, hard = hard_and_easy("hard-side-settings", "side-topic", seed)
+        for logged, same in ((easy, False), (hard, True)):
+            (asked,) = of_kind(logged, "side")
+            assert (asked.request["model"] == logged[0].request["model"]) is same
+            assert (asked.request.get("tools") == logged[0].request["tools"]) is same
