@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from chatsquash.model import Message
 from chatsquash.outcome import LoggedReply
 from chatsquash.tree.canonical import Canon
-from chatsquash.tree.choose import is_broken
 from chatsquash.tree.coverage import Held, fate, placed
 from chatsquash.tree.kinds import Path
 from chatsquash.tree.replies import Reply
@@ -101,7 +100,9 @@ class _Fates(Struct, frozen=True):
     def row(self, row: LoggedReply, reply: Reply, path: Path | None, found: _Standing | None) -> LoggedReply:
         """A reply's row with what became of it."""
         if found and found.record is not None:
-            whole = not (found.is_rewritten or reply.is_retried or is_broken(reply, says_ends=self.says_ends))
+            whole = not (
+                found.is_rewritten or reply.is_retried or reply.is_limited or reply.broke_off(says_ends=self.says_ends)
+            )
             status: Literal["carried", "rewritten"] = "rewritten" if found.is_rewritten else "carried"
             return replace(row, status=status, record=found.record, message=found.place, loss=int(whole))
         return replace(row, why=self._why(row, path, found))

@@ -29,6 +29,8 @@ class Canon(Struct):
 
     _divided: dict[int, int] = field(default_factory=dict)
     """Of texts that came in parts: the number by each way to put them together."""
+    _whole: set[int] = field(default_factory=set)
+    """The numbers of texts that came as one."""
 
     def number(self, message: Message, answered: int = 0) -> int:
         """What a message is the same by; ``answered`` is the place of the call that a result answers, from 1."""
@@ -51,7 +53,10 @@ class Canon(Struct):
             if not text and role == "user":
                 return NOTHING
             found = hash((role, text))
-            return self._divided.get(found, found) if self._divided else found
+            if self._divided and (known := self._divided.get(found)) is not None:
+                return known
+            self._whole.add(found)
+            return found
         if not isinstance(content, list):
             return hash((role, "" if content is None else jsonio.dumps(content)))
         return self._of_parts(role, [part for part in content if not is_part(part)])
@@ -64,8 +69,10 @@ class Canon(Struct):
             if not texts and len(parts) == sum(chat.part_text(part) is not None for part in parts):
                 return NOTHING
         ways = [hash((role, seam.join(texts))) for seam in (_SEAMS if len(texts) > 1 else ("",))]
-        found = next((known for way in ways if (known := self._divided.get(way)) is not None), ways[0])
+        found = ways[0]
         if len(ways) > 1:
+            known = (self._divided.get(way, way if way in self._whole else None) for way in ways)
+            found = next((number for number in known if number is not None), found)
             self._divided.update(dict.fromkeys(ways, found))
         return found if len(texts) == len(parts) else hash((found, others))
 

@@ -7,7 +7,6 @@ from hashlib import sha256
 
 from chatsquash import chat, jsonio
 from chatsquash.tree.kinds import Path
-from chatsquash.tree.replies import Reply
 
 
 def chosen(paths: list[Path], *, every: bool, subagents: bool = True, sides: bool = True) -> list[Path]:
@@ -61,8 +60,3 @@ def _said(message: object) -> object:
     if not isinstance(message, dict):
         return None
     return [chat.text(message), [chat.call_name(call) for call in chat.calls(message)]]  # type: ignore[arg-type]
-
-
-def is_broken(reply: Reply, *, says_ends: bool) -> bool:
-    """Whether a reply is not whole; ``says_ends``: replies of its session say why they ended."""
-    return reply.is_cut or (says_ends and not reply.is_ended)

@@ -46,7 +46,9 @@ class Reply(Struct, eq=False):
     is_ended: bool
     """Whether the log says why it ended."""
     is_cut: bool
-    """Whether its stream broke off, or it reached its limit."""
+    """Whether its stream broke off."""
+    is_limited: bool
+    """Whether it reached its limit."""
     response: str
     """The id of its response; empty if it has none."""
     messages: int
@@ -54,10 +56,16 @@ class Reply(Struct, eq=False):
     is_other_prompt: bool = False
     """Whether its request has another system prompt than its parent's."""
     children: int = 0
+    is_resent: bool = False
+    """Whether the same request was sent again and answered otherwise."""
     is_retried: bool = False
-    """Whether it broke off and the same request was sent again."""
+    """Whether that was since it broke off."""
     is_summary: bool = False
     """Whether a later conversation begins with what it says."""
+
+    def broke_off(self, *, says_ends: bool) -> bool:
+        """Whether it is not whole; ``says_ends``: the log says of some replies why they ended."""
+        return self.is_cut or (says_ends and not self.is_ended)
 
     def path(self) -> list[Reply]:
         """The replies that it goes on from, the first one first, and itself."""

@@ -79,7 +79,8 @@ class Trees(Struct):
             tools=entry.tools,
             limit=limit,
             is_ended=entry.reply.finish_reason is not None and not entry.reply.cut,
-            is_cut=entry.reply.cut or entry.reply.finish_reason in TRUNCATED,
+            is_cut=entry.reply.cut,
+            is_limited=entry.reply.finish_reason in TRUNCATED,
             response=response,
             messages=len(entry.messages),
             is_other_prompt=parent is not None and not is_similar_prompt(parent.system, system),
@@ -148,7 +149,7 @@ class Trees(Struct):
             earlier.line, earlier.at, earlier.response = reply.line, reply.at, reply.response
             earlier.message = reply.message
             return True
-        earlier.is_retried = earlier.is_cut or (reply.is_ended and not earlier.is_ended)
+        earlier.is_resent = True
         return False
 
     # What a request holds
@@ -197,7 +198,7 @@ class Trees(Struct):
             return False
         if all(one.is_rewritten(other) for one, other in changed) or 3 * len(changed) <= len(ours):
             return True
-        return unique and is_long(chat.text(reply.message) or "")
+        return unique and is_long(_words(reply.message))
 
     def _reworded(self, place: int) -> Reply | None:
         """The reply to what stands before a place, where another wording of it stands there."""
@@ -259,6 +260,12 @@ class _Segment(Struct):
         less, more = sorted((self.numbers, other.numbers), key=len)
         rest = iter(more)
         return all(number in rest for number in less)
+
+
+def _words(message: Message) -> str:
+    """What an assistant says and gives to tools, as one text."""
+    given = (chat.strings([call.get("function"), call.get("custom")]) for call in chat.calls(message))
+    return " ".join([chat.text(message) or "", *chained.from_iterable(given)])
 
 
 def _segments(messages: Iterator[tuple[int, Message | None, bool]]) -> list[_Segment]:
