@@ -52,7 +52,6 @@ class Links(Struct):
 
     _seen: int = 0
     _by_run: dict[int, list[Reply]] = field(default_factory=dict)
-    _sketches: dict[int, Sketch] = field(default_factory=dict)
     _by_argument: dict[str, Call] = field(default_factory=dict)
     _by_argument_run: dict[int, list[tuple[Call, Sketch]]] = field(default_factory=dict)
     _claimed: set[int] = field(default_factory=set)
@@ -90,9 +89,7 @@ class Links(Struct):
     def _learn(self, replies: list[Reply]) -> None:
         """Remember what replies say and call that were not looked at before."""
         for reply in replies[self._seen :]:
-            said = sketch(chat.text(reply.message) or "")
-            self._sketches[reply.number] = said
-            for run in said.runs:
+            for run in sketch(chat.text(reply.message) or "").runs:
                 held = self._by_run.setdefault(run, [])
                 held.append(reply)
                 del held[:-_HELD]
@@ -123,21 +120,21 @@ class Links(Struct):
         quoted = sorted(number for number, times in count.items() if times >= _QUOTED)
         link.quotes += len(quoted)
         for number in quoted:
-            reply, said = hits[number], self._sketches[number]
+            reply = hits[number]
             link.quoted = reply if link.quoted is None or number > link.quoted.number else link.quoted
-            if self._is_summary(reply, said, words):
+            if self._is_summary(reply, words):
                 link.summary = reply
         if link.summary:
             self._claimed.add(link.summary.number)
             link.summary.is_summary = True
 
-    def _is_summary(self, reply: Reply, said: Sketch, words: set[int]) -> bool:
+    def _is_summary(self, reply: Reply, words: set[int]) -> bool:
         """Whether a text with these runs of words stands for what a reply summed up."""
         if reply.children or reply.number in self._claimed or chat.calls(reply.message):
             return False
-        share = said.share(words)
-        found = share * said.all
-        return share >= 0.25 and found >= _LEAST_RUNS and found >= 0.3 * len(words)
+        said = runs(chat.text(reply.message) or "")
+        found = len(said & words)
+        return found >= max(_LEAST_RUNS, 0.25 * len(said), 0.3 * len(words))
 
     def _find_call(self, text: str, link: Link) -> None:
         """Look for the call that a tree's first text is the argument of, or holds it."""

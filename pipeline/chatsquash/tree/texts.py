@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from itertools import islice
 from typing import NamedTuple
@@ -12,6 +13,7 @@ RUN = 5
 """Words that are compared at once."""
 _SKETCH = 16
 """Runs that stand for all of a text: those with the smallest numbers, which are a fair sample."""
+_WORD = re.compile(r"\w+")
 _MOST = 20_000
 """Words of a text that are looked at."""
 
@@ -23,14 +25,10 @@ class Sketch(NamedTuple):
     all: int
     """How many runs the text has."""
 
-    def share(self, of: set[int]) -> float:
-        """The share of the text's runs that are among these, as far as the sketch tells."""
-        return sum(run in of for run in self.runs) / len(self.runs) if self.runs else 0.0
-
 
 def runs(text: str) -> set[int]:
-    """The numbers of all runs of words of a text; of a shorter one of all its words, and none of an empty one."""
-    words = [*islice(text.split(), _MOST)]
+    """The numbers of all runs of words of a text, whatever stands between words; of a shorter one of all its words."""
+    words = [found[0] for found in islice(_WORD.finditer(text.lower()), _MOST)]
     if len(words) < RUN:
         return {_number(words)} if words else set()
     return {_number(words[at : at + RUN]) for at in range(len(words) - RUN + 1)}
