@@ -111,6 +111,12 @@ class _Shapes:
     def __init__(self, replies: list[Reply], links: list[Link], trees: dict[int, list[Path]]) -> None:
         self._links, self._trees = links, trees
         self._firsts = {reply.tree: reply for reply in reversed(replies) if reply.parent is None}
+        longest = {tree: max(path.length for path in found) for tree, found in trees.items()}
+        self._asked: dict[int, Reply] = {}
+        """By what a user says, a reply behind it, in the longest tree that has one."""
+        for reply in sorted(replies, key=lambda reply: -longest.get(reply.tree, 0)):
+            for place in reply.users:
+                self._asked.setdefault(reply.added[place], reply)
         self._tools = max((len(reply.tools) for reply in replies), default=0)
         self._limit = max((reply.limit or 0 for reply in replies), default=0)
 
@@ -143,26 +149,33 @@ class _Shapes:
             return True
         if link.quotes > 1 and self._is_small(first):
             return True
-        like = self._firsts.get(link.like) if link.like is not None else None
+        like = self._like(first)
         if like and not is_similar_prompt(like.system, first.system) and len(first.tools) <= len(like.tools):
             return True
         return self._is_small(first) and not first.tools
+
+    def _like(self, first: Reply) -> Reply | None:
+        """A reply of another tree behind what a user says at the beginning of this one."""
+        place = min(first.users, default=None)
+        found = self._asked.get(first.added[place]) if place is not None else None
+        return found if found and found.tree != first.tree else None
 
     def parent(self, tree: int, trunk: Path, owners: dict[int, Path], trunks: dict[int, Path]) -> Path | None:
         """The conversation that a tree comes from."""
         link = self._links[tree]
         if trunk.kind == "compacted":
-            return self._summarised(link, owners, trunks)
+            return self._summarised(link, owners)
         if trunk.kind == "subagent" and link.caller:
             return owners.get(link.caller.reply.number)
         if trunk.kind == "side":
             about = link.quoted or (link.copied[-1] if link.copied else link.caller.reply if link.caller else None)
             if about and about.tree != tree:
                 return trunks.get(about.tree)
-            return trunks.get(link.like) if link.like is not None else self._nearest(tree, trunks)
+            like = self._like(self._firsts[tree])
+            return trunks.get(like.tree) if like else self._nearest(tree, trunks)
         return None
 
-    def _summarised(self, link: Link, owners: dict[int, Path], trunks: dict[int, Path]) -> Path | None:
+    def _summarised(self, link: Link, owners: dict[int, Path]) -> Path | None:
         """The conversation that holds the last reply of what a summary stands for."""
         summary = link.summary
         if summary is None:
@@ -171,7 +184,7 @@ class _Shapes:
             return owners.get(summary.parent.number)
         about = self._links[summary.tree]
         last = about.quoted or (about.copied[-1] if about.copied else None)
-        return owners.get(last.number) if last else trunks.get(about.like) if about.like is not None else None
+        return owners.get(last.number) if last else None
 
     def _nearest(self, tree: int, trunks: dict[int, Path]) -> Path | None:
         """The trunk of the tree that began last before a request of the client's own, else of the one behind it."""

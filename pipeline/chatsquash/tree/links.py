@@ -43,8 +43,6 @@ class Link(Struct):
     """The last reply that a text in its first request quotes."""
     quotes: int = 0
     """How many it quotes."""
-    like: int | None = None
-    """The tree that begins with the same words of a user."""
 
 
 class Links(Struct):
@@ -56,7 +54,6 @@ class Links(Struct):
     _by_argument_run: dict[int, list[tuple[Call, Sketch]]] = field(default_factory=dict)
     _claimed: set[int] = field(default_factory=set)
     """The numbers of the summaries that a tree begins with."""
-    _by_words: dict[str, int] = field(default_factory=dict)
     _awaited: dict[int, dict[int, Link]] = field(default_factory=dict)
     """Links whose call has no result yet, by the number of its reply and its place there."""
 
@@ -65,9 +62,6 @@ class Links(Struct):
         self._learn(before)
         texts = [text for message in first.users.values() if (text := _text(message))]
         link = Link(copied=copied)
-        if texts:
-            link.like = self._by_words.setdefault(texts[0], first.tree)
-            link.like = None if link.like == first.tree else link.like
         for text in texts:
             self._read(text, link)
         if link.summary is None and texts:
