@@ -48,7 +48,7 @@ def names(paths: Iterable[Path], session: str) -> dict[int, str]:
     found: dict[int, str] = {}
     times: dict[str, int] = {}
     for path in paths:
-        first = next(iter(path.last.path()[0].users.values()), None)
+        first = next((message for _, message in path.last.path()[0].users()), None)
         begins, ends = (_said(each) for each in (first, path.last.message))
         name = sha256(jsonio.dumps([session, begins, ends])).hexdigest()[:16]
         times[name] = times.get(name, 0) + 1

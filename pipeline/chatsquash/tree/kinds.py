@@ -115,8 +115,8 @@ class _Shapes:
         self._asked: dict[int, Reply] = {}
         """By what a user says, a reply behind it, in the longest tree that has one."""
         for reply in sorted(replies, key=lambda reply: -longest.get(reply.tree, 0)):
-            for place in reply.users:
-                self._asked.setdefault(reply.added[place], reply)
+            for number, _ in reply.users():
+                self._asked.setdefault(number, reply)
         self._tools = max((len(reply.tools) for reply in replies), default=0)
         self._limit = max((reply.limit or 0 for reply in replies), default=0)
 
@@ -156,8 +156,8 @@ class _Shapes:
 
     def _like(self, first: Reply) -> Reply | None:
         """A reply of another tree behind what a user says at the beginning of this one."""
-        place = min(first.users, default=None)
-        found = self._asked.get(first.added[place]) if place is not None else None
+        said = next(first.users(), None)
+        found = self._asked.get(said[0]) if said else None
         return found if found and found.tree != first.tree else None
 
     def parent(self, tree: int, trunk: Path, owners: dict[int, Path], trunks: dict[int, Path]) -> Path | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from msgspec import Struct, field
 
 from chatsquash import chat, jsonio
@@ -17,6 +19,8 @@ _PROMPTED = 3
 _HELD = 8
 """Replies that are remembered by one run of words."""
 _LEAST_RUNS = 5
+_BACK = 20
+"""Replies before a summary that are looked at."""
 
 
 class Call(Struct, frozen=True):
@@ -60,7 +64,7 @@ class Links(Struct):
     def begin(self, first: Reply, before: list[Reply], copied: list[Reply]) -> Link:
         """The link of a tree that begins, to the replies before it."""
         self._learn(before)
-        texts = [text for message in first.users.values() if (text := _text(message))]
+        texts = [text for _, message in first.users() if (text := _text(message))]
         link = Link(copied=copied)
         for text in texts:
             self._read(text, link)
@@ -116,7 +120,7 @@ class Links(Struct):
         for number in quoted:
             reply = hits[number]
             link.quoted = reply if link.quoted is None or number > link.quoted.number else link.quoted
-            if self._is_summary(reply, words):
+            if self._is_summary(reply, words) and not _has_transcript(reply, words):
                 link.summary = reply
         if link.summary:
             self._claimed.add(link.summary.number)
@@ -142,6 +146,15 @@ class Links(Struct):
         fitting = [found[0][0] for found in counts.values() if len(found) >= max(_PROMPTED, len(found[0][1].runs) - 1)]
         if fitting:
             link.caller = max(fitting, key=lambda call: (call.reply.number, call.place))
+
+
+def _has_transcript(reply: Reply, words: set[int]) -> bool:
+    """Whether a text with these runs of words holds replies before this one, too, so that it only tells what was said."""
+    for each in islice(reply.back(), 1, _BACK):
+        said = runs(chat.text(each.message) or "")
+        if len(said) >= _LEAST_RUNS and len(said & words) >= 0.6 * len(said):
+            return True
+    return False
 
 
 def is_tail(first: Reply, link: Link) -> bool:

@@ -36,9 +36,9 @@ class Reply(Struct, eq=False):
     how: How
     tree: int
     added: list[int]
-    """What the messages of its request behind its parent are the same by."""
-    users: dict[int, Message]
-    """The user's among these, by their places in ``added``."""
+    """What the messages of its request behind its parent are the same by; not those that are no part of a chain."""
+    behind: list[Message]
+    """These messages."""
     system: str
     tools: list[Tool]
     limit: int | None
@@ -53,6 +53,8 @@ class Reply(Struct, eq=False):
     """The id of its response; empty if it has none."""
     messages: int
     """How many its request has."""
+    lacks: bool = False
+    """Whether its request had results emptied that an earlier one had, or messages left out."""
     is_other_prompt: bool = False
     """Whether its request has another system prompt than its parent's."""
     children: int = 0
@@ -62,6 +64,12 @@ class Reply(Struct, eq=False):
     """Whether that was since it broke off."""
     is_summary: bool = False
     """Whether a later conversation begins with what it says."""
+
+    def users(self) -> Iterator[tuple[int, Message]]:
+        """What the user says before it, behind its parent, by what each is the same by."""
+        for number, message in zip(self.added, self.behind, strict=True):
+            if message["role"] == "user":
+                yield number, message
 
     def broke_off(self, *, says_ends: bool) -> bool:
         """Whether it is not whole; ``says_ends``: the log says of some replies why they ended."""

@@ -13,6 +13,7 @@ from chatsquash.tree.canonical import NOTHING
 from chatsquash.tree.links import Link, Links
 from chatsquash.tree.replies import Again, How, Reply
 from chatsquash.tree.requests import Requests
+from chatsquash.tree.restore import has_emptied
 from chatsquash.tree.texts import is_long, is_rewritten, is_similar_prompt, share_ends
 
 TRUNCATED = ("length", "max_tokens", "MAX_TOKENS", "max_output_tokens", "incomplete")
@@ -39,6 +40,8 @@ class Trees(Struct):
     """Where each tree comes from."""
     met: list[Met] = field(default_factory=list)
     """The logged replies that the present request holds, in order."""
+    _lacks: bool = False
+    """Whether results that the present request holds are emptied."""
     _lookup: Links = field(default_factory=Links)
     _by_chain: dict[int, Reply] = field(default_factory=dict)
     _by_spoken: dict[int, list[Reply]] = field(default_factory=dict)
@@ -59,8 +62,12 @@ class Trees(Struct):
         behind = last.place + 1 if last else 0
         said, chain, spoken = requests.behind(message)
         system = requests.system()
-        added, users = self._added(behind)
+        added, held = self._added(behind)
         sibling = self._sibling(requests.chain, parent, system)
+        if kept < behind and parent:
+            self._lacks = has_emptied(requests.messages[:behind], requests.numbers, parent)
+        elif parent is None:
+            self._lacks = False
         reply = Reply(
             number=len(self.replies),
             line=entry.line,
@@ -74,7 +81,7 @@ class Trees(Struct):
             how=last.how if last else "appended",
             tree=parent.tree if parent else sibling.tree if sibling else len(self.links),
             added=added,
-            users=users,
+            behind=held,
             system=system,
             tools=entry.tools,
             limit=limit,
@@ -83,6 +90,7 @@ class Trees(Struct):
             is_limited=entry.reply.finish_reason in TRUNCATED,
             response=response,
             messages=len(entry.messages),
+            lacks=self._lacks or (last is not None and last.how == "cut"),
             is_other_prompt=parent is not None and not is_similar_prompt(parent.system, system),
         )
         if sibling and self._is_again(sibling, reply):
@@ -106,19 +114,11 @@ class Trees(Struct):
             others.append(reply)
             del others[:-_CANDIDATES]
 
-    def _added(self, behind: int) -> tuple[list[int], dict[int, Message]]:
-        """The numbers of the request's messages from a place on, and the user's messages among them."""
+    def _added(self, behind: int) -> tuple[list[int], list[Message]]:
+        """The numbers of the request's messages from a place on, and these messages."""
         requests = self.requests
-        numbers: list[int] = []
-        users: dict[int, Message] = {}
-        for place in range(behind, len(requests.numbers)):
-            if (number := requests.numbers[place]) == NOTHING:
-                continue
-            message = requests.messages[place]
-            if message["role"] == "user":
-                users[len(numbers)] = message
-            numbers.append(number)
-        return numbers, users
+        places = [at for at in range(behind, len(requests.numbers)) if requests.numbers[at] != NOTHING]
+        return [requests.numbers[at] for at in places], [requests.messages[at] for at in places]
 
     def _copied(self) -> list[Reply]:
         """The replies of other trees that the request holds."""
@@ -239,8 +239,8 @@ class Trees(Struct):
 
 def _of_path(reply: Reply) -> Iterator[tuple[int, Message | None, bool]]:
     for each in reply.path():
-        for at, number in enumerate(each.added):
-            yield number, each.users.get(at), False
+        for number, message in zip(each.added, each.behind, strict=True):
+            yield number, message if message["role"] == "user" else None, False
         yield each.said, None, True
 
 
