@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import islice
 
 from msgspec import Struct, field
@@ -73,6 +74,13 @@ class Links(Struct):
         if link.caller and not link.is_exact:
             self._awaited.setdefault(link.caller.reply.number, {})[link.caller.place] = link
         return link
+
+    def sums_up(self, text: str, before: list[Reply]) -> bool:
+        """Whether a text stands for what a reply summed up that nothing goes on from."""
+        self._learn(before)
+        words = runs(text)
+        quoted = {reply.number: reply for run in words for reply in self._by_run.get(run, ())}
+        return any(self._is_summary(reply, words) for reply in quoted.values())
 
     def awaits(self, reply: Reply) -> bool:
         """Whether the result of a call of this reply is wanted."""
@@ -149,12 +157,24 @@ class Links(Struct):
 
 
 def _has_transcript(reply: Reply, words: set[int]) -> bool:
-    """Whether a text with these runs of words holds replies before this one, too, so that it only tells what was said."""
-    for each in islice(reply.back(), 1, _BACK):
-        said = runs(chat.text(each.message) or "")
-        if len(said) >= _LEAST_RUNS and len(said & words) >= 0.6 * len(said):
-            return True
+    """Whether a text with these runs of words holds what was said before this reply, too: it only tells that."""
+    for each in islice(reply.back(), _BACK):
+        for text in _around(each, reply):
+            said = runs(text)
+            if len(said) >= _LEAST_RUNS and len(said & words) >= 0.6 * len(said):
+                return True
     return False
+
+
+def _around(each: Reply, last: Reply) -> Iterator[str]:
+    """What a reply says and calls, and what was said before it, but for the last reply and the first task."""
+    if each is not last:
+        yield chat.text(each.message) or ""
+    for call in chat.calls(each.message):
+        yield from _arguments(call)
+    for message in each.behind:
+        if each.parent or message["role"] != "user":
+            yield chat.text(message) or ""
 
 
 def is_tail(first: Reply, link: Link) -> bool:

@@ -196,6 +196,8 @@ class Trees(Struct):
         changed = [(one, other) for one, other in zip(ours, theirs, strict=True) if one.numbers != other.numbers]
         if any(one.others != other.others for one, other in changed):
             return False
+        if any(self._lookup.sums_up(text, self.replies) for one, other in changed for text in one.more(other)):
+            return False
         if all(one.is_rewritten(other) for one, other in changed) or 3 * len(changed) <= len(ours):
             return True
         return unique and is_long(_words(reply.message))
@@ -260,6 +262,13 @@ class _Segment(Struct):
         less, more = sorted((self.numbers, other.numbers), key=len)
         rest = iter(more)
         return all(number in rest for number in less)
+
+    def more(self, other: _Segment) -> list[str]:
+        """The texts of users that the other has not, where it has fewer."""
+        if len(self.users) <= len(other.users):
+            return []
+        known = {chat.text(user) for user in other.users}
+        return [text for user in self.users if (text := chat.text(user)) and text not in known]
 
 
 def _words(message: Message) -> str:
