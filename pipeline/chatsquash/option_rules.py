@@ -72,6 +72,27 @@ PAIRS = (
     Pair("unpaired", "preset", _is("chat"), "`--unpaired` without a `--preset`; `chat` keeps calls as they are", "hf"),
     Pair("subagents", "conversations", _is_not("all"), "`--no-subagents` without `--conversations all`", "all"),
     Pair("side", "conversations", _is_not("all"), "`--no-side` without `--conversations all`", "all"),
+    *(
+        Pair(
+            "restore",
+            "reasoning",
+            _is("drop"),
+            f"`--restore {each}` with `--reasoning drop`; `--restore results` gives what else was taken out",
+            only=each,
+        )
+        for each in ("reasoning", "all")
+    ),
+    *(
+        Pair(
+            "restore",
+            "preset",
+            _is("openai", "mistral"),
+            f"`--restore {each}` with `--preset openai` or `mistral`, which have no place for reasoning; "
+            "`--restore results` gives what else was taken out",
+            only=each,
+        )
+        for each in ("reasoning", "all")
+    ),
     Pair("unpaired_text", "unpaired", _is_not("close"), "`--unpaired-text` without `--unpaired close`", "close"),
     Pair("media", "preset", _is("chat"), "`--media` without a `--preset`; `chat` keeps media as they are", "hf"),
     Pair(

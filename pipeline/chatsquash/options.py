@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin
 OnInvalid = Literal["skip", "keep", "abort"]
 Reasoning = Literal["keep", "inline", "drop"]
 Conversations = Literal["last", "main", "all"]
+Restore = Literal["none", "reasoning", "results", "all"]
 SessionsBy = Literal["file", "id"]
 GroupBy = Literal["date", "scenario", "none"]
 Packing = Literal["jsonl", "jsonl.gz", "jsonl.zst", "parquet"]
@@ -143,6 +144,9 @@ class Options:
     )
     subagents: bool = option(True, "Write those of sub-agents, too, with --conversations all.", group="sessions")
     side: bool = option(True, "Write requests of the client's own, too, with --conversations all.", group="sessions")
+    restore: Restore = option(
+        "none", "What the client took out of the history, and the log still has, put back.", group="sessions"
+    )
     anonymize: bool = option(True, "Replace e-mail addresses by pseudonyms.", group="addresses")
     anonymize_key: bytes | None = option(
         None,

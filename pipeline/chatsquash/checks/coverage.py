@@ -41,7 +41,8 @@ def replies_lost(logged: int, held: int, lost: Mapping[str, int]) -> Fact:
 @rule("info", kind="replies")
 def reasoning_lost(logged: int, reasoned: int, carried: int) -> Fact:
     """Reported when replies had reasoning that no record holds, since the client left it out of the history."""
-    return Fact(f"{reasoned:,} of {counted(logged, 'reply', 'replies')} had reasoning, {carried:,} in the records")
+    seen = f"{reasoned:,} of {counted(logged, 'reply', 'replies')} had reasoning, {carried:,} in the records"
+    return Fact(f"{seen}; --restore reasoning gives all that the log has")
 
 
 @rule("info", kind="replies")
@@ -58,3 +59,23 @@ def side_request_selected(kind: str) -> Fact:
     """
     what = "a sub-agent's request" if kind == "subagent" else "a request of the client's own"
     return Fact(f"the record is made from {what}: --conversations main takes the person's conversation")
+
+
+@rule("info", kind="replies")
+def reasoning_restored(count: int) -> Fact:
+    """Reported when `--restore` put reasoning back that the client had left out of the history.
+
+    A template that keeps earlier reasoning then shows what the model did not see; most templates strip it.
+    """
+    return Fact(f"the reasoning of {counted(count, 'message')} is put back from the logged replies")
+
+
+@rule("info", kind="replies")
+def context_restored(results: int, messages: int, replies: int) -> Fact:
+    """Reported when results that were emptied, or messages that were left out, are put back.
+
+    The replies to requests that lacked them did not see them when they were sampled.
+    """
+    parts = [counted(count, what) for count, what in ((results, "result"), (messages, "message")) if count]
+    lacked = counted(replies, "reply", "replies")
+    return Fact(f"{' and '.join(parts)} put back that later requests lacked; {lacked} did not see them")

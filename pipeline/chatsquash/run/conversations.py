@@ -19,6 +19,7 @@ from chatsquash.tree.choose import chosen, names
 from chatsquash.tree.coverage import Held, coverage, fate
 from chatsquash.tree.kinds import Path, paths
 from chatsquash.tree.replies import Reply
+from chatsquash.tree.restore import Wanted, restored
 from chatsquash.tree.trees import Trees
 
 Make = Callable[[Snapshot], tuple[Record | Refused, list[Found]]]
@@ -35,9 +36,33 @@ class Covered(NamedTuple):
     found: list[Noted]
 
 
-def of_last(session: Session, made: Record | Refused, *, trace: bool) -> Covered:
+def restored_last(session: Session, snapshot: Snapshot, restore: str) -> tuple[Snapshot, list[Found]]:
+    """The snapshot of the specified record with what the client took out, and what is said of that."""
+    trees = session.followed.branch()
+    end = _end(trees, snapshot, session.followed.unanswered)
+    if end is None:
+        return snapshot, []
+    entry, found = _restored(trees, end.path(), snapshot.entry, Wanted(*_PARTS[restore]))
+    return replace(snapshot, entry=entry), found
+
+
+_PARTS = {"none": (False, False), "reasoning": (True, False), "results": (False, True), "all": (True, True)}
+
+
+def _restored(trees: Trees, path: list[Reply], entry: Entry, wanted: Wanted) -> tuple[Entry, list[Found]]:
+    """An entry with what its path has and it lacks."""
+    numbered = trees.numbered(entry.messages)
+    made = restored(numbered, path, wanted, trees.copied_reasoning)
+    found = [checks.reasoning_restored(made.reasoning)] if made.reasoning else []
+    lacking = sum(reply.lacks for reply in path)
+    if made.results or made.inserted:
+        found.append(checks.context_restored(made.results, made.inserted, lacking))
+    return (replace(entry, messages=made.messages) if found else entry), found
+
+
+def of_last(session: Session, snapshot: Snapshot | None, made: Record | Refused, *, trace: bool) -> Covered:
     """What the specified record holds, or would hold, of a session."""
-    followed, snapshot = session.followed, session.snapshot
+    followed = session.followed
     if followed.trees is None and not trace and not session.asides:
         covered = _of_grown(session)
         return Covered(covered if isinstance(made, Record) else covered.gone("refused"), [], [])
@@ -75,10 +100,13 @@ def of_each(
     kept: list[Kept] = []
     noted: list[Noted] = []
     why: Found | None = None
-    for path, entry in _entries(wanted, session, reread):
+    parts = Wanted(*_PARTS[options.restore], messages=True)
+    for path, logged in _entries(wanted, session, reread):
+        replies = path.last.path()
+        entry, restoring = _restored(trees, replies, logged, parts)
         made, told = make(_snapshot(path, entry))
-        noted += [(entry.line, each) for each in told]
-        held = Held(path, path.last.path(), _messages(entry))
+        noted += [(entry.line, each) for each in (*told, *restoring)]
+        held = Held(path, replies, _messages(entry))
         if isinstance(made, Refused):
             why = why or made.why
             kept.append(Kept(held, None, "refused"))

@@ -20,7 +20,7 @@ from chatsquash.read.reader import Reader, Reading
 from chatsquash.read.times import day, stamp
 from chatsquash.redact.keys import load_key
 from chatsquash.redact.pseudonyms import Anonymizer
-from chatsquash.run.conversations import Covered, of_each, of_last
+from chatsquash.run.conversations import Covered, of_each, of_last, restored_last
 from chatsquash.sources.changes import as_found, change
 from chatsquash.sources.compression import stem
 from chatsquash.sources.days import path_day
@@ -140,8 +140,12 @@ class Converter:
         why = why or session.invalid
         every = self._options.conversations
         if every == "last" or why or session.followed.last is None:
-            made = Refused(why) if why else self._made(read.seen, session, noted, log)
-            covered = of_last(session, made, trace=self._options.trace_replies)
+            snapshot = session.snapshot
+            if not why and snapshot and self._options.restore != "none":
+                snapshot, told = restored_last(session, snapshot, self._options.restore)
+                noted += [(snapshot.entry.line, each) for each in told]
+            made = Refused(why) if why else self._made(read.seen, session, snapshot, noted, log)
+            covered = of_last(session, snapshot, made, trace=self._options.trace_replies)
             if isinstance(made, Refused):
                 return [], made.why, noted, covered
             return [made], None, noted, covered
@@ -155,9 +159,10 @@ class Converter:
         records, found, covered, why = of_each(session, self._options, make, again)
         return records, why, [*noted, *found], covered
 
-    def _made(self, seen: Seen | None, session: Session, noted: list[Noted], log: Log) -> Record | Refused:
+    def _made(
+        self, seen: Seen | None, session: Session, snapshot: Snapshot | None, noted: list[Noted], log: Log
+    ) -> Record | Refused:
         """The record of a session's snapshot, or why there is none; what is found goes to ``noted``."""
-        snapshot = session.snapshot
         assert snapshot
         made, found = self._finished(seen, session, snapshot, log)
         noted += [(snapshot.entry.line, each) for each in found]

@@ -45,6 +45,11 @@ class Requests(Struct):
                 at += len(run.messages)
         return kept
 
+    def extend(self, messages: list[Message]) -> None:
+        """Go on with messages."""
+        self.messages = [*self.messages, *messages]
+        self._extend(len(self.numbers), None, tuple(messages))
+
     def _extend(self, at: int, known: list[int] | None, messages: tuple[Message, ...] = ()) -> None:
         """Messages from a place on, by their numbers where these are known."""
         chain = self.chains[-1] if self.chains else 0

@@ -7,14 +7,15 @@ from itertools import chain as chained
 
 from msgspec import Struct, field
 
-from chatsquash import chat
+from chatsquash import chat, reasoning
 from chatsquash.model import Entry, Message
 from chatsquash.tree.canonical import NOTHING
 from chatsquash.tree.links import Link, Links
 from chatsquash.tree.replies import Again, How, Reply
 from chatsquash.tree.requests import Requests
 from chatsquash.tree.restore import has_emptied
-from chatsquash.tree.texts import is_long, is_rewritten, is_similar_prompt, share_ends
+from chatsquash.tree.rewrites import Spoken, is_reworded, of_path, segments, words
+from chatsquash.tree.texts import is_long, is_similar_prompt
 
 TRUNCATED = ("length", "max_tokens", "MAX_TOKENS", "max_output_tokens", "incomplete")
 """Reasons for which replies end before they are whole."""
@@ -133,6 +134,19 @@ class Trees(Struct):
             if place:
                 self._lookup.hear(parent, place, chat.text(message) or "")
 
+    # For what is made of the trees
+
+    def numbered(self, messages: list[Message]) -> list[tuple[int, Message]]:
+        """Messages of a request, each with what it is the same by."""
+        requests = Requests(self.requests.canon)
+        requests.extend(messages)
+        return [*zip(requests.numbers, messages, strict=True)]
+
+    def copied_reasoning(self, number: int) -> str:
+        """The reasoning of the logged replies that a message is the same as; empty where they do not agree."""
+        texts = {reasoning.text(reply.message) for reply in self._by_said.get(number, ())}
+        return texts.pop() if len(texts) == 1 else ""
+
     # The same request again
 
     def _sibling(self, asked: int, parent: Reply | None, system: str) -> Reply | None:
@@ -190,7 +204,7 @@ class Trees(Struct):
         return None
 
     def _is_rewritten(self, reply: Reply, place: int, *, unique: bool) -> bool:
-        ours, theirs = _segments(self._until(place)), _segments(_of_path(reply))
+        ours, theirs = segments(self._until(place)), segments(of_path(reply))
         if len(ours) != len(theirs):
             return False
         changed = [(one, other) for one, other in zip(ours, theirs, strict=True) if one.numbers != other.numbers]
@@ -200,14 +214,14 @@ class Trees(Struct):
             return False
         if all(one.is_rewritten(other) for one, other in changed) or 3 * len(changed) <= len(ours):
             return True
-        return unique and is_long(_words(reply.message))
+        return unique and is_long(words(reply.message))
 
     def _reworded(self, place: int) -> Reply | None:
         """The reply to what stands before a place, where another wording of it stands there."""
         requests = self.requests
         before = requests.chains[place - 1] if place else 0
         reply = self._by_asked.get(before)
-        return reply if reply and _is_reworded(reply.message, requests.messages[place]) else None
+        return reply if reply and is_reworded(reply.message, requests.messages[place]) else None
 
     def _window(self, place: int) -> None:
         """Where messages were left out before a place: the reply there whose path holds all of them, in order."""
@@ -229,74 +243,11 @@ class Trees(Struct):
                 return True
         return False
 
-    def _until(self, place: int) -> Iterator[tuple[int, Message | None, bool]]:
-        """The messages up to a place: what each is the same by, itself if it is the user's, whether it is a reply."""
+    def _until(self, place: int) -> Iterator[Spoken]:
+        """The messages up to a place."""
         requests = self.requests
         known = {place, *(met.place for met in self.met)}
         for at in range(place + 1):
             if (number := requests.numbers[at]) != NOTHING:
                 message = requests.messages[at]
-                yield number, message if message["role"] == "user" else None, at in known
-
-
-def _of_path(reply: Reply) -> Iterator[tuple[int, Message | None, bool]]:
-    for each in reply.path():
-        for number, message in zip(each.added, each.behind, strict=True):
-            yield number, message if message["role"] == "user" else None, False
-        yield each.said, None, True
-
-
-class _Segment(Struct):
-    """What others say before an assistant does."""
-
-    numbers: list[int] = field(default_factory=list)
-    others: list[int] = field(default_factory=list)
-    """What is not the user's: results, and in requests also what assistants say that was not logged."""
-    users: list[Message] = field(default_factory=list)
-
-    def is_rewritten(self, other: _Segment) -> bool:
-        """Whether what users say is the other's, rewritten or with messages that came or went."""
-        if len(self.users) == len(other.users):
-            pairs = zip(self.users, other.users, strict=True)
-            return all(is_rewritten(chat.text(one) or "", chat.text(two) or "") for one, two in pairs)
-        less, more = sorted((self.numbers, other.numbers), key=len)
-        rest = iter(more)
-        return all(number in rest for number in less)
-
-    def more(self, other: _Segment) -> list[str]:
-        """The texts of users that the other has not, where it has fewer."""
-        if len(self.users) <= len(other.users):
-            return []
-        known = {chat.text(user) for user in other.users}
-        return [text for user in self.users if (text := chat.text(user)) and text not in known]
-
-
-def _words(message: Message) -> str:
-    """What an assistant says and gives to tools, as one text."""
-    given = (chat.strings([call.get("function"), call.get("custom")]) for call in chat.calls(message))
-    return " ".join([chat.text(message) or "", *chained.from_iterable(given)])
-
-
-def _segments(messages: Iterator[tuple[int, Message | None, bool]]) -> list[_Segment]:
-    found = [_Segment()]
-    for number, user, is_assistant in messages:
-        found[-1].numbers.append(number)
-        if is_assistant:
-            found[-1].others.append(number)
-            found.append(_Segment())
-        elif user is None:
-            found[-1].others.append(number)
-        else:
-            found[-1].users.append(user)
-    return found[:-1]
-
-
-def _is_reworded(reply: Message, message: Message) -> bool:
-    """Whether a message is a reply in another wording: the same tools are called, and the texts are alike."""
-    calls = [[chat.call_name(call) for call in chat.calls(each)] for each in (reply, message)]
-    one, other = (chat.text(each) or "" for each in (reply, message))
-    if calls[0] != calls[1]:
-        return False
-    if not one.strip() or not other.strip():
-        return bool(calls[0])
-    return is_rewritten(one, other) or share_ends(one, other) >= 0.6
+                yield Spoken(number, message if message["role"] == "user" else None, at in known)
