@@ -129,9 +129,7 @@ def _of_grown(session: Session) -> Coverage:
     """The coverage of a session whose every request goes on from the reply before it: its record holds them all."""
     grown, last = session.followed.grown, session.followed.last
     messages = _messages(last) if last else []
-    fates = Counter(
-        fate(each.entry.reply.message, messages[each.count]) for each in grown if each.entry.reply.message is not None
-    )
+    fates = Counter(fate(each.message, messages[each.count]) for each in grown if each.message is not None)
     count = fates.total()
     reasoned = fates["carried"] + fates["lost"]
     return Coverage(

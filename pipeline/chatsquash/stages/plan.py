@@ -102,7 +102,9 @@ def plan(options: Options, anonymizer: Anonymizer | None) -> Plan:
             *([clean] if options.cleanup_goose else []),
             partial(validate, keep=options.on_invalid == "keep", merge=options.merges),
         ),
-        select=partial(select, trace_roles=options.integrity_analysis),
+        select=partial(
+            select, trace_roles=options.integrity_analysis, looks_closely=options.restore in ("results", "all")
+        ),
         compose=compose,
         logged=(partial(leave_out, joins=joins, judged=is_shaped and options.media != "drop"),),
         checks=(checks,) if options.integrity_analysis else (),

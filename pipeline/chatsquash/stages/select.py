@@ -11,14 +11,16 @@ from chatsquash.checks import reading
 from chatsquash.memo import Last, Same
 from chatsquash.model import Added, Entry, Kept, Skipped, Tool
 from chatsquash.stages.session import Noted, Session, Snapshot, Tally
+from chatsquash.tree.follow import Followed
 
 
-def select(items: Iterator[Entry | Skipped], *, trace_roles: bool = True) -> Session:
+def select(items: Iterator[Entry | Skipped], *, trace_roles: bool = True, looks_closely: bool = False) -> Session:
     """Cut to the last entry with the most messages and take it; count every line.
 
     What is found by comparing entries behind it does not count, so that waits until an entry is known to stay.
+    ``looks_closely`` is as in ``Followed``.
     """
-    tally = Tally()
+    tally = Tally(followed=Followed(looks_closely))
     best: Entry | None = None
     last: Entry | None = None
     started: int | None = None

@@ -29,20 +29,20 @@ class Canon(Struct):
 
     _divided: dict[int, int] = field(default_factory=dict)
     """Of texts that came in parts: the number by each way to put them together."""
+    _spelled: dict[str, int] = field(default_factory=dict)
+    """What arguments are the same by, as they are written."""
     _whole: set[int] = field(default_factory=set)
     """The numbers of texts that came as one."""
 
-    def number(self, message: Message, answered: int = 0) -> int:
-        """What a message is the same by; ``answered`` is the place of the call that a result answers, from 1."""
+    def number(self, message: Message) -> int:
+        """What a message is the same by; a result, by the place of the call that it answers, has another one."""
         role = message["role"]
         if role in ("system", "developer"):
             return NOTHING
-        if role in ("tool", "function"):
-            return hash(("tool", answered))
         said = self._said(role, message.get("content"))
         if role == "assistant":
             calls = message.get("tool_calls") or message.get("function_call")
-            return hash((said, *map(_call, _listed(calls)))) if calls else said
+            return hash((said, *map(self._call, _listed(calls)))) if calls else said
         return said
 
     def _said(self, role: str, content: Json) -> int:
@@ -76,6 +76,19 @@ class Canon(Struct):
             self._divided.update(dict.fromkeys(ways, found))
         return found if len(texts) == len(parts) else hash((found, others))
 
+    def _call(self, call: Json) -> int:
+        """What a call is the same by: its tool and its arguments, however they are spelled."""
+        held: Any = call.get("function") or call.get("custom") or call if isinstance(call, dict) else None
+        if not isinstance(held, dict):
+            return hash(jsonio.dumps(call))
+        given = held.get("arguments", held.get("input"))
+        if type(given) is not str:
+            number = hash(_spelled(given))
+            return hash((str(held.get("name")), number))
+        known = self._spelled.get(given)
+        number = self._spelled.setdefault(given, hash(_spelled(given))) if known is None else known
+        return hash((str(held.get("name")), number))
+
 
 def without_reminders(text: str) -> str:
     """A user's text without the blocks by which clients remind the model of something."""
@@ -93,16 +106,6 @@ def without_reminders(text: str) -> str:
 
 def _listed(calls: Json) -> Iterable[Json]:
     return calls if isinstance(calls, list) else (calls,)
-
-
-def _call(call: Json) -> int:
-    """What a call is the same by: its tool and its arguments, however they are spelled."""
-    if not isinstance(call, dict):
-        return hash(jsonio.dumps(call))
-    held: Any = call.get("function") or call.get("custom") or call
-    if not isinstance(held, dict):
-        return hash(jsonio.dumps(held))
-    return hash((str(held.get("name")), _spelled(held.get("arguments", held.get("input")))))
 
 
 def _spelled(arguments: Json) -> bytes:

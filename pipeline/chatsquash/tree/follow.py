@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import deque
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
-from chatsquash.model import Added, Edits, Entry, Kept
+from chatsquash.model import Added, Edits, Entry, Kept, Message, Reply, Tool
 from chatsquash.read import usage
+from chatsquash.tree import replies
 from chatsquash.tree.canonical import Canon
-from chatsquash.tree.replies import Reply
 from chatsquash.tree.trees import Trees
 
 _HELD = 64
@@ -18,24 +17,34 @@ _HELD = 64
 
 
 class Grown(Struct, frozen=True, gc=False):
-    """A request of a session that only grew so far."""
+    """A request of a session that only grew so far, and its reply, as far as trees need them."""
 
-    entry: Entry
-    """Without its messages, which are the first ones of the last entry's."""
+    line: int
+    at: int | None
+    tools: list[Tool]
+    message: Message | None
+    """The reply."""
+    finish_reason: str | None
+    cut: bool
+    limit: bytes
+    response: str
+    """The id of the response."""
     count: int
-    """How many they are."""
+    """How many messages it has, which are the first ones of the last entry's."""
 
 
 class Followed(Struct):
     """What the replies of a session continue."""
 
+    looks_closely: bool = False
+    """Whether to see which requests lack what earlier ones had."""
     trees: Trees | None = None
     """``None`` as long as every request goes on from the reply before it, and adds to what was there."""
     grown: list[Grown] = field(default_factory=list)
     last: Entry | None = None
     entries: dict[int, Entry] = field(default_factory=dict)
     """The entries of the replies that nothing goes on from so far, by the replies' numbers, as far as they are held."""
-    unanswered: dict[int, Reply | None] = field(default_factory=dict)
+    unanswered: dict[int, replies.Reply | None] = field(default_factory=dict)
     """The lines of requests without a reply, and the last logged reply that each holds."""
     _ends: deque[int] = field(default_factory=deque)
     _canon: Canon = field(default_factory=Canon)
@@ -43,17 +52,20 @@ class Followed(Struct):
     def add(self, entry: Entry) -> None:
         """Go on to the next entry."""
         if self.trees is None:
-            if self._grows(entry):
-                self.grown.append(Grown(replace(entry, messages=[], edits=()), len(entry.messages)))
+            if self.last is None or self._grows(self.last, entry):
+                reply = entry.reply
+                response = usage.response_id(reply.raw)
+                told = (reply.message, reply.finish_reason, reply.cut, entry.limit, response, len(entry.messages))
+                self.grown.append(Grown(entry.line, entry.at, entry.tools, *told))
                 self.last = entry
                 return
             self.branch()
-        self._add(entry)
+        self._add(entry, usage.response_id(entry.reply.raw))
 
     def branch(self) -> Trees:
         """The trees of the requests so far."""
         if self.trees is None:
-            self.trees = Trees()
+            self.trees = Trees(self.looks_closely)
             last, count = self.last, 0
             messages = last.messages if last else []
             for each in self.grown:
@@ -61,14 +73,17 @@ class Followed(Struct):
                     *((Kept(0, count),) if count else ()),
                     *((Added(tuple(messages[count : each.count])),) if each.count > count else ()),
                 )
-                self._add(replace(each.entry, messages=messages[: each.count], edits=edits))
+                reply = Reply(each.message, finish_reason=each.finish_reason, cut=each.cut)
+                request = messages[: each.count]
+                entry = Entry(each.line, each.at, None, request, edits, each.tools, reply, limit=each.limit)
+                self._add(last if last and last.line == each.line else entry, each.response, edits)
                 count = each.count
             self.grown = []
         return self.trees
 
-    def _add(self, entry: Entry) -> None:
+    def _add(self, entry: Entry, response: str, edits: Edits | None = None) -> None:
         assert self.trees is not None
-        reply = self.trees.add(entry, usage.limit(entry.limit), usage.response_id(entry.reply.raw))
+        reply = self.trees.add(entry, usage.limit(entry.limit), response, edits)
         self.last = entry
         if entry.reply.message is None:
             self.unanswered[entry.line] = self.trees.met[-1].reply if self.trees.met else None
@@ -81,17 +96,15 @@ class Followed(Struct):
         if len(self._ends) > _HELD:
             self.entries.pop(self._ends.popleft(), None)
 
-    def _grows(self, entry: Entry) -> bool:
+    def _grows(self, last: Entry, entry: Entry) -> bool:
         """Whether a request is all of the one before it, the reply to that, and what comes behind."""
-        last = self.last
-        if last is None:
-            return True
-        if last.reply.message is None or entry.limit != last.limit or entry.reply.included:
+        edits, reply = entry.edits, last.reply.message
+        if reply is None or entry.reply.message is None or entry.limit != last.limit or len(edits) != 2:
             return False
-        edits = entry.edits
-        if len(edits) != 2 or not isinstance(edits[1], Added) or entry.kept != len(last.messages):
+        run = edits[1]
+        if type(run) is not Added or entry.kept != len(last.messages):
             return False
-        said = edits[1].messages[0]
-        if said["role"] != "assistant" or entry.reply.message is None:
+        said = run.messages[0]
+        if said["role"] != "assistant":
             return False
-        return said == last.reply.message or self._canon.number(said) == self._canon.number(last.reply.message)
+        return said == reply or self._canon.number(said) == self._canon.number(reply)

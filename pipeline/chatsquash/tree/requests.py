@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct, field
 
 from chatsquash import chat
-from chatsquash.model import Entry, Kept, Message
+from chatsquash.model import Edits, Kept, Message
 from chatsquash.tree.canonical import NOTHING, Canon
 
 
@@ -22,21 +22,18 @@ class Requests(Struct):
     """The same for what assistants say alone."""
     assistants: list[int] = field(default_factory=list)
     """The places of the assistants' messages."""
-    _waiting: dict[str | bytes, int] = field(default_factory=dict)
-    """The calls that the next results may answer, and their places, from 1."""
 
-    def follow(self, entry: Entry) -> int:
-        """Go on to the request of the next entry; returns how many of its first messages are as they were."""
-        kept = entry.kept
-        before, self.messages = self.numbers, entry.messages
+    def follow(self, messages: list[Message], edits: Edits) -> int:
+        """Go on to the next request; returns how many of its first messages are as they were."""
+        kept = edits[0].stop if edits and isinstance(edits[0], Kept) and edits[0].start == 0 else 0
+        before, self.messages = self.numbers, messages
         if kept < len(before):
             self.numbers = before[:kept]
             del self.chains[kept:], self.spoken[kept:]
             while self.assistants and self.assistants[-1] >= kept:
                 self.assistants.pop()
-            self._waiting = self._open(kept)
         at = kept
-        for run in entry.edits[1:] if kept else entry.edits:
+        for run in edits[1:] if kept else edits:
             if isinstance(run, Kept):
                 self._extend(at, before[run.start : run.stop])
                 at += run.stop - run.start
@@ -54,33 +51,39 @@ class Requests(Struct):
         """Messages from a place on, by their numbers where these are known."""
         chain = self.chains[-1] if self.chains else 0
         spoken = self.spoken[-1] if self.spoken else 0
+        chains, spokens, numbers, canon = self.chains, self.spoken, self.numbers, self.canon
         for place, message in enumerate(messages or self.messages[at : at + len(known or ())], at):
             role = message["role"]
-            answered = self._answered(message) if role == "tool" else 0
-            number = known[place - at] if known else self.canon.number(message, answered)
+            if known:
+                number = known[place - at]
+            elif role == "tool":
+                number = hash(("tool", self._answered(message)))
+            else:
+                number = canon.number(message)
             if number != NOTHING:
                 chain = hash((chain, number))
             if role == "assistant":
                 spoken = hash((spoken, number))
                 self.assistants.append(place)
-                self._waiting = _places(message)
-            self.numbers.append(number)
-            self.chains.append(chain)
-            self.spoken.append(spoken)
+            numbers.append(number)
+            chains.append(chain)
+            spokens.append(spoken)
 
     def _answered(self, message: Message) -> int:
-        key = chat.id_key(message.get("tool_call_id"))
-        return self._waiting.get(key, 0) if key is not None else 0
+        """The place of the call that a result answers, from 1; 0 for none."""
+        return self.answered(message, self.messages[self.assistants[-1]]) if self.assistants else 0
 
     @staticmethod
     def answered(message: Message, reply: Message) -> int:
         """The place of the call of a reply that a result answers, from 1; 0 for none."""
-        key = chat.id_key(message.get("tool_call_id"))
-        return _places(reply).get(key, 0) if key is not None else 0
-
-    def _open(self, stop: int) -> dict[str | bytes, int]:
-        """The calls of the last assistant before a place."""
-        return _places(self.messages[self.assistants[-1]]) if self.assistants and self.assistants[-1] < stop else {}
+        wanted = message.get("tool_call_id")
+        if wanted is None:
+            return 0
+        calls = reply.get("tool_calls")
+        for place, call in enumerate(calls if isinstance(calls, list) else (), 1):
+            if isinstance(call, dict) and call.get("id") == wanted:
+                return place
+        return 0
 
     @property
     def chain(self) -> int:
@@ -101,8 +104,3 @@ class Requests(Struct):
                 break
             said.append(chat.text(message) or "")
         return "\n".join(said)
-
-
-def _places(message: Message) -> dict[str | bytes, int]:
-    calls = ((chat.id_key(call.get("id")), at) for at, call in enumerate(chat.calls(message), 1))
-    return {key: at for key, at in calls if key is not None}

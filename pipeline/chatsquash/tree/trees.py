@@ -8,7 +8,7 @@ from itertools import chain as chained
 from msgspec import Struct, field
 
 from chatsquash import chat, reasoning
-from chatsquash.model import Entry, Message
+from chatsquash.model import Edits, Entry, Message
 from chatsquash.tree.canonical import NOTHING
 from chatsquash.tree.links import Link, Links
 from chatsquash.tree.replies import Again, How, Reply
@@ -34,6 +34,8 @@ class Met(Struct, frozen=True):
 class Trees(Struct):
     """The replies of a session so far, and what later requests find them by."""
 
+    looks_closely: bool = False
+    """Whether to see which requests lack what earlier ones had."""
     requests: Requests = field(default_factory=Requests)
     replies: list[Reply] = field(default_factory=list)
     again: list[Again] = field(default_factory=list)
@@ -49,9 +51,12 @@ class Trees(Struct):
     _by_asked: dict[int, Reply] = field(default_factory=dict)
     _by_said: dict[int, list[Reply]] = field(default_factory=dict)
 
-    def add(self, entry: Entry, limit: int | None, response: str) -> Reply | None:
-        """The reply of the next request as a part of its tree; ``None`` where there is none, or it is there already."""
-        kept = self.requests.follow(entry)
+    def add(self, entry: Entry, limit: int | None, response: str, edits: Edits | None = None) -> Reply | None:
+        """The reply of the next request as a part of its tree; ``None`` where there is none, or it is there already.
+
+        ``edits`` are those from the last request that was added, where they are not the entry's.
+        """
+        kept = self.requests.follow(entry.messages, entry.edits if edits is None else edits)
         while self.met and self.met[-1].place >= kept:
             self.met.pop()
         self._meet(kept)
@@ -65,7 +70,7 @@ class Trees(Struct):
         system = requests.system()
         added, held = self._added(behind)
         sibling = self._sibling(requests.chain, parent, system)
-        if kept < behind and parent:
+        if self.looks_closely and kept < behind and parent:
             self._lacks = has_emptied(requests.messages[:behind], requests.numbers, parent)
         elif parent is None:
             self._lacks = False
