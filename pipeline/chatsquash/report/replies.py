@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from chatsquash.outcome import Outcome
 from chatsquash.text import counted
 
 
-@dataclass(slots=True)
-class Replies:
+class Replies(Struct):
     """Counts of a run.
 
     ``logged == carried + rewritten + sum(lost.values())`` and

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -12,28 +11,22 @@ from chatsquash.checks import coverage as checks
 from chatsquash.model import Entry, Found, Message
 from chatsquash.options import Options
 from chatsquash.outcome import Coverage, LoggedReply, Record, Refused
+from chatsquash.run.covered import Covered, lost_of
 from chatsquash.stages.select import ToolUnion
 from chatsquash.stages.session import Noted, Session, Snapshot
 from chatsquash.tree.account import Kept, account
 from chatsquash.tree.choose import chosen, names
-from chatsquash.tree.coverage import Held, coverage, fate
+from chatsquash.tree.coverage import coverage
 from chatsquash.tree.kinds import Path, paths
 from chatsquash.tree.replies import Reply
 from chatsquash.tree.restore import Wanted, restored
+from chatsquash.tree.standing import Held
 from chatsquash.tree.trees import Trees
 
 Make = Callable[[Snapshot], tuple[Record | Refused, list[Found]]]
 """Makes the record of a snapshot."""
 Reread = Callable[[set[int]], Iterator[Entry]]
 """Gives the entries of some lines of the log once more."""
-
-
-class Covered(NamedTuple):
-    """What the records of a session hold of it."""
-
-    coverage: Coverage
-    rows: list[LoggedReply]
-    found: list[Noted]
 
 
 def restored_last(session: Session, snapshot: Snapshot, restore: str) -> tuple[Snapshot, list[Found]]:
@@ -63,9 +56,6 @@ def _restored(trees: Trees, path: list[Reply], entry: Entry, wanted: Wanted) -> 
 def of_last(session: Session, snapshot: Snapshot | None, made: Record | Refused, *, trace: bool) -> Covered:
     """What the specified record holds, or would hold, of a session."""
     followed = session.followed
-    if followed.trees is None and not trace and not session.asides:
-        covered = _of_grown(session)
-        return Covered(covered if isinstance(made, Record) else covered.gone("refused"), [], [])
     trees = followed.branch()
     found = paths(trees.replies, trees.links)
     ids = names(found, session.id or "")
@@ -84,7 +74,7 @@ def of_last(session: Session, snapshot: Snapshot | None, made: Record | Refused,
         line = snapshot.entry.line if snapshot else None
         if path and path.kind in ("side", "subagent"):
             noted.append((line, checks.side_request_selected(path.kind)))
-        noted += _lost(covered, line)
+        noted += lost_of(covered, line)
     return Covered(covered, rows if trace else [], noted)
 
 
@@ -118,45 +108,17 @@ def of_each(
     kinds = Counter(each.kind for each in found if each not in wanted)
     covered = _summed(rows, len(found), dict(sorted(kinds.items())), len(session.asides))
     last = session.snapshot.entry.line if session.snapshot else None
-    return records, noted, Covered(covered, rows, _lost(covered, last)), why
+    return records, noted, Covered(covered, rows, lost_of(covered, last)), why
 
 
 def _named(record: Record, name: str, path: Path, parent: str | None) -> Record:
     return replace(record, conversation=name, kind=path.kind, parent=parent)
 
 
-def _of_grown(session: Session) -> Coverage:
-    """The coverage of a session whose every request goes on from the reply before it: its record holds them all."""
-    grown, last = session.followed.grown, session.followed.last
-    messages = _messages(last) if last else []
-    fates = Counter(fate(each.message, messages[each.count]) for each in grown if each.message is not None)
-    count = fates.total()
-    reasoned = fates["carried"] + fates["lost"]
-    return Coverage(
-        carried=count,
-        reasoned=reasoned,
-        with_reasoning=fates["carried"],
-        withheld=fates["withheld"],
-        conversations=int(count > 0),
-    )
-
-
 def _summed(rows: list[LoggedReply], seen: int, not_chosen: dict[str, int], asides: int) -> Coverage:
     if asides:
         not_chosen["side"] = not_chosen.get("side", 0) + asides
     return replace(coverage(rows), conversations=seen + asides, not_chosen=not_chosen)
-
-
-def _lost(covered: Coverage, line: int | None) -> list[Noted]:
-    """What is lost, as findings."""
-    noted: list[Noted] = []
-    if covered.lost.keys() - {"refused"}:
-        noted.append((line, checks.replies_lost(covered.logged, covered.held, covered.lost)))
-    if covered.with_reasoning < covered.reasoned:
-        noted.append((line, checks.reasoning_lost(covered.logged, covered.reasoned, covered.with_reasoning)))
-    if covered.withheld:
-        noted.append((line, checks.reasoning_withheld(covered.withheld)))
-    return noted
 
 
 def _end(trees: Trees, snapshot: Snapshot | None, unanswered: dict[int, Reply | None]) -> Reply | None:

@@ -20,7 +20,7 @@ from chatsquash.read.reader import Reader, Reading
 from chatsquash.read.times import day, stamp
 from chatsquash.redact.keys import load_key
 from chatsquash.redact.pseudonyms import Anonymizer
-from chatsquash.run.conversations import Covered, of_each, of_last, restored_last
+from chatsquash.run.covered import Covered, lost_of
 from chatsquash.sources.changes import as_found, change
 from chatsquash.sources.compression import stem
 from chatsquash.sources.days import path_day
@@ -29,6 +29,7 @@ from chatsquash.stages import cleaning
 from chatsquash.stages.plan import plan
 from chatsquash.stages.session import Noted, Session, Snapshot, finding
 from chatsquash.text import printable
+from chatsquash.tree.coverage import of_grown
 
 EntryStream = Iterator[Entry | Skipped]
 
@@ -68,6 +69,7 @@ class Converter:
         self._plan = plan(options, self._anonymizer)
         self._reader = Reader(replace(options, sessions_by="file") if whole else options)
         self._tells_facts = options.folder or bool(options.only_model)
+        self._is_asked_more = options.trace_replies or options.conversations != "last" or options.restore != "none"
 
     def convert(self, log: Log, observer: EntryObserver | None = None, also: Also | None = None) -> Outcome:
         """Convert a session log; raises ``OSError`` where it cannot be read, and as ``Reader.read``.
@@ -138,14 +140,18 @@ class Converter:
         if why:
             noted.append((None, why))
         why = why or session.invalid
-        every = self._options.conversations
-        if every == "last" or why or session.followed.last is None:
+        if not self._is_asked_more and session.followed.trees is None and not session.asides:
+            made = Refused(why) if why else self._made(read.seen, session, session.snapshot, noted, log)
+            return _grown(session, made, noted)
+        from chatsquash.run import conversations  # which sessions that only grow do not need
+
+        if self._options.conversations == "last" or why or session.followed.last is None:
             snapshot = session.snapshot
             if not why and snapshot and self._options.restore != "none":
-                snapshot, told = restored_last(session, snapshot, self._options.restore)
+                snapshot, told = conversations.restored_last(session, snapshot, self._options.restore)
                 noted += [(snapshot.entry.line, each) for each in told]
             made = Refused(why) if why else self._made(read.seen, session, snapshot, noted, log)
-            covered = of_last(session, snapshot, made, trace=self._options.trace_replies)
+            covered = conversations.of_last(session, snapshot, made, trace=self._options.trace_replies)
             if isinstance(made, Refused):
                 return [], made.why, noted, covered
             return [made], None, noted, covered
@@ -156,7 +162,7 @@ class Converter:
         def again(lines: set[int]) -> Iterator[Entry]:
             return self._again(file, log, lines)
 
-        records, found, covered, why = of_each(session, self._options, make, again)
+        records, found, covered, why = conversations.of_each(session, self._options, make, again)
         return records, why, [*noted, *found], covered
 
     def _made(
@@ -223,6 +229,17 @@ def nothing(log: Log, why: Found) -> Outcome:
 def unreadable(log: Log, problem: OSError) -> Outcome:
     """The outcome of a log that cannot be opened or read."""
     return nothing(log, reading.unreadable_log(problem.strerror or type(problem).__name__))
+
+
+def _grown(
+    session: Session, made: Record | Refused, noted: list[Noted]
+) -> tuple[list[Record], Found | None, list[Noted], Covered]:
+    """What comes of a session whose every request goes on from the reply before it."""
+    covered = of_grown(session.followed)
+    if isinstance(made, Refused):
+        return [], made.why, noted, Covered(covered.gone("refused"), [], [])
+    line = session.snapshot.entry.line if session.snapshot else None
+    return [made], None, noted, Covered(covered, [], lost_of(covered, line))
 
 
 def _cleaned(session: Session) -> list[Noted]:

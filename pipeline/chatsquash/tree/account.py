@@ -11,9 +11,10 @@ from msgspec.structs import replace
 from chatsquash.model import Message
 from chatsquash.outcome import LoggedReply
 from chatsquash.tree.canonical import Canon
-from chatsquash.tree.coverage import Held, fate, placed
+from chatsquash.tree.coverage import fate
 from chatsquash.tree.kinds import Path
 from chatsquash.tree.replies import Reply
+from chatsquash.tree.standing import Held, placed
 from chatsquash.tree.trees import Trees
 
 _WHY = {"branch": "branch", "subagent": "subagent", "side": "side-request", "compacted": "compacted"}

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import deque
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
 from chatsquash.model import Added, Edits, Entry, Kept, Message, Reply, Tool
 from chatsquash.read import usage
-from chatsquash.tree import replies
-from chatsquash.tree.canonical import Canon
-from chatsquash.tree.trees import Trees
+
+if TYPE_CHECKING:
+    from chatsquash.tree import replies
+    from chatsquash.tree.trees import Trees
 
 _HELD = 64
 """Ends of conversations whose entries are held; those of others are read again where they are wanted."""
@@ -47,12 +49,11 @@ class Followed(Struct):
     unanswered: dict[int, replies.Reply | None] = field(default_factory=dict)
     """The lines of requests without a reply, and the last logged reply that each holds."""
     _ends: deque[int] = field(default_factory=deque)
-    _canon: Canon = field(default_factory=Canon)
 
     def add(self, entry: Entry) -> None:
         """Go on to the next entry."""
         if self.trees is None:
-            if self.last is None or self._grows(self.last, entry):
+            if self.last is None or _grows(self.last, entry):
                 reply = entry.reply
                 response = usage.response_id(reply.raw)
                 told = (reply.message, reply.finish_reason, reply.cut, entry.limit, response, len(entry.messages))
@@ -65,6 +66,8 @@ class Followed(Struct):
     def branch(self) -> Trees:
         """The trees of the requests so far."""
         if self.trees is None:
+            from chatsquash.tree.trees import Trees  # which sessions that only grow do not need
+
             self.trees = Trees(self.looks_closely)
             last, count = self.last, 0
             messages = last.messages if last else []
@@ -96,15 +99,23 @@ class Followed(Struct):
         if len(self._ends) > _HELD:
             self.entries.pop(self._ends.popleft(), None)
 
-    def _grows(self, last: Entry, entry: Entry) -> bool:
-        """Whether a request is all of the one before it, the reply to that, and what comes behind."""
-        edits, reply = entry.edits, last.reply.message
-        if reply is None or entry.reply.message is None or entry.limit != last.limit or len(edits) != 2:
-            return False
-        run = edits[1]
-        if type(run) is not Added or entry.kept != len(last.messages):
-            return False
-        said = run.messages[0]
-        if said["role"] != "assistant":
-            return False
-        return said == reply or self._canon.number(said) == self._canon.number(reply)
+
+def _grows(last: Entry, entry: Entry) -> bool:
+    """Whether a request is all of the one before it, the reply to that, and what comes behind."""
+    edits, reply = entry.edits, last.reply.message
+    if reply is None or entry.reply.message is None or entry.limit != last.limit or len(edits) != 2:
+        return False
+    run = edits[1]
+    if type(run) is not Added or entry.kept != len(last.messages):
+        return False
+    said = run.messages[0]
+    if said["role"] != "assistant":
+        return False
+    return said == reply or _is_same(said, reply)
+
+
+def _is_same(one: Message, other: Message) -> bool:
+    from chatsquash.tree.canonical import Canon  # which clients that send back what they got do not need
+
+    canon = Canon()
+    return canon.number(one) == canon.number(other)

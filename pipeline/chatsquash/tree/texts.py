@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
+from collections.abc import Callable
 from itertools import islice
 from typing import NamedTuple
 
@@ -55,17 +56,17 @@ def share_ends(one: str, other: str) -> float:
     if not longest:
         return 1.0
     shortest = min(len(one), len(other))
-    begin = _common(one, other, shortest)
-    end = _common(one[::-1], other[::-1], shortest - begin)
+    begin = _most(shortest, lambda count: one[:count] == other[:count])
+    end = _most(shortest - begin, lambda count: one[len(one) - count :] == other[len(other) - count :])
     return (begin + end) / longest
 
 
-def _common(one: str, other: str, most: int) -> int:
-    """How many characters both begin with, found by halving."""
+def _most(most: int, fits: Callable[[int], bool]) -> int:
+    """The largest count that fits, found by halving, where all below one that fits do."""
     low, high = 0, most
     while low < high:
         middle = (low + high + 1) // 2
-        if one[:middle] == other[:middle]:
+        if fits(middle):
             low = middle
         else:
             high = middle - 1
@@ -78,9 +79,11 @@ def is_similar_prompt(one: str, other: str) -> bool:
         return True
     if not one or not other:
         return False
+    if share_ends(one, other) >= 0.6:
+        return True
     lines = set(other.splitlines())
     kept = sum(len(line) for line in one.splitlines() if line in lines)
-    return 2 * kept >= max(len(one), len(other)) or share_ends(one, other) >= 0.6
+    return 2 * kept >= max(len(one), len(other))
 
 
 def is_rewritten(one: str, other: str) -> bool:
