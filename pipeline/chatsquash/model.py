@@ -297,3 +297,5 @@ class Log(Struct, frozen=True):
 
     cut: str | None = None
     """Why the rest of a file was not read, of which this is the last session."""
+    apart: int = 0
+    """How many sessions its file holds of which no request goes on from another; 0 but for the first of them."""

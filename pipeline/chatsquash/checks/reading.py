@@ -148,6 +148,16 @@ def vendor_form(forms: Mapping[str, int]) -> Fact:
 
 
 @rule("warning")
+def unrelated_requests(count: int) -> Fact:
+    """Reported when no line of a file has a session's id and no request goes on from another: each is a session.
+
+    `--sessions-by file` makes one session of such a file all the same.
+    """
+    how = "--sessions-by file makes one of them"
+    return Fact(f"{count:,} requests without a session_id go on from no other one: each is a session ({how})")
+
+
+@rule("warning")
 def short_tail(last_line: int, last_messages: int, kept_line: int, kept_messages: int) -> Fact:
     """Reported when the last entry has fewer messages than an earlier one.
 

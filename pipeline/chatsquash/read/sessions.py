@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import BinaryIO, TypeVar
 
@@ -30,7 +30,13 @@ class MixedSessionsError(Exception):
     """A log is wrapped as loggers wrap that are known to write several sessions into a file."""
 
 
-def split(log: Log, options: Options | None = None, expanded: Folder | None = None) -> list[Log]:
+Parts = Callable[[Log, BinaryIO, Options], "list[Log]"]
+"""The sessions in an open log."""
+
+
+def split(
+    log: Log, options: Options | None = None, expanded: Folder | None = None, parts_of: Parts | None = None
+) -> list[Log]:
     """The sessions in a file, in the order of their first lines; lines that name none are one session together.
 
     Of a document each conversation is a session.
@@ -38,10 +44,11 @@ def split(log: Log, options: Options | None = None, expanded: Folder | None = No
     A compressed log is expanded into the folder ``expanded``, so that each session is read from its place; where there
     is no such folder, all that lies before a line is expanded to read it.
 
-    A line that cannot be read stays with the one before it.
+    A line that cannot be read stays with the one before it.  ``parts_of`` tells sessions otherwise than by ids.
     A file that cannot be read is left as it is, so that converting it will say what is wrong.
     """
     options = options or Options()
+    parts_of = parts_of or by_ids
     try:
         with opened(log.path, options) as file:
             if held := documents.count(file, options):
@@ -104,7 +111,7 @@ def _write(descriptor: int, piece: bytes) -> None:
         rest = rest[os.write(descriptor, rest) :]
 
 
-def parts_of(log: Log, file: BinaryIO, options: Options | None = None) -> list[Log]:
+def by_ids(log: Log, file: BinaryIO, options: Options | None = None) -> list[Log]:
     """The sessions in an open log by the ids that its lines name."""
     memory = (options or Options()).max_memory
     places: dict[str | None, array[int]] = {}

@@ -16,8 +16,9 @@ from chatsquash.options import Options
 from chatsquash.outcome import Outcome
 from chatsquash.read import documents
 from chatsquash.read.envelopes import PLAIN
-from chatsquash.read.sessions import MixedSessionsError, split
+from chatsquash.read.sessions import MixedSessionsError
 from chatsquash.report.findings import as_text
+from chatsquash.run.parts import parts
 from chatsquash.run.session import Converter, EntryStream
 from chatsquash.sources.find import discover, nothing_to_read
 from chatsquash.stages.session import Snapshot
@@ -97,15 +98,15 @@ def inspect(logs: Iterable[str], options: Options, *, verbose: bool = False) -> 
 
 def _sessions(log: Log, options: Options, converter: Converter, verbose: bool) -> Iterator[list[str]]:
     """What is shown of a log, or of each of the sessions that its file holds."""
-    parts = split(log, options) if options.sessions_by == "id" else [log]
+    sessions = parts(log, options) if options.sessions_by == "id" else [log]
     try:
-        for part in parts:
+        for part in sessions:
             yield _session(part, converter, verbose)
     except MixedSessionsError:
-        parts = split(log, options)
-        if parts == [log]:
+        sessions = parts(log, options)
+        if sessions == [log]:
             raise UsageError(f"{log.shown}: cannot be read (it changed while it was read)") from None
-        for part in parts:
+        for part in sessions:
             yield _session(part, converter, verbose)
     except OSError as problem:
         raise UsageError(f"{log.shown}: cannot be read ({problem.strerror})") from None

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from hashlib import sha256
 from typing import BinaryIO, Protocol
 
 from msgspec import structs
 from xxhash import xxh3_128
 
-from chatsquash import chat, jsonio
 from chatsquash.checks import reading
-from chatsquash.model import Entry, Found, Log, Message, Seen, Skipped
+from chatsquash.model import Entry, Found, Log, Seen, Skipped
 from chatsquash.option_rules import refuse_wrong
 from chatsquash.options import Options
 from chatsquash.outcome import Chosen, Facts, Outcome, Record, Refused
 from chatsquash.read.reader import Reader, Reading
+from chatsquash.read.sessions import MixedSessionsError
 from chatsquash.read.times import day, stamp
 from chatsquash.redact.keys import load_key
 from chatsquash.redact.pseudonyms import Anonymizer
 from chatsquash.run.covered import Covered, lost_of
+from chatsquash.run.told import is_whole, prefix, trace
 from chatsquash.sources.changes import as_found, change
 from chatsquash.sources.compression import stem
 from chatsquash.sources.days import path_day
@@ -69,6 +69,7 @@ class Converter:
         self._plan = plan(options, self._anonymizer)
         self._reader = Reader(replace(options, sessions_by="file") if whole else options)
         self._tells_facts = options.folder or bool(options.only_model)
+        self._divides = options.sessions_by is None and not whole
         self._is_asked_more = options.trace_replies or options.conversations != "last" or options.restore != "none"
 
     def convert(self, log: Log, observer: EntryObserver | None = None, also: Also | None = None) -> Outcome:
@@ -91,11 +92,13 @@ class Converter:
         return outcome.also(changed)
 
     def read(self, file: BinaryIO, log: Log, observer: EntryObserver | None = None) -> Outcome:
-        """Convert an open session log."""
+        """Convert an open session log; raises as ``Reader.read``, and ``MixedSessionsError`` for unrelated requests."""
         digest = xxh3_128()
         read = self._reader.read(file, log, digest.update)
         session = self._session(read, observer)
-        assert _is_whole(session, file, log), log
+        if self._is_apart(session, log):
+            raise MixedSessionsError
+        assert is_whole(session, file, log), log
         snapshot = session.snapshot
         replaced = self._anonymizer.count if self._anonymizer else 0
         records, left_out, later, covered = self._records(read, session, file, log)
@@ -114,7 +117,7 @@ class Converter:
             dropped=session.dropped,
             addresses=self._anonymizer.count - replaced if self._anonymizer and records else 0,
             day=path_day(log.name) or (day(snapshot.started) if snapshot and snapshot.started is not None else None),
-            trace=_trace(snapshot) if snapshot and any(each.severity == "error" for each in findings) else "",
+            trace=trace(snapshot) if snapshot and any(each.severity == "error" for each in findings) else "",
             digest=_digest(read, digest),
             size=session.sizes.all,
             sizes=sizes,
@@ -122,6 +125,21 @@ class Converter:
             coverage=covered.coverage,
             replies=covered.rows,
         )
+
+    def _is_apart(self, session: Session, log: Log) -> bool:
+        """Whether no line has an id and no request goes on from another, so that each is a session."""
+        trees = session.followed.trees
+        if (
+            trees is None
+            or session.id is not None
+            or not self._divides
+            or log.spans is not None
+            or log.part is not None
+        ):
+            return False
+        from chatsquash.tree.choose import are_unrelated
+
+        return are_unrelated(trees)
 
     def _session(self, read: Reading, observer: EntryObserver | None) -> Session:
         """What the lines of a log come to."""
@@ -136,6 +154,8 @@ class Converter:
     ) -> tuple[list[Record], Found | None, list[Noted], Covered]:
         """The records of a session, why there is none, what was found on the way, and what they hold of it."""
         noted = _cleaned(session)
+        if log.apart:
+            noted.append((None, reading.unrelated_requests(log.apart)))
         why = _unfit(read.seen, session)
         if why:
             noted.append((None, why))
@@ -210,7 +230,7 @@ class Converter:
         told = (session.id or stem(log), named or suffix, found.model)
         name, source, model = self._anonymizer.counted(list(told))[0] if self._anonymizer else told
         return Facts(
-            prefix=_prefix(entry.messages),
+            prefix=prefix(entry.messages),
             session=printable(name),
             source=printable(f"{source}{dot}{suffix}" if named else source),
             model=printable(model) if model else None,
@@ -260,30 +280,8 @@ def _unfit(seen: Seen | None, session: Session) -> Found | None:
     return None if session.snapshot else reading.empty_session(cleaned, len(session.rejected))
 
 
-def _is_whole(session: Session, file: BinaryIO, log: Log) -> bool:
-    """Whether every byte of a file that is one session was counted, unless the rest of it was not read."""
-    is_cut = any(found.code == "cut-short" for _, found in session.found)
-    return is_cut or log.part is not None or log.spans is not None or session.sizes.all == file.tell()
-
-
 def _stamped(at: int | None) -> str | None:
     return None if at is None else stamp(at)
-
-
-def _trace(snapshot: Snapshot) -> str:
-    reply = snapshot.entry.reply.message
-    return chat.trace([*snapshot.entry.messages, *([reply] if reply else [])])
-
-
-def _prefix(messages: list[Message]) -> str:
-    """A digest of what a conversation begins with: its system prompt and its first message of anybody else."""
-    digest = sha256()
-    for message in messages:
-        role = message["role"]
-        digest.update(jsonio.dumps([role, message.get("content")]))
-        if role not in ("system", "developer"):
-            break
-    return digest.hexdigest()[:32]
 
 
 def _digest(read: Reading, digest: xxh3_128) -> str:

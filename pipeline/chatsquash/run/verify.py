@@ -21,7 +21,7 @@ from chatsquash.folder import Folder
 from chatsquash.model import OURS, Json, Log
 from chatsquash.options import Options
 from chatsquash.read.lines import lines
-from chatsquash.read.sessions import SPAN, parts_of
+from chatsquash.read.sessions import SPAN, by_ids
 from chatsquash.report.files.findings import FINDINGS
 from chatsquash.report.files.rejected import REJECTED
 from chatsquash.report.files.sessions import SESSIONS
@@ -213,7 +213,7 @@ def _spelled(path: str) -> str:
 def _parts(log: Log, options: Options) -> Iterator[str]:
     """The hashes of the sessions that a file holds."""
     with opened(log.path, options) as file:
-        digests = [(xxh3_128(), part.spans or ()) for part in parts_of(log, file)]
+        digests = [(xxh3_128(), part.spans or ()) for part in by_ids(log, file)]
         owners = {number: digest for digest, spans in digests for number in spans[::SPAN]}
         file.seek(0)
         for line in lines(file, options.max_line):  # once, since in a compressed log going back is to begin again

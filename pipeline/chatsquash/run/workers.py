@@ -13,8 +13,8 @@ from chatsquash.folder import Folder
 from chatsquash.model import Log
 from chatsquash.options import Options
 from chatsquash.outcome import Outcome
-from chatsquash.read.sessions import split
 from chatsquash.run.journal import Frame, Journals, JournalWriter
+from chatsquash.run.parts import parts
 from chatsquash.run.pool import Batch, Done, Pool, attempt
 from chatsquash.run.session import Converter, nothing, unreadable
 from chatsquash.sources.logs import Logs
@@ -49,14 +49,14 @@ def outcomes(
             yield log, outcome
             continue
         try:
-            parts = split(log, options, expanded)
+            divided = parts(log, options, expanded)
         except MemoryError:
             yield log, _no_memory(log)
             continue
-        if parts == [log]:
+        if divided == [log]:
             yield log, unreadable(log, OSError(EIO, "it changed while it was read"))
         else:
-            yield from outcomes(parts, options, journals, expanded)
+            yield from outcomes(divided, options, journals, expanded)
 
 
 def _parts(log: Log, options: Options, expanded: Folder | None) -> list[Log]:
@@ -64,7 +64,7 @@ def _parts(log: Log, options: Options, expanded: Folder | None) -> list[Log]:
     if log.spans is not None or log.part is not None:
         return [log]
     try:
-        return split(log, options, expanded)
+        return parts(log, options, expanded)
     except MemoryError:
         return [log]
 

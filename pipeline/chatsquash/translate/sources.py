@@ -21,7 +21,7 @@ from chatsquash.options import Options
 from chatsquash.read import contents, envelopes
 from chatsquash.read import documents as read_documents
 from chatsquash.read.reader import Reader
-from chatsquash.read.sessions import MixedSessionsError, parts_of
+from chatsquash.read.sessions import MixedSessionsError, by_ids
 from chatsquash.sources.compression import Expanded, uncompressed
 from chatsquash.sources.find import discover, nothing_to_read
 from chatsquash.sources.open import opened
@@ -184,7 +184,7 @@ class Sources:
         try:
             found = [self._session(log, data)]
         except MixedSessionsError:
-            found = [self._session(part, data) for part in parts_of(log, io.BytesIO(data))]
+            found = [self._session(part, data) for part in by_ids(log, io.BytesIO(data))]
         yield from found
 
     def _session(self, log: Log, data: bytes) -> Source:

@@ -7,6 +7,7 @@ from hashlib import sha256
 
 from chatsquash import chat, jsonio
 from chatsquash.tree.kinds import Path
+from chatsquash.tree.trees import Trees
 
 
 def chosen(paths: list[Path], *, every: bool, subagents: bool = True, sides: bool = True) -> list[Path]:
@@ -60,3 +61,9 @@ def _said(message: object) -> object:
     if not isinstance(message, dict):
         return None
     return [chat.text(message), [chat.call_name(call) for call in chat.calls(message)]]  # type: ignore[arg-type]
+
+
+def are_unrelated(trees: Trees) -> bool:
+    """Whether there are several requests, and none goes on from another or was begun by it."""
+    linked = any(link.summary or link.caller or link.copied for link in trees.links)
+    return len(trees.links) > 1 and not linked and all(reply.parent is None for reply in trees.replies)

@@ -1,0 +1,52 @@
+"""The sessions in a file: by their ids, else by what its requests go on from."""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import replace
+from typing import BinaryIO
+
+from msgspec import structs
+
+from chatsquash.folder import Folder
+from chatsquash.model import Entry, Log
+from chatsquash.options import Options
+from chatsquash.read.reader import Reader
+from chatsquash.read.sessions import SPAN, by_ids, split
+from chatsquash.tree.choose import are_unrelated
+from chatsquash.tree.follow import Followed
+
+
+def parts(log: Log, options: Options, expanded: Folder | None = None) -> list[Log]:
+    """The sessions in a file, as ``split`` gives them.
+
+    Where no line has an id and no request goes on from another, each exchange is one, unless the user said what is.
+    """
+    found = split(log, options, expanded)
+    if len(found) > 1 or options.sessions_by is not None or found[0].spans is None:
+        return found
+    return split(log, options, expanded, by_exchange)
+
+
+def by_exchange(log: Log, file: BinaryIO, options: Options) -> list[Log]:
+    """A session for each exchange of an open log, unless one goes on from another."""
+    (whole,) = by_ids(log, file, options)
+    followed = Followed()
+    file.seek(0)
+    reader = Reader(replace(options, sessions_by="file"))
+    for item in reader.read(file, log).items:
+        if isinstance(item, Entry):
+            followed.add(item)
+    trees = followed.branch()
+    if not are_unrelated(trees):
+        return [whole]
+    sessions = {reply.line: reply.tree for reply in trees.replies}
+    sessions |= {each.line: each.by.tree for each in trees.again}
+    spans = whole.spans or array("Q")
+    places: dict[int, array[int]] = {}
+    session = 0
+    for at in range(0, len(spans), SPAN):
+        session = sessions.get(spans[at], session)
+        places.setdefault(session, array("Q")).extend(spans[at : at + SPAN])
+    logs = [structs.replace(whole, size=sum(each[2::SPAN]), spans=each) for each in places.values()]
+    return [structs.replace(logs[0], apart=len(logs)), *logs[1:]]
