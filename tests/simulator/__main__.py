@@ -20,7 +20,9 @@ LOT = 25
 @click.option("--count", type=click.IntRange(1), default=2000, show_default=True, help="How many seeds, from 0 on.")
 @click.option("--hard", is_flag=True, help="Mix in what is hard to tell apart.")
 @click.option("--only", multiple=True, metavar="NAME", help="Play this behaviour or group alone; may be repeated.")
-@click.option("--each", is_flag=True, help="Play every behaviour alone, COUNT seeds of each.")
+@click.option(
+    "--each", is_flag=True, help="Play every behaviour alone, or beside what it shows in, COUNT seeds of each."
+)
 @click.option("--seed", type=int, help="This one alone.")
 @click.option("--restored-loss", is_flag=True, help="Convert with --restored-loss 1.")
 @click.option("--misses", type=click.IntRange(0), default=10, show_default=True, help="How many misses to show.")
@@ -33,7 +35,8 @@ def main(
     goals = HARD_GOALS if hard else GOALS
     play = partial(_lot, hard=hard, restored_loss=restored_loss)
     if each:
-        missed = [name for name in behaviours() if _tell(_all(play, range(count), (name,)), goals, misses, name)]
+        alone = ((name, _all(play, range(count), (name, *found.beside))) for name, found in behaviours().items())
+        missed = [name for name, score in alone if _tell(score, goals, misses, name)]
         click.echo(f"missed alone: {', '.join(missed) or 'none'}")
         sys.exit(bool(missed))
     started = time.monotonic()

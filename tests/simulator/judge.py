@@ -106,11 +106,16 @@ class _Judge:
         self.restored_loss = restored_loss
         self.rows = {(row["file"], row["line"]): row for row in output.rows}
         self.written = {place: list(of_record(record["messages"])) for place, record in output.records.items()}
-        self.of_conversation = {record["conversation"]: place for place, record in output.records.items()}
         self.all_known = set().union(*(each.known for each in self.truth.conversations.values()))
+        self.logged = {each.canonical for each in self.truth.replies}
+        """What was logged, though it may be in no conversation, as a reply that broke off."""
         self.right: Counter[tuple[str, str]] = Counter()
         self.of: Counter[tuple[str, str]] = Counter()
         self.misses: list[Miss] = []
+        self.of_conversation: dict[str, str] = {}
+        for place, record in output.records.items():
+            if self.of_conversation.setdefault(record["conversation"], place) != place:
+                self._extra("conversations", place, 0, "a second record of its conversation")
 
     def score(self) -> Score:
         for reply in self.truth.replies:
@@ -179,11 +184,12 @@ class _Judge:
     def _not_of(self, known: frozenset[Canonical], written: list[Written]) -> Iterator[tuple[str, str]]:
         """Messages that are not of a conversation, but of another, or of none."""
         foreign = [each for each in written if each.canonical not in known]
-        mixed = [each for each in foreign if each.canonical in self.all_known] if foreign else []
+        mixed = [each.index for each in foreign if each.canonical in self.all_known]
+        unknown = [each.index for each in foreign if each.canonical not in self.all_known | self.logged]
         if mixed:
-            yield "mixed", f"message {mixed[0].index} is of another conversation"
-        if len(mixed) < len(foreign):
-            yield "unknown", f"{len(foreign) - len(mixed)} messages were never logged"
+            yield "mixed", f"message {mixed[0]} is of another conversation"
+        if unknown:
+            yield "unknown", f"message {unknown[0]} was never logged"
 
     def _strangers(self) -> None:
         """Rows and records of nothing that was played."""

@@ -14,7 +14,7 @@ from tests.simulator.styles import STYLES
 from tests.simulator.truth import Truth, judged
 from tests.simulator.words import Words
 
-LEAST, MOST = 5, 32
+LEAST, MOST = 5, 26
 """Exchanges of a session: it goes on until it has so many, and nothing more begins behind the other number."""
 
 
@@ -54,7 +54,7 @@ def _mixed(rng: Random, *, hard: bool) -> list[Behaviour]:
         *rng.sample(layouts, rng.choice((0, 0, 1))),
         *(each for each in habits if rng.random() < 0.5),
         *(each for each in _when(found, "opening") if rng.random() < 0.15),
-        *rng.sample(plain, rng.randint(2, 6)),
+        *rng.sample(plain, rng.randint(1, 5)),
         *rng.sample(difficult, rng.randint(0, min(2, len(difficult)))),
     ]
 
@@ -83,7 +83,7 @@ def _session(name: str, rng: Random, log: Log, layout: Layout, chosen: list[Beha
 def _steps(session: Session, chosen: list[Behaviour]) -> list[Callable[[], object]]:
     """What a session does in order: its opening, then turns with events between them, until it is long enough."""
     events = [partial(_event, session, each) for each in _when(chosen, "event")]
-    turns = [partial(_turn, session) for _ in range(session.rng.randint(2, 6))]
+    turns = [partial(_turn, session) for _ in range(session.rng.randint(0, 5))]
     middle = events + turns
     session.rng.shuffle(middle)
     openings = [partial(_opening, session, each) for each in _when(chosen, "opening")]

@@ -8,13 +8,13 @@ import pytest
 from chatsquash import Options, convert_session
 from tests.simulator import play
 from tests.simulator.behaviours import behaviours, named
-from tests.simulator.canonical import Canonical, of_record, squeezed
+from tests.simulator.canonical import Written, of_record, squeezed
 from tests.simulator.exchanges import exchanges
 from tests.simulator.nodes import CLEARED
 from tests.simulator.play import LEAST
 
 SEEDS = range(12)
-READ = Options(preset="hf", unpaired="close", anonymize=False, integrity_analysis=False)
+READ = Options(preset="hf", anonymize=False, integrity_analysis=False)
 
 
 @pytest.mark.parametrize("hard", [False, True])
@@ -94,31 +94,33 @@ def test_parents_are_of_the_kinds_that_the_contract_has():
     assert met == set(PARENTS)
 
 
-def _read(line: bytes) -> list[Canonical]:
+def _read(line: bytes) -> list[Written]:
     """The messages of one exchange, as chatsquash reads them."""
     (outcome,) = convert_session([line], READ)
     assert outcome.record is not None, outcome.findings
-    return [each.canonical for each in of_record(orjson.loads(outcome.record)["messages"])]
+    return list(of_record(orjson.loads(outcome.record)["messages"]))
 
 
 def _agree(seed: int, *, hard: bool) -> int:
     """How many conversations were compared: what chatsquash reads at the end of each is what the truth says it holds."""
     played = play(seed, hard)
     for each in played.truth.conversations.values():
-        found = _read(played.files[each.end.file].splitlines()[each.end.line - 1])
+        read = _read(played.files[each.end.file].splitlines()[each.end.line - 1])
+        assert read[-1].reasoning == each.messages[-1].reasoning
+        found = [message.canonical for message in read]
         expected = [message.canonical for message in each.messages]
         start = len(expected) - len(found)  # what a window leaves out
         system = [said for said in expected[:1] if said.role == "system"]
         kept = system + expected[start + len(system) :]
         cleared = squeezed(CLEARED)
-        same = [said if read.text != cleared else said._replace(text=cleared) for said, read in zip(kept, found)]
+        same = [said._replace(text=cleared) if sent.text == cleared else said for said, sent in zip(kept, found)]
         assert same == found, (seed, each.name)
     return len(played.truth.conversations)
 
 
 @pytest.mark.parametrize("hard", [False, True])
 def test_conversations_hold_what_the_last_line_of_each_holds(hard):
-    assert sum(_agree(seed, hard=hard) for seed in SEEDS) > 3 * len(SEEDS)
+    assert sum(_agree(seed, hard=hard) for seed in SEEDS) > 2 * len(SEEDS)
 
 
 @pytest.mark.parametrize("hard", [False, True])

@@ -174,7 +174,6 @@ def _known(leaf: Node) -> Iterable[Canonical]:
     for node in leaf.path:
         yield of_node(node)
         yield from (of_node(node, text) for text in node.worded)
-        if node.sampled:
-            request = node.sampled.request
+        for request in (reply.sampled.request for reply in node.children if reply.sampled):
             yield Canonical("system", squeezed(request.system))
             yield from (Canonical("user", squeezed(text)) for text in request.extra.values())
