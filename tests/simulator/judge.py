@@ -15,8 +15,34 @@ from tests.simulator.truth import Conversation, Message, Reply, Truth
 GOALS = {"kinds": 0.995, "conversations": 0.995, "loss": 0.99}
 """The least share of replies with the right kind, of conversations found whole, of replies with loss exactly once."""
 HARD_GOALS = {**GOALS, "kinds": 0.99, "conversations": 0.99}
-FAULTS = ("mixed", "unknown", "loss never")
-"""What never happens: a record that mixes conversations, a message that the truth lacks, loss where none belongs."""
+FAULTS = ("mixed", "unknown", "loss never", "rows")
+"""What never happens: a record that mixes conversations, a message that the truth lacks, loss where none belongs, a row
+that is not as the contract has it."""
+ROW = {
+    "file": str,
+    "line": int,
+    "session": str,
+    "kind": {"main", "compacted", "branch", "subagent", "side", "retry"},
+    "status": {"carried", "rewritten", "lost"},
+    "why": {
+        None,
+        "compacted",
+        "branch",
+        "subagent",
+        "side-request",
+        "retry",
+        "short-tail",
+        "filtered",
+        "duplicate",
+        "refused",
+    },
+    "record": (str, type(None)),
+    "message": (int, type(None)),
+    "loss": {0, 1},
+    "conversation": str,
+    "parent": (str, type(None)),
+}
+"""The members of a row, with their types or all their values."""
 
 
 class Output(NamedTuple):
@@ -122,6 +148,7 @@ class _Judge:
             self._reply(reply)
         for conversation in self.truth.conversations.values():
             self._conversation(conversation)
+        self._shapes()
         self._strangers()
         self._weights()
         return Score(self.right, self.of, self.misses)
@@ -142,6 +169,7 @@ class _Judge:
         row = self.rows.get((reply.file, reply.line))
         found = row["kind"] if row else "missing"
         self._count("kinds", reply, None if found == reply.kind else f"{reply.kind} is {found}")
+        self._count("status", reply, _wrong_status(reply, row))
         loss = bool(row and row["loss"])
         if reply.loss_if_restored if self.restored_loss else reply.loss:
             self._count("loss", reply, self._without_loss(reply, row) if loss else f"no loss: {_said(row)}")
@@ -191,6 +219,15 @@ class _Judge:
         if unknown:
             yield "unknown", f"message {unknown[0]} was never logged"
 
+    def _shapes(self) -> None:
+        """Rows stand in the order of files and lines, and have the members that the contract names."""
+        for row in self.output.rows:
+            if why := misshapen(row):
+                self._extra("rows", row.get("file", ""), row.get("line", 0), why)
+        places = [(row["file"], row["line"]) for row in self.output.rows]
+        if places != sorted(places):
+            self._extra("rows", "reports/replies.jsonl", 0, "rows are not in the order of files and lines")
+
     def _strangers(self) -> None:
         """Rows and records of nothing that was played."""
         known = {(reply.file, reply.line) for reply in self.truth.replies}
@@ -225,6 +262,27 @@ class _Judge:
                     self._extra("loss never", place, 0, why)
 
 
+def misshapen(row: dict[str, Any]) -> str | None:
+    """What is wrong with a row by itself."""
+    if list(row) != list(ROW):
+        return f"its members are {list(row)}"
+    for name, wanted in ROW.items():
+        value = row[name]
+        if not (value in wanted if isinstance(wanted, set) else isinstance(value, wanted)):
+            return f"{name} is {value!r}"
+    lost = row["status"] == "lost"
+    if {lost, row["record"] is None, row["message"] is None, row["why"] is not None} != {lost}:
+        return f"{row['status']}, but {row['why']}, in {row['record']}, message {row['message']}"
+    return "lost with loss" if lost and row["loss"] else None
+
+
+def _wrong_status(reply: Reply, row: dict[str, Any] | None) -> str | None:
+    """What else became of a reply than should have, where all conversations are written."""
+    why = None if reply.conversation else "retry" if reply.kind == "retry" else "duplicate"
+    expected = ("lost" if why else "carried", why)
+    return None if row and (row["status"], row["why"]) == expected else f"{_said(row)} for {expected}"
+
+
 def difference(written: Iterable[Written], expected: tuple[Message, ...]) -> str | None:
     """Where a record leaves what was said."""
     found = list(written)
@@ -242,7 +300,7 @@ def _said(row: dict[str, Any] | None) -> str:
 
 def table(score: Score, goals: dict[str, float]) -> str:
     """The scores of each behaviour and of all, with the goals."""
-    columns = (*goals, "parents")
+    columns = (*goals, "status", "parents")
 
     def row(behaviour: str | None, title: str) -> str:
         return "".join(f"{score.share(name, behaviour):>15.2%}" for name in columns) + f"   {title}"
@@ -250,5 +308,5 @@ def table(score: Score, goals: dict[str, float]) -> str:
     lines = ["".join(f"{name:>15}" for name in columns) + "   behaviour"]
     lines += [row(each, each) for each in sorted({behaviour for _, behaviour in score.of})]
     lines.append(row(None, "all"))
-    lines.append("".join(f"{goal:>15.2%}" for goal in goals.values()) + f"{'':>15}   goal")
+    lines.append("".join(f"{goal:>15.2%}" for goal in goals.values()) + f"{'':>30}   goal")
     return "\n".join(lines)

@@ -36,6 +36,8 @@ def play(seed: int, hard: bool = False, only: tuple[str, ...] = ()) -> Played:
         each.play(layout)
     log = Log(rng)
     sessions = [_session(f"s{seed:05}{letter}", rng, log, layout, chosen) for letter in "abc"[: _count(rng, layout)]]
+    if layout.alike:
+        _begin_alike(sessions)
     steps = [_steps(session, chosen) for session in sessions]
     while steps := [left for left in steps if left]:
         rng.choice(steps).pop(0)()
@@ -66,7 +68,7 @@ def _when(chosen: list[Behaviour], when: str) -> list[Behaviour]:
 def _count(rng: Random, layout: Layout) -> int:
     """How many sessions are logged together."""
     if layout.shared:
-        return rng.choice((1, 2, 3))
+        return rng.choice((2, 3) if layout.alike else (1, 2, 3))
     return 1 if layout.ids else rng.choice((1, 2))
 
 
@@ -87,12 +89,24 @@ def _steps(session: Session, chosen: list[Behaviour]) -> list[Callable[[], objec
     middle = events + turns
     session.rng.shuffle(middle)
     openings = [partial(_opening, session, each) for each in _when(chosen, "opening")]
-    return [*openings, partial(_turn, session), *middle, partial(_last, session)]
+    return [*openings, partial(_first, session), *middle, partial(_last, session)]
+
+
+def _begin_alike(sessions: list[Session]) -> None:
+    said = sessions[0].words.text(60, 1200)
+    for session in sessions:
+        session.client.style = sessions[0].client.style
+        session.main.system, session.opening = sessions[0].main.system, said
 
 
 def _opening(session: Session, each: Behaviour) -> None:
     session.playing = each.name
     each.play(session)
+
+
+def _first(session: Session) -> None:
+    session.playing = "append"
+    session.turn(prompt=session.opening)
 
 
 def _turn(session: Session) -> None:

@@ -163,6 +163,11 @@ def one_file(logged, truth):
     return {each.file for each in logged} == {"proxy/requests.jsonl"} and names(logged) == {None}
 
 
+def rollouts(logged, truth):
+    first = {each.messages[:2] for each in truth.conversations.values()}
+    return one_file(logged, truth) and len(truth.sessions) == len(truth.conversations) > 1 and len(first) == 1
+
+
 def files_go_on(logged, truth, ids=1):
     """The first request in each further file holds a reply of the file before."""
     files = list(dict.fromkeys(each.file for each in logged))
@@ -216,6 +221,7 @@ EVENTS = {
     "rewind": goes_back,
     "rotation": files_go_on,
     "shared-file": one_file,
+    "shared-file-equal-beginnings": rollouts,
     "side-classification": aside,
     "side-probe": limit_of_one,
     "side-title": about_the_first_prompt,

@@ -41,7 +41,7 @@ def agreeing(played, *, restored_loss=False):
                 "record": record,
                 "message": message,
                 "loss": loss,
-                "conversation": reply.conversation,
+                "conversation": reply.conversation or "",
                 "parent": None,
             }
         )
@@ -180,16 +180,36 @@ def loss_of_another_message(output):
     a_row(output, loss=1)["message"] += 1
 
 
+def no_member(output):
+    del output.rows[0]["parent"]
+
+
+def unheard_of(output):
+    output.rows[0]["session"] = None
+
+
+def carried_nowhere(output):
+    output.rows[0]["record"] = None
+
+
+def out_of_order(output):
+    output.rows.reverse()
+
+
+def rewritten(output):
+    output.rows[0]["status"] = "rewritten"
+
+
 def other_parent(output):
     a_record(output, "branch")["parent"] = None
 
 
 DAMAGES = [
     (other_kind, {"kinds"}),
-    (no_row, {"kinds", "loss", "loss never"}),
+    (no_row, {"kinds", "loss", "loss never", "status"}),
     (strange_row, {"kinds", "loss never"}),
     (record_of_another_kind, {"conversations"}),
-    (no_record, {"conversations", "loss"}),
+    (no_record, {"conversations", "loss", "rows"}),
     (two_records, {"conversations", "loss never"}),
     (message_lost, {"conversations", "loss", "loss never"}),
     (no_end, {"conversations", "loss"}),
@@ -202,9 +222,14 @@ DAMAGES = [
     (loss_lost, {"loss", "loss never"}),
     (weight_lost, {"loss"}),
     (weight_of_nobody, {"loss never"}),
-    (loss_of_a_retry, {"loss never"}),
+    (loss_of_a_retry, {"loss never", "rows"}),
     (loss_of_another_message, {"loss", "loss never"}),
     (other_parent, {"parents"}),
+    (no_member, {"rows"}),
+    (unheard_of, {"rows"}),
+    (carried_nowhere, {"loss", "loss never", "rows"}),
+    (out_of_order, {"rows"}),
+    (rewritten, {"status"}),
 ]
 ALL = ("rewind", "compact-transcript", "broken-retried", "side-topic")
 
