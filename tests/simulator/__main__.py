@@ -6,11 +6,13 @@ import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from pathlib import Path
 
 import click
 
+from tests.simulator import play as simulated
 from tests.simulator.behaviours import behaviours
-from tests.simulator.conversion import possible, scores
+from tests.simulator.conversion import possible, scores, write
 from tests.simulator.judge import GOALS, HARD_GOALS, NOTHING, Score, table
 
 LOT = 25
@@ -24,12 +26,25 @@ LOT = 25
     "--each", is_flag=True, help="Play every behaviour alone, or beside what it shows in, COUNT seeds of each."
 )
 @click.option("--seed", type=int, help="This one alone.")
+@click.option(
+    "--write", "folder", type=click.Path(path_type=Path), help="Only write the logs of --seed to this folder."
+)
 @click.option("--restored-loss", is_flag=True, help="Convert with --restored-loss 1.")
 @click.option("--misses", type=click.IntRange(0), default=10, show_default=True, help="How many misses to show.")
 def main(
-    count: int, hard: bool, only: tuple[str, ...], each: bool, seed: int | None, restored_loss: bool, misses: int
+    count: int,
+    hard: bool,
+    only: tuple[str, ...],
+    each: bool,
+    seed: int | None,
+    folder: Path | None,
+    restored_loss: bool,
+    misses: int,
 ) -> None:
     """Exits with 1 where a goal is missed, with 2 where this version cannot be held to it."""
+    if folder:
+        write(simulated(seed or 0, hard, only), folder)
+        return
     if not possible():
         raise click.UsageError("this version has no option --conversations, to which the goals belong")
     goals = HARD_GOALS if hard else GOALS

@@ -28,13 +28,18 @@ def possible() -> bool:
     return any(each.name == "conversations" for each in declared())
 
 
+def write(played: Played, folder: Path) -> None:
+    """Put a played log where it can be looked at."""
+    for name, data in played.files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+
 def convert(played: Played, folder: Path, *more: str) -> Output:
     """What the command makes of a played log, in a new folder."""
     logs, out = folder / "logs", folder / "out"
-    for name, data in played.files.items():
-        path = logs / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
+    write(played, logs)
     said = io.StringIO()
     arguments = ["convert", str(logs), "--output", str(out), *ARGUMENTS, *more]
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):

@@ -1,6 +1,10 @@
 """What is played is the same for a seed, readable, and accounted for."""
 
+import os
+import subprocess
+import sys
 from collections import Counter
+from pathlib import Path
 
 import orjson
 import pytest
@@ -22,6 +26,28 @@ def test_a_seed_gives_the_same_bytes_and_the_same_truth(hard):
     for seed in SEEDS:
         assert play(seed, hard) == play(seed, hard)
     assert play(1, hard).files != play(2, hard).files
+
+
+DIGEST = """
+from hashlib import sha256
+from tests.simulator import play
+print(sha256(repr([(*play(seed, True).files.items(), *play(seed, True).truth.conversations) for seed in range(6)]).encode()).hexdigest())
+"""
+
+
+def test_a_seed_gives_the_same_in_every_process():
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", DIGEST],
+            cwd=Path(__file__).parents[2],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(told) == 1
+    assert len(told.pop()) > 60
 
 
 def test_files_are_in_the_order_of_their_names():

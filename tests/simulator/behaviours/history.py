@@ -136,7 +136,7 @@ def window(session: Session) -> bool:
 @behaviour("hard-system", hard=True)
 def new_system(session: Session) -> bool:
     """The system prompt is replaced, and work goes on."""
-    if "system" in session.once:
+    if "system" in session.once or session.main.window:
         return False
     session.once.add("system")
     session.main.system = f"You are now another agent. {session.words.text(100, 900)}"
