@@ -130,8 +130,9 @@ def _begin(session: Session, old: Thread, given: str) -> None:
 
 
 def _tail(session: Session, old: Thread) -> list[Node]:
-    """The last messages, from a reply of the assistant on, which is never the first."""
+    """The last messages, from a reply of the assistant on, which is never the first that was sampled."""
     path = old.path
-    starts = [at for at in range(max(2, len(path) - 6), len(path)) if path[at].role == "assistant"]
+    first = next(at for at, node in enumerate(path) if node.sampled)
+    starts = [at for at in range(max(first + 1, len(path) - 6), len(path)) if path[at].role == "assistant"]
     fitting = [at for at in starts if not _emptied(session, path[at:])]
     return path[session.rng.choice(fitting) :] if fitting and session.rng.random() < 0.4 else []
