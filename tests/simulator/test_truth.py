@@ -5,8 +5,6 @@ import pytest
 from tests.simulator.nodes import Node, Place, Request, Sampled, Tree
 from tests.simulator.truth import judged
 
-FIELDS = {"whole", "broken", "side", "retried"}
-
 
 class Drawn:
     """Trees of a session: ``reply("b", "a")`` is a reply ``b`` to a prompt behind reply ``a``."""
@@ -85,6 +83,12 @@ ROWS = [
         main().reply("a").reply("s", "a", side=True),
         {"a": "main", "s": "side"},
         {"a": None, "s": "a"},
+    ),
+    (
+        "a side request within a branch leaves that branch",
+        forked().reply("x", "a").reply("s", "x", side=True),
+        {"a": "main", "b": "main", "c": "main", "x": "branch", "s": "side"},
+        {"c": None, "x": "c", "s": "x"},
     ),
     (
         "a reply that broke off and was asked for again is a retry, and nothing of its own",

@@ -112,8 +112,6 @@ class _Session:
             return self.names[self.ranked[tree.about][0]]
         if leaf is trunk:
             return self.names[self.owners[tree.anchor]] if tree.anchor else None
-        if self.kinds[leaf] == "side":
-            return self.names[trunk]
         shared = (self.owners[node] for node in reversed(leaf.path) if self.owners[node] is not leaf)
         return self.names[next(shared, trunk)]
 
