@@ -6,11 +6,13 @@ import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from pathlib import Path
 
 import click
 
+from tests.simulator import play as simulated
 from tests.simulator.behaviours import behaviours
-from tests.simulator.conversion import possible, scores
+from tests.simulator.conversion import possible, scores, write
 from tests.simulator.judge import GOALS, HARD_GOALS, NOTHING, Score, table
 
 LOT = 25
@@ -20,20 +22,36 @@ LOT = 25
 @click.option("--count", type=click.IntRange(1), default=2000, show_default=True, help="How many seeds, from 0 on.")
 @click.option("--hard", is_flag=True, help="Mix in what is hard to tell apart.")
 @click.option("--only", multiple=True, metavar="NAME", help="Play this behaviour or group alone; may be repeated.")
-@click.option("--each", is_flag=True, help="Play every behaviour alone, COUNT seeds of each.")
+@click.option(
+    "--each", is_flag=True, help="Play every behaviour alone, or beside what it shows in, COUNT seeds of each."
+)
 @click.option("--seed", type=int, help="This one alone.")
+@click.option(
+    "--write", "folder", type=click.Path(path_type=Path), help="Only write the logs of --seed to this folder."
+)
 @click.option("--restored-loss", is_flag=True, help="Convert with --restored-loss 1.")
 @click.option("--misses", type=click.IntRange(0), default=10, show_default=True, help="How many misses to show.")
 def main(
-    count: int, hard: bool, only: tuple[str, ...], each: bool, seed: int | None, restored_loss: bool, misses: int
+    count: int,
+    hard: bool,
+    only: tuple[str, ...],
+    each: bool,
+    seed: int | None,
+    folder: Path | None,
+    restored_loss: bool,
+    misses: int,
 ) -> None:
     """Exits with 1 where a goal is missed, with 2 where this version cannot be held to it."""
+    if folder:
+        write(simulated(seed or 0, hard, only), folder)
+        return
     if not possible():
         raise click.UsageError("this version has no option --conversations, to which the goals belong")
     goals = HARD_GOALS if hard else GOALS
     play = partial(_lot, hard=hard, restored_loss=restored_loss)
     if each:
-        missed = [name for name in behaviours() if _tell(_all(play, range(count), (name,)), goals, misses, name)]
+        alone = ((name, _all(play, range(count), (name, *found.beside))) for name, found in behaviours().items())
+        missed = [name for name, score in alone if _tell(score, goals, misses, name)]
         click.echo(f"missed alone: {', '.join(missed) or 'none'}")
         sys.exit(bool(missed))
     started = time.monotonic()

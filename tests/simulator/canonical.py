@@ -8,9 +8,6 @@ from typing import Any, NamedTuple
 
 from tests.simulator.nodes import Node
 
-CLOSING = "[no result]"
-"""What `--unpaired close` gives a call without a result."""
-
 
 class Canonical(NamedTuple):
     """What counts of a message."""
@@ -47,15 +44,13 @@ class Written(NamedTuple):
 
 
 def of_record(messages: Iterable[dict[str, Any]]) -> Iterator[Written]:
-    """The messages of a record of the preset ``hf``, without what closes calls that nothing answered."""
+    """The messages of a record of the preset ``hf``."""
     places: dict[str, int] = {}
     for index, message in enumerate(messages):
         calls = [call.get("function", call) for call in message.get("tool_calls") or ()]
         if calls:
             places = {call["id"]: place for place, call in enumerate(message["tool_calls"])}
         text = message.get("content") or ""
-        if message["role"] == "tool" and text == CLOSING:
-            continue
         asked = tuple(spelled(call["name"], call["arguments"]) for call in calls)
         answers = places.get(message.get("tool_call_id", ""), 0)
         said = Canonical(message["role"], squeezed(text), asked, answers)

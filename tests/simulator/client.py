@@ -32,6 +32,8 @@ class Client:
     wraps_prompts: bool = False
     plain_side: bool = False
     """Side requests have the tools, the limit and the model of their conversation."""
+    keeps_first: bool = False
+    """A window keeps the first prompt and its answer, and drops what stands between."""
     names_responses: bool = True
     sent: int = 0
     note: str = ""
@@ -42,6 +44,8 @@ class Client:
         """What is sent for a reply to this path."""
         self.sent += 1
         dropped = _dropped(path, window)
+        if self.keeps_first and len(path) > 2 and path[1].sampled and not path[1].calls:
+            dropped -= {*path[:2]}
         changed, extra = self._reminded(path, dropped)
         for node, text in changed.items():
             node.worded.add(text)

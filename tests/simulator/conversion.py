@@ -17,10 +17,10 @@ from tests.simulator.play import Played, play
 
 ARGUMENTS = (
     *("--sessions-by", "chain", "--conversations", "all", "--restore", "all", "--loss", "weight", "--trace-replies"),
-    *("--preset", "hf", "--format", "jsonl", "--metadata", "--unpaired", "close", "--no-drop-duplicates"),
+    *("--preset", "hf", "--format", "jsonl", "--metadata", "--no-drop-duplicates"),
     *("--no-anonymize", "--no-integrity-analysis", "--no-tool-report", "--workers", "1", "--quiet"),
 )
-"""What the goals are for.  Calls at the end of a branch are closed, since ``hf`` holds none without a result."""
+"""What the goals are for.  Nothing that is played ends with a call, since ``hf`` holds none without a result."""
 
 
 def possible() -> bool:
@@ -28,13 +28,18 @@ def possible() -> bool:
     return any(each.name == "conversations" for each in declared())
 
 
+def write(played: Played, folder: Path) -> None:
+    """Put a played log where it can be looked at."""
+    for name, data in played.files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+
 def convert(played: Played, folder: Path, *more: str) -> Output:
     """What the command makes of a played log, in a new folder."""
     logs, out = folder / "logs", folder / "out"
-    for name, data in played.files.items():
-        path = logs / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
+    write(played, logs)
     said = io.StringIO()
     arguments = ["convert", str(logs), "--output", str(out), *ARGUMENTS, *more]
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):

@@ -15,8 +15,34 @@ from tests.simulator.truth import Conversation, Message, Reply, Truth
 GOALS = {"kinds": 0.995, "conversations": 0.995, "loss": 0.99}
 """The least share of replies with the right kind, of conversations found whole, of replies with loss exactly once."""
 HARD_GOALS = {**GOALS, "kinds": 0.99, "conversations": 0.99}
-FAULTS = ("mixed", "unknown", "loss never")
-"""What never happens: a record that mixes conversations, a message that the truth lacks, loss where none belongs."""
+FAULTS = ("mixed", "unknown", "loss never", "rows")
+"""What never happens: a record that mixes conversations, a message that the truth lacks, loss where none belongs, a row
+that is not as the contract has it."""
+ROW = {
+    "file": str,
+    "line": int,
+    "session": str,
+    "kind": {"main", "compacted", "branch", "subagent", "side", "retry"},
+    "status": {"carried", "rewritten", "lost"},
+    "why": {
+        None,
+        "compacted",
+        "branch",
+        "subagent",
+        "side-request",
+        "retry",
+        "short-tail",
+        "filtered",
+        "duplicate",
+        "refused",
+    },
+    "record": (str, type(None)),
+    "message": (int, type(None)),
+    "loss": {0, 1},
+    "conversation": str,
+    "parent": (str, type(None)),
+}
+"""The members of a row, with their types or all their values."""
 
 
 class Output(NamedTuple):
@@ -106,17 +132,23 @@ class _Judge:
         self.restored_loss = restored_loss
         self.rows = {(row["file"], row["line"]): row for row in output.rows}
         self.written = {place: list(of_record(record["messages"])) for place, record in output.records.items()}
-        self.of_conversation = {record["conversation"]: place for place, record in output.records.items()}
         self.all_known = set().union(*(each.known for each in self.truth.conversations.values()))
+        self.logged = {each.canonical for each in self.truth.replies}
+        """What was logged, though it may be in no conversation, as a reply that broke off."""
         self.right: Counter[tuple[str, str]] = Counter()
         self.of: Counter[tuple[str, str]] = Counter()
         self.misses: list[Miss] = []
+        self.of_conversation: dict[str, str] = {}
+        for place, record in output.records.items():
+            if self.of_conversation.setdefault(record["conversation"], place) != place:
+                self._extra("conversations", place, 0, "a second record of its conversation")
 
     def score(self) -> Score:
         for reply in self.truth.replies:
             self._reply(reply)
         for conversation in self.truth.conversations.values():
             self._conversation(conversation)
+        self._shapes()
         self._strangers()
         self._weights()
         return Score(self.right, self.of, self.misses)
@@ -137,6 +169,7 @@ class _Judge:
         row = self.rows.get((reply.file, reply.line))
         found = row["kind"] if row else "missing"
         self._count("kinds", reply, None if found == reply.kind else f"{reply.kind} is {found}")
+        self._count("status", reply, _wrong_status(reply, row))
         loss = bool(row and row["loss"])
         if reply.loss_if_restored if self.restored_loss else reply.loss:
             self._count("loss", reply, self._without_loss(reply, row) if loss else f"no loss: {_said(row)}")
@@ -179,11 +212,21 @@ class _Judge:
     def _not_of(self, known: frozenset[Canonical], written: list[Written]) -> Iterator[tuple[str, str]]:
         """Messages that are not of a conversation, but of another, or of none."""
         foreign = [each for each in written if each.canonical not in known]
-        mixed = [each for each in foreign if each.canonical in self.all_known] if foreign else []
+        mixed = [each.index for each in foreign if each.canonical in self.all_known]
+        unknown = [each.index for each in foreign if each.canonical not in self.all_known | self.logged]
         if mixed:
-            yield "mixed", f"message {mixed[0].index} is of another conversation"
-        if len(mixed) < len(foreign):
-            yield "unknown", f"{len(foreign) - len(mixed)} messages were never logged"
+            yield "mixed", f"message {mixed[0]} is of another conversation"
+        if unknown:
+            yield "unknown", f"message {unknown[0]} was never logged"
+
+    def _shapes(self) -> None:
+        """Rows stand in the order of files and lines, and have the members that the contract names."""
+        for row in self.output.rows:
+            if why := misshapen(row):
+                self._extra("rows", row.get("file", ""), row.get("line", 0), why)
+        places = [(row["file"], row["line"]) for row in self.output.rows]
+        if places != sorted(places):
+            self._extra("rows", "reports/replies.jsonl", 0, "rows are not in the order of files and lines")
 
     def _strangers(self) -> None:
         """Rows and records of nothing that was played."""
@@ -219,6 +262,27 @@ class _Judge:
                     self._extra("loss never", place, 0, why)
 
 
+def misshapen(row: dict[str, Any]) -> str | None:
+    """What is wrong with a row by itself."""
+    if list(row) != list(ROW):
+        return f"its members are {list(row)}"
+    for name, wanted in ROW.items():
+        value = row[name]
+        if not (value in wanted if isinstance(wanted, set) else isinstance(value, wanted)):
+            return f"{name} is {value!r}"
+    lost = row["status"] == "lost"
+    if {lost, row["record"] is None, row["message"] is None, row["why"] is not None} != {lost}:
+        return f"{row['status']}, but {row['why']}, in {row['record']}, message {row['message']}"
+    return "lost with loss" if lost and row["loss"] else None
+
+
+def _wrong_status(reply: Reply, row: dict[str, Any] | None) -> str | None:
+    """What else became of a reply than should have, where all conversations are written."""
+    why = None if reply.conversation else "retry" if reply.kind == "retry" else "duplicate"
+    expected = ("lost" if why else "carried", why)
+    return None if row and (row["status"], row["why"]) == expected else f"{_said(row)} for {expected}"
+
+
 def difference(written: Iterable[Written], expected: tuple[Message, ...]) -> str | None:
     """Where a record leaves what was said."""
     found = list(written)
@@ -236,7 +300,7 @@ def _said(row: dict[str, Any] | None) -> str:
 
 def table(score: Score, goals: dict[str, float]) -> str:
     """The scores of each behaviour and of all, with the goals."""
-    columns = (*goals, "parents")
+    columns = (*goals, "status", "parents")
 
     def row(behaviour: str | None, title: str) -> str:
         return "".join(f"{score.share(name, behaviour):>15.2%}" for name in columns) + f"   {title}"
@@ -244,5 +308,5 @@ def table(score: Score, goals: dict[str, float]) -> str:
     lines = ["".join(f"{name:>15}" for name in columns) + "   behaviour"]
     lines += [row(each, each) for each in sorted({behaviour for _, behaviour in score.of})]
     lines.append(row(None, "all"))
-    lines.append("".join(f"{goal:>15.2%}" for goal in goals.values()) + f"{'':>15}   goal")
+    lines.append("".join(f"{goal:>15.2%}" for goal in goals.values()) + f"{'':>30}   goal")
     return "\n".join(lines)

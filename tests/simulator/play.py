@@ -14,7 +14,7 @@ from tests.simulator.styles import STYLES
 from tests.simulator.truth import Truth, judged
 from tests.simulator.words import Words
 
-LEAST, MOST = 5, 32
+LEAST, MOST = 5, 26
 """Exchanges of a session: it goes on until it has so many, and nothing more begins behind the other number."""
 
 
@@ -36,6 +36,8 @@ def play(seed: int, hard: bool = False, only: tuple[str, ...] = ()) -> Played:
         each.play(layout)
     log = Log(rng)
     sessions = [_session(f"s{seed:05}{letter}", rng, log, layout, chosen) for letter in "abc"[: _count(rng, layout)]]
+    if layout.alike:
+        _begin_alike(sessions)
     steps = [_steps(session, chosen) for session in sessions]
     while steps := [left for left in steps if left]:
         rng.choice(steps).pop(0)()
@@ -54,7 +56,7 @@ def _mixed(rng: Random, *, hard: bool) -> list[Behaviour]:
         *rng.sample(layouts, rng.choice((0, 0, 1))),
         *(each for each in habits if rng.random() < 0.5),
         *(each for each in _when(found, "opening") if rng.random() < 0.15),
-        *rng.sample(plain, rng.randint(2, 6)),
+        *rng.sample(plain, rng.randint(1, 5)),
         *rng.sample(difficult, rng.randint(0, min(2, len(difficult)))),
     ]
 
@@ -66,7 +68,7 @@ def _when(chosen: list[Behaviour], when: str) -> list[Behaviour]:
 def _count(rng: Random, layout: Layout) -> int:
     """How many sessions are logged together."""
     if layout.shared:
-        return rng.choice((1, 2, 3))
+        return rng.choice((2, 3) if layout.alike else (1, 2, 3))
     return 1 if layout.ids else rng.choice((1, 2))
 
 
@@ -83,16 +85,28 @@ def _session(name: str, rng: Random, log: Log, layout: Layout, chosen: list[Beha
 def _steps(session: Session, chosen: list[Behaviour]) -> list[Callable[[], object]]:
     """What a session does in order: its opening, then turns with events between them, until it is long enough."""
     events = [partial(_event, session, each) for each in _when(chosen, "event")]
-    turns = [partial(_turn, session) for _ in range(session.rng.randint(2, 6))]
+    turns = [partial(_turn, session) for _ in range(session.rng.randint(0, 5))]
     middle = events + turns
     session.rng.shuffle(middle)
     openings = [partial(_opening, session, each) for each in _when(chosen, "opening")]
-    return [*openings, partial(_turn, session), *middle, partial(_last, session)]
+    return [*openings, partial(_first, session), *middle, partial(_last, session)]
+
+
+def _begin_alike(sessions: list[Session]) -> None:
+    said = sessions[0].words.text(60, 1200)
+    for session in sessions:
+        session.client.style = sessions[0].client.style
+        session.main.system, session.opening = sessions[0].main.system, said
 
 
 def _opening(session: Session, each: Behaviour) -> None:
     session.playing = each.name
     each.play(session)
+
+
+def _first(session: Session) -> None:
+    session.playing = "append"
+    session.turn(prompt=session.opening)
 
 
 def _turn(session: Session) -> None:

@@ -47,6 +47,8 @@ class Layout:
     """Whether each exchange has a file."""
     shared: bool = False
     """Whether all sessions share a file."""
+    alike: bool = False
+    """Whether all sessions have the system prompt and the first prompt of the first one."""
 
 
 @dataclass(eq=False)
@@ -96,6 +98,8 @@ class Session:
     day: int = 0
     part: int = 0
     session_id: str = ""
+    opening: str | None = None
+    """What the person says first, where that is not left to chance."""
     main: Thread = field(init=False)
 
     def __post_init__(self) -> None:
@@ -176,7 +180,12 @@ class Session:
         if calls:
             return self.words.text() if self.rng.random() < 0.6 else "", reasoning
         taken = {node.text for node in parent.children}
-        if self.client.short and self.rng.random() < 0.3 and (short := self.words.short()) not in taken:
+        if (
+            self.client.short
+            and parent.parent
+            and self.rng.random() < 0.3
+            and (short := self.words.short()) not in taken
+        ):
             return short, reasoning
         return self.words.text(), reasoning
 

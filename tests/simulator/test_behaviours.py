@@ -88,9 +88,7 @@ def line_twice(logged, truth):
 def summary(logged):
     (asked,) = of_kind(logged, "side")
     begun = of_kind(logged, "compacted")[0]
-    first = logged[0].answer
     assert asked.answer in begun.asked
-    assert first not in begun.asked or len(logged) < 8
     return asked, begun
 
 
@@ -165,6 +163,11 @@ def one_file(logged, truth):
     return {each.file for each in logged} == {"proxy/requests.jsonl"} and names(logged) == {None}
 
 
+def rollouts(logged, truth):
+    first = {each.messages[:2] for each in truth.conversations.values()}
+    return one_file(logged, truth) and len(truth.sessions) == len(truth.conversations) > 1 and len(first) == 1
+
+
 def files_go_on(logged, truth, ids=1):
     """The first request in each further file holds a reply of the file before."""
     files = list(dict.fromkeys(each.file for each in logged))
@@ -218,6 +221,7 @@ EVENTS = {
     "rewind": goes_back,
     "rotation": files_go_on,
     "shared-file": one_file,
+    "shared-file-equal-beginnings": rollouts,
     "side-classification": aside,
     "side-probe": limit_of_one,
     "side-title": about_the_first_prompt,
@@ -278,6 +282,27 @@ def test_short_texts_are_repeated():
         for message in each.messages
     )
     assert len([text for text, count in said.items() if count > 2 and len(text) < 14]) > 2
+
+
+def test_what_stands_after_a_compaction_is_of_several_shapes():
+    shapes = Counter()
+    for seed in range(40):
+        played = alone("compact-transcript", seed)
+        logged = exchanges(played)
+        asked, begun = summary(logged)
+        held = [each.answer in begun.asked for each in logged if each.at < asked.at]
+        assert not held[0]
+        before, after = (
+            next(each for each in played.truth.conversations.values() if each.kind == kind).messages[1:]
+            for kind in ("main", "compacted")
+        )
+        shapes["a tail"] += any(held)
+        shapes["no tail"] += not any(held)
+        shapes["the first task"] += before[0].canonical.text in begun.asked
+        shapes["an acknowledgement"] += "Understood." in begun.asked
+        shapes["a message apart"] += before[0].canonical == after[0].canonical
+    assert min(shapes.values()) > 1, shapes
+    assert len(shapes) == 5
 
 
 def hard_and_easy(habit, event, seed):

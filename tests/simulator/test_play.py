@@ -1,6 +1,10 @@
 """What is played is the same for a seed, readable, and accounted for."""
 
+import os
+import subprocess
+import sys
 from collections import Counter
+from pathlib import Path
 
 import orjson
 import pytest
@@ -8,13 +12,13 @@ import pytest
 from chatsquash import Options, convert_session
 from tests.simulator import play
 from tests.simulator.behaviours import behaviours, named
-from tests.simulator.canonical import Canonical, of_record, squeezed
+from tests.simulator.canonical import Canonical, Written, of_record, squeezed
 from tests.simulator.exchanges import exchanges
 from tests.simulator.nodes import CLEARED
 from tests.simulator.play import LEAST
 
 SEEDS = range(12)
-READ = Options(preset="hf", unpaired="close", anonymize=False, integrity_analysis=False)
+READ = Options(preset="hf", anonymize=False, integrity_analysis=False)
 
 
 @pytest.mark.parametrize("hard", [False, True])
@@ -22,6 +26,28 @@ def test_a_seed_gives_the_same_bytes_and_the_same_truth(hard):
     for seed in SEEDS:
         assert play(seed, hard) == play(seed, hard)
     assert play(1, hard).files != play(2, hard).files
+
+
+DIGEST = """
+from hashlib import sha256
+from tests.simulator import play
+print(sha256(repr([(*play(seed, True).files.items(), *play(seed, True).truth.conversations) for seed in range(6)]).encode()).hexdigest())
+"""
+
+
+def test_a_seed_gives_the_same_in_every_process():
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", DIGEST],
+            cwd=Path(__file__).parents[2],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(told) == 1
+    assert len(told.pop()) > 60
 
 
 def test_files_are_in_the_order_of_their_names():
@@ -94,31 +120,35 @@ def test_parents_are_of_the_kinds_that_the_contract_has():
     assert met == set(PARENTS)
 
 
-def _read(line: bytes) -> list[Canonical]:
+def _read(line: bytes) -> list[Written]:
     """The messages of one exchange, as chatsquash reads them."""
     (outcome,) = convert_session([line], READ)
     assert outcome.record is not None, outcome.findings
-    return [each.canonical for each in of_record(orjson.loads(outcome.record)["messages"])]
+    return list(of_record(orjson.loads(outcome.record)["messages"]))
+
+
+def _same(sent: Canonical, said: Canonical, restored: bool) -> bool:
+    return sent == said or (restored and sent == said._replace(text=squeezed(CLEARED)))
 
 
 def _agree(seed: int, *, hard: bool) -> int:
     """How many conversations were compared: what chatsquash reads at the end of each is what the truth says it holds."""
     played = play(seed, hard)
+    replies = {(reply.file, reply.line): reply for reply in played.truth.replies}
     for each in played.truth.conversations.values():
-        found = _read(played.files[each.end.file].splitlines()[each.end.line - 1])
-        expected = [message.canonical for message in each.messages]
-        start = len(expected) - len(found)  # what a window leaves out
-        system = [said for said in expected[:1] if said.role == "system"]
-        kept = system + expected[start + len(system) :]
-        cleared = squeezed(CLEARED)
-        same = [said if read.text != cleared else said._replace(text=cleared) for said, read in zip(kept, found)]
-        assert same == found, (seed, each.name)
+        read = _read(played.files[each.end.file].splitlines()[each.end.line - 1])
+        assert read[-1].reasoning == each.messages[-1].reasoning
+        restored = replies[each.end].restored
+        assert restored or len(read) == len(each.messages)
+        said = iter(each.messages)
+        for sent in read:  # in their order, though a window leaves some out
+            assert any(_same(sent.canonical, message.canonical, restored) for message in said), (seed, each.name, sent)
     return len(played.truth.conversations)
 
 
 @pytest.mark.parametrize("hard", [False, True])
 def test_conversations_hold_what_the_last_line_of_each_holds(hard):
-    assert sum(_agree(seed, hard=hard) for seed in SEEDS) > 3 * len(SEEDS)
+    assert sum(_agree(seed, hard=hard) for seed in SEEDS) > 2 * len(SEEDS)
 
 
 @pytest.mark.parametrize("hard", [False, True])

@@ -112,8 +112,6 @@ class _Session:
             return self.names[self.ranked[tree.about][0]]
         if leaf is trunk:
             return self.names[self.owners[tree.anchor]] if tree.anchor else None
-        if self.kinds[leaf] == "side":
-            return self.names[trunk]
         shared = (self.owners[node] for node in reversed(leaf.path) if self.owners[node] is not leaf)
         return self.names[next(shared, trunk)]
 
@@ -174,7 +172,6 @@ def _known(leaf: Node) -> Iterable[Canonical]:
     for node in leaf.path:
         yield of_node(node)
         yield from (of_node(node, text) for text in node.worded)
-        if node.sampled:
-            request = node.sampled.request
+        for request in (reply.sampled.request for reply in node.children if reply.sampled):
             yield Canonical("system", squeezed(request.system))
             yield from (Canonical("user", squeezed(text)) for text in request.extra.values())

@@ -20,6 +20,8 @@ class Behaviour(NamedTuple):
     play: Callable[[Any], bool | None]
     """Takes the ``Layout``, the ``Client`` or the ``Session``; an event gives false where it cannot happen yet."""
     hard: bool
+    beside: tuple[str, ...]
+    """What a habit shows in, where it shows in nothing else."""
 
     def of(self, name: str) -> bool:
         """Whether this is meant by a name: its own, or that of a group, which it begins with."""
@@ -29,11 +31,13 @@ class Behaviour(NamedTuple):
 _FOUND: dict[str, Behaviour] = {}
 
 
-def behaviour(name: str, when: When = "event", *, hard: bool = False) -> Callable[[Any], Any]:
+def behaviour(
+    name: str, when: When = "event", *, hard: bool = False, beside: tuple[str, ...] = ()
+) -> Callable[[Any], Any]:
     """Add a function to what is played."""
 
     def add(play: Callable[[Any], bool | None]) -> Callable[[Any], bool | None]:
-        _FOUND[name] = Behaviour(name, when, play, hard)
+        _FOUND[name] = Behaviour(name, when, play, hard, beside)
         return play
 
     return add

@@ -110,11 +110,14 @@ def _used(session: Session, summary: str) -> str:
 def _begin(session: Session, old: Thread, given: str) -> None:
     """What comes after: the summary, perhaps with the first task, an acknowledgement, or a tail of messages."""
     new, tail = session.main, _tail(session, old)
+    first = old.path[0]
     keeps_task = session.rng.random() < 0.3 and old.tree.kind == "main" and old.path[1].sampled
+    if len(first.text) > len(given) / 2:  # behind which the summary would be hard to see
+        keeps_task = False
     if keeps_task and session.client.style == "anthropic":
-        given = f"{old.path[0].text}\n\n{given}"
+        given = f"{first.text}\n\n{given}"
     elif keeps_task:
-        new.tip = _copy(old.path[0], None)
+        new.tip = _copy(first, None)
     new.tip = Node("user", given, new.tip)
     session.summaries.add(new.tip)
     if not tail and session.rng.random() < 0.5:
@@ -127,8 +130,9 @@ def _begin(session: Session, old: Thread, given: str) -> None:
 
 
 def _tail(session: Session, old: Thread) -> list[Node]:
-    """The last messages, from a reply of the assistant on."""
+    """The last messages, from a reply of the assistant on, which is never the first that was sampled."""
     path = old.path
-    starts = [at for at in range(max(1, len(path) - 6), len(path)) if path[at].role == "assistant"]
+    first = next(at for at, node in enumerate(path) if node.sampled)
+    starts = [at for at in range(max(first + 1, len(path) - 6), len(path)) if path[at].role == "assistant"]
     fitting = [at for at in starts if not _emptied(session, path[at:])]
     return path[session.rng.choice(fitting) :] if fitting and session.rng.random() < 0.4 else []

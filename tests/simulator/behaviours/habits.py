@@ -28,44 +28,44 @@ def rewrite_parts(client: Client) -> None:
     client.parts = True
 
 
-@behaviour("rewrite-reminders", "client")
+@behaviour("rewrite-reminders", "client", beside=("edit", "compact", "side", "subagent"))
 def rewrite_reminders(client: Client) -> None:
     """Reminders in tags come, move or go."""
     client.reminds = client.words.rng.choice(("moves", "comes", "goes"))
 
 
-@behaviour("rewrite-clock", "client")
+@behaviour("rewrite-clock", "client", beside=("edit", "compact", "side", "subagent"))
 def rewrite_clock(client: Client) -> None:
     """The system prompt has a clock."""
     client.clock = True
 
 
-@behaviour("hard-reminders", "client", hard=True)
+@behaviour("hard-reminders", "client", hard=True, beside=("edit", "compact", "side", "subagent"))
 def hard_reminders(client: Client) -> None:
     """Reminders have no tag."""
     client.reminds = client.words.rng.choice(("moves", "comes", "goes"))
     client.tagged = False
 
 
-@behaviour("hard-short-texts", "client", hard=True)
+@behaviour("hard-short-texts", "client", hard=True, beside=("edit", "rewind", "regenerate", "compact"))
 def hard_short_texts(client: Client) -> None:
     """Most prompts and some answers are a word or two."""
     client.short = True
 
 
-@behaviour("hard-side-settings", "client", hard=True)
+@behaviour("hard-side-settings", "client", hard=True, beside=("side",))
 def hard_side_settings(client: Client) -> None:
     """Side requests have the settings and the model of their conversation."""
     client.plain_side = True
 
 
-@behaviour("hard-summary", "client", hard=True)
+@behaviour("hard-summary", "client", hard=True, beside=("compact",))
 def hard_summary(client: Client) -> None:
     """Summaries are respelled and cut before they are used."""
     client.respells_summaries = True
 
 
-@behaviour("hard-wrapped-prompt", "client", hard=True)
+@behaviour("hard-wrapped-prompt", "client", hard=True, beside=("subagent",))
 def hard_wrapped_prompt(client: Client) -> None:
     """Prompts of sub-agents stand in a text around them."""
     client.wraps_prompts = True

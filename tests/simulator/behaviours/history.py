@@ -98,13 +98,25 @@ def few_shot(session: Session) -> bool:
 
 @behaviour("hard-first-edit", hard=True)
 def first_edit(session: Session) -> bool:
-    """The first prompt is changed, so that all begins anew."""
+    """The first prompt is changed, so that all begins anew; behind a summary, that makes a branch."""
     thread, path = session.main, session.main.path
-    if thread.tree.kind != "main" or not path[1].sampled:
+    if thread.tree.kind == "compacted":
+        return _first_after_summary(session)
+    if not path[1].sampled:
         return False
     session.main = session.thread("main", thread.system, thread.tools)
     session.turn(prompt=session.words.altered(path[0].text))
     session.turn()
+    return True
+
+
+def _first_after_summary(session: Session) -> bool:
+    thread = session.main
+    said = [node for node in thread.path if node.role == "user" and not node.copy_of and node not in session.summaries]
+    if not said or not said[0].parent or any(node.sampled for node in said[0].path):
+        return False
+    thread.tip = said[0].parent
+    session.turn(prompt=session.words.altered(said[0].text))
     return True
 
 
@@ -114,6 +126,7 @@ def window(session: Session) -> bool:
     if session.main.window or session.main.tree.kind != "main":
         return False
     session.main.window = session.rng.randint(6, 10)
+    session.client.keeps_first = session.rng.random() < 0.5
     while len(session.main.path) < session.main.window + 4:
         session.turn()
     session.turn()
@@ -123,7 +136,7 @@ def window(session: Session) -> bool:
 @behaviour("hard-system", hard=True)
 def new_system(session: Session) -> bool:
     """The system prompt is replaced, and work goes on."""
-    if "system" in session.once:
+    if "system" in session.once or session.main.window:
         return False
     session.once.add("system")
     session.main.system = f"You are now another agent. {session.words.text(100, 900)}"

@@ -24,6 +24,12 @@ def shared_file(layout: Layout) -> None:
     layout.shared, layout.ids = True, False
 
 
+@behaviour("shared-file-equal-beginnings", "layout")
+def equal_beginnings(layout: Layout) -> None:
+    """Sessions without ids share a file, their system prompt and their first prompt, as rollouts do."""
+    layout.shared, layout.ids, layout.alike = True, False, True
+
+
 @behaviour("rotation")
 def rotation(session: Session) -> bool:
     """At midnight a new file begins."""
