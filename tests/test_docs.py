@@ -352,10 +352,21 @@ def converted(tmp_path_factory):
     folder = tmp_path_factory.mktemp("converted")
     message, call = {"role": "user", "content": "Hi"}, {"id": "c", "function": {"name": "ls", "arguments": "{}"}}
     entry = {"request": {"messages": [message, {"role": "assistant", "tool_calls": [call]}], "tools": [call]}}
-    (folder / "a.jsonl").write_text(f"{json.dumps(entry)}\n[1]\n")
+    response = {"choices": [{"message": {"role": "assistant", "content": "Hello"}}]}
+    (folder / "a.jsonl").write_text(f"{json.dumps({**entry, 'response': response})}\n[1]\n")
     (folder / "notes.txt").write_text("notes\n")
     ran = CliRunner().invoke(
-        cli, ["convert", str(folder), "--output", str(folder / "out"), "--keep-rejected", "--json", "--no-anonymize"]
+        cli,
+        [
+            "convert",
+            str(folder),
+            "--output",
+            str(folder / "out"),
+            "--keep-rejected",
+            "--trace-replies",
+            "--json",
+            "--no-anonymize",
+        ],
     )
     assert ran.exit_code == 0, ran.output  # click's runner does not see what the command returns
     return folder / "out", json.loads(ran.stdout)
@@ -366,7 +377,10 @@ def lines(path: Path) -> list:
 
 
 # Objects whose keys are codes, rules, suffixes: described in words.
-OPEN = ("sessions.left_out", "sessions.filtered", "splits", "findings", "cleaned", "other_files")
+OPEN = (
+    "sessions.left_out", "sessions.filtered", "splits", "findings", "cleaned", "other_files",
+    "replies.lost", "conversations.not_chosen",
+)  # fmt: skip
 
 
 def paths(value: object, name: str = "") -> list[str]:
@@ -378,9 +392,11 @@ def paths(value: object, name: str = "") -> list[str]:
     return [name]
 
 
-@pytest.mark.parametrize("name", ["findings", "rejected", "sessions"])
+@pytest.mark.parametrize("name", ["findings", "rejected", "replies", "sessions"])
 def test_the_fields_of_reports_are_described(name, converted):
-    for line in lines(converted[0] / "reports" / f"{name}.jsonl"):
+    written = lines(converted[0] / "reports" / f"{name}.jsonl")
+    assert written
+    for line in written:
         assert list(line) == table("docs/output.md", f"reports/{name}.jsonl")
 
 

@@ -39,7 +39,8 @@ class Pair(NamedTuple):
             other = given.folder
         if isinstance(value, list):
             value = tuple(value)
-        asks_nothing = (getattr(_USUAL, self.idle), 0)
+        usual = getattr(_USUAL, self.idle)
+        asks_nothing = (usual,) if isinstance(usual, bool) else (usual, 0)  # False may be asked for, and equals 0
         is_given = value == self.only if self.only else value not in asks_nothing
         return is_given and self.because(other) and not (self.rest and self.rest(given) == value)
 

@@ -6,6 +6,7 @@ from chatsquash.text import SHOWN, json_type, quoted
 from . import (
     test_calls,
     test_contents,
+    test_coverage,
     test_dataset,
     test_definitions,
     test_reading,
@@ -17,9 +18,9 @@ from . import (
 from .rows import found
 
 ROWS = test_calls.ROWS + test_contents.ROWS + test_definitions.ROWS + test_results.ROWS + test_tags.ROWS
-LOG_ROWS = test_reading.ROWS + test_shapes.ROWS + test_dataset.ROWS
+LOG_ROWS = test_reading.ROWS + test_shapes.ROWS + test_dataset.ROWS + test_coverage.ROWS
 RECORD_CODES = sorted(code for code, rule in rules().items() if rule.kind not in ("log", "replies", "template"))
-LOG_CODES = sorted(code for code, rule in rules().items() if rule.kind == "log")
+LOG_CODES = sorted(code for code, rule in rules().items() if rule.kind in ("log", "replies"))
 # Every code, with every severity that it can have.
 SEVERITIES = {
     "error": """
@@ -39,10 +40,10 @@ SEVERITIES = {
         number-changed mixed-formats missing-history stream-cut not-held shape-dropped float-rounded split-leak
         empty-split split-share other-conversations changed-log template-tools-flat template-tools-empty
         tool-parameters-missing tool-description tool-result-failed tool-result-empty tool-result-missing
-        second-copy-differs equal-timestamps address-left flagged-phrase""",
+        second-copy-differs equal-timestamps address-left flagged-phrase replies-lost side-request-selected""",
     "info": """
         cleaned file-not-read hosted-tools vendor-form shape-changed filtered duplicate-record source-without-tools
-        template-reasoning-lost no-tools tool-result-retried second-copy""",
+        template-reasoning-lost no-tools tool-result-retried second-copy reasoning-lost reasoning-withheld""",
 }
 
 

@@ -38,6 +38,7 @@ def files(folder="out"):
 SUMMARY = """\
 1 session seen = 1 written + 0 left out
 1 line seen = 1 selected + 0 superseded + 0 cut + 0 cleaned + 0 left out + 0 unreadable + 0 blank
+1 reply logged = 1 carried
 0.0 MB in S s (R MB/s)
 records: out (1 file); reports: out/reports
 """
@@ -73,6 +74,7 @@ def test_what_was_left_out_shows_in_the_summary_and_in_the_exit_code(command, he
 2 sessions seen = 1 written + 1 left out
         1  left out: timestamp-order
 3 lines seen = 1 selected + 0 superseded + 0 cut + 0 cleaned + 2 left out + 0 unreadable + 0 blank
+3 replies logged = 1 carried + 1 refused + 1 retried
 not read: 1 .md
 findings:
         1  error    timestamp-order

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from chatsquash.model import Finding, Log
-from chatsquash.outcome import Account, Outcome, Record, Usage
+from chatsquash.outcome import Account, Coverage, Outcome, Record, Usage
 from chatsquash.report.summary import Summary
 from chatsquash.text import listed
 
@@ -33,10 +33,12 @@ def full() -> Summary:
     summary.others = Counter({".md": 2, "no suffix": 1})
     sizes = Account(selected=70, unreadable=20)
     cleaned = {"info_messages": 1, "system_prompts": 0, "empty_assistants": 2}
-    summary.add(JOB, outcome(cleaned=cleaned, addresses=3, size=90, sizes=sizes))
+    covered = Coverage(4, 1, {"side-request": 2}, reasoned=3, with_reasoning=1, conversations=3, not_chosen={"side": 2})
+    summary.add(JOB, outcome(cleaned=cleaned, addresses=3, size=90, sizes=sizes, coverage=covered))
     found = [finding("no-tools", "warning"), finding("cleaned", "info")]
     account = Account(1, 1, 1, 1, 0, 1, 1)
-    summary.add(JOB, outcome(lines=6, account=account, dropped={"title_requests": 1}, findings=found))
+    covered = Coverage(0, 1, {"retry": 1}, withheld=1, conversations=1)
+    summary.add(JOB, outcome(lines=6, account=account, dropped={"title_requests": 1}, findings=found, coverage=covered))
     found = [finding("timestamp-order", "error"), finding("bad-line", "error"), finding("bad-line", "error")]
     account = Account(left_out=1000, unreadable=2)
     summary.add(JOB, outcome(None, lines=1002, account=account, left_out="timestamp-order", findings=found))
@@ -49,6 +51,8 @@ def test_the_summary_for_people():
         "3 sessions seen = 2 written + 1 left out",
         "        1  left out: timestamp-order",
         "1,011 lines seen = 2 selected + 3 superseded + 1 cut + 1 cleaned + 1,000 left out + 3 unreadable + 1 blank",
+        "9 replies logged = 4 carried + 2 rewritten + 1 retried + 2 side requests",
+        "reasoning: 1 of 3 in the records, that of 1 withheld at the source",
         "cleaned: 1 info message, 2 empty assistants, 1 title request",
         "anonymised: 3 e-mail addresses",
         "not read: 2 .md, 1 no suffix",
@@ -70,6 +74,7 @@ def test_a_run_without_anything_to_tell_tells_little():
     assert summary.as_text().splitlines() == [
         "1 session seen = 1 written + 0 left out",
         "3 lines seen = 1 selected + 2 superseded + 0 cut + 0 cleaned + 0 left out + 0 unreadable + 0 blank",
+        "0 replies logged = 0 carried",
         "1.5 MB in 1.00 s (2 MB/s)",
         "records: out (2 files); reports: out/reports",
     ]
@@ -79,8 +84,8 @@ def test_what_was_not_wanted_is_part_of_the_sum():
     summary = Summary(output="out", seconds=1.0, files=["a.jsonl"])
     summary.add(JOB, outcome())
     for option in ("--min-turns", "--drop no-tools", "--min-turns"):
-        summary.add(JOB, outcome(None, account=Account(left_out=3)), option)
-    summary.add(JOB, outcome(None, account=Account(left_out=3)), duplicate=True)
+        summary.add(JOB, outcome(None, account=Account(left_out=3)), (option,), made=1)
+    summary.add(JOB, outcome(None, account=Account(left_out=3)), duplicates=1, made=1)
     summary.close()
     assert summary.as_text().splitlines()[:3] == [
         "5 sessions seen = 1 written + 0 left out + 3 filtered + 1 duplicate",
@@ -119,9 +124,9 @@ def test_findings_of_filtered_sessions_are_none_of_the_datasets():
     summary = Summary(output="out", seconds=1.0, files=["a.jsonl"])
     summary.add(JOB, outcome(findings=[finding("no-tools", "warning")]))
     aside = [finding("no-tools", "warning"), finding("undeclared-tool", "error"), finding("filtered", "info")]
-    summary.add(JOB, outcome(None, account=Account(left_out=3), findings=aside), "--min-turns")
+    summary.add(JOB, outcome(None, account=Account(left_out=3), findings=aside), ("--min-turns",), made=1)
     summary.close()
-    assert summary.as_text().splitlines()[3:-2] == [
+    assert summary.as_text().splitlines()[4:-2] == [
         "findings:",
         "        1  warning  no-tools",
         "findings of filtered sessions:",
@@ -138,9 +143,8 @@ def test_findings_of_filtered_sessions_are_none_of_the_datasets():
 
 def test_what_is_missing_of_a_filtered_session_is_missing_all_the_same():
     summary = Summary()
-    summary.add(
-        JOB, outcome(None, account=Account(left_out=3), findings=[finding("cut-short", "error")]), "--min-turns"
-    )
+    cut_short = outcome(None, account=Account(left_out=3), findings=[finding("cut-short", "error")])
+    summary.add(JOB, cut_short, ("--min-turns",), made=1)
     summary.close()
     assert not summary.complete
 
@@ -158,6 +162,11 @@ def test_the_summary_for_programs():
         "bytes": {
             "seen": 90, "selected": 70, "superseded": 0, "cut": 0, "cleaned": 0, "left_out": 0, "unreadable": 20,
             "blank": 0,
+        },
+        "replies": {"logged": 9, "carried": 4, "rewritten": 2, "lost": {"retry": 1, "side-request": 2}},
+        "reasoning": {"logged": 3, "carried": 1, "withheld": 1},
+        "conversations": {
+            "seen": 4, "written": 2, "not_chosen": {"side": 2}, "left_out": 0, "filtered": 0, "duplicates": 0,
         },
         "cleaned": {"empty_assistants": 2, "info_messages": 1, "title_requests": 1},
         "addresses": 3,
@@ -206,6 +215,35 @@ def test_sessions_that_do_not_add_up_are_a_defect():
     summary.sessions += 1
     with pytest.raises(AssertionError):
         summary.close()
+
+
+def test_replies_that_do_not_add_up_are_a_defect():
+    summary = Summary()
+    summary.add(JOB, outcome(coverage=Coverage(carried=2, conversations=1)))
+    summary.replies.logged += 1
+    with pytest.raises(AssertionError):
+        summary.close()
+
+
+def test_conversations_that_do_not_add_up_are_a_defect():
+    summary = Summary()
+    summary.add(JOB, outcome(coverage=Coverage(carried=2, conversations=1)))
+    summary.replies.seen += 1
+    with pytest.raises(AssertionError):
+        summary.close()
+
+
+def test_of_the_records_of_a_session_each_is_a_conversation_of_its_own():
+    summary = Summary()
+    covered = Coverage(3, 0, {"filtered": 1, "duplicate": 1}, conversations=5, not_chosen={"side": 1})
+    summary.add(JOB, outcome(coverage=covered), ("--min-turns",), 1, made=3)
+    summary.close()
+    assert summary.counts()["sessions"] == {
+        "seen": 1, "written": 1, "left_out": {}, "filtered": {}, "duplicates": 0,
+    }  # fmt: skip
+    assert summary.counts()["conversations"] == {
+        "seen": 5, "written": 1, "not_chosen": {"side": 1}, "left_out": 1, "filtered": 1, "duplicates": 1,
+    }  # fmt: skip
 
 
 def test_of_many_suffixes_the_most_frequent_are_named():

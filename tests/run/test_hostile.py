@@ -28,7 +28,7 @@ def here(here):
 
 
 def of(file: str) -> list[tuple[str, str]]:
-    aside = ("no-tools", "missing-reply", "missing-timestamp")
+    aside = ("no-tools", "missing-reply", "missing-timestamp", "replies-lost")
     return [
         (each["code"], each["text"])
         for each in findings()

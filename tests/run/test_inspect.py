@@ -51,7 +51,7 @@ def test_a_table_shows_what_became_of_every_line(here):
     ]
     findings = shown("logs/a.jsonl")[10:]
     assert [line.split("[")[1].split("]")[0] for line in findings] == [
-        "bad-line", "short-tail", "cleaned", "missing-reply", "missing-timestamp",
+        "bad-line", "short-tail", "cleaned", "missing-reply", "replies-lost", "missing-timestamp",
     ]  # fmt: skip
 
 

@@ -16,6 +16,10 @@ KEY = b"k" * 16
 CASES = [
     ({"json_tool_calls": True, "preset": "hf"}, "json_tool_calls=True has no effect with preset='hf'", "-j --preset hf", "--json-tool-calls has no effect with --preset hf"),
     ({"unpaired": "cut"}, "unpaired='cut' has no effect without preset", "--unpaired cut", "--unpaired cut has no effect without --preset"),
+    ({"subagents": False}, "subagents=False has no effect without conversations", "--no-subagents", "--no-subagents has no effect without --conversations"),
+    ({"subagents": False, "conversations": "main"}, "subagents=False has no effect with conversations='main'", "--no-subagents --conversations main", "--no-subagents has no effect with --conversations main"),
+    ({"side": False}, "side=False has no effect without conversations", "--no-side", "--no-side has no effect without --conversations"),
+    ({"side": False, "conversations": "main"}, "side=False has no effect with conversations='main'", "--no-side --conversations main", "--no-side has no effect with --conversations main"),
     ({"unpaired_text": "-", "preset": "hf"}, "unpaired_text='-' has no effect without unpaired", "--unpaired-text - --preset hf", "--unpaired-text - has no effect without --unpaired"),
     ({"media": "drop"}, "media='drop' has no effect without preset", "--media drop", "--media drop has no effect without --preset"),
     ({"media": "keep", "preset": "text"}, "media='keep' has no effect with preset='text'", "--media keep --preset text", "--media keep has no effect with --preset text"),

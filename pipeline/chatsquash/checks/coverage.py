@@ -17,10 +17,17 @@ _WORDS = {
     "side-request": ("side request", "side requests"),
     "retry": ("retried", "retried"),
     "short-tail": ("of another conversation", "of other conversations"),
-    "duplicate": ("logged again", "logged again"),
+    "duplicate": ("duplicate", "duplicates"),
+    "filtered": ("filtered", "filtered"),
+    "refused": ("refused", "refused"),
 }
 _NEVER = ("retry", "duplicate", "refused")
 """Why no record holds a reply, whatever is asked for."""
+
+
+def by_why(lost: Mapping[str, int]) -> list[str]:
+    """How many replies no record holds, in words, for each why."""
+    return [f"{count:,} {_WORDS[why][count != 1]}" for why, count in lost.items()]
 
 
 @rule("warning", kind="replies")
@@ -30,11 +37,10 @@ def replies_lost(logged: int, held: int, lost: Mapping[str, int]) -> Fact:
     A session may hold several conversations: histories that were edited, compacted or rewound, sub-agents, requests of
     the client's own. `--conversations all` writes a record for each.
     """
-    parts = [f"{count:,} {_WORDS[why][count != 1]}" for why, count in lost.items() if why in _WORDS]
     more = sum(count for why, count in lost.items() if why not in _NEVER)
     keeps = f" (--conversations all keeps {more:,})" if more else ""
     missing = sum(lost.values())
-    rest = f"{missing:,} {'is' if missing == 1 else 'are'} not: {', '.join(parts)}{keeps}"
+    rest = f"{missing:,} {'is' if missing == 1 else 'are'} not: {', '.join(by_why(lost))}{keeps}"
     return Fact(f"{held:,} of {counted(logged, 'logged reply', 'logged replies')} are in the records; {rest}")
 
 

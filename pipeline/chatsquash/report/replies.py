@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct, field
 
+from chatsquash.checks.coverage import by_why
 from chatsquash.outcome import Outcome
 from chatsquash.text import counted
 
@@ -87,7 +88,7 @@ class Replies(Struct):
 
     def lines(self) -> Iterator[str]:
         """What is said to people: one line, and one on reasoning where some is missing."""
-        lost = "".join(f" + {count:,} {why.replace('-', ' ')}" for why, count in sorted(self.lost.items()))
+        lost = "".join(f" + {part}" for part in by_why(dict(sorted(self.lost.items()))))
         rewritten = f" + {self.rewritten:,} rewritten" if self.rewritten else ""
         replies = counted(self.logged, "reply", "replies")
         yield f"{replies} logged = {self.carried:,} carried{rewritten}{lost}"

@@ -22,12 +22,14 @@ class Reports:
         self._reports: list[tuple[Report, Callable[[str, bytes], None]]] = []
         for module in all_modules():
             out.refuse_foreign(*module.FILES)  # at once, not after the work is done
+            report = module.report(options)
+            if report is None:
+                continue
             if not module.WHOLE:
                 for name in module.FILES:
                     out.write(name, b"")
-            if report := module.report(options):
-                append = self._waiting.append if self._waiting and module.PLACES else out.append
-                self._reports.append((report, append))
+            append = self._waiting.append if self._waiting and module.PLACES else out.append
+            self._reports.append((report, append))
 
     def add(self, taken: TakenSession) -> None:
         """Add what became of a session."""

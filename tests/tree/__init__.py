@@ -1,0 +1,1 @@
+"""What the logged replies of a session continue, and what becomes of each."""

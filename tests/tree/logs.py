@@ -1,0 +1,279 @@
+"""Small logs of agents that do more than go on: each is what one session logged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.conftest import assistant, user
+
+Message = dict[str, Any]
+AGENT: Message = {"role": "system", "content": "You are a coding agent.\nWork in small steps and say what you find."}
+TITLE: Message = {"role": "system", "content": "Write a title for what the user asks, in a few words."}
+SCOUT: Message = {"role": "system", "content": "You look for things in a repository and report where they are."}
+
+
+def tool(name: str) -> dict[str, Any]:
+    parameters = {"type": "object", "properties": {"path": {"type": "string"}, "prompt": {"type": "string"}}}
+    return {"type": "function", "function": {"name": name, "description": name, "parameters": parameters}}
+
+
+READ, TASK = tool("read_file"), tool("task")
+
+
+class Log:
+    """Makes the lines of one session, a minute apart."""
+
+    def __init__(self, session: str | None = "s1", tools: list[Any] | None = None) -> None:
+        self._session, self._tools = session, tools
+        self.lines: list[dict[str, Any]] = []
+
+    def add(
+        self,
+        *messages: Message,
+        says: str | Message,
+        finish: str | None = "stop",
+        id: str | None = None,
+        **request: Any,
+    ) -> Message:
+        """A request and its reply, which is given back."""
+        number = len(self.lines)
+        reply = assistant(says) if isinstance(says, str) else says
+        tools = request.pop("tools", self._tools)
+        asked = {"model": "gpt-4.1", "messages": list(messages), **({"tools": tools} if tools else {}), **request}
+        choice = {"index": 0, "message": reply, "finish_reason": finish}
+        line: dict[str, Any] = {"timestamp": f"2026-01-13T10:{number:02}:00Z"}
+        if self._session is not None:
+            line["session_id"] = self._session
+        response = {"id": id or f"r{number}", "choices": [choice]}
+        self.lines.append({**line, "request": asked, "response": response})
+        return reply
+
+
+def calling(name: str, arguments: str, id: str = "call_1", text: str | None = None) -> Message:
+    function = {"name": name, "arguments": arguments}
+    return assistant(text, tool_calls=[{"id": id, "type": "function", "function": function}])
+
+
+def result(text: str, id: str = "call_1") -> Message:
+    return {"role": "tool", "tool_call_id": id, "content": text}
+
+
+def grows() -> list[Any]:
+    """Two requests, of which the second goes on from the first."""
+    log = Log()
+    one = log.add(AGENT, user("Which test fails?"), says="The test of sums.")
+    log.add(AGENT, user("Which test fails?"), one, user("Mend it."), says="It is mended.")
+    return log.lines
+
+
+def regenerated() -> list[Any]:
+    """The second reply was asked for once more, and the conversation went on from the new one."""
+    log = Log()
+    one = log.add(AGENT, user("Which test fails?"), says="The test of sums.")
+    asked = (AGENT, user("Which test fails?"), one, user("Why?"))
+    log.add(*asked, says="It adds strings.")
+    two = log.add(*asked, says="It starts from one instead of zero.")
+    log.add(*asked, two, user("Mend it."), says="It is mended.")
+    return log.lines
+
+
+def edited() -> list[Any]:
+    """The user edited the second prompt."""
+    log = Log()
+    one = log.add(AGENT, user("Which test fails?"), says="The test of sums.")
+    begin = (AGENT, user("Which test fails?"), one)
+    log.add(*begin, user("Remove it."), says="The test is gone.")
+    two = log.add(*begin, user("Tell me which line of it is at fault."), says="Line 3 is.")
+    log.add(*begin, user("Tell me which line of it is at fault."), two, user("Mend it."), says="It is mended.")
+    return log.lines
+
+
+def rewound() -> list[Any]:
+    """The user went back to the first answer, and from there another way."""
+    log = Log()
+    one = log.add(AGENT, user("Which test fails?"), says="The test of sums.")
+    begin = (AGENT, user("Which test fails?"), one)
+    two = log.add(*begin, user("Remove it."), says="The test is gone.")
+    log.add(*begin, user("Remove it."), two, user("Now run the others."), says="The others pass.")
+    log.add(*begin, user("Explain the failure in one sentence first."), says="It adds strings.")
+    return log.lines
+
+
+SUMMARY = (
+    "The user wants the failing test of the sums to be mended. We read tests/test_sum.py and src/sum.py, found that "
+    "add() starts from one instead of zero, and changed line 3 of src/sum.py. What is left: run all tests once more."
+)
+ASK_SUMMARY = user("Write a summary of this conversation, so that another agent can go on from it.")
+
+
+def compacted() -> list[Any]:
+    """The history became too long; a summary stands for it, and one answer follows."""
+    log = Log(tools=[READ])
+    one = log.add(AGENT, user("Mend the failing test."), says=calling("read_file", '{"path": "tests/test_sum.py"}'))
+    begin = (AGENT, user("Mend the failing test."), one, result("def test_sum(): ..."))
+    two = log.add(*begin, says="add() starts from one; I changed it.")
+    log.add(*begin, two, ASK_SUMMARY, says=SUMMARY)
+    log.add(AGENT, user(f"This session goes on from an earlier one:\n{SUMMARY}"), says="All tests pass now.")
+    return log.lines
+
+
+def title_last() -> list[Any]:
+    """The last request, as long as the one before, asks for a title."""
+    log = Log(tools=[READ])
+    log.add(AGENT, user("Which test fails?"), says="The test of sums.")
+    log.add(TITLE, user("Which test fails?"), says="A failing test", tools=None)
+    return log.lines
+
+
+def clock() -> list[Any]:
+    """The system prompt says what time it is."""
+    log = Log()
+
+    def at(minute: int) -> Message:
+        return {"role": "system", "content": f"{AGENT['content']}\nIt is 10:{minute:02}."}
+
+    one = log.add(at(0), user("Which test fails?"), says="The test of sums.")
+    two = log.add(at(1), user("Which test fails?"), one, user("Why?"), says="It adds strings.")
+    log.add(at(2), user("Which test fails?"), one, user("Why?"), two, user("Mend it."), says="It is mended.")
+    return log.lines
+
+
+PROMPT = "Find every place in the repository where add() is called, and say which of them pass strings."
+
+
+def subagent() -> list[Any]:
+    """A call begins an agent of its own, whose requests stand between those of the first one."""
+    log = Log(tools=[READ, TASK])
+    arguments = '{"prompt": "' + PROMPT + '"}'
+    one = log.add(AGENT, user("Who calls add()?"), says=calling("task", arguments))
+    look = log.add(SCOUT, user(PROMPT), says=calling("read_file", '{"path": "src/sum.py"}', "call_2"), tools=[READ])
+    found = log.add(
+        SCOUT,
+        user(PROMPT),
+        look,
+        result("def add(): ...", "call_2"),
+        says="Only main() does, with strings.",
+        tools=[READ],
+    )
+    log.add(AGENT, user("Who calls add()?"), one, result(found["content"]), says="main() calls it, with strings.")
+    return log.lines
+
+
+def retried() -> list[Any]:
+    """A reply broke off without a reason, and the same request was sent again."""
+    log = Log()
+    log.add(AGENT, user("Which test fails?"), says="The test of", finish=None)
+    one = log.add(AGENT, user("Which test fails?"), says="The test of sums.")
+    log.add(AGENT, user("Which test fails?"), one, user("Mend it."), says="It is mended.")
+    return log.lines
+
+
+def twice() -> list[Any]:
+    """A request and its response were logged twice."""
+    log = Log()
+    log.add(AGENT, user("Which test fails?"), says="The test of sums.", id="same")
+    one = log.add(AGENT, user("Which test fails?"), says="The test of sums.", id="same")
+    log.add(AGENT, user("Which test fails?"), one, user("Mend it."), says="It is mended.")
+    return log.lines
+
+
+def same_words() -> list[Any]:
+    """The same request got the same words under another id."""
+    log = Log()
+    log.add(AGENT, user("Which test fails?"), says="The test of sums.")
+    one = log.add(AGENT, user("Which test fails?"), says="The test of sums.")
+    log.add(AGENT, user("Which test fails?"), one, user("Mend it."), says="It is mended.")
+    return log.lines
+
+
+def stripped() -> list[Any]:
+    """The client leaves the reasoning of replies out when it sends them back."""
+    log = Log()
+    asked = [AGENT, user("Which test fails?")]
+    for word in ("The test of sums.", "It adds strings.", "It is mended."):
+        log.add(*asked, says=assistant(word, reasoning_content=f"I think: {word}"))
+        asked += [assistant(word), user("Go on.")]
+    return log.lines
+
+
+GOOSE_TITLE: Message = {"role": "system", "content": "Reply with only a description in four words or less"}
+
+
+def cleaned_title() -> list[Any]:
+    """Goose asks for a title, which cleaning drops."""
+    log = Log()
+    log.add(GOOSE_TITLE, user("Here are the first few user messages: Which test fails?"), says="A failing test")
+    one = log.add(AGENT, user("Which test fails?"), says="The test of sums.")
+    log.add(AGENT, user("Which test fails?"), one, user("Mend it."), says="It is mended.")
+    return log.lines
+
+
+def broken() -> list[Any]:
+    """The last reply broke off, and nobody asked again."""
+    log = Log()
+    one = log.add(AGENT, user("Which test fails?"), says="The test of sums.")
+    log.add(AGENT, user("Which test fails?"), one, user("Mend it."), says="It is", finish=None)
+    return log.lines
+
+
+def reworded() -> list[Any]:
+    """The client sends a reply back in other words."""
+    log = Log()
+    log.add(AGENT, user("Which test fails?"), says="The test of sums fails.\nIt compares 3 with 4, which is wrong.")
+    short = assistant("The test of sums fails.")
+    log.add(AGENT, user("Which test fails?"), short, user("Mend it."), says="It is mended.")
+    return log.lines
+
+
+def emptied() -> list[Any]:
+    """The client empties the results of earlier calls."""
+    log = Log(tools=[READ])
+    asked = (AGENT, user("Mend the failing test."))
+    one = log.add(*asked, says=calling("read_file", '{"path": "a.py"}'))
+    two = log.add(*asked, one, result("def add(): ..."), says=calling("read_file", '{"path": "b.py"}', "call_2"))
+    log.add(*asked, one, result("[cleared]"), two, result("def test(): ...", "call_2"), says="It is mended.")
+    return log.lines
+
+
+def taken_up() -> list[Any]:
+    """The user went another way, then came back to the first one."""
+    log = Log()
+    one = log.add(AGENT, user("Which test fails?"), says="The test of sums.")
+    begin = (AGENT, user("Which test fails?"), one)
+    two = log.add(*begin, user("Mend it."), says="It is mended.")
+    log.add(*begin, user("Remove it."), says="The test is gone.")
+    log.add(*begin, user("Mend it."), two, user("Run the others."), says="The others pass.")
+    return log.lines
+
+
+def unanswered() -> list[Any]:
+    """The last request has no reply."""
+    log = Log()
+    one = log.add(AGENT, user("Which test fails?"), says="The test of sums.")
+    log.add(AGENT, user("Which test fails?"), one, user("Mend it."), says="")
+    log.lines[-1].pop("response")
+    return log.lines
+
+
+def compacted_twice() -> list[Any]:
+    """Two summaries, one after the other; the second stands for the first and what came behind it."""
+    log = Log(tools=[READ])
+    one = log.add(AGENT, user("Mend the failing test."), says="add() starts from one; I changed it.")
+    log.add(AGENT, user("Mend the failing test."), one, ASK_SUMMARY, says=SUMMARY)
+    second = user(f"This session goes on from an earlier one:\n{SUMMARY}")
+    two = log.add(AGENT, second, says="All tests pass now, also those of the command line, which I ran twice.")
+    later = (
+        "After the sums were mended, all tests pass, those of the command line as well. The user did not say yet "
+        "whether a release is to be made; the version stands in pyproject.toml, and the notes are not written."
+    )
+    log.add(AGENT, second, two, ASK_SUMMARY, says=later)
+    log.add(AGENT, user(f"This session goes on from an earlier one:\n{later}"), says="Shall I make a release?")
+    return log.lines
+
+
+def lone() -> list[Any]:
+    """Two first requests with nothing in common."""
+    log = Log()
+    log.add(AGENT, user("Which test fails?"), says="The test of sums.")
+    log.add(AGENT, user("How large is the repository?"), says="It has 40 files.")
+    return log.lines
