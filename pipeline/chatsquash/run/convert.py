@@ -21,7 +21,6 @@ from chatsquash.outcome import Outcome, Place
 from chatsquash.read import documents
 from chatsquash.read.reader import Reader
 from chatsquash.read.sessions import cleared
-from chatsquash.read.times import day
 from chatsquash.redact.pseudonyms import fingerprint
 from chatsquash.report import findings as report
 from chatsquash.report.files import TakenSession
@@ -40,6 +39,7 @@ from chatsquash.sources.open import opened
 from chatsquash.stages.plan import plan
 from chatsquash.stages.session import INVALID, finding
 from chatsquash.text import escaped, printable
+from chatsquash.times import day
 from chatsquash.write.groups import LABELS, Groups
 from chatsquash.write.store import RUN, Output
 

@@ -17,7 +17,6 @@ from chatsquash.option_rules import refuse_wrong
 from chatsquash.options import Options
 from chatsquash.outcome import Chosen, Facts, Outcome, Record, Refused
 from chatsquash.read.reader import Reader, Reading
-from chatsquash.read.times import day, stamp
 from chatsquash.redact.keys import load_key
 from chatsquash.redact.pseudonyms import Anonymizer
 from chatsquash.sources.changes import as_found, change
@@ -28,6 +27,7 @@ from chatsquash.stages import cleaning
 from chatsquash.stages.plan import plan
 from chatsquash.stages.session import Noted, Session, Snapshot, finding
 from chatsquash.text import printable
+from chatsquash.times import day, stamp
 
 EntryStream = Iterator[Entry | Skipped]
 
