@@ -128,6 +128,8 @@ class Entry(Struct, frozen=True, gc=False):  # a frozen dataclass takes ten time
     """What was found at its line, in order."""
     loaded: bool = False
     """Whether its format had to be loaded, so that messages may carry something privately."""
+    origin: Origin | None = None
+    """Of a conversation in a document: what the file says of it."""
 
     @property
     def kept(self) -> int:
@@ -216,6 +218,10 @@ class Origin(Struct, frozen=True):
     """Those of its messages that a model gave; of what was copied from another conversation there is none."""
     found: tuple[tuple[int | None, Found | Repeated], ...] = ()
     """What was found in reading it, with the line of the file; ``None``: it is about the whole."""
+    lines: tuple[int | None, ...] = ()
+    """Of each message the 1-based line in the file at which it begins; empty where that is not known of any."""
+    unread: dict[str, int] = {}
+    """What stands in the file and is no part of any conversation, by name, and how often; with its first one."""
 
 
 class Conversation(Struct, frozen=True):

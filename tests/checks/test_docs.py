@@ -8,6 +8,7 @@ from . import (
     test_contents,
     test_dataset,
     test_definitions,
+    test_files,
     test_reading,
     test_results,
     test_shapes,
@@ -17,7 +18,7 @@ from . import (
 from .rows import found
 
 ROWS = test_calls.ROWS + test_contents.ROWS + test_definitions.ROWS + test_results.ROWS + test_tags.ROWS
-LOG_ROWS = test_reading.ROWS + test_shapes.ROWS + test_dataset.ROWS
+LOG_ROWS = test_reading.ROWS + test_files.ROWS + test_shapes.ROWS + test_dataset.ROWS
 RECORD_CODES = sorted(code for code, rule in rules().items() if rule.kind not in ("log", "template"))
 LOG_CODES = sorted(code for code, rule in rules().items() if rule.kind == "log")
 # Every code, with every severity that it can have.
@@ -42,7 +43,7 @@ SEVERITIES = {
         second-copy-differs equal-timestamps address-left flagged-phrase""",
     "info": """
         cleaned file-not-read hosted-tools vendor-form shape-changed filtered duplicate-record source-without-tools
-        template-reasoning-lost no-tools tool-result-retried second-copy""",
+        not-read template-reasoning-lost no-tools tool-result-retried second-copy""",
 }
 
 

@@ -13,6 +13,7 @@ from chatsquash.checks import dataset
 from chatsquash.model import Found, Log
 from chatsquash.options import ERRORS, Options
 from chatsquash.outcome import Outcome, Record
+from chatsquash.sources.days import is_between
 from chatsquash.stages.session import finding
 from chatsquash.text import counted, quoted
 
@@ -39,6 +40,8 @@ class Filters:
         if not outcome.records:
             return Filtered(outcome)
         record = outcome.records[0]
+        if log.part is not None and (found := self._untimely(outcome)):
+            return Filtered(_without(log, outcome, dataset.filtered(*found)), filtered=found[0])
         for option, unwanted in self._filters.items():
             if why := unwanted(outcome, record):
                 return Filtered(_without(log, outcome, dataset.filtered(option, why)), filtered=option)
@@ -48,6 +51,16 @@ class Filters:
                 return Filtered(_without(log, outcome, dataset.duplicate_record(self._seen[digest])), duplicate=True)
             self._seen[digest] = log.shown
         return Filtered(outcome)
+
+    def _untimely(self, outcome: Outcome) -> tuple[str, str] | None:
+        """The option by which a session of a document with several is not wanted, and why: its file was, as a whole."""
+        since, until = self._options.since, self._options.until
+        option = "--since" if since else "--until"
+        if outcome.day is None:
+            return (option, "its file names no day of it") if since or until else None
+        if is_between(outcome.day, since, until):
+            return None
+        return "--since" if since and outcome.day < since else "--until", f"it is of {outcome.day}"
 
 
 def _without(log: Log, outcome: Outcome, found: Found) -> Outcome:

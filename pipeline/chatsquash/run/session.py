@@ -16,6 +16,7 @@ from chatsquash.model import Entry, Found, Log, Message, Seen, Skipped
 from chatsquash.option_rules import refuse_wrong
 from chatsquash.options import Options
 from chatsquash.outcome import Chosen, Facts, Outcome, Record, Refused
+from chatsquash.read.origins import line_of
 from chatsquash.read.reader import Reader, Reading
 from chatsquash.redact.keys import load_key
 from chatsquash.redact.pseudonyms import Anonymizer
@@ -140,24 +141,25 @@ class Converter:
         assert snapshot
         source = seen.format if seen else None
         made, found = self._plan.finish(snapshot, loaded=session.loaded, source=source)
-        return made, [*noted, *((snapshot.entry.line, each) for each in found)]
+        return made, [*noted, *((line_of(snapshot.entry, each.at), each) for each in found)]
 
     def _chosen(self, snapshot: Snapshot) -> Chosen:
-        """What the log says about the entry that becomes the record; documents say nothing of models."""
+        """What the log says about the entry that becomes the record."""
         entry = snapshot.entry
         model = entry.reply.model
         if model is None:
             from chatsquash.read import usage  # which few logs need
 
-            model = usage.told(entry.reply).model
-        return Chosen(entry.line, _stamped(snapshot.started), _stamped(snapshot.ended), model, snapshot.superseded + 1)
+            model = usage.of_entry(entry).model
+        ended = entry.origin.ended if entry.origin else snapshot.ended
+        return Chosen(entry.line, _stamped(snapshot.started), _stamped(ended), model, snapshot.superseded + 1)
 
     def _facts(self, session: Session, snapshot: Snapshot, log: Log) -> Facts:
         """What the log says beside the conversation, without addresses where these are replaced."""
         from chatsquash.read import usage  # which the specified record does not need
 
         entry = snapshot.entry
-        found = usage.told(entry.reply)
+        found = usage.of_entry(entry)
         named, dot, suffix = log.name.rpartition(".")  # with a suffix behind it, no address is one
         told = (session.id or stem(log), named or suffix, found.model)
         name, source, model = self._anonymizer.counted(list(told))[0] if self._anonymizer else told
