@@ -35,7 +35,7 @@ def codex(day, model="small-1", name="s", **more):
 
 
 COMPACTED = [
-    *codex(1),
+    *codex(1, base_instructions={"text": "Be brief."}),
     line(2, "compacted", {"message": "", "replacement_history": [said("user", "In short: hi.")]}),
     line(2, "turn_context", {"model": "large-2"}),
     line(2, "response_item", said("user", "more")),
@@ -57,7 +57,8 @@ def run(logs, **options):
 
 def prompts(pattern):
     found = [orjson.loads(row) for path in sorted(pattern) for row in path.read_bytes().splitlines()]
-    return [record["messages"][0]["content"] for record in found]
+    texts = [[message["content"] for message in record["messages"] if message["role"] == "user"] for record in found]
+    return [first for first, *_ in texts]
 
 
 def test_a_record_stands_with_those_of_its_day(here, logs):

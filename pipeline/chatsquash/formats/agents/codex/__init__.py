@@ -57,7 +57,7 @@ def conversations(found: list[Json], lines: list[int] | None = None) -> list[Con
 
 
 def _conversation(rollout: Rollout, history: History, prompt: list[Message], meta: Meta, place: int) -> Conversation:
-    head = Evidence(meta.line, meta.time)
+    head = Evidence(meta.line, meta.time if history.kind == "main" else None)
     found = told(openai_responses, history.items, prompt, head)
     known: Object = {"session_id": string(rollout.meta[0].payload, "id") or None} if rollout.meta else {}
     if meta.time and not any(each.time for each in found.evidence):

@@ -143,15 +143,17 @@ class Rollout:
         """What stands for the items starts another conversation; without that, the user's own and the summary do."""
         before, history = self.now, payload.get("replacement_history")
         self.unread.rest("compacted", payload, "message", "replacement_history")
+        kept = list[Turn]()
         if not isinstance(history, list):
-            summary = {"type": "message", "role": "user", "content": payload.get("message")}
             if not string(payload, "message"):
                 return
-            history = [*(each.turn for each in before.items if is_told(each.turn)), summary]
+            kept = [each for each in before.items if is_told(each.turn)]
+            history = [{"type": "message", "role": "user", "content": payload["message"]}]
         self.leave(before, 0)
         self.histories += 1
         parent = before.id if before.has_reply else before.parent
         self.now = History(str(self.histories), "compacted" if parent else before.kind, parent)
+        self.now.items = [each._replace(evidence=Evidence(each.evidence.line, evidence.time)) for each in kept]
         for number, item in enumerate(history):
             self.item(f"{place}, replacement_history[{number}]", item, evidence, is_copied=True)
 
