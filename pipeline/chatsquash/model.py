@@ -210,6 +210,8 @@ class Origin(Struct, frozen=True):
     kind: ConversationKind = "main"
     parent: str | None = None
     """The id of the conversation that it comes from."""
+    call: str | None = None
+    """The id of the call that began it; the call may stand in another file of the session."""
     started: int | None = None
     """The first time in it, in nanoseconds since the epoch, UTC."""
     ended: int | None = None
