@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 from chatsquash import jsonio, times
 from chatsquash.formats import anthropic
-from chatsquash.formats.agents.claude_code.client_text import kinds
 from chatsquash.formats.agents.claude_code.origins import Place
 from chatsquash.formats.agents.claude_code.paths import Path
 from chatsquash.formats.agents.claude_code.rows import Row
 from chatsquash.formats.agents.claude_code.snapshots import Snapshot
 from chatsquash.formats.anthropic.response import FINISHED
 from chatsquash.formats.bodies import placed
+from chatsquash.formats.client_texts import kinds
 from chatsquash.formats.values import Object, at, listed, string
 from chatsquash.model import Conversation, Found, Json, Message, Origin, Repeated, Sampled
 
