@@ -133,7 +133,7 @@ class Converter:
     def _made(self, seen: Seen | None, session: Session) -> tuple[Record | Refused, list[Noted]]:
         """The record of a session, or why there is none, and what was found on the way."""
         snapshot = session.snapshot
-        noted = _cleaned(session)
+        noted = _cleaned(session, self._options.cleanups)
         if why := _unfit(seen, session):
             return Refused(why), [*noted, (None, why)]
         if session.invalid:
@@ -185,14 +185,15 @@ def unreadable(log: Log, problem: OSError) -> Outcome:
     return nothing(log, reading.unreadable_log(problem.strerror or type(problem).__name__))
 
 
-def _cleaned(session: Session) -> list[Noted]:
+def _cleaned(session: Session, sets: tuple[str, ...]) -> list[Noted]:
     """What cleaning did."""
     snapshot = session.snapshot
     changed = {**(snapshot.entry.cleaned if snapshot else {}), **session.dropped}
     if not any(changed.values()):
         return []
-    counts = {rule.replace("_", " "): changed.get(rule, 0) for rule in cleaning.names()}
-    return [(snapshot.entry.line if snapshot else None, reading.cleaned(counts))]
+    counts = {rule.replace("_", " "): changed.get(rule, 0) for rule in cleaning.names(sets)}
+    found = reading.cleaned(counts, by_default=sets == ("goose",))
+    return [(snapshot.entry.line if snapshot else None, found)]
 
 
 def _unfit(seen: Seen | None, session: Session) -> Found | None:
