@@ -85,7 +85,7 @@ class _Whole:
 
         ``anchor``: the line behind which it stands, if that is not its own place.
         """
-        if row.turn is None or row.message in self._messages:
+        if row.turn is None or (row.by_assistant and row.message in self._messages):
             return
         blocks = [row]
         if row.by_assistant:

@@ -122,7 +122,7 @@ class _Eras:
 
 
 def _chain(value: Object) -> Chain:
-    return value.get("isSidechain") is True, string(value, "agentId")
+    return (True, string(value, "agentId")) if value.get("isSidechain") is True else MAIN
 
 
 def _parent(value: Object) -> str:
