@@ -139,6 +139,15 @@ def test_what_a_conversation_is(sentence, lines, expected):
     assert [(each.id, each.kind, each.parent, each.call) for each in found] == expected
 
 
+def test_a_file_beside_names_the_call_of_a_sub_agent():
+    assert CLAUDE.beside("agent-x.jsonl") == "agent-x.meta.json"
+    assert [CLAUDE.beside(name) for name in ("s.jsonl", "agent-x.meta.json")] == [None, None]
+    meta = {"agentType": "Explore", "toolUseId": "t9"}
+    assert [each.origin.call for each in CLAUDE.conversations(AGENT, None, meta)] == ["t9"]
+    assert [each.origin.call for each in CLAUDE.conversations(AGENT, None, ["t9"])] == [None]
+    assert [each.origin.call for each in CLAUDE.conversations(TALK, None, meta)] == [None]
+
+
 # Replies
 
 
@@ -254,6 +263,12 @@ def test_a_line_that_cannot_be_read_stands_for_one_parent():
     found = CLAUDE.conversations(lines, [1, 3, 4, 5])
     assert sorted(map(said, found)) == [["hello"], ["hi", "hello", "hi"]]
     assert [each.values for _, each in found[0].origin.found] == [("unreadable",), ("unknown",)]
+
+
+def test_lines_that_cannot_be_read_may_stand_one_after_the_other():
+    lines = [user("u1", None), assistant("a2", "x1"), user("u3", "x2"), assistant("a4", "x3")]
+    found = CLAUDE.conversations(lines, [1, 4, 5, 6])
+    assert [each.values for _, each in found[0].origin.found] == [("unreadable",), ("unreadable",), ("unknown",)]
 
 
 def test_a_parent_is_looked_for_on_the_same_chain():

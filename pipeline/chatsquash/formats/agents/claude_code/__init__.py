@@ -11,6 +11,7 @@ from chatsquash.formats.agents.claude_code.paths import paths
 from chatsquash.formats.agents.claude_code.rows import rows
 from chatsquash.formats.agents.claude_code.snapshots import in_force
 from chatsquash.formats.agents.claude_code.tree import Tree
+from chatsquash.formats.values import string
 from chatsquash.model import Conversation, Json, Origin, Repeated
 
 NAME = "claude_code"
@@ -40,11 +41,18 @@ def _is_line(line: Json) -> bool:
     return (kind == "summary" and "leafUuid" in line) or (kind == "file-history-snapshot" and "messageId" in line)
 
 
-def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+def beside(name: str) -> str | None:
+    """The name of the file that lies beside one of a sub-agent, and tells which call began it."""
+    is_agent = name.startswith("agent-") and name.endswith(".jsonl")
+    return f"{name.removesuffix('.jsonl')}.meta.json" if is_agent else None
+
+
+def conversations(found: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
     """The conversation of the last line first, then the others of the session, then those of its sub-agents.
 
     A compaction begins another conversation, and so does a prompt that was edited after it was answered.  ``lines`` are
-    the 1-based numbers of the file's lines that these are; what is left out of them could not be read.
+    the 1-based numbers of the file's lines that these are; what is left out of them could not be read.  ``meta`` is
+    what the file ``beside`` holds.
     """
     held = rows(found, lines)
     tree = Tree(held)
@@ -56,10 +64,19 @@ def conversations(found: list[Json], lines: list[int] | None = None) -> list[Con
     ]
     order = sorted(range(1, len(read)), key=lambda each: (taken[each].leaf.chain[0], taken[each].leaf.place))
     left = unread.count(held, {row.place for path in taken for row in path.rows})
-    return [_with(read[0], tree.found, left), *(read[each] for each in order)] if read else []
+    whole = [_with(read[0], tree.found, left), *(read[each] for each in order)] if read else []
+    return [_called(each, string(meta, "toolUseId")) for each in whole]
 
 
 def _with(first: Conversation, found: list[tuple[int, Repeated]], left: dict[str, int]) -> Conversation:
     """The first conversation of a file, with what is said of the whole file."""
     origin = first.origin or Origin()
     return replace(first, origin=replace(origin, found=(*found, *origin.found), unread=left))
+
+
+def _called(each: Conversation, call_id: str) -> Conversation:
+    """A sub-agent's conversation with the call that began it, where only the file beside names that."""
+    origin = each.origin
+    if not (call_id and origin and origin.kind == "subagent" and origin.call is None):
+        return each
+    return replace(each, origin=replace(origin, call=call_id))

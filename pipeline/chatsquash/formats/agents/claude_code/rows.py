@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -60,6 +62,14 @@ class Row(NamedTuple):
         return self.chain, self.era, string(self.value.get("message"), "id") or self.key
 
 
+class Gap(NamedTuple):
+    """Lines that are missing one after the other, since they could not be read."""
+
+    line: int
+    """The first of them."""
+    lines: int
+
+
 class Rows(Struct, frozen=True):
     """What a file holds."""
 
@@ -67,8 +77,8 @@ class Rows(Struct, frozen=True):
     """By their keys, in the order of the file; of repeated ones the first."""
     others: list[tuple[int, Object]]
     """Lines that are no part of the tree, with their places."""
-    unreadable: list[int]
-    """The lines of the file that are missing."""
+    gaps: list[Gap]
+    """The lines of the file that are missing, in order."""
 
 
 def is_boundary(value: Object) -> bool:
@@ -98,7 +108,7 @@ def rows(found: list[Json], lines: list[int] | None) -> Rows:
         era, begins = eras.of(chain, value, is_said=turn is not None)
         tree[key] = Row(place, line, key, "" if begins else parent, chain, era, value, turn, is_queued)
         before = before if is_queued else key
-    return Rows(tree, others, _missing(lines or []))
+    return Rows(tree, others, list(_gaps(lines or [])))
 
 
 class _Eras:
@@ -131,9 +141,11 @@ def _parent(value: Object) -> str:
     return parent or ("" if is_boundary(value) else string(value, "logicalParentUuid"))
 
 
-def _missing(lines: list[int]) -> list[int]:
-    """The numbers that are left out of rising ones."""
-    return sorted(set(range(1, lines[-1])).difference(lines)) if lines else []
+def _gaps(lines: list[int]) -> Iterator[Gap]:
+    """What rising numbers of lines leave out."""
+    for before, line in pairwise([0, *lines]):
+        if line > before + 1:
+            yield Gap(before + 1, line - before - 1)
 
 
 # What lines say

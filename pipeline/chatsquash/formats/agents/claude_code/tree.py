@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from chatsquash.formats.agents.claude_code.rows import Chain, Row, Rows
+from chatsquash.formats.agents.claude_code.rows import Chain, Gap, Row, Rows
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.values import at, objects, string
 from chatsquash.model import Repeated
@@ -34,7 +34,7 @@ class Tree:
         self.said = [row for row in held.tree.values() if row.turn is not None]
         self.found: list[tuple[int, Repeated]] = []
         """Lines whose parents are missing."""
-        self._parents = self._resolved(held.unreadable)
+        self._parents = self._resolved(held.gaps)
         self.compactions = self._compactions()
         self._messages: dict[tuple[Chain, int, str], list[Row]] = {}
         self._results: dict[tuple[_Era, str], Row] = {}
@@ -54,28 +54,31 @@ class Tree:
 
     # Parents
 
-    def _resolved(self, unreadable: list[int]) -> dict[str, Row | None]:
+    def _resolved(self, gaps: list[Gap]) -> dict[str, Row | None]:
         """The line that each follows."""
         parents: dict[str, Row | None] = {}
         lost: dict[str, Row | None] = {}
-        left = list(unreadable)
         passed: dict[Chain, list[Row]] = {}
+        ahead, behind = gaps[::-1], list[Gap]()
         for row in self.rows.values():
+            while ahead and ahead[-1].line < row.line:
+                behind.append(ahead.pop())
             if row.parent and row.parent not in self.rows and row.parent not in lost:
-                lost[row.parent] = self._lost(row, left, passed.get(row.chain, []))
+                lost[row.parent] = self._lost(row, behind, passed.get(row.chain, []))
             parents[row.key] = self.rows.get(row.parent) or lost.get(row.parent)
             passed.setdefault(row.chain, []).append(row)
         return parents
 
-    def _lost(self, row: Row, unreadable: list[int], passed: list[Row]) -> Row | None:
+    def _lost(self, row: Row, behind: list[Gap], passed: list[Row]) -> Row | None:
         """What a line whose parent is missing goes on from: the last one before a line that could not be read.
 
         Each such line stands for one parent.  Where there is none, the line begins a conversation.
         """
-        nearest = bisect_left(unreadable, row.line)
-        before = bisect_left(passed, unreadable[nearest - 1], key=lambda each: each.line) if nearest else 0
-        if nearest:
-            del unreadable[nearest - 1]
+        before = 0
+        if behind:
+            gap = behind.pop()
+            behind.extend([Gap(gap.line, gap.lines - 1)] if gap.lines > 1 else [])
+            before = bisect_left(passed, gap.line, key=lambda each: each.line)
         self.found.append((row.line, Repeated("missing-parent", ("unreadable" if before else "unknown",))))
         return passed[before - 1] if before else None
 
