@@ -296,6 +296,12 @@ def test_what_the_client_wrote_is_counted_by_kind_with_its_line():
     assert found.origin.found == tuple((line, Repeated("client-text", (kind,))) for line, kind in enumerate(kinds, 1))
 
 
+def test_a_time_without_a_zone_is_told_once():
+    lines = [{**each, "timestamp": each["timestamp"].rstrip("Z")} for each in TALK]
+    (found,) = CLAUDE.conversations(lines)
+    assert found.origin.found == ((1, Repeated("naive-timestamp")),)
+
+
 def test_every_line_and_member_is_read_or_counted():
     lines = [
         {"type": "summary", "leafUuid": "a2", "summary": "x"},

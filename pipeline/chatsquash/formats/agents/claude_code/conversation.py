@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from chatsquash import jsonio, times
@@ -39,8 +40,10 @@ def conversation(path: Path, place: Place, snapshot: Snapshot, own: set[str]) ->
     system = anthropic.system(snapshot.system)
     messages = [*system, *(message for message, _ in told)]
     lines = [*(snapshot.line for _ in system), *(turn.rows[0].line for _, turn in told)]
-    replies = [(index, turn) for index, (_, turn) in enumerate(told, len(system)) if turn.rows[0].key in own]
-    moments = [moment for row in path.rows if row.key not in path.kept and (moment := _time(row)) is not None]
+    spoken = [each for each in enumerate(told, len(system)) if each[1][0]["role"] == "assistant"]
+    replies = [(index, turn) for index, (_, turn) in spoken if turn.rows[0].key in own]
+    own_rows = [row for row in path.rows if row.key not in path.kept]
+    moments = [moment for row in own_rows if (moment := _time(row)) is not None]
     origin = Origin(
         id=place.id,
         session_id=string(path.leaf.value, "sessionId") or None,
@@ -50,7 +53,7 @@ def conversation(path: Path, place: Place, snapshot: Snapshot, own: set[str]) ->
         started=min(moments, default=None),
         ended=max(moments, default=None),
         replies=tuple(_sampled(index, turn) for index, turn in replies),
-        found=tuple(_client_texts(messages, lines)),
+        found=(*_client_texts(messages, lines), *_naive(own_rows)),
         lines=tuple(lines),
     )
     return Conversation(messages, list(anthropic.tools(snapshot.tools).functions), origin=origin)
@@ -60,6 +63,13 @@ def _client_texts(messages: list[Message], lines: list[int | None]) -> Iterator[
     """Texts that the client wrote in the user's name."""
     for message, line in zip(messages, lines, strict=True):
         yield from ((line, Repeated("client-text", (kind,))) for kind in kinds(message))
+
+
+def _naive(rows: list[Row]) -> Iterator[Noted]:
+    """The first time that names no zone."""
+    moments = ((row.line, times.read(row.value.get("timestamp"))) for row in rows)
+    naive = (line for line, moment in moments if moment and moment.naive)
+    yield from ((line, Repeated("naive-timestamp")) for line in islice(naive, 1))
 
 
 # Turns
