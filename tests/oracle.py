@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
 
-from chatsquash.read import times
+from chatsquash import times
 
 if TYPE_CHECKING:
     from chatsquash.options import Options

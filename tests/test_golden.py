@@ -37,7 +37,7 @@ def test_every_folder_is_a_case_and_holds_nothing_else():
     folders = [path for path in golden.ROOT.glob("*/*") if path.parent.name not in ("__pycache__", "written")]
     assert sorted(folders) == CASES
     for case in CASES:
-        assert {path.name for path in case.iterdir()} <= {"logs", "expected.jsonl", "options.json"}
+        assert {path.name for path in case.iterdir()} <= {"logs", "expected.jsonl", "options.json", "README.md"}
         suffixes = {".jsonl", ".json"} if case.parent.name in documents.names() else {".jsonl"}
         assert {path.suffix for path in golden.logs(case)} <= suffixes
 

@@ -102,6 +102,7 @@ def read(value):
 RULE = '''\
 """Pings that a client puts in."""
 
+SET = "goose"
 PLACE = 9
 ROLES = ("user",)
 

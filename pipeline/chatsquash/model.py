@@ -130,6 +130,8 @@ class Entry(Struct, frozen=True, gc=False):  # a frozen dataclass takes ten time
     """Whether its format had to be loaded, so that messages may carry something privately."""
     limit: bytes = b""
     """The member of its request that says how many tokens the reply may have, raw."""
+    origin: Origin | None = None
+    """Of a conversation in a document: what the file says of it."""
 
     @property
     def kept(self) -> int:
@@ -212,6 +214,8 @@ class Origin(Struct, frozen=True):
     kind: ConversationKind = "main"
     parent: str | None = None
     """The id of the conversation that it comes from."""
+    call: str | None = None
+    """The id of the call that began it; the call may stand in another file of the session."""
     started: int | None = None
     """The first time in it, in nanoseconds since the epoch, UTC."""
     ended: int | None = None
@@ -220,6 +224,10 @@ class Origin(Struct, frozen=True):
     """Those of its messages that a model gave; of what was copied from another conversation there is none."""
     found: tuple[tuple[int | None, Found | Repeated], ...] = ()
     """What was found in reading it, with the line of the file; ``None``: it is about the whole."""
+    lines: tuple[int | None, ...] = ()
+    """Of each message the 1-based line in the file at which it begins; empty where that is not known of any."""
+    unread: dict[str, int] = {}
+    """What stands in the file and is no part of any conversation, by name, and how often; with its first one."""
 
 
 class Conversation(Struct, frozen=True):

@@ -62,6 +62,8 @@ def _looked_for(given: Options) -> tuple[str, ...]:
 _USUAL = Options()
 _OF_CHECKS = ("record", "tools", "native", "inlined")
 _CHECKED_WHILE_READ = {"role-sequence", "vendor-form"}
+_EXAMPLES = (("globs", "draft*"), ("texts", "rate limit"))
+"""What a tuple holds, and one of it: of other options, and of those that hold texts."""
 _SHARES = "train=0.98,validation=0.02"
 PAIRS = (
     Pair(
@@ -172,14 +174,15 @@ def refuse_wrong(options: Options) -> None:
 def _refuse_value(option: Declared, value: Any) -> None:
     """Refuse what is wrong with the value of an option by itself."""
     name = option.name
-    if option.choices and value not in option.choices:
-        named = option.flag if option.metavar else name
-        raise UsageError(f"{named} {value!r}: not known; known are {', '.join(option.choices)}")
+    if option.kind == tuple[str, ...] and not _are_texts(value):
+        what, example = ("names", option.choices[0]) if option.choices else _EXAMPLES[option.metavar == "TEXT"]
+        raise UsageError(f"{name} {value!r}: not a tuple of {what}; write one as ({example!r},)")
+    for each in option.choices and (value if option.kind == tuple[str, ...] else [value]):
+        if each not in option.choices:
+            named = option.flag if option.metavar else name
+            raise UsageError(f"{named} {each!r}: not known; known are {', '.join(option.choices)}")
     if option.kind is int:
         _refuse_number(option, value)
-    if option.kind == tuple[str, ...] and not _are_texts(value):
-        what, example = ("texts", "rate limit") if option.metavar == "TEXT" else ("globs", "draft*")
-        raise UsageError(f"{name} {value!r}: not a tuple of {what}; write one as ({example!r},)")
     if option.secret and not isinstance(value, bytes):
         raise UsageError(f"{name}: is a {type(value).__name__}; a key is bytes")
     if option.secret and len(value) < SHORTEST:

@@ -96,6 +96,13 @@ class Options:
     """What the user asked of a conversion; the defaults are the command's. ``run.json`` has them in this order."""
 
     cleanup_goose: bool = option(True, "Remove what Goose puts around a conversation.", group="cleaning")
+    cleanup: tuple[str, ...] = option(
+        (),
+        "Remove what an agent puts around a conversation; may be given for several.",
+        group="cleaning",
+        choices_of=("chatsquash.stages.cleaning._sets",),
+        metavar="AGENT",
+    )
     on_invalid: OnInvalid = option(
         "skip",
         "A session whose clock goes back or whose id changes: leave it out, convert it (one with two ids only with "
@@ -234,6 +241,12 @@ class Options:
     def __repr__(self) -> str:
         shown = (f"{each.name}={getattr(self, each.name)!r}" for each in fields(self) if each.repr)
         return f"{type(self).__name__}({', '.join(shown)})"
+
+    @property
+    def cleanups(self) -> tuple[str, ...]:
+        """The sets of cleaning rules that are applied."""
+        first = ("goose",) if self.cleanup_goose else ()
+        return tuple(dict.fromkeys((*first, *self.cleanup)))
 
     @property
     def folder(self) -> bool:

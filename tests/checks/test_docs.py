@@ -9,6 +9,7 @@ from . import (
     test_coverage,
     test_dataset,
     test_definitions,
+    test_files,
     test_reading,
     test_results,
     test_shapes,
@@ -18,7 +19,7 @@ from . import (
 from .rows import found
 
 ROWS = test_calls.ROWS + test_contents.ROWS + test_definitions.ROWS + test_results.ROWS + test_tags.ROWS
-LOG_ROWS = test_reading.ROWS + test_shapes.ROWS + test_dataset.ROWS + test_coverage.ROWS
+LOG_ROWS = test_reading.ROWS + test_files.ROWS + test_shapes.ROWS + test_dataset.ROWS + test_coverage.ROWS
 RECORD_CODES = sorted(code for code, rule in rules().items() if rule.kind not in ("log", "replies", "template"))
 LOG_CODES = sorted(code for code, rule in rules().items() if rule.kind in ("log", "replies"))
 # Every code, with every severity that it can have.
@@ -37,13 +38,14 @@ SEVERITIES = {
     "warning": """
         missing-session-id missing-timestamp naive-timestamp wrong-type short-tail missing-reply extra-choices
         reply-truncated tool-conflict tool-call-id arguments-not-json unanswered-call markup-collision parts-dropped
-        number-changed mixed-formats missing-history stream-cut not-held shape-dropped float-rounded split-leak
+        number-changed mixed-formats missing-history missing-parent stream-cut not-held shape-dropped float-rounded split-leak
         empty-split split-share other-conversations changed-log template-tools-flat template-tools-empty
         tool-parameters-missing tool-description tool-result-failed tool-result-empty tool-result-missing
-        second-copy-differs equal-timestamps address-left flagged-phrase replies-lost side-request-selected""",
+        second-copy-differs equal-timestamps address-left flagged-phrase unrelated-requests replies-lost side-request-selected""",
     "info": """
         cleaned file-not-read hosted-tools vendor-form shape-changed filtered duplicate-record source-without-tools
-        template-reasoning-lost no-tools tool-result-retried second-copy reasoning-lost reasoning-withheld""",
+        not-read client-text template-reasoning-lost no-tools tool-result-retried second-copy reasoning-lost
+        reasoning-withheld reasoning-restored context-restored""",
 }
 
 

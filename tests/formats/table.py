@@ -7,7 +7,8 @@ A row is a sentence, what is given, and what is expected; a refusal is expected 
 - ``reply``: a response's body, and its message, number of choices and reason, or the problem; ``stream``: events, and
   the body they make.
 - ``marks``: an object by its place, and the ranks of the evidence in it.
-- ``files``: what stands in a document, and its conversations; ``fits``: the evidence that it is one.
+- ``files``: what stands in a document, and its conversations, some with members of their ``origin``; ``fits``: the
+  evidence that it is one.
 - ``dump``: a conversation, and how it is written; ``again``: a body that is written as it was read.
 
 Canonical messages are spelled with ``_x`` for their private slot.

@@ -1,7 +1,8 @@
 """Golden cases: what stands in ``<format>/<case>/logs`` becomes ``<format>/<case>/expected.jsonl``.
 
 A case is a folder.  ``logs/*.jsonl`` are converted in the order of their names, with the options in ``options.json`` if
-there is one (fields of ``chatsquash.Options``; addresses are left alone unless it says otherwise).  What is expected was
+there is one (fields of ``chatsquash.Options``; addresses are left alone unless it says otherwise).  ``README.md`` says
+of an agent's or a client's file which version writes it so, and where that was seen.  What is expected was
 read beside the logs, record by record, and a change of it has to be, too: nothing writes it.
 
 ``written`` holds one conversation, a request to Anthropic, and what it is in each format that is written; that was

@@ -179,7 +179,7 @@ def test_run_json_holds_the_options_that_decide_the_bytes(here):
     write_log(here / "logs" / "a.jsonl")
     convert("logs", "out", Options(workers=3, force=True, include=("*a*", "\udcff"), since="2026-01-01"))
     assert manifest()["options"] == {
-        "cleanup_goose": True, "on_invalid": "skip", "json_tool_calls": False, "anonymize": True,
+        "cleanup_goose": True, "cleanup": [], "on_invalid": "skip", "json_tool_calls": False, "anonymize": True,
         "integrity_analysis": True, "group_by": "date", "tool_report": True, "keep_rejected": False, "strict": False,
         "follow_links": False, "since": "2026-01-01", "until": None, "limit": None,
         "from_format": None, "reasoning": "keep", "sessions_by": None, "preset": "chat", "system": "keep",

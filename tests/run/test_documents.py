@@ -131,9 +131,9 @@ def test_calls_and_results_of_the_samples_belong_together(here, name):
         assert len(set(asked)) == len(asked)
 
 
-def test_documents_tell_no_day(here):
+def test_documents_stand_with_those_of_their_day_if_they_tell_it(here):
     convert(SAMPLES, "out", PLAIN)
-    assert [path.name for path in Path("out").glob("*.jsonl")] == ["undated.jsonl"]
+    assert sorted(path.name for path in Path("out").glob("*.jsonl")) == ["2026-01-16.jsonl", "undated.jsonl"]
 
 
 # Counts

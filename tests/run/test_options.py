@@ -58,6 +58,8 @@ WRONG = [
         "json_tool_calls=True has no effect with preset='hf': leave one of them out",
     ),
     ({"unpaired": "drop"}, "unpaired 'drop': not known; known are refuse, cut, close"),
+    ({"cleanup": ("cline",)}, "--cleanup 'cline': not known; known are goose, claude-code"),
+    ({"cleanup": "goose"}, "cleanup 'goose': not a tuple of names; write one as ('goose',)"),
     ({"media": "fetch"}, "media 'fetch': not known; known are refuse, drop, keep"),
     ({"media": "drop"}, "media='drop' has no effect without preset: add it, as in preset='hf'"),
     ({"preset": "openai", "media": "keep"}, "media='keep' has no effect with preset='openai': leave one of them out"),

@@ -68,6 +68,12 @@ def claude(*messages: Any, second: int = 0, **members: Any) -> dict[str, Any]:
     return {"session_id": "s1", "timestamp": at(second), "request": request, "response": said}
 
 
+def kept(key: str, parent: str | None, role: str, words: str) -> dict[str, Any]:
+    """A line of a session that Claude Code keeps."""
+    message = {"role": role, "content": words}
+    return {"sessionId": "s1", "uuid": key, "parentUuid": parent, "type": role, "message": message}
+
+
 def openai(*items: Any, second: int = 0, after: str | None = None) -> dict[str, Any]:
     """An exchange with OpenAI's Responses, which may go on from another."""
     said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "x"}]}
@@ -188,6 +194,11 @@ ROWS = [
     Row("missing-history", "a response that is not there", [openai(A), openai(C, after="r7", second=1)], [("missing-history", "warning", 2)], "1 entry with turns that are kept elsewhere"),
     Row("other-conversations", "a document with one", [[A, CALLED]]),
     Row("other-conversations", "a document with two", [[A, CALLED], [C, CALLED]], [("other-conversations", "warning", None)], "holds 2 conversations", AS_ONE),
+    Row("missing-parent", "every line follows another", [kept("u1", None, "user", "hi"), kept("a1", "u1", "assistant", "x")]),
+    Row("missing-parent", "a line follows none of the file", [kept("u1", "gone", "user", "hi"), kept("a1", "u1", "assistant", "x")], [("missing-parent", "warning", 1)], "1 line whose parent is not in the file"),
+    Row("missing-parent", "a line follows one that cannot be read", [kept("u1", None, "user", "hi"), "{", kept("a1", "gone", "assistant", "x")], [("bad-line", "error", 2), ("missing-parent", "warning", 3)], "1 line behind one that cannot be read"),
+    Row("client-text", "the user's words", [kept("u1", None, "user", "hi"), kept("a1", "u1", "assistant", "x")]),
+    Row("client-text", "an interruption", [kept("u1", None, "user", "[Request interrupted by user]"), kept("a1", "u1", "assistant", "x")], [("client-text", "info", 1)], "interruptions, 1"),
     Row("hosted-tools", "the client's tools", [claude(A, tools=[{"name": "grep", "description": "d", "input_schema": {"type": "object", "properties": {}}}])]),
     Row("hosted-tools", "a search of the provider's", [claude(A, tools=[{"type": "web_search_20250305", "name": "web_search"}])], [("hosted-tools", "info", 1)], "no part of tools, in 1 entry"),
     Row("not-held", "blocks that have a place", [claude(A, {"role": "assistant", "content": [{"type": "text", "text": "x"}]}, C)]),
@@ -307,7 +318,7 @@ OF_RUNS = {
     "second-copy",
     "second-copy-differs",
 }
-MADE_ELSEWHERE = {"bad-record", "empty-dataset", "address-left", *OF_RUNS, *OF_DATASETS}
+MADE_ELSEWHERE = {"not-read", "bad-record", "empty-dataset", "address-left", *OF_RUNS, *OF_DATASETS}
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[f"{row.code}: {row.sentence}" for row in ROWS])

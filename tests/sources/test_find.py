@@ -32,8 +32,8 @@ def put(*paths):
         Path(path).write_bytes(LINE)
 
 
-def found(*given, out=None, day_of=None, **options):
-    more = {"day_of": day_of} if day_of else {}
+def found(*given, out=None, days_of=None, **options):
+    more = {"days_of": days_of} if days_of else {}
     return discover(list(given), Options(**options), is_document, Path(out) if out else None, **more)
 
 
@@ -147,7 +147,7 @@ DAYS = [
 def test_days_choose_by_the_path_else_by_what_is_told(logs, sentence, since, until, expected):
     put(*(logs / name for name in ("12.jsonl", "13.jsonl", "2026-01-14/14.jsonl", "none.jsonl")))
     days = {"12": "2026-01-12", "13": "2026-01-13", "none": None}  # none for 14, whose path has one
-    found_ = found("logs", since=since, until=until, day_of=lambda job: days[stem(job)])
+    found_ = found("logs", since=since, until=until, days_of=lambda job: [day for day in [days[stem(job)]] if day])
     assert " ".join(stem(job) for job in found_.logs) == expected
     assert found_.passed_over == 4 - len(expected.split())
 
@@ -333,4 +333,4 @@ def test_a_log_that_cannot_be_opened_is_in_time(logs):
         raise PermissionError(13, "Permission denied")
 
     put(logs / "a.jsonl")
-    assert names("logs", since="2026-01-01", day_of=refuse) == ["a.jsonl"]
+    assert names("logs", since="2026-01-01", days_of=refuse) == ["a.jsonl"]

@@ -24,7 +24,8 @@ def source_without_tools(source: str, records: int) -> Fact:
 def filtered(option: str, why: str) -> Fact:
     """Reported when an option filters a session.
 
-    That is `--min-turns`, `--max-turns`, `--max-chars`, `--drop` or `--only-model`. Its record is not written.
+    That is `--min-turns`, `--max-turns`, `--max-chars`, `--drop` or `--only-model`, and, of a file with other sessions
+    that are wanted, `--since` or `--until`. Its record is not written.
     """
     return Fact(f"filtered by {option}: {escaped(why)}")
 

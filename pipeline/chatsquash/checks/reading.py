@@ -278,10 +278,11 @@ def number_changed(spellings: Sequence[str], count: int) -> Fact:
 
 
 @rule("info")
-def cleaned(counts: Mapping[str, int]) -> Fact:
+def cleaned(counts: Mapping[str, int], by_default: bool = True) -> Fact:
     """Reported when cleaning changed the session, with the count of each rule. The record has what was left."""
     rules = ", ".join(f"{escaped(name)} {count}" for name, count in counts.items())
-    return Fact(f"cleaning changed the session: {rules} (--no-cleanup-goose leaves it as logged)")
+    how = "--no-cleanup-goose" if by_default else "--no-cleanup-goose without --cleanup"
+    return Fact(f"cleaning changed the session: {rules} ({how} leaves it as logged)")
 
 
 @rule("info")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from msgspec import Struct
@@ -81,19 +81,32 @@ def replayed(form: Any, turns: Iterable[tuple[str, Json]]) -> list[Message]:
 
     Agents write every content as a list, so that being one says nothing of a message.
     """
-    return [_unlisted(message) for message in _messages(form, turns)]
+    return [message for message, _ in placed(form, turns)]
+
+
+def placed(form: Any, turns: Iterable[tuple[str, Json]]) -> list[tuple[Message, range]]:
+    """The same, each message with the indices of the turns that it is made of."""
+    return [(_unlisted(message), places) for message, places in _placed(form, turns)]
 
 
 def _messages(form: Format, turns: Iterable[tuple[str, Json]]) -> list[Message]:
-    messages: list[Message] = []
-    state = form.START
-    for place, turn in turns:
+    return [message for message, _ in _placed(form, turns)]
+
+
+def _placed(form: Format, turns: Iterable[tuple[str, Json]]) -> Iterator[tuple[Message, range]]:
+    """Messages with their turns: those that give no message wait for the first one that a later turn gives."""
+    state, first, number = form.START, 0, -1
+    for number, (place, turn) in enumerate(turns):
         try:
             loaded, state = form.load(turn, state)
         except TurnError as problem:
             raise TurnError(f"{place} {problem}") from None
-        messages += loaded
-    return [*messages, *form.close(state)]
+        for message in loaded:
+            yield message, range(first, max(first + 1, number))
+            first = number
+        first = number + 1 if loaded else first
+    for message in form.close(state):
+        yield message, range(first, number + 1)
 
 
 def _unlisted(message: Message) -> Message:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from inspect import signature
 from typing import Protocol
 
 from msgspec import Struct
@@ -28,8 +29,12 @@ class DocumentFormat(Protocol):
     def fits(self, objects: list[Json]) -> str | None:
         """The evidence that a file is of this format, in words; the objects are its lines, or the one it holds."""
 
-    def conversations(self, objects: list[Json]) -> list[Conversation]:
-        """The conversations in a file; raises ``TurnError`` for what is broken, and says where."""
+    conversations: Callable[..., list[Conversation]]
+    """The conversations in a file, of its objects; raises ``TurnError`` for what is broken, and says where.
+
+    A function with a second argument, ``lines``, gets the 1-based numbers of the lines that hold the objects; ``None``
+    stands for 1, 2, 3 and so on.
+    """
 
 
 class Writable(DocumentFormat, Protocol):
@@ -48,6 +53,17 @@ class RecognisedDocument(Struct, frozen=True):
 
 _ROOM: Room[DocumentFormat] = Room(agents, clients)
 names, named = _ROOM.names, _ROOM.named
+
+
+def load(name: str, objects: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+    """The conversations in a file; raises as ``DocumentFormat.conversations``."""
+    read = named(name).conversations
+    return read(objects, lines) if _takes_lines(name) else read(objects)
+
+
+@cache
+def _takes_lines(name: str) -> bool:
+    return len(signature(named(name).conversations).parameters) > 1
 
 
 @cache

@@ -9,6 +9,8 @@ from chatsquash.model import Json
 
 Object = dict[str, Any]
 T = TypeVar("T")
+_MOST = 1 << 53
+"""More tokens than this nobody counts; sums of a few still fit into 64 bits."""
 
 
 def kind(value: Json) -> str:
@@ -20,6 +22,11 @@ def kind(value: Json) -> str:
 def compact(value: Json) -> str:
     """A value as text, order kept, without white space and without escapes for what is not ASCII."""
     return jsonio.dumps(value).decode("utf-8", "surrogatepass")
+
+
+def count(value: Json) -> int | None:
+    """A number of tokens; ``None`` for anything else."""
+    return value if type(value) is int and 0 <= value < _MOST else None
 
 
 def listed(value: Json) -> list[Json]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from io import BytesIO
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from chatsquash import jsonio
 from chatsquash.formats import documents
@@ -70,30 +70,42 @@ def _begins(journal: Path) -> bool:
         return file.read(1) not in (b"", b"\0")
 
 
-def parsed(data: bytes, options: Options = _DEFAULTS) -> tuple[list[Json], list[Rejected]]:
-    """The JSON value that a file holds, or those of its lines, and its lines that are no JSON; or a database's rows.
+class Parsed(NamedTuple):
+    """The JSON value that a file holds, or those of its lines; or a database's rows."""
+
+    objects: list[Json]
+    broken: list[Rejected]
+    """Its lines that are no JSON."""
+    lines: list[int]
+    """Of each object the line that it begins at, from 1."""
+
+
+def parsed(data: bytes, options: Options = _DEFAULTS) -> Parsed:
+    """What a file holds.
 
     Raises ``TurnError`` where these are very many, and ``OSError`` for a database beyond the bounds.
     """
     if data.startswith(DATABASE):
         goose: Any = documents.named("goose")
-        return goose.from_database(data, options) or [], []
+        rows = goose.from_database(data, options) or []
+        return Parsed(rows, [], [1] * len(rows))
     try:
-        return [jsonio.loads(data.removeprefix(MARK))], []
+        return Parsed([jsonio.loads(data.removeprefix(MARK))], [], [1])
     except (ValueError, RecursionError):
         pass
-    found: list[Json] = []
-    broken: list[Rejected] = []
+    found, broken, lines = list[Json](), list[Rejected](), list[int]()
     offset = 0
     for number, whole in enumerate(BytesIO(data), 1):
         line = whole.removesuffix(b"\n")
         try:
             value = line if offset else line.removeprefix(MARK)
-            found += [jsonio.loads(value)] if value.strip() else []
+            if value.strip():
+                found.append(jsonio.loads(value))
+                lines.append(number)
         except (ValueError, RecursionError) as problem:
             reason = f"no JSON: {jsonio.refusal(problem)}" if isinstance(problem, ValueError) else "nested too deeply"
             broken.append(Rejected(number, offset, len(line), "bad-line", reason))
             if len(broken) > _BROKEN:
                 raise NoDocumentError(f"more than {_BROKEN:,} of its lines are no JSON") from None
         offset += len(whole)
-    return found, broken
+    return Parsed(found, broken, lines)

@@ -33,13 +33,15 @@ class Held(NamedTuple):
     objects: list[Json]
     broken: list[Rejected] = []  # noqa: RUF012 - never changed
     """Its lines that are no JSON."""
+    lines: list[int] | None = None
+    """Of each object the line that it begins at, from 1."""
     line: bytes = b""
     """All of it as one line, where it is an exchange that stands on several; it holds no conversations then."""
 
     def conversations(self) -> list[Conversation]:
         """Its conversations; raises ``TurnError`` for a document that is broken."""
         if self.format in documents.names():
-            return documents.named(self.format).conversations(self.objects)
+            return documents.load(self.format, self.objects, self.lines)
         return [bodies.load(formats.named(self.format), body) for body in self.objects]
 
     def aside(self) -> bodies.Aside:
@@ -96,16 +98,16 @@ def _refuse_heavy(file: BinaryIO, forced: str | None, options: Options, *, is_js
 def _told(data: bytes, forced: str | None, options: Options, *, is_json: bool) -> Held | None:
     """The document in the bytes of a file, whose name may say that it is JSON; raises ``TurnError`` and ``OSError``."""
     try:
-        objects, broken = contents.parsed(data, options)
+        objects, broken, lines = contents.parsed(data, options)
     except contents.NoDocumentError:
         if forced in documents.names():
             raise
         return None
     if forced in documents.names():
-        return Held(forced, f"{forced}, as --from says", objects, broken)
+        return Held(forced, f"{forced}, as --from says", objects, broken, lines)
     fitting = None if forced else documents.recognise(objects)
     if fitting:
-        return Held(fitting.name, f"{fitting.name} ({fitting.why})", objects, broken)
+        return Held(fitting.name, f"{fitting.name} ({fitting.why})", objects, broken, lines)
     if broken or len(objects) != 1:
         return None
     # In a file of lines, a single one may be the first row of a dataset.

@@ -22,8 +22,8 @@ from chatsquash.read.exchange import LIMITS, Exchange, LineError, is_blank
 from chatsquash.read.lines import Line
 from chatsquash.read.members import NOTHING, kind
 from chatsquash.read.recognise import Shape, shape_of
-from chatsquash.read.times import Moment, moment
 from chatsquash.read.tools import NO_TOOLS, KnownTools
+from chatsquash.times import Moment, moment
 
 if TYPE_CHECKING:
     from chatsquash.read.loading import Answer, Loader

@@ -10,17 +10,18 @@ from io import BytesIO
 from itertools import chain
 from typing import BinaryIO, NamedTuple
 
-from chatsquash.checks import reading
+from chatsquash.checks import files, reading
 from chatsquash.formats import PLAIN, named
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.documents import names as document_names
-from chatsquash.model import Added, Entry, Log, Repeated, Reply, Seen, Skipped
+from chatsquash.model import Added, Conversation, Entry, Log, Origin, Repeated, Reply, Sampled, Seen, Skipped
 from chatsquash.options import Options
 from chatsquash.read import documents, recognise
 from chatsquash.read.bounds import Bounds
 from chatsquash.read.entries import EntryReader, unreadable
 from chatsquash.read.exchange import Exchange, LineError, split
 from chatsquash.read.lines import Buffers, Line, lines
+from chatsquash.read.origins import first_line
 from chatsquash.read.recognise import Shape
 from chatsquash.read.sessions import SPAN, MixedSessionsError
 from chatsquash.read.tools import KnownTools
@@ -181,7 +182,6 @@ def _whole(held: documents.LogDocument, log: Log) -> Items:
     if held.problem:
         yield Skipped(1, size=size)
         return None
-    found: tuple[Repeated, ...] = ()
     if not log.part:
         for rejected in held.broken:
             taken = min(rejected.length + 1, held.size - rejected.offset)
@@ -189,15 +189,31 @@ def _whole(held: documents.LogDocument, log: Log) -> Items:
             yield unreadable(rejected, taken)
         if len(held.conversations) > 1 and log.part is None:
             yield Skipped(lines=0, found=(reading.other_conversations(len(held.conversations)),))
-        found = tuple(_aside(held))
+    found = () if log.part else tuple(_aside(held))
     if not held.conversations:
         yield Skipped(1, size=size, found=found)
         return None
     chosen = held.conversations[log.part or 0]
-    edits = (Added(tuple(chosen.messages)),)
-    reply = Reply(included=True)
-    yield Entry(1, None, None, chosen.messages, edits, chosen.tools, reply, size=size, found=found, loaded=True)
+    yield from _found_in(chosen.origin)
+    yield _entry(chosen, size, found)
     return None
+
+
+def _found_in(origin: Origin | None) -> Iterator[Skipped]:
+    """What was found in reading a conversation, at the lines of its file, and what was not read."""
+    if origin:
+        yield from (Skipped(line, lines=0, found=(each,)) for line, each in origin.found)
+        yield from [Skipped(lines=0, found=(files.not_read(origin.unread),))] if origin.unread else []
+
+
+def _entry(chosen: Conversation, size: int, found: tuple[Repeated, ...]) -> Entry:
+    """A conversation as the entry of its last reply, as far as its file tells of that."""
+    origin = chosen.origin or Origin()
+    last = origin.replies[-1] if origin.replies else Sampled(0)
+    reply = Reply(included=True, finish_reason=last.finish_reason, model=last.model)
+    line, edits = first_line(origin) or 1, (Added(tuple(chosen.messages)),)
+    named = origin.started, origin.session_id, chosen.messages, edits, chosen.tools, reply
+    return Entry(line, *named, size=size, found=found, loaded=True, origin=chosen.origin)
 
 
 def _aside(held: documents.LogDocument) -> Iterator[Repeated]:

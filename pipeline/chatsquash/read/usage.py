@@ -8,11 +8,10 @@ import msgspec
 from msgspec import Struct
 
 from chatsquash import jsonio
-from chatsquash.model import Json, Reply
+from chatsquash.formats.values import count
+from chatsquash.model import Entry, Json, Reply, Sampled
 from chatsquash.read import replies
 
-_MOST = 1 << 53
-"""More tokens than this nobody counts; sums of a few still fit into 64 bits."""
 _USAGE = ("usage", "usageMetadata")
 _CACHED = ("cache_read_input_tokens", "cache_creation_input_tokens")
 """Anthropic's, which are no part of its input tokens."""
@@ -29,6 +28,14 @@ class LoggedUsage(NamedTuple):
     """As the response names it, else the request."""
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+
+
+def of_entry(entry: Entry) -> LoggedUsage:
+    """What is known of an entry; of a document's conversation that of its last reply."""
+    if entry.origin is None:
+        return told(entry.reply)
+    last = entry.origin.replies[-1] if entry.origin.replies else Sampled(0)
+    return LoggedUsage(last.model, last.prompt_tokens, last.completion_tokens)
 
 
 def told(reply: Reply) -> LoggedUsage:
@@ -89,12 +96,8 @@ def _merged(events: list[Json]) -> dict[str, Any]:
     for event in events:
         for holder in replies.holders(event):
             for counts in (holder, *(holder.get(name) for name in _USAGE)):
-                usage |= {k: v for k, v in counts.items() if _is_count(v)} if isinstance(counts, dict) else {}
+                usage |= {k: v for k, v in counts.items() if count(v) is not None} if isinstance(counts, dict) else {}
     return usage
-
-
-def _is_count(value: Json) -> bool:
-    return type(value) is int and 0 <= value < _MOST
 
 
 def _first(usage: dict[str, Any], names: tuple[str, ...], *more: str) -> int | None:

@@ -11,6 +11,7 @@ from chatsquash.checks import coverage as checks
 from chatsquash.model import Entry, Found, Message
 from chatsquash.options import Options
 from chatsquash.outcome import Coverage, LoggedReply, Record, Refused
+from chatsquash.read.origins import line_of
 from chatsquash.run.covered import Covered, lost_of
 from chatsquash.stages.select import ToolUnion
 from chatsquash.stages.session import Noted, Session, Snapshot
@@ -95,7 +96,7 @@ def of_each(
         replies = path.last.path()
         entry, restoring = _restored(trees, replies, logged, parts)
         made, told = make(_snapshot(path, entry))
-        noted += [(entry.line, each) for each in (*told, *restoring)]
+        noted += [(line_of(entry, each.at), each) for each in (*told, *restoring)]
         held = Held(path, replies, _messages(entry))
         if isinstance(made, Refused):
             why = why or made.why

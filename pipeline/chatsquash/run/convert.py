@@ -15,18 +15,17 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from chatsquash.checks import dataset, reading
 from chatsquash.errors import StoppedError, UsageError
-from chatsquash.model import Entry, Finding, Found, Log
+from chatsquash.model import Finding, Found, Log
 from chatsquash.options import Options, declared
 from chatsquash.outcome import Outcome, Place
 from chatsquash.read import documents
-from chatsquash.read.reader import Reader
 from chatsquash.read.sessions import cleared
-from chatsquash.read.times import day
 from chatsquash.redact.pseudonyms import fingerprint
 from chatsquash.report import findings as report
 from chatsquash.report.files import TakenSession
 from chatsquash.report.progress import Observer
 from chatsquash.report.summary import Summary
+from chatsquash.run.days import days_logged
 from chatsquash.run.filters import Filters
 from chatsquash.run.incremental import Incremental
 from chatsquash.run.manifest import Manifest
@@ -37,7 +36,6 @@ from chatsquash.sources.compression import stem
 from chatsquash.sources.find import Discovered, discover, nothing_to_read
 from chatsquash.sources.logs import Logs
 from chatsquash.sources.open import opened
-from chatsquash.stages.plan import plan
 from chatsquash.stages.session import INVALID, finding
 from chatsquash.text import escaped, printable
 from chatsquash.write.groups import LABELS, Groups
@@ -88,7 +86,7 @@ def convert(
     roots = [fspath(root) for root in ([logs] if isinstance(logs, str | PathLike) else logs)]
     out = Path(output)
     documents.forget()  # of an earlier run
-    found = discover(roots, options, documents.is_document, out, partial(_day_logged, options))
+    found = discover(roots, options, documents.is_document, out, partial(days_logged, options))
     if not found.logs:
         raise UsageError(nothing_to_read(roots, found))
     return _converted(found, Output(out, force=options.force), options, observer, started)
@@ -126,14 +124,6 @@ def _old_result(out: Output) -> OldResult | None:
     from chatsquash.run.old_result import old_result  # which a new folder does not need
 
     return old_result(out.path, *left)
-
-
-def _day_logged(options: Options, log: Log) -> str | None:
-    """The UTC date of the first readable time that cleaning leaves in a log: that by which it is grouped."""
-    with opened(log.path, options) as file:
-        items = Reader(replace(options, sessions_by="file")).read(file, log).items
-        left = plan(options, None).through(items)
-        return next((day(entry.at) for entry in left if isinstance(entry, Entry) and entry.at is not None), None)
 
 
 class _Conversion:

@@ -13,6 +13,7 @@ from chatsquash.checks import dataset
 from chatsquash.model import Found, Log
 from chatsquash.options import ERRORS, Options
 from chatsquash.outcome import LoggedReply, Outcome, Record
+from chatsquash.sources.days import is_between
 from chatsquash.stages.session import finding
 from chatsquash.text import counted, quoted
 from chatsquash.tree.coverage import coverage
@@ -58,6 +59,8 @@ class Filters:
 
     def _unwanted(self, log: Log, outcome: Outcome, record: Record) -> tuple[Found | None, str]:
         """Why a record is not wanted, and the option that says so; none where it is there already."""
+        if log.part is not None and (untimely := self._untimely(outcome)):
+            return dataset.filtered(*untimely), untimely[0]
         for option, unwanted in self._filters.items():
             if why := unwanted(outcome, record):
                 return dataset.filtered(option, why), option
@@ -67,6 +70,16 @@ class Filters:
                 return dataset.duplicate_record(self._seen[digest]), ""
             self._seen[digest] = log.shown
         return None, ""
+
+    def _untimely(self, outcome: Outcome) -> tuple[str, str] | None:
+        """The option by which a session of a document with several is not wanted, and why: its file was, as a whole."""
+        since, until = self._options.since, self._options.until
+        option = "--since" if since else "--until"
+        if outcome.day is None:
+            return (option, "its file names no day of it") if since or until else None
+        if is_between(outcome.day, since, until):
+            return None
+        return "--since" if since and outcome.day < since else "--until", f"it is of {outcome.day}"
 
 
 def _left(outcome: Outcome, kept: list[int], gone: dict[int, str], code: str) -> Outcome:

@@ -40,7 +40,7 @@ def convert_session(
     [b'{"messages":[{"role":"user","content":"hi"}],"tools":[]}']
     """
     options = replace(with_key(options or Options()), workers=1)
-    filters = Filters(options)
+    filters = Filters(replace(options, since=None, until=None))
     found = _of_path(Path(source), options) if isinstance(source, str | PathLike) else _of_lines(source, options)
     return [filters.apply(log, outcome).outcome for log, outcome in islice(found, options.limit)]
 

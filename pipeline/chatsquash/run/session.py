@@ -14,9 +14,9 @@ from chatsquash.model import Entry, Found, Log, Seen, Skipped
 from chatsquash.option_rules import refuse_wrong
 from chatsquash.options import Options
 from chatsquash.outcome import Chosen, Facts, Outcome, Record, Refused
+from chatsquash.read.origins import line_of
 from chatsquash.read.reader import Reader, Reading
 from chatsquash.read.sessions import MixedSessionsError
-from chatsquash.read.times import day, stamp
 from chatsquash.redact.keys import load_key
 from chatsquash.redact.pseudonyms import Anonymizer
 from chatsquash.run.covered import Covered, lost_of
@@ -29,6 +29,7 @@ from chatsquash.stages import cleaning
 from chatsquash.stages.plan import plan
 from chatsquash.stages.session import Noted, Session, Snapshot, finding
 from chatsquash.text import printable
+from chatsquash.times import day, stamp
 from chatsquash.tree.coverage import of_grown
 
 EntryStream = Iterator[Entry | Skipped]
@@ -153,7 +154,7 @@ class Converter:
         self, read: Reading, session: Session, file: BinaryIO, log: Log
     ) -> tuple[list[Record], Found | None, list[Noted], Covered]:
         """The records of a session, why there is none, what was found on the way, and what they hold of it."""
-        noted = _cleaned(session)
+        noted = _cleaned(session, self._options.cleanups)
         if log.apart:
             noted.append((None, reading.unrelated_requests(log.apart)))
         why = _unfit(read.seen, session)
@@ -191,7 +192,7 @@ class Converter:
         """The record of a session's snapshot, or why there is none; what is found goes to ``noted``."""
         assert snapshot
         made, found = self._finished(seen, session, snapshot, log)
-        noted += [(snapshot.entry.line, each) for each in found]
+        noted += [(line_of(snapshot.entry, each.at), each) for each in found]
         return made
 
     def _finished(
@@ -211,21 +212,22 @@ class Converter:
                 yield item
 
     def _chosen(self, snapshot: Snapshot) -> Chosen:
-        """What the log says about the entry that becomes the record; documents say nothing of models."""
+        """What the log says about the entry that becomes the record."""
         entry = snapshot.entry
         model = entry.reply.model
         if model is None:
             from chatsquash.read import usage  # which few logs need
 
-            model = usage.told(entry.reply).model
-        return Chosen(entry.line, _stamped(snapshot.started), _stamped(snapshot.ended), model, snapshot.superseded + 1)
+            model = usage.of_entry(entry).model
+        ended = entry.origin.ended if entry.origin else snapshot.ended
+        return Chosen(entry.line, _stamped(snapshot.started), _stamped(ended), model, snapshot.superseded + 1)
 
     def _facts(self, session: Session, snapshot: Snapshot, log: Log) -> Facts:
         """What the log says beside the conversation, without addresses where these are replaced."""
         from chatsquash.read import usage  # which the specified record does not need
 
         entry = snapshot.entry
-        found = usage.told(entry.reply)
+        found = usage.of_entry(entry)
         named, dot, suffix = log.name.rpartition(".")  # with a suffix behind it, no address is one
         told = (session.id or stem(log), named or suffix, found.model)
         name, source, model = self._anonymizer.counted(list(told))[0] if self._anonymizer else told
@@ -262,14 +264,15 @@ def _grown(
     return [made], None, noted, Covered(covered, [], lost_of(covered, line))
 
 
-def _cleaned(session: Session) -> list[Noted]:
+def _cleaned(session: Session, sets: tuple[str, ...]) -> list[Noted]:
     """What cleaning did."""
     snapshot = session.snapshot
     changed = {**(snapshot.entry.cleaned if snapshot else {}), **session.dropped}
     if not any(changed.values()):
         return []
-    counts = {rule.replace("_", " "): changed.get(rule, 0) for rule in cleaning.names()}
-    return [(snapshot.entry.line if snapshot else None, reading.cleaned(counts))]
+    counts = {rule.replace("_", " "): changed.get(rule, 0) for rule in cleaning.names(sets)}
+    found = reading.cleaned(counts, by_default=sets == ("goose",))
+    return [(snapshot.entry.line if snapshot else None, found)]
 
 
 def _unfit(seen: Seen | None, session: Session) -> Found | None:

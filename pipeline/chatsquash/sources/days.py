@@ -28,6 +28,11 @@ def _folders_day(folders: str) -> str | None:
     return next((part for part in reversed(folders.split("/")) if is_day(part)), None)
 
 
+def is_between(day: str, since: str | None, until: str | None) -> bool:
+    """Whether a day is none before the first and none after the last of those wanted, as far as these are given."""
+    return (since or day) <= day <= (until or day)
+
+
 def check_dates(since: str | None, until: str | None) -> None:
     """Raise ``UsageError`` for what is no date, and where no day is left between two."""
     for value, name in ((since, "--since"), (until, "--until")):

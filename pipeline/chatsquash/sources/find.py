@@ -18,7 +18,7 @@ from chatsquash.model import OURS, Finding, Log
 from chatsquash.options import Options
 from chatsquash.sources.compression import KINDS, uncompressed
 from chatsquash.sources.copies import Copies, second_copy
-from chatsquash.sources.days import check_dates, path_day
+from chatsquash.sources.days import check_dates, is_between, path_day
 from chatsquash.sources.globs import Root, expand, fits, matches
 from chatsquash.sources.logs import Logs
 from chatsquash.text import escaped, listed
@@ -43,8 +43,8 @@ class Discovered(Struct):
     """What was found on the way about single files."""
 
 
-def _no_day(_: Log) -> None:
-    return None
+def _no_days(_: Log) -> list[str]:
+    return []
 
 
 def discover(
@@ -52,17 +52,17 @@ def discover(
     options: Options,
     is_document: Callable[[str, Options], bool],
     out: Path | None = None,
-    day_of: Callable[[Log], str | None] = _no_day,
+    days_of: Callable[[Log], list[str]] = _no_days,
 ) -> Discovered:
     """The session logs in directories, files and globs; ``out``, the output folder, is never read.
 
-    ``is_document`` tells whether a file with the suffix of documents is to be read.  ``day_of`` gives the day of a log
-    whose path has none; it is asked only where options choose by day.  Raises ``UsageError`` for an argument that names
-    nothing and for a date that is none.
+    ``is_document`` tells whether a file with the suffix of documents is to be read.  ``days_of`` gives the days of the
+    sessions in a log whose path has none; it is asked only where options choose by day.  Raises ``UsageError`` for an
+    argument that names nothing and for a date that is none.
     """
     check_dates(options.since, options.until)
     found = Discovered()
-    search = _Search(options, is_document, out, day_of, found, Copies(found.logs))
+    search = _Search(options, is_document, out, days_of, found, Copies(found.logs))
     for given in logs:
         search.argument(given)
     return found
@@ -74,7 +74,7 @@ class _Search(Struct):
     options: Options
     is_document: Callable[[str, Options], bool]
     out: Path | None
-    day_of: Callable[[Log], str | None]
+    days_of: Callable[[Log], list[str]]
     found: Discovered
     copies: Copies
     seen: set[int] = field(default_factory=set)
@@ -199,11 +199,12 @@ class _Search(Struct):
         since, until = self.options.since, self.options.until
         if since is None and until is None:
             return True
+        named = path_day(log.name)
         try:
-            logged = path_day(log.name) or self.day_of(log)
+            days = [named] if named else self.days_of(log)
         except (OSError, MemoryError):
             return True  # so that converting it will say what is wrong
-        return logged is not None and (since or logged) <= logged <= (until or logged)
+        return any(is_between(day, since, until) for day in days)
 
     def _is_out(self, path: Path) -> bool:
         # realpath, since Path.resolve raises for links that lead to themselves

@@ -31,7 +31,7 @@ def _missing(reply: Reply) -> Iterator[Found]:
         yield reading.missing_reply(reply.problem or "")
     if reply.message is not None and reply.cut:
         yield reading.stream_cut()
-    if reply.message is not None and reply.finish_reason == "length":
+    if (reply.message is not None or reply.included) and reply.finish_reason == "length":
         yield reading.reply_truncated()
     if reply.choices > 1:
         yield reading.extra_choices(reply.choices)

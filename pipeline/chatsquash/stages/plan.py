@@ -99,7 +99,7 @@ def plan(options: Options, anonymizer: Anonymizer | None) -> Plan:
     checks = partial(examined, keeps_reasoning=options.reasoning == "keep")
     return Plan(
         entries=(
-            *([clean] if options.cleanup_goose else []),
+            *([partial(clean, chosen=options.cleanups)] if options.cleanups else []),
             partial(validate, keep=options.on_invalid == "keep", merge=options.merges),
         ),
         select=partial(

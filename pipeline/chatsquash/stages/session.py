@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from msgspec import Struct, field
 
-from chatsquash.checks import reading
+from chatsquash.checks import files, reading
 from chatsquash.model import Entry, Finding, Found, Rejected, Repeated, Skipped, Tool
 from chatsquash.outcome import Account
 from chatsquash.tree.follow import Followed
@@ -24,6 +24,8 @@ _RULES: dict[str, Callable[..., Found]] = {
     "hosted-tools": reading.hosted_tools,
     "mixed-formats": reading.mixed_formats,
     "wrong-type": reading.wrong_type,
+    "missing-parent": files.missing_parent,
+    "client-text": files.client_text,
 }
 
 

@@ -52,9 +52,16 @@ def load(obj: Json, format: str | None = None) -> Conversation:  # noqa: A002 - 
     return load_all([obj], format)[0]
 
 
-def load_all(objects: list[Json], format: str | None = None, *, every: bool = False) -> list[Conversation]:  # noqa: A002
+def load_all(
+    objects: list[Json],
+    format: str | None = None,  # noqa: A002 - as in ``load``
+    *,
+    every: bool = False,
+    lines: list[int] | None = None,
+) -> list[Conversation]:
     """Every conversation in a file, whose lines, or whose one value, these are; raises as ``load``.
 
+    ``lines`` are the numbers of these lines, from 1, where others stand between them.
     ``every``: of a history also the branches that others go on from, all in the order of the file.
     """
     name = format or recognise(objects)
@@ -66,7 +73,7 @@ def load_all(objects: list[Json], format: str | None = None, *, every: bool = Fa
         elif every and hasattr(form, "every"):
             found = form.every(objects)
         else:
-            found = form.conversations(objects)
+            found = documents.load(name, objects, lines)
     except TurnError as problem:
         raise UsageError(f"not {name}: {problem}") from None
     if not found:

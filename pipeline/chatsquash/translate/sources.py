@@ -145,10 +145,10 @@ class Sources:
         if log is not None:
             yield from self._sessions(Log("", shown, name, len(log)), log)
             return
-        objects, broken = _objects(data, self.from_format)
+        objects, broken, lines = _objects(data, self.from_format)
         form = self.from_format or conversations.recognise(objects)
         try:
-            found = conversations.load_all(objects, form, every=self.every_branch)
+            found = conversations.load_all(objects, form, every=self.every_branch, lines=lines)
         except UsageError:
             objects, broken = strays.aside(objects, broken, form, data)
             found = conversations.load_all(objects, form, every=self.every_branch)
@@ -167,7 +167,8 @@ class Sources:
 
     def _source(self, own: str, conversation: Conversation, file: str, form: Format | None, exchange: Json) -> Source:
         """A conversation with what its request and its response have beside it."""
-        left_out, options = Counter[str](), list[str]()
+        left_out = Counter(conversation.origin.unread if conversation.origin else {})
+        options = list[str]()
         if form is not None:
             request, response = _sides(exchange)
             beside = bodies.aside(form, request)
@@ -222,21 +223,22 @@ def _with_bad_lines(source: Source, broken: list[Rejected], shown: str) -> Sourc
     return source._replace(left_out=left_out, bad_lines=said)
 
 
-def _objects(data: bytes, forced: str | None) -> tuple[list[Json], list[Rejected]]:
+def _objects(data: bytes, forced: str | None) -> contents.Parsed:
     """The JSON value that a file holds, or those of its lines, and the lines that are none.
 
     Raises ``UsageError`` for such a line where the others are nothing that is known: it is a value on several lines.
     """
     try:
-        found, broken = contents.parsed(data)
-        is_known = not broken or _is_document(found, forced) or strays.holds_any(found, forced)
+        found = contents.parsed(data)
+        objects, broken, _ = found
+        is_known = not broken or _is_document(objects, forced) or strays.holds_any(objects, forced)
     except TurnError as problem:
         raise UsageError(str(problem)) from None
     except OSError as problem:  # a database beyond the bounds
         raise UsageError(f"cannot be read ({problem.strerror})") from None
     if not is_known:
         raise _NoLineLeftError(f"line {broken[0].line} is {broken[0].reason}")
-    return found, broken
+    return found
 
 
 def _is_document(objects: list[Json], forced: str | None) -> bool:

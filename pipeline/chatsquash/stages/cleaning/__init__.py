@@ -1,8 +1,9 @@
-"""Take out what Goose and its like put around a conversation; ``docs/cleanup.md`` states the rules.
+"""Take out what agents put around a conversation; ``docs/cleanup.md`` states the rules.
 
-A rule is a module of this folder, and its name is what it is counted by.  ``PLACE`` orders the rules, ``ROLES`` names
-the messages that a rule looks at.  It has one of three functions: ``tidy`` gives what becomes of a message, ``goes``
-says whether a message goes before one of the role ``FOLLOWER``, ``drops`` whether an entry is dropped whole.
+A rule is a module of this folder, and its name is what it is counted by.  ``SET`` names the agent whose rule it is,
+which is how ``--cleanup`` asks for it, ``PLACE`` orders the rules, ``ROLES`` names the messages that a rule looks at.
+It has one of three functions: ``tidy`` gives what becomes of a message, ``goes`` says whether a message goes before one
+of the role ``FOLLOWER``, ``drops`` whether an entry is dropped whole.
 """
 
 from __future__ import annotations
@@ -38,9 +39,15 @@ _ROOM: Room[Any] = Room(sys.modules[__name__])
 
 
 @cache
-def names() -> tuple[str, ...]:
-    """The names of all rules, in order."""
-    return tuple(_modules())
+def names(sets: tuple[str, ...] | None = None) -> tuple[str, ...]:
+    """The names of the rules of some sets, or of all, in order."""
+    return tuple(name for name, module in _modules().items() if sets is None or module.SET in sets)
+
+
+@cache
+def sets() -> tuple[str, ...]:
+    """The names of all sets, in the order of their rules."""
+    return tuple(dict.fromkeys(module.SET for module in _modules().values()))
 
 
 @cache
@@ -49,12 +56,13 @@ def _modules() -> dict[str, Any]:
 
 
 @cache
-def _rules() -> Rules:
+def _rules(chosen: tuple[str, ...]) -> Rules:
     tidy: dict[str, list[Tidy]] = {}
     goes: dict[str, list[Follower]] = {}
     drops: list[tuple[str, Callable[[list[Message], Reply], bool]]] = []
     over_messages: list[str] = []
-    for name, module in _modules().items():
+    for name in names(chosen):
+        module = _modules()[name]
         if hasattr(module, "drops"):
             drops.append((name, module.drops))
             continue
@@ -76,13 +84,13 @@ def _changes(work: Callable[[Message], Message | None], message: Message) -> boo
     return work(message) is not message
 
 
-def clean(items: Iterator[Entry | Skipped]) -> Iterator[Entry | Skipped]:
-    """Apply the cleaning rules to every entry.
+def clean(items: Iterator[Entry | Skipped], chosen: tuple[str, ...] = ("goose",)) -> Iterator[Entry | Skipped]:
+    """Apply the cleaning rules of the chosen sets to every entry.
 
     An entry that no rule touches goes on as it is.  The edits of the others follow from those of the requests, since
     cleaning moves messages and drops entries that the next one's edits speak of.
     """
-    rules = _rules()
+    rules = _rules(chosen)
     request = _CleanedRequest(rules)
     since: Edits | None = None  # what leads from the last entry that went on to one that did not
     for entry in items:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from chatsquash import chat, reasoning
 from chatsquash.model import Message
 
+SET = "goose"
 PLACE = 3
 ROLES = ("assistant",)
 FOLLOWER = "assistant"

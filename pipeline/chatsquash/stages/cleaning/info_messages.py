@@ -7,6 +7,7 @@ import re
 from chatsquash import chat
 from chatsquash.model import Message
 
+SET = "goose"
 PLACE = 1
 ROLES = ("user",)
 _OPEN = re.compile(r"\s*<info-msg>")

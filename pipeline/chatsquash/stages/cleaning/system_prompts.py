@@ -8,6 +8,7 @@ from functools import lru_cache
 from chatsquash import chat
 from chatsquash.model import Message
 
+SET = "goose"
 PLACE = 2
 ROLES = ("system",)
 SYSTEM_PROMPT = "You are a general-purpose AI agent"

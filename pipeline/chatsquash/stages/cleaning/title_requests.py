@@ -7,6 +7,7 @@ import re
 from chatsquash import chat
 from chatsquash.model import Message, Reply
 
+SET = "goose"
 PLACE = 4
 _SYSTEM = re.compile(r"\s*Reply with only a description in four words or less")
 _USER = re.compile(r"\s*Here are the first few user messages:")

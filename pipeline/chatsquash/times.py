@@ -10,6 +10,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from chatsquash import jsonio
+from chatsquash.model import Json
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NAIVE_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - what times without an offset are counted from
@@ -18,6 +19,7 @@ _FINER = re.compile(r"[.,]\d{6}(\d{1,3})")
 """The digits of a fraction that ``fromisoformat`` cuts, as far as they count."""
 _FIRST = (date.min.toordinal() - _EPOCH.toordinal()) * 86_400 * 10**9
 _LAST = (date.max.toordinal() + 1 - _EPOCH.toordinal()) * 86_400 * 10**9
+_FARTHEST = 10**30
 # Epoch numbers by size: seconds until the year 5138, then milli-, micro- and nanoseconds.
 _UNITS = ((Decimal(10**17), 1), (Decimal(10**14), 10**3), (Decimal(10**11), 10**6), (Decimal(0), 10**9))
 
@@ -34,9 +36,19 @@ def moment(raw: bytes) -> Moment | None:
 
     Raises ``ValueError`` for a string that is no JSON after all.
     """
-    if raw[:1] != b'"':
-        return _number(raw)
-    text = jsonio.loads(raw)
+    return _number(raw) if raw[:1] != b'"' else _said(jsonio.loads(raw))
+
+
+def read(value: Json) -> Moment | None:
+    """The time in a JSON value, as ``moment`` tells it from a raw one."""
+    if isinstance(value, str):
+        return _said(value)
+    if type(value) is int:  # one beyond these is no time, and spelling it may take long
+        return _number(str(value).encode()) if -_FARTHEST < value < _FARTHEST else None
+    return _number(str(value).encode()) if type(value) is float else None
+
+
+def _said(text: str) -> Moment | None:
     try:
         return _iso(text)
     except (ValueError, OverflowError):

@@ -1,11 +1,12 @@
 """Times at the precision of the log."""
 
+import json
 from datetime import UTC, datetime
 
 import pytest
 
-from chatsquash.read.times import Moment, day, moment
 from chatsquash.sources.days import is_day
+from chatsquash.times import Moment, day, moment, read
 
 SECOND = 10**9
 
@@ -52,6 +53,23 @@ ROWS = [
 @pytest.mark.parametrize(("sentence", "raw", "expected"), ROWS, ids=[row[0] for row in ROWS])
 def test_moment(sentence, raw, expected):
     assert moment(raw) == expected
+
+
+@pytest.mark.parametrize(("sentence", "raw", "expected"), ROWS, ids=[row[0] for row in ROWS])
+def test_a_time_that_is_parsed_already(sentence, raw, expected):
+    try:
+        value = json.loads(raw)
+    except ValueError:
+        return
+    found = read(value)
+    if type(value) is float and expected:  # which has fewer digits
+        assert abs(found.at - expected.at) < 1000
+    else:
+        assert found == expected
+
+
+def test_a_number_with_more_digits_than_any_time_is_none():
+    assert read(10**10_000) is None
 
 
 def test_day():

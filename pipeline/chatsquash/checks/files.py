@@ -1,0 +1,48 @@
+"""What is found in the files of agents and clients, beside what is found in any log."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chatsquash.checks.registry import Fact, rule
+from chatsquash.text import counted, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_SHOWN = 20
+
+
+@rule("info")
+def not_read(kinds: Mapping[str, int]) -> Fact:
+    """Reported when the file of an agent or a client holds what is no part of a conversation, by name, with counts.
+
+    It stands with the first conversation of the file. `chatsquash translate` tells the same, and `--lossless` refuses
+    for it.
+    """
+    most = sorted(kinds.items(), key=lambda each: (-each[1], each[0]))
+    some = ", ".join(f"{quoted(name)} {count:,}" for name, count in most[:_SHOWN])
+    rest = f" and {counted(len(most) - _SHOWN, 'other name')}" if len(most) > _SHOWN else ""
+    return Fact(f"no part of the record: {some}{rest}")
+
+
+@rule("warning")
+def missing_parent(how: str, count: int) -> Fact:
+    """Reported when lines of Claude Code name a line before them that their file does not have.
+
+    Where a line could not be read, the one behind it goes on from the line before it. Else a conversation begins there,
+    without what stood before.
+    """
+    if how == "unreadable":
+        return Fact(f"{counted(count, 'line')} behind one that cannot be read: the record lacks what that said")
+    return Fact(f"{counted(count, 'line')} whose parent is not in the file begin anew: see whether the file is whole")
+
+
+@rule("info")
+def client_text(kind: str, count: int) -> Fact:
+    """Reported when messages hold what Claude Code wrote in the user's name, with the kind of it.
+
+    These are echoes of commands, what commands printed, interruptions and reminders. They stay in the record, since the
+    model was given them, unless `--cleanup claude-code` takes them out.
+    """
+    return Fact(f"messages with what the client wrote, {kind}, {count:,} (--cleanup claude-code takes it out)")

@@ -1,0 +1,82 @@
+"""Claude Code's session files: lines that form a tree, each with one block of an Anthropic message."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from chatsquash.formats.agents.claude_code import unread
+from chatsquash.formats.agents.claude_code.conversation import conversation
+from chatsquash.formats.agents.claude_code.origins import owned, places
+from chatsquash.formats.agents.claude_code.paths import paths
+from chatsquash.formats.agents.claude_code.rows import rows
+from chatsquash.formats.agents.claude_code.snapshots import in_force
+from chatsquash.formats.agents.claude_code.tree import Tree
+from chatsquash.formats.values import string
+from chatsquash.model import Conversation, Json, Origin, Repeated
+
+NAME = "claude_code"
+HOLDS_TOOLS = False
+"""Only newer versions keep definitions, and not in every file."""
+
+_TREE = ("user", "assistant", "system", "attachment", "progress")
+_BESIDE = (
+    *("queue-operation", "last-prompt", "custom-title", "ai-title", "agent-name", "agent-setting", "tag"),
+    *("mode", "permission-mode", "pr-link", "worktree-state", "atis-latch", "cost-state", "file-history-delta"),
+)
+"""Types of lines that name their session and have no id."""
+
+
+def fits(found: list[Json]) -> str | None:
+    """Most lines have a session's id beside their own, or are known to have none."""
+    count = sum(map(_is_line, found))
+    return f"sessionId and uuid in {count} of {len(found)} lines" if count * 2 > len(found) else None
+
+
+def _is_line(line: Json) -> bool:
+    if not isinstance(line, dict) or "projectHash" in line:
+        return False
+    kind = line.get("type")
+    if isinstance(line.get("sessionId"), str):
+        return bool(line.keys() & {"uuid", "leafUuid"}) or kind in _TREE or kind in _BESIDE
+    return (kind == "summary" and "leafUuid" in line) or (kind == "file-history-snapshot" and "messageId" in line)
+
+
+def beside(name: str) -> str | None:
+    """The name of the file that lies beside one of a sub-agent, and tells which call began it."""
+    is_agent = name.startswith("agent-") and name.endswith(".jsonl")
+    return f"{name.removesuffix('.jsonl')}.meta.json" if is_agent else None
+
+
+def conversations(found: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
+    """The conversation of the last line first, then the others of the session, then those of its sub-agents.
+
+    A compaction begins another conversation, and so does a prompt that was edited after it was answered.  ``lines`` are
+    the 1-based numbers of the file's lines that these are; what is left out of them could not be read.  ``meta`` is
+    what the file ``beside`` holds.
+    """
+    held = rows(found, lines)
+    tree = Tree(held)
+    taken = paths(tree)
+    owners = owned(taken)
+    read = [
+        conversation(path, place, in_force(tree, path.leaf), own)
+        for path, place, own in zip(taken, places(tree, taken), owners, strict=True)
+    ]
+    order = sorted(range(1, len(read)), key=lambda each: (taken[each].leaf.chain[0], taken[each].leaf.place))
+    left = unread.count(held, {row.place for path in taken for row in path.rows})
+    whole = [_with(read[0], tree.found, left), *(read[each] for each in order)] if read else []
+    return [_called(each, string(meta, "toolUseId")) for each in whole]
+
+
+def _with(first: Conversation, found: list[tuple[int, Repeated]], left: dict[str, int]) -> Conversation:
+    """The first conversation of a file, with what is said of the whole file."""
+    origin = first.origin or Origin()
+    return replace(first, origin=replace(origin, found=(*found, *origin.found), unread=left))
+
+
+def _called(each: Conversation, call_id: str) -> Conversation:
+    """A sub-agent's conversation with the call that began it, where only the file beside names that."""
+    origin = each.origin
+    if not (call_id and origin and origin.kind == "subagent" and origin.call is None):
+        return each
+    return replace(each, origin=replace(origin, call=call_id))

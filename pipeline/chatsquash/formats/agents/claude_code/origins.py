@@ -1,0 +1,119 @@
+"""What a file says of its conversations: what each is, and which one it comes from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+from chatsquash.formats.agents.claude_code.paths import Path
+from chatsquash.formats.agents.claude_code.rows import Row
+from chatsquash.formats.agents.claude_code.tree import Tree, ids
+from chatsquash.formats.values import at, objects, string
+from chatsquash.model import ConversationKind
+
+
+class Place(NamedTuple):
+    """What a conversation is among those of its file."""
+
+    id: str
+    kind: ConversationKind
+    parent: str | None = None
+    call: str | None = None
+    """The id of the call that began it."""
+
+
+def places(tree: Tree, taken: list[Path]) -> list[Place]:
+    """What each conversation is; they come in the order in which lines that several share belong to the first."""
+    names = _names(taken)
+    owners: dict[str, str] = {}
+    for name, path in zip(names, taken, strict=True):
+        for row in path.rows:
+            if row.key not in path.kept:
+                owners.setdefault(row.key, name)
+    begun = {path.begun.key: name for name, path in reversed(list(zip(names, taken, strict=True)))}
+    links = _Links(tree, owners, begun, _Calls(tree, owners))
+    return [_place(name, path, links) for name, path in zip(names, taken, strict=True)]
+
+
+def owned(taken: list[Path]) -> list[set[str]]:
+    """Of each conversation the first lines of its own replies: no earlier one has them, and they are no copies."""
+    firsts: dict[object, Row] = {}
+    for row in sorted((row for path in taken for row in path.rows if row.by_assistant), key=lambda row: row.place):
+        firsts.setdefault((row.chain, row.message[2]), row)
+    originals = {row.key for row in firsts.values()}
+    owners = []
+    for path in taken:
+        own = {row.key for row in path.rows if row.key in originals and row.key not in path.kept}
+        originals -= own
+        owners.append(own)
+    return owners
+
+
+def _names(taken: list[Path]) -> list[str]:
+    """Of a sub-agent its own id, of others that of the last line; none where there is only one."""
+    agents = Counter(path.begun.chain[1] for path in taken if not path.is_branch)
+    names = []
+    for path in taken:
+        agent = path.begun.chain[1]
+        is_agent = path.begun.chain[0] and agents[agent] == 1 and not path.is_branch
+        names.append(agent if agent and is_agent else path.leaf.key if len(taken) > 1 else "")
+    return names
+
+
+class _Links(NamedTuple):
+    """What tells the origins of conversations."""
+
+    tree: Tree
+    owners: dict[str, str]
+    """The conversation of each line."""
+    begun: dict[str, str]
+    """The conversation in use, by the line that it begins with."""
+    calls: _Calls
+
+
+def _place(name: str, path: Path, links: _Links) -> Place:
+    if path.is_branch:
+        shared = (links.owners.get(row.key, name) for row in reversed(path.rows))
+        return Place(name, "branch", next((each for each in shared if each != name), links.begun[path.begun.key]))
+    if path.compaction:
+        return Place(name, "compacted", _summarised(links.tree, path.compaction.row, links.owners))
+    if path.begun.chain[0]:
+        return Place(name, "subagent", *links.calls.of(path))
+    return Place(name, "main")
+
+
+def _summarised(tree: Tree, boundary: Row, owners: dict[str, str]) -> str | None:
+    """The conversation with the last reply before a compaction."""
+    named = tree.rows.get(string(boundary.value, "logicalParentUuid"))
+    if named and named.place < boundary.place:
+        above = (row for row in tree.upward(named) if row.by_assistant and row.key in owners)
+        if reply := next(above, None):
+            return owners[reply.key]
+    before = tree.last_reply(boundary)
+    return owners.get(before.key) if before else None
+
+
+class _Calls:
+    """The calls of a file that may have begun sub-agents."""
+
+    def __init__(self, tree: Tree, owners: dict[str, str]) -> None:
+        self._by_agent: dict[str, tuple[str | None, str]] = {}
+        self._by_prompt: dict[str, list[tuple[str | None, str]]] = {}
+        for row in reversed(tree.said):
+            agent = string(row.value.get("toolUseResult"), "agentId")
+            for call_id in ids(row, "tool_result", "tool_use_id")[:1] if agent else []:
+                self._by_agent[agent] = owners.get(row.key), call_id
+            for block in objects(at(row.turn, "content")) if row.by_assistant else []:
+                prompt, call_id = string(block.get("input"), "prompt"), string(block, "id")
+                if prompt and call_id:
+                    self._by_prompt.setdefault(prompt, []).append((owners.get(row.key), call_id))
+
+    def of(self, path: Path) -> tuple[str | None, str | None]:
+        """The conversation and the call that began a sub-agent: a result names it, or its prompt is the call's."""
+        if known := self._by_agent.get(path.begun.chain[1]):
+            return known
+        said = path.rows[0].turn
+        prompt = said.get("content") if said else None
+        text = prompt if isinstance(prompt, str) else "".join(string(block, "text") for block in objects(prompt))
+        same = self._by_prompt.get(text.strip(), []) or self._by_prompt.get(text, [])
+        return same.pop() if same else (None, None)

@@ -1,0 +1,207 @@
+"""The lines of a file: those of the tree, and what each of them says."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.values import Object, at, objects, string
+from chatsquash.model import Json
+
+BOUNDARY = "compact_boundary"
+ABSORBED = "absorbed_mid_turn"
+"""Why a prompt left the queue that the model was given while it worked."""
+
+Chain = tuple[bool, str]
+"""Whether lines are a sidechain's, and which agent's."""
+MAIN: Chain = (False, "")
+
+
+class Row(NamedTuple):
+    """A line of the tree."""
+
+    place: int
+    """1-based number among the file's objects."""
+    line: int
+    """1-based line in the file."""
+    key: str
+    parent: str
+    """The key of the line that it follows; empty for one that begins."""
+    chain: Chain
+    era: int
+    """How many compactions its chain has had before it."""
+    value: Object
+    turn: Object | None
+    """The turn that it is, as Anthropic has it; ``None`` for what is no part of a conversation."""
+    is_queued: bool = False
+    """Whether it is a prompt that was sent while the agent worked."""
+
+    @property
+    def by_assistant(self) -> bool:
+        """Whether the assistant says it."""
+        return self.turn is not None and self.value.get("type") == "assistant"
+
+    @property
+    def is_boundary(self) -> bool:
+        """Whether a compaction stands here."""
+        return is_boundary(self.value)
+
+    @property
+    def is_summary(self) -> bool:
+        """Whether it is the summary that stands for what was compacted."""
+        return self.value.get("isCompactSummary") is True
+
+    @property
+    def message(self) -> tuple[Chain, int, str]:
+        """What the lines of one assistant's message have in common; its own key where it has no id."""
+        return self.chain, self.era, string(self.value.get("message"), "id") or self.key
+
+
+class Gap(NamedTuple):
+    """Lines that are missing one after the other, since they could not be read."""
+
+    line: int
+    """The first of them."""
+    lines: int
+
+
+class Rows(Struct, frozen=True):
+    """What a file holds."""
+
+    tree: dict[str, Row]
+    """By their keys, in the order of the file; of repeated ones the first."""
+    others: list[tuple[int, Object]]
+    """Lines that are no part of the tree, with their places."""
+    gaps: list[Gap]
+    """The lines of the file that are missing, in order."""
+
+
+def is_boundary(value: Object) -> bool:
+    """Whether a line says that what stands before it was compacted."""
+    return value.get("type") == "system" and value.get("subtype") == BOUNDARY
+
+
+def rows(found: list[Json], lines: list[int] | None) -> Rows:
+    """The lines of a file; one of a message without an id follows the one before."""
+    numbers = lines or range(1, len(found) + 1)
+    queued = _attached(found)
+    tree: dict[str, Row] = {}
+    others: list[tuple[int, Object]] = []
+    eras = _Eras()
+    before = ""
+    for place, (line, value) in enumerate(zip(numbers, found, strict=True), 1):
+        if not isinstance(value, dict):
+            raise TurnError(f"entry {place} is no object")
+        is_queued, turn = _turn(value, place, queued)
+        key, parent = string(value, "uuid"), _parent(value)
+        if not key and turn is not None:
+            key, parent = f"entry {place}", "" if is_queued else before
+        if not key or key in tree:
+            others += [] if key else [(place, value)]
+            continue
+        chain = _chain(value)
+        era, begins = eras.of(chain, value, is_said=turn is not None)
+        tree[key] = Row(place, line, key, "" if begins else parent, chain, era, value, turn, is_queued)
+        before = before if is_queued else key
+    return Rows(tree, others, list(_gaps(lines or [])))
+
+
+class _Eras:
+    """How many compactions the chains of a file have had so far."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[Chain] = Counter()
+        self._begun: set[Chain] = set()
+        """Chains in which nothing was said since the last one but summaries."""
+
+    def of(self, chain: Chain, value: Object, *, is_said: bool) -> tuple[int, bool]:
+        """The era of a line, and whether that begins with it: with a boundary, or a summary that has none before it."""
+        is_summary = value.get("isCompactSummary") is True
+        begins = is_boundary(value) or (is_summary and chain not in self._begun)
+        self._counts[chain] += begins
+        if begins:
+            self._begun.add(chain)
+        elif is_said and not is_summary:
+            self._begun.discard(chain)
+        return self._counts[chain], begins
+
+
+def _chain(value: Object) -> Chain:
+    return (True, string(value, "agentId")) if value.get("isSidechain") is True else MAIN
+
+
+def _parent(value: Object) -> str:
+    """What a line follows: the line that a compaction names may be written behind it, so it is not followed."""
+    parent = string(value, "parentUuid")
+    return parent or ("" if is_boundary(value) else string(value, "logicalParentUuid"))
+
+
+def _gaps(lines: list[int]) -> Iterator[Gap]:
+    """What rising numbers of lines leave out."""
+    for before, line in pairwise([0, *lines]):
+        if line > before + 1:
+            yield Gap(before + 1, line - before - 1)
+
+
+# What lines say
+
+
+def _turn(value: Object, place: int, queued: Counter[str]) -> tuple[bool, Object | None]:
+    """Whether a line is a prompt that was sent meanwhile, and the turn that a line is."""
+    of = value.get("type")
+    if of in ("user", "assistant"):
+        return False, _said(value, place) if _is_said(value) else None
+    if of == "system" and value.get("subtype") == "local_command" and isinstance(value.get("content"), str):
+        return False, _by_user(value["content"])
+    prompt = _attached_prompt(value) if of == "attachment" else _absorbed(value, queued)
+    return prompt is not None, None if prompt is None else _by_user(prompt)
+
+
+def _is_said(value: Object) -> bool:
+    """Whether the model said it or was given it; errors and notes to the user are the client's own."""
+    if value["type"] == "assistant":
+        return value.get("isApiErrorMessage") is not True and at(value, "message", "model") != "<synthetic>"
+    return value.get("isVisibleInTranscriptOnly") is not True or value.get("isCompactSummary") is True
+
+
+def _said(value: Object, place: int) -> Object:
+    message = value.get("message")
+    if not isinstance(message, dict):
+        raise TurnError(f"entry {place} has no message")
+    turn = {"role": message.get("role") or value["type"]}
+    return turn | ({"content": message["content"]} if "content" in message else {})
+
+
+def _by_user(content: Json) -> Object:
+    return {"role": "user", "content": content}
+
+
+def _attached(found: list[Json]) -> Counter[str]:
+    """How often each text was attached as a prompt that was sent meanwhile."""
+    prompts = (_attached_prompt(value) for value in objects(found))
+    return Counter(prompt for prompt in prompts if isinstance(prompt, str))
+
+
+def _attached_prompt(value: Object) -> Json:
+    """The prompt in an attachment, as text or as blocks; ``None`` where there is none."""
+    if at(value, "attachment", "type") != "queued_command":
+        return None
+    prompt = at(value, "attachment", "prompt")
+    is_prompt = (isinstance(prompt, str) and prompt.strip()) or (isinstance(prompt, list) and prompt)
+    return prompt if is_prompt else None
+
+
+def _absorbed(value: Object, queued: Counter[str]) -> str | None:
+    """The prompt that left the queue to be read in the midst of a turn, unless an attachment holds it, too."""
+    if value.get("type") != "queue-operation" or value.get("reason") != ABSORBED:
+        return None
+    prompt = string(value, "content")
+    if queued[prompt] > 0:
+        queued[prompt] -= 1
+        return None
+    return prompt if prompt.strip() else None

@@ -1,0 +1,208 @@
+"""What each line of a file follows."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from chatsquash.formats.agents.claude_code.rows import Chain, Gap, Row, Rows
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.values import at, objects, string
+from chatsquash.model import Repeated
+
+_Era = tuple[Chain, int]
+
+
+class Compaction(Struct, frozen=True):
+    """What a conversation goes on with behind a compaction."""
+
+    row: Row
+    """The boundary, or the summary where there is none."""
+    anchor: Row
+    """The line behind which the kept lines stand."""
+    kept: dict[str, Row]
+    """The lines that were kept as they were, by their keys, in order."""
+
+
+class Tree:
+    """The lines of a file, with what each follows."""
+
+    def __init__(self, held: Rows) -> None:
+        self.rows = held.tree
+        self.said = [row for row in held.tree.values() if row.turn is not None]
+        self.found: list[tuple[int, Repeated]] = []
+        """Lines whose parents are missing."""
+        self._parents = self._resolved(held.gaps)
+        self.compactions = self._compactions()
+        self._messages: dict[tuple[Chain, int, str], list[Row]] = {}
+        self._results: dict[tuple[_Era, str], Row] = {}
+        self._spoken: dict[Chain, list[Row]] = {}
+        for row in self.said:
+            if row.by_assistant:
+                self._messages.setdefault(row.message, []).append(row)
+                self._spoken.setdefault(row.chain, []).append(row)
+            for call_id in ids(row, "tool_result", "tool_use_id"):
+                self._results.setdefault(((row.chain, row.era), call_id), row)
+        self.snapshots: dict[Chain, list[Row]] = {}
+        """Lines with a system prompt or definitions of tools."""
+        for row in held.tree.values():
+            if at(row.value, "attachment", "type") == "prompt_snapshot":
+                self.snapshots.setdefault(row.chain, []).append(row)
+        self.leaves, self._riders = self._ends()
+
+    # Parents
+
+    def _resolved(self, gaps: list[Gap]) -> dict[str, Row | None]:
+        """The line that each follows."""
+        parents: dict[str, Row | None] = {}
+        lost: dict[str, Row | None] = {}
+        passed: dict[Chain, list[Row]] = {}
+        ahead, behind = gaps[::-1], list[Gap]()
+        for row in self.rows.values():
+            while ahead and ahead[-1].line < row.line:
+                behind.append(ahead.pop())
+            if row.parent and row.parent not in self.rows and row.parent not in lost:
+                lost[row.parent] = self._lost(row, behind, passed.get(row.chain, []))
+            parents[row.key] = self.rows.get(row.parent) or lost.get(row.parent)
+            passed.setdefault(row.chain, []).append(row)
+        return parents
+
+    def _lost(self, row: Row, behind: list[Gap], passed: list[Row]) -> Row | None:
+        """What a line whose parent is missing goes on from: the last one before a line that could not be read.
+
+        Each such line stands for one parent.  Where there is none, the line begins a conversation.
+        """
+        before = 0
+        if behind:
+            gap = behind.pop()
+            behind.extend([Gap(gap.line, gap.lines - 1)] if gap.lines > 1 else [])
+            before = bisect_left(passed, gap.line, key=lambda each: each.line)
+        self.found.append((row.line, Repeated("missing-parent", ("unreadable" if before else "unknown",))))
+        return passed[before - 1] if before else None
+
+    def above(self, row: Row) -> Row | None:
+        """The line that one follows in its conversation, on the same chain; behind kept lines that is a summary."""
+        parent = self._parents[row.key]
+        if parent is None or parent.chain != row.chain:
+            return None
+        compaction = self.compactions.get((row.chain, row.era))
+        if compaction and parent.era < row.era and parent.key in compaction.kept:
+            return compaction.anchor
+        return parent
+
+    def upward(self, row: Row) -> Iterator[Row]:
+        """A line and all before it, the last one first."""
+        passed: set[str] = set()
+        above: Row | None = row
+        while above and above.key not in passed:
+            yield above
+            passed.add(above.key)
+            above = self.above(above)
+
+    # Compactions
+
+    def _compactions(self) -> dict[_Era, Compaction]:
+        found: dict[_Era, Compaction] = {}
+        eras: dict[_Era, list[Row]] = {}
+        for row in self.rows.values():
+            if row.era:
+                eras.setdefault((row.chain, row.era), []).append(row)
+        for era, rows in eras.items():
+            found[era] = self._compaction(rows)
+        return found
+
+    def _compaction(self, rows: list[Row]) -> Compaction:
+        """What the lines of an era begin with."""
+        first = rows[0]
+        summary = next((row for row in rows if row.is_summary), first)
+        said = at(first.value, "compactMetadata")
+        named = at(said, "preservedMessages", "anchorUuid") or at(said, "preservedSegment", "anchorUuid")
+        anchor = self.rows.get(named) if isinstance(named, str) else None
+        is_own = anchor is not None and (anchor.chain, anchor.era) == (first.chain, first.era)
+        kept = {row.key: row for row in self._kept(said) if row.chain == first.chain}
+        return Compaction(first, anchor if anchor and is_own else summary, kept)
+
+    def _kept(self, said: object) -> list[Row]:
+        """The lines that a compaction kept: it names them all, or the first and the last."""
+        named = at(said, "preservedMessages", "allUuids") or at(said, "preservedMessages", "uuids")
+        if isinstance(named, list):
+            return [self.rows[key] for key in named if isinstance(key, str) and key in self.rows]
+        head, tail = (string(at(said, "preservedSegment"), name) for name in ("headUuid", "tailUuid"))
+        kept: dict[str, Row] = {}
+        row = self.rows.get(tail)
+        while row and row.key not in kept:
+            kept[row.key] = row
+            if row.key == head:
+                return list(kept.values())[::-1]
+            row = self._parents[row.key]
+        return []
+
+    # What is said
+
+    def _ends(self) -> tuple[list[Row], dict[str, list[Row]]]:
+        """The lines that nothing which was said follows; prompts sent meanwhile among them stand behind another."""
+        nearest = self._nearest()
+        followed = {before.key for row in self.said if not row.is_queued and (before := nearest[row.key])}
+        for row in reversed(self.said):
+            if row.is_queued and row.key in followed and (before := nearest[row.key]):
+                followed.add(before.key)
+        ends = [row for row in self.said if row.key not in followed]
+        leaves = [row for row in ends if not row.is_queued]
+        if not leaves and not all(row.is_queued for row in self.said):
+            raise TurnError(f"entry {self.said[-1].place} follows itself by its parentUuid")
+        return leaves, self._behind({row.key for row in ends if row.is_queued}, nearest)
+
+    def _behind(self, meanwhile: set[str], nearest: dict[str, Row | None]) -> dict[str, list[Row]]:
+        """Prompts that were sent meanwhile and nothing follows, by the keys of the lines that they stand behind."""
+        riders: dict[str, list[Row]] = {}
+        anchors: dict[str, Row] = {}
+        last: dict[Chain | None, Row] = {}
+        for row in self.said:
+            if row.key not in meanwhile:
+                last[row.chain] = last[None] = row
+                continue
+            before = nearest[row.key] or last.get(row.chain) or last.get(None)
+            anchor = anchors.get(before.key, before) if before else None
+            if anchor:
+                anchors[row.key] = anchor
+                riders.setdefault(anchor.key, []).append(row)
+        return riders
+
+    def _nearest(self) -> dict[str, Row | None]:
+        """The nearest line above each that was said."""
+        known: dict[str, Row | None] = {}
+        for row in self.said:
+            above = self.above(row)
+            between = [row.key]
+            while above and above.turn is None and above.key not in known and len(between) <= len(self.rows):
+                between.append(above.key)
+                above = self.above(above)
+            found = above if above is None or above.turn is not None else known.get(above.key)
+            known.update(dict.fromkeys(between, found if found is not row else None))
+        return known
+
+    def last_reply(self, row: Row) -> Row | None:
+        """The last thing that the assistant said on a chain before a line of it."""
+        spoken = self._spoken.get(row.chain, [])
+        before = bisect_left(spoken, row.place, key=lambda each: each.place)
+        return spoken[before - 1] if before else None
+
+    def blocks(self, row: Row) -> list[Row]:
+        """The lines of an assistant's message."""
+        return self._messages[row.message]
+
+    def answer(self, row: Row, call_id: str) -> Row | None:
+        """The result of a call."""
+        return self._results.get(((row.chain, row.era), call_id))
+
+    def meanwhile(self, row: Row) -> list[Row]:
+        """Prompts that were sent while the agent worked, and that stand behind a line."""
+        return self._riders.get(row.key, [])
+
+
+def ids(row: Row, kind: str, member: str) -> list[str]:
+    """The ids in a line's blocks of one type."""
+    content = row.turn.get("content") if row.turn else None
+    return [call_id for block in objects(content) if block.get("type") == kind and (call_id := string(block, member))]

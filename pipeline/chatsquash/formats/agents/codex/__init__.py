@@ -1,0 +1,92 @@
+"""Codex's rollout files: the items of OpenAI Responses, among events that repeat them."""
+
+from __future__ import annotations
+
+from chatsquash.formats import openai_responses
+from chatsquash.formats.agents.codex.items import is_bare
+from chatsquash.formats.agents.codex.rollout import History, Meta, Rollout
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.evidence import Evidence, numbers, origin, told
+from chatsquash.formats.values import Object, at, string
+from chatsquash.model import Conversation, Json, Message, Repeated
+
+NAME = "codex"
+HOLDS_TOOLS = False
+
+_KINDS = ("session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state")
+_BETWEEN_AGENTS = "inter_agent_communication"
+
+
+def fits(found: list[Json]) -> str | None:
+    """Most lines have a type of Codex's and a payload; the oldest files have a header, and bare items behind it."""
+    count = sum(map(_is_line, found))
+    if found and count * 2 > len(found):
+        return f"session lines with a payload in {count} of {len(found)} lines"
+    is_old = len(found) > 1 and _is_header(found[0]) and all(map(_is_old_line, found[1:]))
+    return "a session's id, time and instructions before bare items" if is_old else None
+
+
+def _is_line(line: Json) -> bool:
+    if not isinstance(line, dict) or not isinstance(line.get("payload"), dict):
+        return False
+    of = string(line, "type")
+    return of in _KINDS or of.startswith(_BETWEEN_AGENTS)
+
+
+def _is_header(line: Json) -> bool:
+    return isinstance(line, dict) and line.keys() >= {"id", "timestamp", "instructions"} and "type" not in line
+
+
+def _is_old_line(line: Json) -> bool:
+    return isinstance(line, dict) and (line.get("record_type") == "state" or is_bare(line))
+
+
+def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+    """The conversation as it ended first, then what it was before each compaction and before turns were taken back."""
+    rollout = Rollout(has_events=any(at(line, "payload", "type") == "user_message" for line in found))
+    for place, (number, line) in enumerate(zip(numbers(found, lines), found, strict=True), 1):
+        if not isinstance(line, dict):
+            raise TurnError(f"entry {place} is no object")
+        if _is_header(line):
+            rollout.header(number, line)
+        else:
+            rollout.add(f"entry {place}", number, line)
+    prompt, meta = _instructions(rollout)
+    histories = [each for each in (rollout.now, *rollout.left) if each.items]
+    return [_conversation(rollout, each, prompt, meta, place) for place, each in enumerate(histories)]
+
+
+def _conversation(rollout: Rollout, history: History, prompt: list[Message], meta: Meta, place: int) -> Conversation:
+    head = Evidence(meta.line, meta.time if history.kind == "main" else None)
+    found = told(openai_responses, history.items, prompt, head)
+    known: Object = {"session_id": string(rollout.meta[0].payload, "id") or None} if rollout.meta else {}
+    if meta.time and not any(each.time for each in found.evidence):
+        known |= {"started": meta.time.at, "ended": meta.time.at}
+    if rollout.is_continued:
+        known["found"] = ((meta.line, Repeated("missing-history")),)
+    kind = "subagent" if history.kind == "main" and rollout.parent else history.kind
+    parent = history.parent or (rollout.parent if kind == "subagent" else None)
+    linked = {"id": history.id, "kind": kind, "parent": parent, "unread": rollout.unread.of(place)}
+    return Conversation(found.messages, [], origin=origin(found, **linked, **known))
+
+
+def _instructions(rollout: Rollout) -> tuple[list[Message], Meta]:
+    """The system prompt, where the session has one; instructions that a message repeats are the user's own."""
+    items = [each.turn for history in (rollout.now, *rollout.left) for each in history.items]
+    for meta in rollout.meta:
+        based = meta.payload.get("base_instructions")
+        prompt = string(based, "text") or (based if isinstance(based, str) else "")
+        older = string(meta.payload, "instructions")
+        if prompt or (older and not _is_repeated(older, items)):
+            return list(openai_responses.system(prompt or older)), meta
+    return [], rollout.meta[0] if rollout.meta else Meta(None, None, {})
+
+
+def _is_repeated(text: str, items: list[Json]) -> bool:
+    """Whether one of the messages holds a text."""
+    for item in items:
+        content = item.get("content")
+        blocks = content if isinstance(content, list) else [{"text": content}]
+        if any(text in said for block in blocks if isinstance(said := at(block, "text"), str)):
+            return True
+    return False

@@ -1,0 +1,178 @@
+"""The lines of a rollout: what was said, what replaced it, and what was taken back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from chatsquash.formats.agents.codex.items import is_bare, is_of_model, is_prompt, is_readable, is_told, ordinary
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.evidence import Evidence, Turn, Unread, moment
+from chatsquash.formats.values import Object, at, count, kind, string
+from chatsquash.model import ConversationKind, Json
+from chatsquash.times import Moment
+
+_REPEATING = ("user_message", "agent_message", "agent_reasoning", "agent_reasoning_raw_content")
+"""Events that tell what items tell."""
+_LINE = ("timestamp", "ordinal", "type", "payload")
+_META = ("id", "timestamp", "base_instructions", "instructions", "history_base", "source")
+
+
+class Meta(NamedTuple):
+    """What a file says of its session, and where."""
+
+    line: int | None
+    time: Moment | None
+    payload: Object
+
+
+@dataclass(slots=True)
+class History:
+    """The items that the model saw from a beginning on."""
+
+    id: str
+    kind: ConversationKind = "main"
+    parent: str | None = None
+    items: list[Turn] = field(default_factory=list)
+    starts: list[int] = field(default_factory=list)
+    """Where the user's turns begin in the items."""
+
+    @property
+    def has_reply(self) -> bool:
+        """Whether the assistant said any of it."""
+        return self.has_reply_from(0)
+
+    def has_reply_from(self, start: int) -> bool:
+        """Whether the assistant said any of the items from one on."""
+        return any(not is_told(each.turn) for each in self.items[start:])
+
+
+@dataclass(slots=True)
+class Rollout:
+    """A session while its lines are read."""
+
+    has_events: bool
+    """Whether the user's turns are told by events."""
+    now: History = field(default_factory=lambda: History("1"))
+    left: list[History] = field(default_factory=list)
+    """What the items were before they were replaced or taken back."""
+    meta: list[Meta] = field(default_factory=list)
+    model: str | None = None
+    unread: Unread = field(default_factory=Unread)
+    histories: int = 1
+
+    @property
+    def parent(self) -> str | None:
+        """The session whose agent started this one."""
+        source = self.meta[0].payload.get("source") if self.meta else None
+        return string(at(source, "subagent", "thread_spawn"), "parent_thread_id") or None
+
+    @property
+    def is_continued(self) -> bool:
+        """Whether the session begins in another file."""
+        return bool(self.meta) and isinstance(self.meta[0].payload.get("history_base"), dict)
+
+    def header(self, number: int, line: Object) -> None:
+        """Take the first line of one of the oldest files."""
+        self.meta.append(Meta(number, moment(line.get("timestamp")), line))
+        self.unread.rest("header", line, *_META)
+
+    def add(self, place: str, number: int, line: Object) -> None:
+        """Take one line."""
+        payload = line["payload"] if isinstance(line.get("payload"), dict) else {}
+        evidence = Evidence(number, moment(line.get("timestamp")))
+        of = line.get("type")
+        if of is not None and not is_bare(line):
+            self.unread.rest("line", line, *_LINE)
+        match of:
+            case "response_item":
+                self.item(place, line.get("payload"), evidence)
+            case "session_meta":
+                self.meta.append(Meta(number, evidence.time or moment(payload.get("timestamp")), payload))
+                self.unread.rest("session_meta", payload, *_META)
+            case "turn_context":
+                self.model = string(payload, "model") or self.model
+                self.unread.rest("turn_context", payload, "model")
+            case "compacted":
+                self.compact(place, payload, evidence)
+            case "event_msg":
+                self.event(payload)
+            case "inter_agent_communication" if is_readable(payload.get("content")):
+                self.item(place, {"type": "message", "role": "user", "content": payload["content"]}, evidence)
+            case str() if is_bare(line):
+                self.item(place, line, evidence)
+            case _:
+                self.unread.one(of if isinstance(of, str) else "line without a type")
+
+    def item(self, place: str, item: Json, evidence: Evidence, *, is_copied: bool = False) -> None:
+        """Take one item, unless it is none of the conversation's."""
+        if not isinstance(item, dict):
+            raise TurnError(f"{place} has a payload that is {kind(item)}, not an item")
+        taken = ordinary(item, self.unread)
+        if taken is None:
+            return
+        if not is_copied and is_of_model(taken):
+            evidence = evidence._replace(is_sampled=True, model=self.model)
+        self.now.items.append(Turn(place, taken, evidence))
+        if not (self.has_events or is_copied) and is_prompt(taken):
+            self.now.starts.append(len(self.now.items) - 1)
+
+    def event(self, payload: Object) -> None:
+        """Take an event: most repeat what items tell."""
+        of = string(payload, "type")
+        if of == "user_message":
+            self.now.starts.append(self.last_of_user())
+        elif of == "thread_rolled_back":
+            self.roll_back(payload.get("num_turns"))
+        elif of == "token_count":
+            self.use(at(payload, "info", "last_token_usage"))
+        elif of not in _REPEATING:
+            self.unread.one(f"event_msg.{of}")
+
+    def use(self, used: Json) -> None:
+        """The tokens of the last reply, which are told behind its items."""
+        for place in range(len(self.now.items) - 1, -1, -1):
+            each = self.now.items[place]
+            if each.evidence.is_sampled and isinstance(used, dict):
+                tokens = {"prompt_tokens": used.get("input_tokens"), "completion_tokens": used.get("output_tokens")}
+                known: Object = {name: count(value) for name, value in tokens.items()}
+                self.now.items[place] = each._replace(evidence=each.evidence._replace(**known))
+                return
+
+    def compact(self, place: str, payload: Object, evidence: Evidence) -> None:
+        """What stands for the items starts another conversation; without that, the user's own and the summary do."""
+        before, history = self.now, payload.get("replacement_history")
+        self.unread.rest("compacted", payload, "message", "replacement_history")
+        kept = list[Turn]()
+        if not isinstance(history, list):
+            if not string(payload, "message"):
+                return
+            kept = [each for each in before.items if is_told(each.turn)]
+            history = [{"type": "message", "role": "user", "content": payload["message"]}]
+        self.leave(before, 0)
+        self.histories += 1
+        parent = before.id if before.has_reply else before.parent
+        self.now = History(str(self.histories), "compacted" if parent else before.kind, parent)
+        self.now.items = [each._replace(evidence=Evidence(each.evidence.line, evidence.time)) for each in kept]
+        for number, item in enumerate(history):
+            self.item(f"{place}, replacement_history[{number}]", item, evidence, is_copied=True)
+
+    def roll_back(self, turns: Json) -> None:
+        """The user takes back so many turns."""
+        starts = self.now.starts
+        if type(turns) is int and turns > 0 and starts:
+            start = starts[-turns] if turns <= len(starts) else starts[0]
+            self.histories += 1
+            aside = replace(self.now, id=str(self.histories), kind="branch", parent=self.now.id)
+            self.leave(aside, start)
+            self.now = replace(self.now, items=self.now.items[:start], starts=starts[:-turns])
+
+    def leave(self, history: History, start: int) -> None:
+        """Keep a history if the assistant said some of the items that go."""
+        if history.has_reply_from(start):
+            self.left.append(history)
+
+    def last_of_user(self) -> int:
+        """The place of the user's last message: its event comes behind it."""
+        places = [place for place, each in enumerate(self.now.items) if each.turn.get("role") == "user"]
+        return places[-1] if places else len(self.now.items)

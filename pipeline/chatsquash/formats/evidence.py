@@ -1,0 +1,118 @@
+"""What the files of agents and clients say beside the messages: where these stand, when they came, who gave them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from msgspec import Struct, field
+
+from chatsquash import times
+from chatsquash.formats import bodies
+from chatsquash.formats.values import Object
+from chatsquash.model import Json, Message, Origin, Repeated, Sampled
+from chatsquash.times import Moment
+
+
+class Evidence(NamedTuple):
+    """What a file says of a turn in it."""
+
+    line: int | None = None
+    """1-based line in the file."""
+    time: Moment | None = None
+    is_sampled: bool = False
+    """Whether a model gave it, here and not in another conversation that it was copied from."""
+    model: str | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    finish_reason: str | None = None
+    response_id: str | None = None
+
+    def and_then(self, later: Evidence) -> Evidence:
+        """What is known of a message that is made of this turn and of later ones."""
+        known = {name: value for name, value in later._asdict().items() if value is not None}
+        is_sampled = self.is_sampled or later.is_sampled
+        return self._replace(**{**known, "line": self.line or later.line, "is_sampled": is_sampled})
+
+
+class Turn(NamedTuple):
+    """A turn of an agent's file."""
+
+    place: str
+    """As errors name it."""
+    turn: Json
+    evidence: Evidence = Evidence()
+
+
+_NOTHING = Evidence()
+
+
+class Told(NamedTuple):
+    """Messages with what their file says of each."""
+
+    messages: list[Message]
+    evidence: list[Evidence]
+
+
+def told(form: Any, turns: Sequence[Turn], head: Iterable[Message] = (), of_head: Evidence = _NOTHING) -> Told:
+    """The messages of turns of a format, behind those of the head; raises ``TurnError`` that names the place."""
+    messages = list(head)
+    evidence = [of_head] * len(messages)
+    for message, places in bodies.placed(form, [(each.place, each.turn) for each in turns]):
+        first, *others = (turns[place].evidence for place in places)
+        for other in others:
+            first = first.and_then(other)
+        messages.append(message)
+        evidence.append(first)
+    return Told(messages, evidence)
+
+
+def origin(found: Told, /, **members: Any) -> Origin:
+    """The origin of a conversation: what is known of each of its messages, and ``members`` of the whole."""
+    known = [each.time for each in found.evidence if each.time]
+    naive = next((each.line for each in found.evidence if each.time and each.time.naive), 0)
+    both = zip(found.messages, found.evidence, strict=True)
+    replies = [
+        Sampled(at, each.line, each.time.at if each.time else None, *each[3:])
+        for at, (message, each) in enumerate(both)
+        if each.is_sampled and message["role"] == "assistant"
+    ]
+    if naive != 0:
+        members["found"] = (*members.get("found", ()), (naive, Repeated("naive-timestamp")))
+    at = [time.at for time in known]
+    bounds = {"started": min(at), "ended": max(at)} if at else {}
+    return Origin(**{**bounds, **members}, replies=tuple(replies), lines=tuple(each.line for each in found.evidence))
+
+
+def numbers(objects: list[Json], lines: list[int] | None) -> Sequence[int]:
+    """The line of each object of a file."""
+    return range(1, len(objects) + 1) if lines is None else lines
+
+
+def moment(value: Json) -> Moment | None:
+    """The time in a JSON value, if it is one."""
+    return times.read(value)
+
+
+class Unread(Struct):
+    """Counts by name what stands in a file and is no part of any conversation."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def rest(self, name: str, holder: Json, *read: str) -> None:
+        """The members of an object but those that are read; what is null or empty says nothing."""
+        if isinstance(holder, dict):
+            self.counts.update(f"{name}.{key}" for key in holder if key not in read and _says(holder[key]))
+
+    def one(self, name: str) -> None:
+        """Something as a whole, such as a line of a type that tells nothing of the conversation."""
+        self.counts[name] += 1
+
+    def of(self, place: int) -> Object:
+        """The counts, for the first conversation of a file."""
+        return dict(sorted(self.counts.items())) if place == 0 else {}
+
+
+def _says(value: Json) -> bool:
+    return value is not None and value not in ("", [], {})

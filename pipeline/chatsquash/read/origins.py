@@ -1,0 +1,20 @@
+"""Where in the file of an agent or a client something stands."""
+
+from __future__ import annotations
+
+from chatsquash.model import Entry, Origin
+
+
+def first_line(origin: Origin) -> int | None:
+    """The first line that is known to hold some of a conversation."""
+    known = [*origin.lines, *(reply.line for reply in origin.replies)]
+    return next((line for line in known if line is not None), None)
+
+
+def line_of(entry: Entry, message: int | None) -> int:
+    """The line of a message of an entry; in a document its own, unless cleaning moved it."""
+    if message is None or entry.origin is None or any(entry.cleaned.values()):
+        return entry.line
+    lines, replies = entry.origin.lines, entry.origin.replies
+    known = lines[message] if message < len(lines) else None
+    return known or next((reply.line for reply in replies if reply.at == message and reply.line), entry.line)
