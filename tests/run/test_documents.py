@@ -397,7 +397,7 @@ def test_addresses_in_documents_are_replaced(here):
 def test_reasoning_in_documents_follows_the_option(here):
     for choice, held in (("keep", True), ("drop", False)):
         convert(SAMPLES / "atif-river-gauge.json", f"out-{choice}", Options(anonymize=False, reasoning=choice))
-        assert ("reasoning_content" in Path(f"out-{choice}/undated.jsonl").read_text()) is held
+        assert ("reasoning_content" in Path(f"out-{choice}/2026-01-16.jsonl").read_text()) is held
 
 
 # Inspect
