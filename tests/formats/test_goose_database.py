@@ -197,6 +197,7 @@ def test_each_session_of_a_database_is_a_conversation(tmp_path):
     assert goose.fits(found) == "working_dir and conversation"
     told = [[message["content"] for message in each.messages] for each in goose.conversations(found)]
     assert told == [["hi", "hello"], ["you"]]
+    assert [each.origin.session_id for each in goose.conversations(found)] == ["s1", "s2"]
 
 
 def test_a_database_that_is_written_to_by_several_is_read_as_well(tmp_path):

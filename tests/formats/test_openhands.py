@@ -1,23 +1,33 @@
 """What is particular to OpenHands; ``rows/openhands.json`` has what all documents have."""
 
 import pytest
+from msgspec import structs
 
 from chatsquash.formats.agents import openhands
 from tests.formats.table import conversation, each, rows
 
 
+def holds_history(given):
+    return isinstance(given[0], dict) and "history" in given[0]
+
+
+def bare(found):
+    """The conversations in a file, without what it says beside them."""
+    return [structs.replace(each, origin=None) for each in openhands.conversations(found)]
+
+
 @each("files", "openhands")
 def test_a_history_may_be_a_list_or_stand_in_an_object(name, given, expected):
-    if "refused" in expected:
+    if "refused" in expected or holds_history(given):
         return
     whole = [conversation(held) for held in expected]
-    assert openhands.conversations([given]) == whole
+    assert bare([given]) == whole
     if all("kind" not in event for event in given):
-        assert openhands.conversations([{"instance_id": "a", "history": given}]) == whole
-        assert openhands.conversations([{"history": given}, {"history": given}]) == whole * 2
+        assert bare([{"instance_id": "a", "history": given}]) == whole
+        assert bare([{"history": given}, {"history": given}]) == whole * 2
 
 
-FIRST = [row for row in rows("files", "openhands") if "refused" not in row.expected]
+FIRST = [row for row in rows("files", "openhands") if "refused" not in row.expected and not holds_history(row.given)]
 
 
 @pytest.mark.parametrize("row", FIRST, ids=[row.sentence for row in FIRST])

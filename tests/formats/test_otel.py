@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from msgspec import structs
 
 from chatsquash.formats.agents import otel
 from chatsquash.formats.base import TurnError
@@ -11,7 +12,7 @@ from tests.formats.table import conversation, rows
 SPANS = [
     row
     for row in rows("files", "otel")
-    if "refused" not in row.expected and all(span.get("attributes") for span in row.given)
+    if "refused" not in row.expected and all(span.get("attributes") and "events" not in span for span in row.given)
 ]
 
 
@@ -47,7 +48,7 @@ def test_however_spans_are_spelled_they_say_the_same(row):
         [otlp(*as_text)],
         [otlp(span) for span in row.given],
     ):
-        assert otel.conversations(spelled) == expected
+        assert [structs.replace(each, origin=None) for each in otel.conversations(spelled)] == expected
         assert otel.fits(spelled)
 
 

@@ -6,6 +6,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.clients.oumi import conversations, dump
@@ -56,15 +57,20 @@ A, B, C, D = user("a"), said("b"), user("c"), said("d")
 X, Y = user("x"), said("y")
 
 
+def told(found):
+    """Conversations without what their file says beside them."""
+    return [structs.replace(each, origin=None) for each in found]
+
+
 def test_every_branch_is_at_hand_with_its_parent_and_branch_point():
     document = saved(branch("main", A, B), branch("try", A, X, parent="main", point=1), current="try")
-    assert branches(document) == [
+    assert told(branches(document)) == [
         Conversation([A, B], [], Branch("main", "Main", None, 0, current=False)),
         Conversation([A, X], [], Branch("try", "Try", "main", 1, current=True)),
     ]
     bare = {"id": "main", "conversation_history": [A]}
     least = {"schema_version": "1.0.0", "format": "oumi_conversation_history", "branches": {"main": bare}}
-    assert branches(least) == [Conversation([A], [])], "the only branch has no place among others"
+    assert told(branches(least)) == [Conversation([A], [])], "the only branch has no place among others"
 
 
 def test_a_history_has_a_branch_for_each_conversation():
@@ -83,7 +89,7 @@ def test_a_history_has_a_branch_for_each_conversation():
 def test_branches_keep_their_names_and_places():
     document = saved(branch("main", A, B, C, D), branch("try", A, B, X, parent="main", point=2), branch("more", A, B, X, Y, parent="try", point=3), current="try")  # fmt: skip
     found = every([document])
-    assert every([dump_all(found)]) == found
+    assert told(every([dump_all(found)])) == told(found)
     assert dump_all(found)["session"] == {"current_branch_id": "try"}
 
 

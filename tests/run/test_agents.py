@@ -188,3 +188,22 @@ def test_a_file_that_is_read_whole_is_translated_without_loss(here):
     done = write_all(["a.jsonl"], Translation("openai_chat", "out", lossless=True), io.BytesIO(), io.BytesIO())
     assert (done.written, dict(done.lost), dict(done.passed_over)) == (1, {}, {})
     assert json.loads((here / "out/a.json").read_bytes())["messages"][0]["content"] == "hi 1"
+
+
+def test_names_without_end_are_counted_together(here):
+    many = {f"{number:04}" + "n" * 1_000: 1 for number in range(3_000)}
+    write_log(here / "a.jsonl", *codex(1, **many))
+    (outcome,) = convert_session("a.jsonl", Options(anonymize=False))
+    (found,) = [each for each in outcome.findings if each.code == "not-read"]
+    assert found.text.startswith("no part of the record: 'other names' 2,000, 'session_meta.0000nnn")
+    assert "and 981 other names" in found.text
+    assert len(found.text) < 5_000
+
+
+def test_a_reply_that_was_cut_off_is_told(here):
+    asked = {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "hi"}]}
+    answer = {"kind": "response", "parts": [{"part_kind": "text", "content": "he"}], "finish_reason": "length"}
+    write_log(here / "a.jsonl", [asked, answer], [asked, {**answer, "finish_reason": "stop"}])
+    outcomes = convert_session("a.jsonl", Options(anonymize=False))
+    told = [[each.line for each in outcome.findings if each.code == "reply-truncated"] for outcome in outcomes]
+    assert told == [[1], []]

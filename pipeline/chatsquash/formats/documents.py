@@ -32,8 +32,8 @@ class DocumentFormat(Protocol):
     conversations: Callable[..., list[Conversation]]
     """The conversations in a file, of its objects; raises ``TurnError`` for what is broken, and says where.
 
-    A function with a second argument, ``lines``, gets the 1-based numbers of the lines that hold the objects; ``None``
-    stands for 1, 2, 3 and so on.
+    A function that has the argument ``lines``, the second, gets the 1-based numbers of the lines that hold the objects;
+    ``None`` stands for 1, 2, 3 and so on.
     """
 
 
@@ -58,12 +58,7 @@ names, named = _ROOM.names, _ROOM.named
 def load(name: str, objects: list[Json], lines: list[int] | None = None) -> list[Conversation]:
     """The conversations in a file; raises as ``DocumentFormat.conversations``."""
     read = named(name).conversations
-    return read(objects, lines) if _takes_lines(name) else read(objects)
-
-
-@cache
-def _takes_lines(name: str) -> bool:
-    return len(signature(named(name).conversations).parameters) > 1
+    return read(objects, lines) if "lines" in signature(read).parameters else read(objects)
 
 
 @cache

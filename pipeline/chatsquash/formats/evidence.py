@@ -14,6 +14,9 @@ from chatsquash.formats.values import Object
 from chatsquash.model import Json, Message, Origin, Repeated, Sampled
 from chatsquash.times import Moment
 
+_NAMES, _LONGEST = 1_000, 100
+"""Names that are counted apart, and the letters of one that count: a file may have any."""
+
 
 class Evidence(NamedTuple):
     """What a file says of a turn in it."""
@@ -103,11 +106,15 @@ class Unread(Struct):
     def rest(self, name: str, holder: Json, *read: str) -> None:
         """The members of an object but those that are read; what is null or empty says nothing."""
         if isinstance(holder, dict):
-            self.counts.update(f"{name}.{key}" for key in holder if key not in read and _says(holder[key]))
+            for key in holder:
+                if key not in read and _says(holder[key]):
+                    self.one(f"{name}.{key}")
 
     def one(self, name: str) -> None:
         """Something as a whole, such as a line of a type that tells nothing of the conversation."""
-        self.counts[name] += 1
+        short = name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…"
+        is_counted = short in self.counts or len(self.counts) < _NAMES
+        self.counts[short if is_counted else "other names"] += 1
 
     def of(self, place: int) -> Object:
         """The counts, for the first conversation of a file."""

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
+
+from msgspec import structs
 
 from chatsquash.chat import PRIVATE, Private
 from chatsquash.formats import openai_chat
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.bodies import replayed
+from chatsquash.formats.evidence import Evidence, Turn, Unread, moment, numbers, origin, told
 from chatsquash.formats.parts import data_url, image
-from chatsquash.formats.values import Object, at, compact, kind, objects, string, without
-from chatsquash.model import Conversation, Json, Tool
+from chatsquash.formats.values import Object, at, compact, count, kind, objects, string, without
+from chatsquash.model import Conversation, ConversationKind, Json, Origin, Tool
 
 NAME = "atif"
 HOLDS_TOOLS = True
 
 _ROLES = {"system": "system", "user": "user", "agent": "assistant"}
+_TRAJECTORY = ("schema_version", "session_id", "trajectory_id", "agent", "steps", "subagent_trajectories", "extra")
+_SAID = ("step_id", "timestamp", "source", "message", "reasoning_content", "tool_calls", "observation")
+_STEP = (*_SAID, "model_name", "metrics", "is_copied_context", "llm_call_count")
 _FAILED = ("is_error", "tool_result_is_error")
 
 
@@ -25,42 +31,100 @@ def fits(found: list[Json]) -> str | None:
     return f"schema_version {versions[0]}" if found and all(each.startswith("ATIF-") for each in versions) else None
 
 
-def conversations(found: list[Json]) -> list[Conversation]:
+def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
     """A conversation per trajectory, those of subagents behind the one that called them."""
-    trajectories = [each for place, value in enumerate(found, 1) for each in _nested(value, f"entry {place}")]
-    whole = [_conversation(trajectory, place) for place, trajectory in trajectories]
-    return [each for each in whole if each.messages]
+    unread, whole, before = Unread(), list[Conversation](), ""
+    for place, (number, value) in enumerate(zip(numbers(found, lines), found, strict=True), 1):
+        for each in _nested(value, f"entry {place}", number, before):
+            if conversation := _conversation(each, unread):
+                whole.append(conversation)
+        before = _id(value) or f"entry {place}" if value.get("continued_trajectory_ref") else ""
+    return [structs.replace(each, origin=_with(each.origin, unread.of(at))) for at, each in enumerate(whole)]
 
 
-def _nested(value: Json, place: str) -> list[tuple[str, Object]]:
-    """A trajectory and those embedded in it, at any depth, with their places."""
-    found: list[tuple[str, Object]] = []
-    waiting = [(place, value)]
+def _with(origin: Origin | None, unread: Object) -> Origin:
+    return structs.replace(origin or Origin(), unread=unread)
+
+
+def _id(trajectory: Json) -> str:
+    """What tells a trajectory that is no subagent's from others."""
+    return string(trajectory, "trajectory_id") or string(trajectory, "session_id")
+
+
+class _Placed(NamedTuple):
+    """A trajectory, and where it stands."""
+
+    place: str
+    line: int
+    trajectory: Object
+    id: str
+    kind: ConversationKind
+    parent: str
+    session: str
+
+
+def _nested(value: Json, place: str, line: int, before: str) -> list[_Placed]:
+    """A trajectory and those embedded in it, at any depth; ``before`` is the one that says that it goes on."""
+    found: list[_Placed] = []
+    session = string(value, "session_id")
+    waiting = [_Placed(place, line, value, _id(value) or place, "compacted" if before else "main", before, session)]
     while waiting:
-        where, trajectory = waiting.pop(0)
-        if not isinstance(trajectory, dict):
-            raise TurnError(f"{where} is {kind(trajectory)}, not an object")
-        found.append((where, trajectory))
-        inner = trajectory.get("subagent_trajectories") or []
+        each = waiting.pop(0)
+        if not isinstance(each.trajectory, dict):
+            raise TurnError(f"{each.place} is {kind(each.trajectory)}, not an object")
+        found.append(each)
+        inner = each.trajectory.get("subagent_trajectories") or []
         if not isinstance(inner, list):
-            raise TurnError(f"{where} has subagent_trajectories that are {kind(inner)}, not a list")
-        waiting[:0] = [(f"{where}, subagent_trajectories[{number}]", each) for number, each in enumerate(inner)]
+            raise TurnError(f"{each.place} has subagent_trajectories that are {kind(inner)}, not a list")
+        waiting[:0] = [_subagent(each, number, agent) for number, agent in enumerate(inner)]
     return found
 
 
-def _conversation(trajectory: Object, place: str) -> Conversation:
+def _subagent(of: _Placed, number: int, agent: Json) -> _Placed:
+    place, session = f"{of.place}, subagent_trajectories[{number}]", string(agent, "session_id") or of.session
+    own = string(agent, "trajectory_id") or f"{of.id}/{number + 1}"
+    return _Placed(place, of.line, agent, own, "subagent", of.id, session)
+
+
+def _conversation(each: _Placed, unread: Unread) -> Conversation | None:
+    """What the model saw; ``None`` for a trajectory that was copied whole."""
+    place, trajectory = each.place, each.trajectory
     steps = trajectory.get("steps")
     if not isinstance(steps, list):
         raise TurnError(f"{place} has steps that are {kind(steps)}, not a list")
-    turns = []
+    _count(trajectory, unread)
+    turns: list[Turn] = []
     for number, step in enumerate(steps):
         where = f"{place}, steps[{number}]"
         if not isinstance(step, dict):
             raise TurnError(f"{where} is {kind(step)}, not an object")
-        # What was copied from an earlier trajectory stands in that one.
-        if step.get("is_copied_context") is not True:
-            turns += [(where, turn) for turn in _turns(step, where)]
-    return Conversation(replayed(openai_chat, turns), _tools(trajectory))
+        unread.rest("step", step, *_STEP)
+        unread.rest("step.metrics", step.get("metrics"), "prompt_tokens", "completion_tokens")
+        evidence = _evidence(step, each.line, string(trajectory.get("agent"), "model_name"))
+        turns += [Turn(where, turn, evidence) for turn in _turns(step, where)]
+    if all(step.get("is_copied_context") is True for step in steps):
+        return None
+    found = told(openai_chat, turns)
+    linked = {"id": each.id, "kind": each.kind, "parent": each.parent or None, "session_id": each.session or None}
+    return Conversation(found.messages, _tools(trajectory), origin=origin(found, **linked))
+
+
+def _count(trajectory: Object, unread: Unread) -> None:
+    """Count what is not read of a trajectory, such as its reward, each member of what its writer added."""
+    unread.rest("trajectory", trajectory, *_TRAJECTORY)
+    unread.rest("trajectory.extra", trajectory.get("extra"))
+    unread.rest("agent", trajectory.get("agent"), "model_name", "tool_definitions")
+
+
+def _evidence(step: Object, line: int, model: str) -> Evidence:
+    """What a step says beside its messages; of what was copied nothing, since it was said elsewhere."""
+    if step.get("is_copied_context") is True:
+        return Evidence(line)
+    metrics, at_time = step.get("metrics"), moment(step.get("timestamp"))
+    if step.get("source") != "agent" or step.get("llm_call_count") == 0:
+        return Evidence(line, at_time)
+    tokens = count(at(metrics, "prompt_tokens")), count(at(metrics, "completion_tokens"))
+    return Evidence(line, at_time, True, string(step, "model_name") or model or None, *tokens)
 
 
 def _tools(trajectory: Object) -> list[Tool]:

@@ -8,7 +8,8 @@ from chatsquash import chat
 from chatsquash.formats import anthropic, bodies, openai_chat, parts
 from chatsquash.formats.base import Format, TurnError, of_each, with_private
 from chatsquash.formats.calls import ERROR
-from chatsquash.formats.values import compact, kind
+from chatsquash.formats.evidence import Evidence, Told, moment, origin
+from chatsquash.formats.values import compact, kind, string
 from chatsquash.model import Conversation, Json, Message
 
 NAME = "clippy"
@@ -52,11 +53,16 @@ def _loaded(document: Json) -> Conversation:
     body = {**document, "messages": history}
     try:
         if _is_older(history):
-            return bodies.load(cast("Format", anthropic), body)
-        loaded = bodies.load(cast("Format", openai_chat), body)
+            loaded = bodies.load(cast("Format", anthropic), body)
+        else:
+            loaded = bodies.load(cast("Format", openai_chat), body)
+            loaded = Conversation([_stripped(message) for message in loaded.messages], loaded.tools)
     except TurnError as problem:
         raise TurnError(f"{_HISTORY}: {problem}") from None
-    return Conversation([_stripped(message) for message in loaded.messages], loaded.tools)
+    saved = moment(document.get("timestamp") or document.get("conversation_start_time"))
+    known = Evidence(time=saved, is_sampled=True, model=string(document, "model") or None)
+    told = Told(loaded.messages, [known] * len(loaded.messages))
+    return Conversation(loaded.messages, loaded.tools, origin=origin(told))
 
 
 def _is_older(history: list[Json]) -> bool:

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from msgspec import structs
+
 from chatsquash.formats.agents.openhands import v0, v1
+from chatsquash.formats.agents.openhands.v1 import Event
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.values import Object, kind
-from chatsquash.model import Conversation, Json
+from chatsquash.formats.evidence import Unread, numbers
+from chatsquash.formats.values import Object, at, kind
+from chatsquash.model import Conversation, Json, Origin
 
 NAME = "openhands"
 HOLDS_TOOLS = True
@@ -25,11 +32,27 @@ def fits(found: list[Json]) -> str | None:
     return f"events of OpenHands {generation}" if generation else None
 
 
-def conversations(found: list[Json]) -> list[Conversation]:
+def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
     """The conversation of each run: the events are one, or each object holds those of another."""
-    runs = [events for each in found if (events := _events(each)) is not None]
-    whole = [_conversation(events) for events in runs or [found]]
-    return [each for each in whole if each.messages]
+    unread, runs = Unread(), list[_Run]()
+    for value, line in zip(found, numbers(found, lines), strict=True):
+        if (events := _events(value)) is not None:
+            runs.append(_Run(value, events, [line] * len(events)))
+    whole = [_conversation(run, unread) for run in runs or [_Run({}, found, numbers(found, lines))]]
+    told_of = [each for each in whole if each.messages]
+    return [_counted(each, unread.of(place)) for place, each in enumerate(told_of)]
+
+
+class _Run(NamedTuple):
+    """The events of one run, and what holds them."""
+
+    value: Json
+    events: list[Json]
+    lines: Sequence[int]
+
+
+def _counted(each: Conversation, unread: Object) -> Conversation:
+    return structs.replace(each, origin=structs.replace(each.origin or Origin(), unread=unread))
 
 
 def _events(value: Json) -> list[Json] | None:
@@ -49,12 +72,18 @@ def _generation(events: list[Json]) -> str | None:
     return None
 
 
-def _conversation(events: list[Json]) -> Conversation:
-    known: dict[str, Object] = {}
-    for place, event in enumerate(events):
+def _conversation(run: _Run, unread: Unread) -> Conversation:
+    if isinstance(run.value, dict):
+        unread.rest("run", run.value, *_HOLDING)
+    known: dict[str, Event] = {}
+    for place, (event, line) in enumerate(zip(run.events, run.lines, strict=True)):
         if not isinstance(event, dict):
             raise TurnError(f"event {place} is {kind(event)}, not an object")
         logged = event.get("id")
-        known.setdefault(str(logged) if isinstance(logged, int | str) else f"event {place}", event)
+        known.setdefault(str(logged) if isinstance(logged, int | str) else f"event {place}", Event(line, event))
     left = list(known.values())
-    return v1.conversation(left) if any(map(v1.is_event, left)) else v0.conversation(left)
+    named = at(run.value, "metadata", "llm_config", "model")
+    model = named if isinstance(named, str) else None
+    if any(v1.is_event(each.event) for each in left):
+        return v1.conversation(left, model, unread)
+    return v0.conversation(left, model, unread)

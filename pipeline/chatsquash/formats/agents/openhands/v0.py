@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from chatsquash import reasoning
 from chatsquash.chat import PRIVATE, Private
 from chatsquash.formats import openai_chat
-from chatsquash.formats.bodies import replayed
+from chatsquash.formats.agents.openhands.v1 import Event
+from chatsquash.formats.evidence import Evidence, Turn, Unread, moment, origin, told
 from chatsquash.formats.parts import image, text
-from chatsquash.formats.values import Object, at, compact, listed, objects, string, without
+from chatsquash.formats.values import Object, at, compact, count, listed, objects, string, without
 from chatsquash.model import Conversation, Json, Tool
 
 _SOURCES = ("agent", "user", "environment")
@@ -17,6 +18,8 @@ _STATES = ("null", "change_agent_state", "agent_state_changed", "recall", "pause
 _CONDENSING = ("condensation", "condensation_request", "condense", "loop_recovery")
 _UNSAID = (*_STATES, *_CONDENSING)
 """Actions and observations of the client, which no model sees as they are."""
+_DONE = ("action", "observation", "args", "content", "cause", "tool_call_metadata")
+_READ = ("id", "timestamp", "source", "message", *_DONE)
 _KEPT = ("content", "tool_calls", "refusal", *reasoning.MEMBERS)
 _SETTINGS = ("thought", "confirmation_state", "security_risk", "hidden", "blocking", "is_input", "is_confirmed")
 """Arguments that are not the model's."""
@@ -29,36 +32,44 @@ def is_event(value: Json) -> bool:
     return isinstance(value.get("action", value.get("observation")), str)
 
 
-def conversation(events: list[Object]) -> Conversation:
+def conversation(events: list[Event], model: str | None, unread: Unread) -> Conversation:
     """What was said, called and observed."""
-    run = _Run()
-    for place, event in enumerate(events):
-        run.add(f"event {place}", event)
-    return Conversation(replayed(openai_chat, run.turns), run.tools)
+    run = _Run(model, unread)
+    for place, (line, event) in enumerate(events):
+        run.add(f"event {place}", line, event)
+    found = told(openai_chat, run.turns)
+    return Conversation(found.messages, run.tools, origin=origin(found))
 
 
 @dataclass(slots=True)
 class _Run:
     """A conversation while its events are read."""
 
-    turns: list[tuple[str, Object]] = field(default_factory=list)
+    model: str | None
+    """The one that the run is set to."""
+    unread: Unread
+    turns: list[Turn] = field(default_factory=list)
     tools: list[Tool] = field(default_factory=list)
     responses: set[str] = field(default_factory=set)
     """Ids of the model's responses that are messages already: each of their actions repeats them."""
     calls: dict[str, str] = field(default_factory=dict)
     """The names of actions that are from no call of the model's, by the events' ids."""
 
-    def add(self, where: str, event: Object) -> None:
+    def add(self, where: str, line: int, event: Object) -> None:
         """Take one event."""
+        self.unread.rest("event", event, *_READ)
         action, observation = string(event, "action"), string(event, "observation")
         if action and action not in _UNSAID:
             turn = self.act(action, event)
         elif observation and observation not in _UNSAID:
             turn = self.observe(observation, event)
         else:
+            self.unread.one(f"event {action or observation or 'without an action'}")
             turn = None
         if turn:
-            self.turns.append((where, turn))
+            known = Evidence(line, moment(event.get("timestamp")))
+            known = _of_model(event, known, self.model) if turn["role"] == "assistant" else known
+            self.turns.append(Turn(where, turn, known))
 
     def act(self, action: str, event: Object) -> Object | None:
         """An action: a message, or a call; one that is from no call of the model's is one of its own."""
@@ -104,6 +115,20 @@ class _Run:
         denied = {"outcome": "denied"} if observation == "user_rejected" else {}
         held = Private(is_error=True) if observation == "error" else Private(denied)
         return {"role": "tool", "tool_call_id": call_id, "name": name, "content": content, PRIVATE: held}
+
+
+def _of_model(event: Object, known: Evidence, model: str | None) -> Evidence:
+    """What is known of a reply, by the response that its action is from."""
+    response = at(event, "tool_call_metadata", "model_response")
+    used, choices = at(response, "usage"), objects(at(response, "choices"))
+    return known._replace(
+        is_sampled=True,
+        model=string(response, "model") or model,
+        prompt_tokens=count(at(used, "prompt_tokens")),
+        completion_tokens=count(at(used, "completion_tokens")),
+        finish_reason=(string(choices[0], "finish_reason") or None) if choices else None,
+        response_id=string(response, "id") or None,
+    )
 
 
 def _called(event: Object, call: Object, name: str) -> Object:

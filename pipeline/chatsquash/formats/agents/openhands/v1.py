@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from chatsquash.chat import PRIVATE, Private, part_text
 from chatsquash.formats import openai_chat
 from chatsquash.formats.base import Tools, TurnError
-from chatsquash.formats.bodies import replayed
+from chatsquash.formats.evidence import Evidence, Turn, Unread, moment, origin, told
 from chatsquash.formats.parts import image, text
 from chatsquash.formats.values import Object, at, kind, listed, objects, string, without
 from chatsquash.model import Conversation, Json, Tool
 from chatsquash.reasoning import MEMBERS
 
+_SAID = ("system_prompt", "dynamic_context", "tools", "llm_message", "extended_content", "thought")
+_CALLED = ("tool_call", "tool_call_id", "tool_name", "llm_response_id", "responses_reasoning_item", *MEMBERS)
+_ANSWERED = ("observation", "error", "rejection_reason")
+_READ = ("kind", "id", "timestamp", "source", *_SAID, *_CALLED, *_ANSWERED)
 _ANSWERS = ("ObservationEvent", "AgentErrorEvent", "UserRejectObservation")
 
 
@@ -21,12 +27,22 @@ def is_event(value: Json) -> bool:
     return string(value, "kind").endswith(("Event", "Observation", "Condensation", "CondensationRequest"))
 
 
-def conversation(events: list[Object]) -> Conversation:
+class Event(NamedTuple):
+    """An event, and its line in the file."""
+
+    line: int
+    event: Object
+
+
+def conversation(events: list[Event], model: str | None, unread: Unread) -> Conversation:
     """What the model saw; actions of one response are one message, and what was condensed stays."""
     turns: dict[str, tuple[str, Object]] = {}
+    evidence: dict[str, Evidence] = {}
     tools: list[Tool] = []
-    for place, event in enumerate(events):
+    for place, (line, event) in enumerate(events):
         where = f"event {place}"
+        unread.rest(string(event, "kind"), event, *_READ)
+        known = Evidence(line, moment(event.get("timestamp")))
         match event.get("kind"):
             case "SystemPromptEvent":
                 held = [event.get("system_prompt"), event.get("dynamic_context")]
@@ -34,14 +50,22 @@ def conversation(events: list[Object]) -> Conversation:
                 tools = tools or _tools(event.get("tools")).functions
             case "MessageEvent":
                 turns[where] = (where, _message(event, where))
+                is_said = at(event, "llm_message", "role") == "assistant" and event.get("source") == "agent"
+                known = known._replace(is_sampled=is_said, model=model if is_said else None)
             case "ActionEvent":
                 key = string(event, "llm_response_id") or where
                 before = turns[key][1] if key in turns else {}
                 turns[key] = (turns[key][0] if key in turns else where, _action(event, before, where))
+                answer = string(event, "llm_response_id") or None
+                evidence.setdefault(key, known._replace(is_sampled=True, model=model, response_id=answer))
             case str(of) if of in _ANSWERS:
                 turns[where] = (where, _answer(event))
-    whole = [(where, {**turn, "content": _joined(turn)}) for where, turn in turns.values()]
-    return Conversation(replayed(openai_chat, whole), tools)
+            case of:
+                unread.one(f"event of the kind {of}")
+        evidence.setdefault(where, known)
+    whole = [Turn(where, {**turn, "content": _joined(turn)}, evidence[key]) for key, (where, turn) in turns.items()]
+    found = told(openai_chat, whole)
+    return Conversation(found.messages, tools, origin=origin(found))
 
 
 def _joined(turn: Object) -> Json:

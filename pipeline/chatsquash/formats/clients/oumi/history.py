@@ -5,9 +5,12 @@ from __future__ import annotations
 from itertools import chain, count, takewhile
 from typing import cast
 
+from msgspec import structs
+
 from chatsquash import chat, jsonio
 from chatsquash.formats.base import TurnError, with_private
 from chatsquash.formats.calls import told
+from chatsquash.formats.evidence import Evidence, Told, moment, origin
 from chatsquash.formats.values import Object, at, compact, kind, string, unrepeated, without
 from chatsquash.model import Branch, Conversation, Json, Message
 
@@ -44,16 +47,16 @@ def branches(document: Json) -> list[Conversation]:
     """
     for member in ("conversation_history", "conversation"):
         if isinstance(document, dict) and "format" not in document and member in document:
-            return [Conversation(_messages(document[member], member), [])]
+            return [_conversation(document, document[member], member, None)]
     held = _validated(document)
     current = at(document, "session", "current_branch_id")
     # As Oumi's import has it.
     chosen = (
         current if isinstance(current, str) and current in held else _MAIN if _MAIN in held else next(iter(held), "")
     )
-    found = [_branch(branch, f"branches.{key}", current=key == chosen) for key, branch in held.items()]
+    found = [_branch(document, branch, f"branches.{key}", current=key == chosen) for key, branch in held.items()]
     is_alone = len(found) == 1 and found[0].branch is not None and found[0].branch.parent is None
-    return [Conversation(found[0].messages, [])] if is_alone else found
+    return [structs.replace(found[0], branch=None)] if is_alone else found
 
 
 def _validated(document: Json) -> dict[str, Json]:
@@ -71,7 +74,7 @@ def _validated(document: Json) -> dict[str, Json]:
     return document["branches"]
 
 
-def _branch(branch: Json, place: str, *, current: bool) -> Conversation:
+def _branch(document: Object, branch: Json, place: str, *, current: bool) -> Conversation:
     if not isinstance(branch, dict):
         raise TurnError(f"{place} is {kind(branch)}, not an object")
     for member in ("id", "conversation_history"):
@@ -82,9 +85,25 @@ def _branch(branch: Json, place: str, *, current: bool) -> Conversation:
         _expect(place, branch, member, isinstance(branch.get(member), str | None), "text")
     point = branch.get("branch_point_index")
     _expect(place, branch, "branch_point_index", point is None or (type(point) is int and point >= 0), "a place")
-    messages = _messages(branch["conversation_history"], f"{place}.conversation_history")
     found = Branch(branch["id"], branch.get("name"), branch.get("parent_branch_id"), point or 0, current)
-    return Conversation(messages, [], found)
+    return _conversation(document, branch["conversation_history"], f"{place}.conversation_history", found)
+
+
+def _conversation(document: Object, history: Json, place: str, branch: Branch | None) -> Conversation:
+    """The messages of a history, with when they were said, and by which model as far as the file knows one."""
+    messages = _messages(history, place)
+    session = document["session"] if isinstance(document.get("session"), dict) else document
+    model = string(document, "model_name") or string(at(document, "configuration", "model"), "model_name") or None
+    known = Evidence(1, is_sampled=True, model=model)
+    times = [moment(each.get("timestamp")) for each in history]
+    evidence = [
+        known._replace(time=time) if message["role"] == "assistant" else Evidence(1, time)
+        for message, time in zip(messages, times, strict=True)
+    ]
+    place_of: Object = {"id": branch.id, "kind": "branch" if branch.parent else "main"} if branch else {}
+    place_of |= {"parent": branch.parent} if branch else {}
+    named = string(session, "chat_id") or None
+    return Conversation(messages, [], branch, origin=origin(Told(messages, evidence), session_id=named, **place_of))
 
 
 def _expect(place: str, branch: Object, member: str, fits: bool, wanted: str) -> None:

@@ -11,7 +11,7 @@ from chatsquash.formats.base import TurnError, role_of, with_private
 from chatsquash.formats.calls import ERROR, State, after, arguments, call_name, failed, linked, numbered, result
 from chatsquash.formats.clients.oumi import items, schema
 from chatsquash.formats.values import Object, at, kind, objects, rest, string
-from chatsquash.model import Conversation, Json, Message
+from chatsquash.model import Conversation, Json, Message, Origin
 
 _MEMBERS = {"conversation_id", "messages", "metadata", "tools"}
 _ROLES = ("system", "user", "assistant", "tool")
@@ -43,7 +43,8 @@ def load(document: Object) -> Conversation:
         except TurnError as problem:
             raise TurnError(f"messages[{number}] {problem}") from None
         messages.append(message)
-    return Conversation(messages, openai_chat.tools(document.get("tools")).functions)
+    named = Origin(session_id=string(document, "conversation_id") or None)
+    return Conversation(messages, openai_chat.tools(document.get("tools")).functions, origin=named)
 
 
 def _message(logged: Json, state: State) -> tuple[Message, State]:

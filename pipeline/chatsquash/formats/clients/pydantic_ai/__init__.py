@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from chatsquash.formats.clients.pydantic_ai.read import read
 from chatsquash.formats.clients.pydantic_ai.remainder import KEY, restored
 from chatsquash.formats.clients.pydantic_ai.write import dump
-from chatsquash.formats.values import at, objects
-from chatsquash.model import Conversation, Json, Message
+from chatsquash.formats.evidence import Evidence, Told, moment, numbers, origin
+from chatsquash.formats.values import Object, at, count, objects, string
+from chatsquash.model import Conversation, Json
 
 NAME = "pydantic_ai"
 HOLDS_TOOLS = False
 
+_USED = (("input_tokens", "request_tokens"), ("output_tokens", "response_tokens"))
+"""The members of usage, and what they were called before version 1."""
 _MEMBERS = ("messages", "message_history")
 """What clients call the list where they keep it in an object."""
 
@@ -19,29 +24,45 @@ __all__ = ["HOLDS_TOOLS", "NAME", "conversations", "dump", "fits"]
 
 def fits(objects: list[Json]) -> str | None:
     """A message with ``kind`` and parts with ``part_kind``."""
-    told = any(_is_message(turn) for turns in _histories(objects) for turn in turns)
+    told = any(_is_message(turn) for turns, _ in _histories(objects, numbers(objects, None)) for turn in turns)
     return "messages with kind and part_kind" if told else None
 
 
-def conversations(objects: list[Json]) -> list[Conversation]:
+def conversations(objects: list[Json], lines: list[int] | None = None) -> list[Conversation]:
     """One per list of messages; messages that are lines of their own are one together."""
-    return [Conversation(_messages(turns), []) for turns in _histories(objects)]
+    return [_conversation(turns, line) for turns, line in _histories(objects, numbers(objects, lines))]
 
 
-def _messages(turns: list[Json]) -> list[Message]:
-    found = []
+def _conversation(turns: list[Json], lines: Sequence[int]) -> Conversation:
+    found = Told([], [])
     for message, turn, part in read(turns):
         rest = at(turns[turn], "metadata", KEY)
-        found.append(restored(message, at(rest, part) if part else rest))
-    return found
+        found.messages.append(restored(message, at(rest, part) if part else rest))
+        found.evidence.append(_evidence(turns[turn], part, lines[turn]))
+    named = [name for turn in turns if (name := string(turn, "conversation_id"))]
+    return Conversation(found.messages, [], origin=origin(found, session_id=named[0] if named else None))
 
 
-def _histories(values: list[Json]) -> list[list[Json]]:
-    """The lists of messages in a file."""
+def _evidence(turn: Object, part: str, line: int) -> Evidence:
+    """What a message says of itself: a response of its model and its tokens, parts of a request when they came."""
+    if turn["kind"] != "response":
+        own = turn["parts"][int(part)] if part.isdecimal() else turn
+        return Evidence(line, moment(own.get("timestamp") or turn.get("timestamp")))
+    used = turn.get("usage")
+    asked, said = (count(at(used, new) if at(used, new) is not None else at(used, old)) for new, old in _USED)
+    told_of = string(turn, "finish_reason") or None, string(turn, "provider_response_id") or None
+    return Evidence(
+        line, moment(turn.get("timestamp")), True, string(turn, "model_name") or None, asked, said, *told_of
+    )
+
+
+def _histories(values: list[Json], lines: Sequence[int]) -> list[tuple[list[Json], Sequence[int]]]:
+    """The lists of messages in a file, with the line of each."""
     single = [value for value in values if isinstance(value, dict) and "kind" in value]
     if single:
-        return [values]
-    return [found for value in values if (found := _history(value)) is not None]
+        return [(values, lines)]
+    both = [(_history(value), line) for value, line in zip(values, lines, strict=True)]
+    return [(found, [line] * len(found)) for found, line in both if found is not None]
 
 
 def _history(value: Json) -> list[Json] | None:

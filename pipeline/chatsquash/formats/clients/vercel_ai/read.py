@@ -36,6 +36,8 @@ class Told(NamedTuple):
     """Where it stands among all messages, if not where it is read."""
     call: int | None = None
     """For a result, how many messages stand before the one with its call."""
+    turn: int = 0
+    """The message of the document that it is from."""
 
 
 def read(turns: list[Json]) -> list[Told]:
@@ -45,6 +47,7 @@ def read(turns: list[Json]) -> list[Told]:
     state = State()
     for number, turn in enumerate(turns):
         role, held = _opened(number, turn)
+        before = len(found)
         if role == "assistant":
             state = _assistant(held, found, native, state)
         else:
@@ -54,6 +57,7 @@ def read(turns: list[Json]) -> list[Told]:
         if native and found:
             found[-1] = found[-1]._replace(message=with_native(found[-1].message, native))
             native = []
+        found[before:] = [told._replace(turn=number) for told in found[before:]]
     return _placed(found)
 
 

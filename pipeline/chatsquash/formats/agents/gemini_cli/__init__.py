@@ -1,0 +1,75 @@
+"""Gemini CLI's sessions and checkpoints: Gemini's contents, with the calls of tools beside them."""
+
+from __future__ import annotations
+
+from chatsquash.formats import gemini
+from chatsquash.formats.agents.gemini_cli.session import KINDS, Session, Way
+from chatsquash.formats.agents.gemini_cli.turns import Reader
+from chatsquash.formats.evidence import Evidence, Turn, numbers, origin, told
+from chatsquash.model import Conversation, Json
+
+NAME = "gemini_cli"
+HOLDS_TOOLS = False
+
+_UPDATES = ("$set", "$rewindTo")
+
+
+def fits(found: list[Json]) -> str | None:
+    """A session names its project's hash or edits itself; a checkpoint is a history of contents."""
+    if any(map(_is_update, found)):
+        return "$set or $rewindTo, or sessionId beside projectHash"
+    if found and all(map(_is_record, found)):
+        return "records of the types user and gemini"
+    return "a history of contents" if len(found) == 1 and _history(found[0]) else None
+
+
+def _is_update(line: Json) -> bool:
+    return isinstance(line, dict) and bool(line.keys() & set(_UPDATES) or line.keys() >= {"sessionId", "projectHash"})
+
+
+def _is_record(line: Json) -> bool:
+    members = {"id", "timestamp", "content"}
+    own = isinstance(line, dict) and line.keys() >= members and not line.keys() & {"message", "role"}
+    return own and line.get("type") in KINDS
+
+
+def _history(value: Json) -> list[Json]:
+    """The contents of a checkpoint; empty for anything else."""
+    history = value.get("history") if isinstance(value, dict) else value
+    return history if isinstance(history, list) and history and all(map(_is_content, history)) else []
+
+
+def _is_content(value: Json) -> bool:
+    """Whether a value has a role of Gemini's and parts, which have no types."""
+    if not isinstance(value, dict) or value.get("role") not in ("user", "model"):
+        return False
+    held = value.get("parts")
+    return isinstance(held, list) and all(isinstance(part, dict) and "type" not in part for part in held)
+
+
+def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+    """The conversation as it ended, then what it was before messages were taken back or replaced.
+
+    Neither the system prompt nor the tools are kept in it.
+    """
+    history = _history(found[0]) if len(found) == 1 else []
+    if history:
+        turns = [Turn(f"history[{place}]", content, _of_content(content)) for place, content in enumerate(history)]
+        return [Conversation((held := told(gemini, turns)).messages, [], origin=origin(held))]
+    session = Session()
+    for place, (number, line) in enumerate(zip(numbers(found, lines), found, strict=True), 1):
+        session.add(f"entry {place}", number, line)
+    ways = [(turns, way) for way in session.ways() if (turns := Reader(session.unread).read(way.records))]
+    return [_conversation(session, turns, way, place) for place, (turns, way) in enumerate(ways)]
+
+
+def _of_content(content: Json) -> Evidence:
+    return Evidence(1, is_sampled=content["role"] == "model")
+
+
+def _conversation(session: Session, turns: list[Turn], way: Way, place: int) -> Conversation:
+    found = told(gemini, turns)
+    known = session.known() | {"kind": way.kind or session.kind, "unread": session.unread.of(place)}
+    if any(each.time for each in found.evidence):
+        known = {name: value for name, value in known.items() if name not in ("started", "ended")}
+    return Conversation(found.messages, [], origin=origin(found, id=way.id, parent=way.parent, **known))

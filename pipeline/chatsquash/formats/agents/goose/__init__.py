@@ -1,0 +1,164 @@
+"""goose's sessions: one object with a conversation, lines behind one with the metadata, or a database of both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chatsquash import chat, jsonio
+from chatsquash.formats import anthropic
+from chatsquash.formats.agents.goose.content import SHOWN, block
+from chatsquash.formats.agents.goose.database import from_database as from_database
+from chatsquash.formats.agents.goose.database import holds_sessions as holds_sessions
+from chatsquash.formats.base import TurnError, with_private, without_private
+from chatsquash.formats.evidence import Evidence, Told, Turn, Unread, moment, numbers, origin, told
+from chatsquash.formats.values import Object, at, count, kind, listed, objects, string, without
+from chatsquash.model import Conversation, Json, Message
+
+NAME = "goose"
+HOLDS_TOOLS = False
+
+_TURNS = ("conversation", "messages")
+_BESIDE = (*_TURNS, "message_count", "description")
+_CALLS = ("toolRequest", "frontendToolRequest")
+_TAGS = (*_CALLS, "toolResponse", "redactedThinking", "toolConfirmationRequest", "systemNotification")
+_SESSION = (*_TURNS, "message_count", "id", "created_at", "updated_at", "session_type", "parent_session_id")
+_MODEL = ("model_config", "model_config_json", "input_tokens", "output_tokens")
+_MESSAGE = ("id", "role", "created", "content", "metadata")
+_METADATA = ("agentVisible", "userVisible", "usage")
+
+_Line = tuple[int, int, Object]
+"""The place of an object in the file, its line, and the object."""
+
+
+def fits(found: list[Json]) -> str | None:
+    """A session has a working directory beside what it is about; messages have tags in camel case, or flags."""
+    first = found[0] if found else None
+    if isinstance(first, dict) and "working_dir" in first and any(name in first for name in _BESIDE):
+        return "working_dir and " + next(name for name in _BESIDE if name in first)
+    if found and all(isinstance(each, dict) and isinstance(each.get("content"), list) for each in found):
+        count = sum(map(_has_tags, found))
+        return f"metadata.agentVisible or content such as toolRequest in {count} lines" if count else None
+    return None
+
+
+def _has_tags(message: Object) -> bool:
+    tagged = any(block.get("type") in _TAGS for block in objects(message["content"]))
+    return tagged or isinstance(at(message, "metadata", "agentVisible"), bool)
+
+
+def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+    """What the model saw of each session: neither the system prompt nor the tools are kept in it."""
+    sessions: list[list[_Line]] = []
+    for place, (number, line) in enumerate(zip(numbers(found, lines), found, strict=True), 1):
+        if not isinstance(line, dict):
+            raise TurnError(f"entry {place} is no object")
+        if "working_dir" in line or not sessions:
+            sessions.append([])
+        sessions[-1].append((place, number, line))
+    told_of = [_session(lines) for lines in sessions]
+    return [conversation for conversation in told_of if conversation.messages]
+
+
+def _session(lines: list[_Line]) -> Conversation:
+    unread = Unread()
+    header = lines[0][2] if "working_dir" in lines[0][2] else {}
+    unread.rest("session", header, *_SESSION, *_MODEL)
+    model, turns = _model(header), list[Turn]()
+    for place, number, line in lines:
+        held = _held(line, place) if "working_dir" in line else [(f"entry {place}", line)]
+        for where, message in held:
+            if turn := _turn(message, where, unread):
+                turns.append(Turn(where, turn, _evidence(message, number, model)))
+    found = told(anthropic, turns)
+    found = Told([_signed(message) for message in found.messages], _used(found.evidence, header))
+    known = {**_of(header, found), "unread": unread.of(0)}
+    return Conversation(found.messages, [], origin=origin(found, **known))
+
+
+def _of(header: Object, found: Told) -> Object:
+    """What the session says of itself; its times count where its messages have none."""
+    logged = header.get("id")
+    is_inner = header.get("session_type") == "sub_agent"
+    known: Object = {"session_id": str(logged) if isinstance(logged, str | int) and logged != "" else None}
+    known |= {"kind": "subagent", "parent": string(header, "parent_session_id") or None} if is_inner else {}
+    first, last = moment(header.get("created_at")), moment(header.get("updated_at"))
+    if first and not any(each.time for each in found.evidence):
+        known |= {"started": first.at, "ended": (last or first).at}
+    return known
+
+
+def _model(header: Object) -> str | None:
+    """The model that the session is set to."""
+    config = header.get("model_config") or header.get("model_config_json")
+    try:
+        config = jsonio.loads(config.encode()) if isinstance(config, str) else config
+    except (ValueError, RecursionError):
+        return None
+    return string(config, "model_name") or None
+
+
+def _evidence(message: Object, line: int, model: str | None) -> Evidence:
+    if message.get("role") != "assistant":
+        return Evidence(line, moment(message.get("created")))
+    used = at(message, "metadata", "usage")
+    tokens = count(at(used, "inputTokens")), count(at(used, "outputTokens"))
+    return Evidence(line, moment(message.get("created")), True, model, *tokens)
+
+
+def _used(evidence: list[Evidence], header: Object) -> list[Evidence]:
+    """The tokens of a session are those of its last reply, where that has none of its own."""
+    places = [place for place, each in enumerate(evidence) if each.is_sampled]
+    if not places or evidence[places[-1]].prompt_tokens is not None:
+        return evidence
+    last = places[-1]
+    asked, said = (count(header.get(name)) for name in ("input_tokens", "output_tokens"))
+    used = evidence[last]._replace(prompt_tokens=asked, completion_tokens=said)
+    return [*evidence[:last], used, *evidence[last + 1 :]]
+
+
+def _held(session: Object, place: int) -> list[tuple[str, Json]]:
+    """The messages in the object of a session; none where they are lines of their own."""
+    name = next((name for name in _TURNS if session.get(name) is not None), "")
+    held = session.get(name, [])
+    if not isinstance(held, list):
+        raise TurnError(f"entry {place} has a {name} that is {kind(held)}, not a list")
+    return [(f"{name}[{number}]", message) for number, message in enumerate(held)]
+
+
+def _turn(message: Json, place: str, unread: Unread) -> Object | None:
+    """A message as Anthropic would have it, without its id and time; ``None`` if only the user sees what is in it."""
+    if at(message, "metadata", "agentVisible") is False:
+        unread.one("message that the agent does not see")  # any more: a compaction replaced it
+        return None
+    if not isinstance(message, dict):
+        raise TurnError(f"{place} is no object")
+    content = message.get("content")
+    if not isinstance(content, str | list):
+        raise TurnError(f"{place} has a content that is {kind(content)}, not a list")
+    unread.rest("message", message, *_MESSAGE)
+    unread.rest("message.metadata", message.get("metadata"), *_METADATA)
+    blocks = list[Json]()
+    for item in listed(content):
+        of = string(item, "type")
+        if of in SHOWN:
+            unread.one(f"message.content.{of}")
+        else:
+            blocks.append(block(item))
+    return {"role": message.get("role"), "content": blocks} if blocks or not content else None
+
+
+def _signed(message: Message) -> Message:
+    """A message whose calls have their signatures where those of Gemini stand."""
+    if not chat.calls(message):
+        return message
+    return {**message, "tool_calls": [_signed_call(call) for call in chat.calls(message)]}
+
+
+def _signed_call(call: Object) -> Object:
+    held = chat.private(call)
+    block = held.get("block")
+    if not isinstance(block, dict) or not isinstance(block.get("thoughtSignature"), str):
+        return call
+    plain: Any = without_private(call)
+    left = {"block": without(block, "thoughtSignature"), "signature": block["thoughtSignature"]}
+    return dict(with_private(plain, {**held, **left}))

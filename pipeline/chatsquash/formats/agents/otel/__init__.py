@@ -1,0 +1,129 @@
+"""OpenTelemetry's GenAI conventions: messages in the attributes of spans, their events and log records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import structs
+from xxhash import xxh3_128_digest
+
+from chatsquash import jsonio
+from chatsquash.formats import openai_chat
+from chatsquash.formats.agents.otel.attributes import INPUT, OUTPUT, SYSTEM, TOOLS, Holder, holders
+from chatsquash.formats.agents.otel.messages import content, said
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.evidence import Turn, Unread, numbers, origin, told
+from chatsquash.formats.values import Object, kind, listed, objects, unrepeated
+from chatsquash.model import Conversation, Json, Origin, Sampled, Tool
+
+NAME = "otel"
+HOLDS_TOOLS = True
+
+_TOLD = (INPUT, OUTPUT, SYSTEM)
+
+
+def fits(found: list[Json]) -> str | None:
+    """An attribute is named after GenAI, or there are spans at all."""
+    for value in found:
+        if isinstance(value, dict) and value.keys() & {"resourceSpans", "resourceLogs"}:
+            return "resourceSpans" if "resourceSpans" in value else "resourceLogs"
+    try:
+        names = (name for holder in holders(found, numbers(found, None)) for name in holder.attributes)
+        name = next((name for name in names if name.startswith("gen_ai.")), None)
+    except (TurnError, RecursionError):
+        return None
+    return f"the attribute {name}" if name else None
+
+
+def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+    """A conversation per span or record that holds messages, but those that another one goes on from."""
+    unread = Unread()
+    try:
+        telling = [each for each in holders(found, numbers(found, lines)) if each.attributes.keys() & set(_TOLD)]
+        whole = [each for holder in telling for each in _conversations(holder)]
+    except RecursionError:
+        raise TurnError("is nested too deeply") from None
+    if not telling:
+        raise TurnError(f"no attribute holds messages: {INPUT} and {OUTPUT} were not recorded")
+    for holder in telling:
+        holder.rest(unread)
+    longest = _longest(whole)
+    return [_numbered(each, place, unread.of(place)) for place, each in enumerate(longest)]
+
+
+def _numbered(each: Conversation, place: int, unread: Object) -> Conversation:
+    known = each.origin or Origin()
+    return structs.replace(each, origin=structs.replace(known, id=str(place + 1), unread=unread))
+
+
+def _longest(whole: list[Conversation]) -> list[Conversation]:
+    """The conversations without those that are the beginning of another one, or that one again.
+
+    Their replies are those of the one that goes on.
+    """
+    encoded = [list(map(jsonio.dumps, each.messages)) for each in whole]
+    kept = [place for place in unrepeated(encoded) if encoded[place]]
+    beginnings: dict[bytes, int] = {}
+    for place in kept:
+        for digest in _chain(encoded[place]):
+            beginnings.setdefault(digest, place)
+    replies: dict[int, dict[int, Sampled]] = {place: {} for place in kept}
+    for place, messages in enumerate(encoded):
+        digests = _chain(messages)
+        home = beginnings.get(digests[-1]) if digests else None
+        known = whole[place].origin
+        if home is not None and known:
+            replies[home].update({reply.at: reply for reply in known.replies if reply.at not in replies[home]})
+    return [_with(whole[place], replies[place]) for place in kept]
+
+
+def _chain(messages: list[bytes]) -> list[bytes]:
+    """A digest of each beginning of a conversation."""
+    found, before = list[bytes](), b""
+    for message in messages:
+        before = xxh3_128_digest(before + message)
+        found.append(before)
+    return found
+
+
+def _with(conversation: Conversation, replies: dict[int, Sampled]) -> Conversation:
+    known = conversation.origin or Origin()
+    ordered = tuple(replies[at] for at in sorted(replies))
+    times = [reply.time for reply in ordered if reply.time is not None]
+    bounds = [time for time in (known.started, known.ended, *times) if time is not None]
+    spread = {"started": min(bounds), "ended": max(bounds)} if bounds else {}
+    return structs.replace(conversation, origin=structs.replace(known, replies=ordered, **spread))
+
+
+def _conversations(holder: Holder) -> Iterator[Conversation]:
+    """One conversation for each choice of the model; the choices are its messages, all of them the assistant's."""
+    asked = [turn for name in (SYSTEM, INPUT) for turn in _turns(holder, name)]
+    answers = _turns(holder, OUTPUT)
+    tools: list[Tool] = list(openai_chat.tools(holder.parsed(TOOLS)).functions)
+    choices = [[answer] for answer in answers] if _are_choices(answers) else [answers]
+    evidence, of_reply = holder.evidence(), holder.of_reply()
+    for choice in choices:
+        turns = [Turn(place, turn, evidence) for place, turn in asked]
+        found = told(openai_chat, [*turns, *(Turn(place, turn, of_reply) for place, turn in choice)])
+        yield Conversation(found.messages, tools, origin=origin(found, session_id=holder.session))
+
+
+def _are_choices(answers: list[tuple[str, Object]]) -> bool:
+    return bool(answers) and all(turn["role"] == "assistant" for _, turn in answers)
+
+
+def _turns(holder: Holder, name: str) -> list[tuple[str, Object]]:
+    """The messages of an attribute; system instructions are parts of one."""
+    value = holder.parsed(name)
+    where = f"{holder.place}, {name}"
+    if value is None or value in ("", []):
+        return []
+    if name == SYSTEM and not any("role" in each for each in objects(value)):
+        return [(where, {"role": "system", "content": content(listed(value))})]
+    if not isinstance(value, list):
+        raise TurnError(f"{where} is {kind(value)}, not a list")
+    return [
+        (f"{where}[{number}]", turn)
+        for number, message in enumerate(value)
+        for turn in said(message, f"{where}[{number}]")
+    ]

@@ -1,0 +1,146 @@
+"""What has attributes: spans, their events, and log records, with what these say beside messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from chatsquash import jsonio
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.evidence import Evidence, Unread, moment
+from chatsquash.formats.values import Object, at, count, listed, objects, string
+from chatsquash.model import Json
+from chatsquash.times import Moment
+
+INPUT, OUTPUT = "gen_ai.input.messages", "gen_ai.output.messages"
+SYSTEM, TOOLS = "gen_ai.system_instructions", "gen_ai.tool.definitions"
+_IDS = ("gen_ai.conversation.id", "session.id")
+_MODELS = ("gen_ai.response.model", "gen_ai.request.model")
+_USED = ("gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens")
+_ANSWER = ("gen_ai.response.id", "gen_ai.response.finish_reasons")
+READ = (INPUT, OUTPUT, SYSTEM, TOOLS, *_IDS, *_MODELS, *_USED, *_ANSWER)
+_STARTED = ("startTimeUnixNano", "start_time_unix_nano", "start_time", "startTime", "timeUnixNano", "timestamp")
+_ENDED = ("endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime")
+HOLDING = (
+    *("resourceSpans", "scopeSpans", "instrumentationLibrarySpans", "spans", "events"),
+    *("resourceLogs", "scopeLogs", "logRecords"),
+)
+"""Members that hold what has attributes, outermost first."""
+_MEMBERS = (*HOLDING, "attributes", *_STARTED, *_ENDED)
+_LENGTH = ("length", "max_tokens", "MAX_TOKENS")
+"""Why a reply ended that was cut at its length limit, as providers spell it."""
+
+
+class Holder(NamedTuple):
+    """Something with attributes, and what it stands in."""
+
+    place: str
+    line: int
+    attributes: dict[str, Any]
+    value: Object
+    outer: Holder | None = None
+
+    def known(self, *names: str) -> Json:
+        """The first of some attributes that is there, here or further out."""
+        mine = next((self.attributes[name] for name in names if self.attributes.get(name) is not None), None)
+        return self.outer.known(*names) if mine is None and self.outer else mine
+
+    def time(self, names: tuple[str, ...]) -> Moment | None:
+        """The first of some times."""
+        found = next((time for name in names if (time := _moment(self.value.get(name)))), None)
+        return found or (self.outer.time(names) if self.outer else None)
+
+    @property
+    def session(self) -> str | None:
+        """The session that it names."""
+        named = self.known(*_IDS)
+        return named if isinstance(named, str) and named else None
+
+    def evidence(self) -> Evidence:
+        """What it says of all its messages."""
+        return Evidence(self.line, self.time(_STARTED))
+
+    def of_reply(self) -> Evidence:
+        """What it says of the reply of the model."""
+        model, answer = self.known(*_MODELS), self.known("gen_ai.response.id")
+        tokens = [count(self.known(name)) for name in _USED]
+        reasons = [
+            reason for reason in listed(self.parsed("gen_ai.response.finish_reasons")) if isinstance(reason, str)
+        ]
+        ended = "length" if any(reason in _LENGTH for reason in reasons) else next(iter(reasons), None)
+        told = model if isinstance(model, str) else None, *tokens, ended, answer if isinstance(answer, str) else None
+        return Evidence(self.line, self.time(_ENDED) or self.time(_STARTED), True, *told)  # type: ignore[arg-type]
+
+    def parsed(self, name: str) -> Json:
+        """An attribute, which may be JSON as text."""
+        value = self.attributes.get(name)
+        if not isinstance(value, str):
+            return value
+        try:
+            return jsonio.loads(value)
+        except (ValueError, RecursionError):
+            if name == SYSTEM:
+                return [{"type": "text", "content": value}]
+            if name not in (INPUT, OUTPUT, TOOLS):
+                return value
+            raise TurnError(f"{self.place} has {name} that is no JSON; it may have been cut") from None
+
+    def rest(self, unread: Unread) -> None:
+        """Count what is not read of it."""
+        unread.rest("span", self.value, *_MEMBERS)
+        unread.rest("attribute", self.attributes, *READ)
+
+
+def _moment(value: Json) -> Moment | None:
+    """A time; OTLP has its nanoseconds as digits in a string."""
+    is_digits = isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 30
+    return moment(int(value) if is_digits else value)
+
+
+def holders(found: list[Json], lines: Sequence[int]) -> Iterator[Holder]:
+    """Everything that has attributes, at any depth, and objects that are attributes themselves."""
+    first = ((f"entry {place}", value, line) for place, (value, line) in enumerate(zip(found, lines, strict=True), 1))
+    waiting: list[tuple[Holder | None, Iterator[tuple[str, Json, int]]]] = [(None, first)]
+    while waiting:
+        outer, inner = waiting[-1]
+        place, value, line = next(inner, ("", None, 0))
+        if not place:
+            waiting.pop()
+        elif isinstance(value, list):
+            waiting.append((outer, _elements(place, value, line)))
+        elif isinstance(value, dict):
+            is_holder = "attributes" in value
+            held = _attributes(value["attributes"]) if is_holder else value
+            holder = Holder(place, line, held, value if is_holder else {}, outer)
+            yield holder
+            waiting.append((holder if is_holder else outer, _held(place, value, line)))
+
+
+def _elements(place: str, values: list[Json], line: int) -> Iterator[tuple[str, Json, int]]:
+    """The elements of a list that may hold anything."""
+    return ((f"{place}[{number}]", each, line) for number, each in enumerate(values) if isinstance(each, list | dict))
+
+
+def _held(place: str, value: Object, line: int) -> Iterator[tuple[str, Json, int]]:
+    return ((f"{place}, {name}", value[name], line) for name in HOLDING if isinstance(value.get(name), list))
+
+
+def _attributes(held: Json) -> dict[str, Any]:
+    """Attributes by their names: an object, or OTLP's list of keys and typed values."""
+    if isinstance(held, dict):
+        return held
+    return {string(each, "key"): _value(each.get("value")) for each in objects(held)}
+
+
+def _value(typed: Json) -> Json:
+    """A value of OTLP, which has its type for a name."""
+    match typed:
+        case {"arrayValue": held}:
+            return [_value(each) for each in listed(at(held, "values"))]
+        case {"kvlistValue": held}:
+            return _attributes(at(held, "values"))
+        case {"intValue": str(digits)} if digits.removeprefix("-").isdecimal() and digits.isascii():
+            return int(digits)
+        case dict() if len(typed) == 1:
+            return next(iter(typed.values()))
+    return None

@@ -1,0 +1,112 @@
+"""The messages in an attribute, as those of OpenAI chat."""
+
+from __future__ import annotations
+
+from chatsquash import reasoning
+from chatsquash.chat import BREAKS, PRIVATE, Private, part_text
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.parts import Seams, data_url, file, image, text
+from chatsquash.formats.values import Object, kind, objects, string, without
+from chatsquash.model import Json
+
+_AUDIO = {"audio/wav": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
+
+
+def said(message: Json, where: str) -> list[Object]:
+    """The turns of a message: its results each, and what else is in it."""
+    if not isinstance(message, dict):
+        raise TurnError(f"{where} is {kind(message)}, not an object")
+    held = message.get("parts", message.get("content"))
+    held = [held] if isinstance(held, str) else held
+    if not isinstance(held, list | None):
+        raise TurnError(f"{where} has parts that are {kind(held)}, not a list")
+    role, told = message.get("role"), held or []
+    results = [_result(part) for part in objects(told) if part.get("type") == "tool_call_response"]
+    others = [part for part in told if not (isinstance(part, dict) and part.get("type") == "tool_call_response")]
+    if role == "assistant":
+        return [*([_answer(others)] if others or not results else []), *results]
+    role = "user" if role == "tool" and results else role
+    return [*results, *([{"role": role, "content": content(others)}] if others or not results else [])]
+
+
+def _answer(told: list[Json]) -> Object:
+    """An assistant's message; text behind its calls is kept apart."""
+    kinds = [string(part, "type") for part in told]
+    first = kinds.index("tool_call") if "tool_call" in kinds else len(told)
+    calls = [_call(part) for part in objects(told) if part.get("type") == "tool_call"]
+    thoughts = [part["content"] for part in objects(told) if _is_thought(part)]
+    before = [part for part in told[:first] if not _is_thought(part)]
+    behind = [part for part in told[first:] if string(part, "type") != "tool_call" and not _is_thought(part)]
+    after = [part["content"] for part in behind if _is_text(part)]
+    native = [part for part in behind if not _is_text(part)]
+    turn: Object = {"role": "assistant", "content": content(before) if before or not calls else None}
+    turn |= {"reasoning_content": thoughts if len(thoughts) > 1 else thoughts[0]} if thoughts else {}
+    turn |= {"tool_calls": calls} if calls else {}
+    held = {"after": after, "native": native, BREAKS: _breaks(told[:first])}
+    held = {key: value for key, value in held.items() if value}
+    return {**turn, PRIVATE: Private(held)} if held else turn
+
+
+def _breaks(told: list[Json]) -> list[int]:
+    """The places of parts before which the assistant thought."""
+    seams, place = Seams(), 0
+    for part in told:
+        if _is_thought(part):
+            seams.other()
+        else:
+            seams.part(place)
+            place += 1
+    return seams.breaks
+
+
+def _is_thought(part: Json) -> bool:
+    return reasoning.is_part(part) and isinstance(part.get("content"), str)
+
+
+def _is_text(part: Json) -> bool:
+    return string(part, "type") == "text" and isinstance(part.get("content"), str)
+
+
+def _call(part: Object) -> Object:
+    function = without({"name": part.get("name"), "arguments": part.get("arguments")})
+    return {"id": part.get("id"), "type": "function", "function": function}
+
+
+def _result(part: Object) -> Object:
+    """A result, which some write as ``result`` in place of ``response``."""
+    value = part.get("response", part.get("result"))
+    named = {"name": part["name"]} if string(part, "name") else {}
+    return {"role": "tool", "tool_call_id": part.get("id"), **named, "content": "" if value is None else value}
+
+
+def content(told: list[Json]) -> Json:
+    """Parts as OpenAI chat has them; one text is a string."""
+    found = [_part(part) for part in told]
+    whole = part_text(found[0]) if len(found) == 1 else None
+    return whole if whole is not None else found or ""
+
+
+def _part(part: Json) -> Json:
+    match part:
+        case str():
+            return text(part)
+        case {"type": "text", "content": str(said)}:
+            return text(said)
+        case {"type": "blob", "content": str(data)}:
+            return _blob(part, string(part, "mime_type"), data)
+        case {"type": "uri", "uri": str(uri)}:
+            return image(uri) if _is_image(part) else file(file_url=uri)
+        case {"type": "file", "file_id": str(file_id)}:
+            return file(file_id=file_id)
+    return part
+
+
+def _blob(part: Object, mime: str, data: str) -> Object:
+    if mime in _AUDIO:
+        return {"type": "input_audio", "input_audio": {"data": data, "format": _AUDIO[mime]}}
+    url = data_url(mime, data)
+    return image(url) if _is_image(part) else file(file_data=url)
+
+
+def _is_image(part: Object) -> bool:
+    return part.get("modality") == "image" or string(part, "mime_type").startswith("image/")
