@@ -80,6 +80,7 @@ PAIRS = (
         only="keep",
     ),
     Pair("flag_phrase", "integrity_analysis", _is(False), "`--flag-phrase` with `--no-integrity-analysis`"),
+    Pair("system_file", "system", _is("drop"), "`--system-file` with `--system drop`"),
     Pair(
         "tool_ids",
         "preset",
@@ -158,6 +159,8 @@ def _refuse_value(option: Declared, value: Any) -> None:
         raise UsageError(f"{name} {value!r}: not a tuple of {what}; write one as ({example!r},)")
     if option.secret and not isinstance(value, bytes):
         raise UsageError(f"{name}: is a {type(value).__name__}; a key is bytes")
+    if option.content and not isinstance(value, bytes):
+        raise UsageError(f"{name}: is a {type(value).__name__}; give what the file holds, as bytes")
     if option.secret and len(value) < SHORTEST:
         raise UsageError(f"{name}: has {len(value)} bytes; a key has at least {SHORTEST}")
 
@@ -180,6 +183,10 @@ def _refuse_together(options: Options) -> None:
         if code != ERRORS and code not in rules():
             told = f"no finding has this code; docs/checks.md lists them, {ERRORS} means any error"
             raise UsageError(f"--drop {code}: {told}")
+    if options.tools_file is not None or options.system_file is not None:
+        from chatsquash.stages import supplied  # not where none is given, which would take time
+
+        supplied.tables(options)
     if options.split is not None:
         from chatsquash.write.splits import parse  # not where none is asked for, which would take time
 
@@ -202,7 +209,7 @@ def _as_in_python(pair: Pair, options: Options) -> str:
     """The error for a pair of options that were written in Python."""
 
     def spelled(name: str) -> str:
-        return name if name == "anonymize_key" else f"{name}={getattr(options, name)!r}"
+        return name if isinstance(value := getattr(options, name), bytes) else f"{name}={value!r}"
 
     is_given = getattr(options, pair.other) != getattr(_USUAL, pair.other)
     return problem(pair, spelled, pair.other, f"{pair.other}={pair.example!r}", is_given=is_given)

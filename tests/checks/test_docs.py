@@ -42,7 +42,7 @@ SEVERITIES = {
         second-copy-differs equal-timestamps address-left flagged-phrase""",
     "info": """
         cleaned file-not-read hosted-tools vendor-form shape-changed filtered duplicate-record source-without-tools
-        template-reasoning-lost no-tools tool-result-retried second-copy""",
+        template-reasoning-lost no-tools tool-result-retried second-copy supplied-tools supplied-system""",
 }
 
 

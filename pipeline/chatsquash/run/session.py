@@ -138,8 +138,8 @@ class Converter:
         if session.invalid:
             return Refused(session.invalid), noted
         assert snapshot
-        source = seen.format if seen else None
-        made, found = self._plan.finish(snapshot, loaded=session.loaded, source=source)
+        source, version = (seen.format, seen.version) if seen else (None, None)
+        made, found = self._plan.finish(snapshot, loaded=session.loaded, source=source, version=version)
         return made, [*noted, *((snapshot.entry.line, each) for each in found)]
 
     def _chosen(self, snapshot: Snapshot) -> Chosen:

@@ -62,9 +62,11 @@ class Plan(NamedTuple):
             items = stage(items)
         return items
 
-    def finish(self, snapshot: Snapshot, *, loaded: bool, source: str | None) -> tuple[Record | Refused, list[Found]]:
+    def finish(
+        self, snapshot: Snapshot, *, loaded: bool, source: str | None, version: str | None = None
+    ) -> tuple[Record | Refused, list[Found]]:
         """The record of a snapshot, or why there is none, and what was found on the way."""
-        conversation, composed = self.compose(snapshot, loaded=loaded, source=source)
+        conversation, composed = self.compose(snapshot, loaded=loaded, source=source, version=version)
         conversation, found = through(self.logged, conversation)
         found = [*composed, *found]
         view = View(conversation)
@@ -102,15 +104,31 @@ def plan(options: Options, anonymizer: Anonymizer | None) -> Plan:
             *([clean] if options.cleanup_goose else []),
             partial(validate, keep=options.on_invalid == "keep", merge=options.merges),
         ),
-        select=partial(select, trace_roles=options.integrity_analysis),
+        select=partial(
+            select,
+            trace_roles=options.integrity_analysis,
+            last_tools=options.tools == "last",
+        ),
         compose=compose,
-        logged=(partial(leave_out, joins=joins, judged=is_shaped and options.media != "drop"),),
+        logged=(
+            partial(leave_out, joins=joins, judged=is_shaped and options.media != "drop"),
+            *_supplied(options),
+        ),
         checks=(checks,) if options.integrity_analysis else (),
         measure=measure,
         refuse=unfit if is_shaped else _nothing,
         conversation=(*_to_chat(options, joins), *_as_asked(options, anonymizer)),
         record=_record(options),
     )
+
+
+def _supplied(options: Options) -> Iterator[ConversationStage]:
+    """The stage that gives a conversation what its log lacks."""
+    if options.tools_file is None and options.system_file is None:
+        return
+    from chatsquash.stages import supplied
+
+    yield partial(supplied.supply, given=supplied.tables(options))
 
 
 def _nothing(view: View) -> None:
@@ -150,6 +168,10 @@ def _to_chat(options: Options, joins: Wanted | None) -> Iterator[ConversationSta
 
 def _as_asked(options: Options, anonymizer: Anonymizer | None) -> Iterator[ConversationStage]:
     """The stages that options ask for, in order; those that few runs ask for are imported here."""
+    if options.tools == "used":
+        from chatsquash.stages.used_tools import used_tools
+
+        yield used_tools
     if options.reasoning != "keep":
         from chatsquash.stages.reasoning import reason
 
