@@ -128,7 +128,7 @@ def convert(logs: tuple[str, ...], **given: Any) -> int:
 @option("--template", metavar="FILE", help="Also render every record with this chat template.")
 @option("--show", type=click.IntRange(min=1), metavar="N", help="Only print the rendering of the N-th record.")
 @rendering
-@options("flag_phrase")
+@options("flag_phrase", "check_arguments")
 @option("--anonymize/--no-anonymize", default=False, help="Report e-mail addresses that convert would replace.")
 @option("--json", "as_json", is_flag=True, help="Print findings as JSON lines.")
 def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, as_json: bool, **given: Any) -> int:
@@ -158,7 +158,12 @@ def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, 
         click.echo(trying.show(datasets, template, show, **render))
         return 0
     trials = trying.Trials(template, **render) if template else None
-    looks = Looks(Phrases(given["flag_phrase"]), given["anonymize"], trials.look if trials else None)
+    looks = Looks(
+        phrases=Phrases(given["flag_phrase"]),
+        addresses=given["anonymize"],
+        also=trials.look if trials else None,
+        arguments=given["check_arguments"],
+    )
     counts: Counter[tuple[Severity, str]] = Counter()
     looked = (finding for dataset in datasets for finding in run(dataset, looks))
     for finding in chain(looked, trials.finish() if trials else ()):

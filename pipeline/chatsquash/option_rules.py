@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from chatsquash.checks import rules
+from chatsquash.checks import rules, schemas
 from chatsquash.errors import UsageError
 from chatsquash.options import ERRORS, Declared, Options, declared
 from chatsquash.redact.keys import SHORTEST
@@ -80,6 +80,7 @@ PAIRS = (
         only="keep",
     ),
     Pair("flag_phrase", "integrity_analysis", _is(False), "`--flag-phrase` with `--no-integrity-analysis`"),
+    Pair("check_arguments", "integrity_analysis", _is(False), "`--check-arguments` with `--no-integrity-analysis`"),
     Pair("system_file", "system", _is("drop"), "`--system-file` with `--system drop`"),
     Pair(
         "tool_ids",
@@ -183,6 +184,10 @@ def _refuse_together(options: Options) -> None:
         if code != ERRORS and code not in rules():
             told = f"no finding has this code; docs/checks.md lists them, {ERRORS} means any error"
             raise UsageError(f"--drop {code}: {told}")
+    if "arguments-invalid" in options.drop and not options.check_arguments:
+        raise UsageError("--drop arguments-invalid: nothing finds it without --check-arguments; add that")
+    if options.check_arguments:
+        schemas.refuse_missing()
     if options.tools_file is not None or options.system_file is not None:
         from chatsquash.stages import supplied  # not where none is given, which would take time
 

@@ -158,6 +158,7 @@ class Options:
     )
     """The key itself; ``None``: that of the key file, see ``redact.keys``."""
     integrity_analysis: bool = option(True, "Check the records.", group="checks")
+    check_arguments: bool = option(False, "Hold the arguments of calls to the definitions.", group="checks")
     group_by: GroupBy = option("date", "One file per what.", group="grouping", decides="output")
     tool_report: bool = _report(True, "Write reports on tool usage.")
     keep_rejected: bool = _report(False, "Copy lines that cannot be read to the reports.")

@@ -10,13 +10,21 @@ from . import (
     test_definitions,
     test_reading,
     test_results,
+    test_schemas,
     test_shapes,
     test_tags,
     test_template,
 )
 from .rows import found
 
-ROWS = test_calls.ROWS + test_contents.ROWS + test_definitions.ROWS + test_results.ROWS + test_tags.ROWS
+ROWS = (
+    test_calls.ROWS
+    + test_contents.ROWS
+    + test_definitions.ROWS
+    + test_results.ROWS
+    + test_schemas.ROWS
+    + test_tags.ROWS
+)
 LOG_ROWS = test_reading.ROWS + test_shapes.ROWS + test_dataset.ROWS
 RECORD_CODES = sorted(code for code, rule in rules().items() if rule.kind not in ("log", "template"))
 LOG_CODES = sorted(code for code, rule in rules().items() if rule.kind == "log")
@@ -39,10 +47,11 @@ SEVERITIES = {
         number-changed mixed-formats missing-history stream-cut not-held shape-dropped float-rounded split-leak
         empty-split split-share other-conversations changed-log template-tools-flat template-tools-empty
         tool-parameters-missing tool-description tool-result-failed tool-result-empty tool-result-missing
-        second-copy-differs equal-timestamps address-left flagged-phrase""",
+        second-copy-differs equal-timestamps address-left flagged-phrase arguments-invalid""",
     "info": """
         cleaned file-not-read hosted-tools vendor-form shape-changed filtered duplicate-record source-without-tools
-        template-reasoning-lost no-tools tool-result-retried second-copy supplied-tools supplied-system""",
+        template-reasoning-lost no-tools tool-result-retried second-copy supplied-tools supplied-system
+        arguments-unchecked""",
 }
 
 

@@ -242,7 +242,7 @@ def tool_conflict(name: str, first_line: int, line: int, *, kept: Literal["first
     """Reported when a tool's definition changes during a session.
 
     The first one is kept in the record, with `--tools last` the last, of a custom tool each of them. Calls made under
-    another definition may not fit it.
+    another definition may not fit it; `--check-arguments` holds each call to the one it was made under.
     """
     where = f"line {line} defines {quoted(name)} otherwise than line {first_line}"
     what = "each definition" if kept == "each" else f"the {kept} definition"

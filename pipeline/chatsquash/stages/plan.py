@@ -69,7 +69,7 @@ class Plan(NamedTuple):
         conversation, composed = self.compose(snapshot, loaded=loaded, source=source, version=version)
         conversation, found = through(self.logged, conversation)
         found = [*composed, *found]
-        view = View(conversation)
+        view = View(conversation, redefined=snapshot.redefined)
         for check in self.checks:
             found += check(conversation, view)
         usage = self.measure(view)
@@ -98,7 +98,7 @@ def plan(options: Options, anonymizer: Anonymizer | None) -> Plan:
     """What the options ask for."""
     is_shaped = options.preset != presets.DEFAULT
     joins = _joins(options)
-    checks = partial(examined, keeps_reasoning=options.reasoning == "keep")
+    checks = partial(examined, keeps_reasoning=options.reasoning == "keep", holds_arguments=options.check_arguments)
     return Plan(
         entries=(
             *([clean] if options.cleanup_goose else []),
@@ -108,6 +108,7 @@ def plan(options: Options, anonymizer: Anonymizer | None) -> Plan:
             select,
             trace_roles=options.integrity_analysis,
             last_tools=options.tools == "last",
+            trace_calls=options.check_arguments,
         ),
         compose=compose,
         logged=(
