@@ -95,7 +95,7 @@ def cli() -> None:
 @cli.command(cls=Command)
 @argument("logs", nargs=-1, required=True)
 @option("--output", "-o", default="out", show_default=True, metavar="DIR", help="Folder for records and reports.")
-@options("cleaning", "sessions", "shape", "reading", "addresses", "checks", "grouping")
+@options("cleaning", "sessions", "shape", "supplied", "reading", "addresses", "checks", "grouping")
 @option("--single-file", is_flag=True, help="The same as --group-by none.")
 @options("dataset", "filters", "duplicates", "reports", "paths", "days", "links", "bounds", "run")
 @option("--json", "as_json", is_flag=True, help="Print the summary as JSON on standard output.")
@@ -128,7 +128,7 @@ def convert(logs: tuple[str, ...], **given: Any) -> int:
 @option("--template", metavar="FILE", help="Also render every record with this chat template.")
 @option("--show", type=click.IntRange(min=1), metavar="N", help="Only print the rendering of the N-th record.")
 @rendering
-@options("flag_phrase")
+@options("flag_phrase", "check_arguments")
 @option("--anonymize/--no-anonymize", default=False, help="Report e-mail addresses that convert would replace.")
 @option("--json", "as_json", is_flag=True, help="Print findings as JSON lines.")
 def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, as_json: bool, **given: Any) -> int:
@@ -158,7 +158,12 @@ def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, 
         click.echo(trying.show(datasets, template, show, **render))
         return 0
     trials = trying.Trials(template, **render) if template else None
-    looks = Looks(Phrases(given["flag_phrase"]), given["anonymize"], trials.look if trials else None)
+    looks = Looks(
+        phrases=Phrases(given["flag_phrase"]),
+        addresses=given["anonymize"],
+        also=trials.look if trials else None,
+        arguments=given["check_arguments"],
+    )
     counts: Counter[tuple[Severity, str]] = Counter()
     looked = (finding for dataset in datasets for finding in run(dataset, looks))
     for finding in chain(looked, trials.finish() if trials else ()):
@@ -227,11 +232,22 @@ def verify(output: str, *, logs: bool) -> int:
 @argument("logs", nargs=-1, required=True, metavar="LOG...")
 @options("cleaning", "reading", "bounds")
 @option("--verbose", "-v", is_flag=True, help="Show the beginning of each message's text.")
-def inspect(logs: tuple[str, ...], *, verbose: bool, **given: Any) -> None:
+@option(
+    "--definitions", is_flag=True, help="Only print definitions and system prompt, for --tools-file and --system-file."
+)
+def inspect(logs: tuple[str, ...], *, verbose: bool, definitions: bool, **given: Any) -> None:
     """Show session logs (folders, files or globs) entry by entry, to see why a session came out as it did."""
     from chatsquash.options import Options
     from chatsquash.run.inspect import inspect as run
 
+    if definitions:
+        from chatsquash.run.definitions import definitions as printed
+
+        if verbose:
+            raise click.UsageError("--verbose has no effect with --definitions: leave one of them out.")
+        for text in printed(logs, Options(anonymize=False, **given)):
+            click.echo(f"{text}\n".encode(), nl=False)  # TOML is UTF-8, whatever the terminal is
+        return
     for line in run(logs, Options(anonymize=False, **given), verbose=verbose):
         click.echo(line)
 
@@ -270,18 +286,31 @@ def formats() -> None:
 
 
 def _options(given: dict[str, Any]) -> Options:
-    """The options of ``convert``; the key is the file's name until it is known whether it is needed."""
+    """The options of ``convert``; the key, and what files hold, are their names until it is known what is needed."""
     from dataclasses import replace
 
     from chatsquash.options import Options, declared
     from chatsquash.platform import cores
     from chatsquash.redact.keys import load_key
 
-    given["anonymize_key"] = given["anonymize_key"] or None  # no name is none
+    for each in declared():
+        if each.secret or each.content:
+            given[each.name] = given[each.name] or None  # no name is none
     asked = without_idle(Options(**{each.name: given[each.name] for each in declared()}))
     group_by = _group_by(asked.group_by) if given["single_file"] else asked.group_by
     key = load_key(given["anonymize_key"]) if asked.anonymize else None
-    return replace(asked, group_by=group_by, anonymize_key=key, workers=asked.workers or cores())
+    return replace(asked, group_by=group_by, anonymize_key=key, workers=asked.workers or cores(), **_contents(asked))
+
+
+def _contents(asked: Options) -> dict[str, Any]:
+    """What the files hold that options name."""
+    if not asked.tools_file and not asked.system_file:
+        return {}
+    from chatsquash.stages import supplied
+
+    readers = {"tools_file": supplied.tools, "system_file": supplied.system}
+    named = {name: getattr(asked, name) for name in readers if getattr(asked, name)}
+    return {name: supplied.read(path, readers[name]) for name, path in named.items()}
 
 
 def _group_by(group_by: GroupBy) -> GroupBy:

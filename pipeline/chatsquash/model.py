@@ -245,6 +245,8 @@ class Conversation(Struct, frozen=True):
     """The format of the log that it was read from."""
     origin: Origin | None = None
     """What its file says of it, if that is an agent's or a client's."""
+    version: str | None = None
+    """That of the agent, as far as its file says it."""
 
 
 Staged = tuple[Conversation, Iterable[Found]]
@@ -275,6 +277,8 @@ class Seen(NamedTuple):
     """The evidence; what was seen instead; empty where the lines tell nothing."""
     conflict: bool = False
     """Whether the lines contradict themselves, so that nothing can be made of them."""
+    version: str | None = None
+    """That of the agent, as far as its file says it."""
 
 
 class Log(Struct, frozen=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from chatsquash.checks import rules
+from chatsquash.checks import rules, schemas
 from chatsquash.errors import UsageError
 from chatsquash.options import ERRORS, Declared, Options, declared
 from chatsquash.redact.keys import SHORTEST
@@ -106,6 +106,8 @@ PAIRS = (
         only="keep",
     ),
     Pair("flag_phrase", "integrity_analysis", _is(False), "`--flag-phrase` with `--no-integrity-analysis`"),
+    Pair("check_arguments", "integrity_analysis", _is(False), "`--check-arguments` with `--no-integrity-analysis`"),
+    Pair("system_file", "system", _is("drop"), "`--system-file` with `--system drop`"),
     Pair(
         "tool_ids",
         "preset",
@@ -185,6 +187,8 @@ def _refuse_value(option: Declared, value: Any) -> None:
         _refuse_number(option, value)
     if option.secret and not isinstance(value, bytes):
         raise UsageError(f"{name}: is a {type(value).__name__}; a key is bytes")
+    if option.content and not isinstance(value, bytes):
+        raise UsageError(f"{name}: is a {type(value).__name__}; give what the file holds, as bytes")
     if option.secret and len(value) < SHORTEST:
         raise UsageError(f"{name}: has {len(value)} bytes; a key has at least {SHORTEST}")
 
@@ -207,6 +211,14 @@ def _refuse_together(options: Options) -> None:
         if code != ERRORS and code not in rules():
             told = f"no finding has this code; docs/checks.md lists them, {ERRORS} means any error"
             raise UsageError(f"--drop {code}: {told}")
+    if "arguments-invalid" in options.drop and not options.check_arguments:
+        raise UsageError("--drop arguments-invalid: nothing finds it without --check-arguments; add that")
+    if options.check_arguments:
+        schemas.refuse_missing()
+    if options.tools_file is not None or options.system_file is not None:
+        from chatsquash.stages import supplied  # not where none is given, which would take time
+
+        supplied.tables(options)
     if options.split is not None:
         from chatsquash.write.splits import parse  # not where none is asked for, which would take time
 
@@ -229,7 +241,7 @@ def _as_in_python(pair: Pair, options: Options) -> str:
     """The error for a pair of options that were written in Python."""
 
     def spelled(name: str) -> str:
-        return name if name == "anonymize_key" else f"{name}={getattr(options, name)!r}"
+        return name if isinstance(value := getattr(options, name), bytes) else f"{name}={value!r}"
 
     is_given = getattr(options, pair.other) != getattr(_USUAL, pair.other)
     return problem(pair, spelled, pair.other, f"{pair.other}={pair.example!r}", is_given=is_given)

@@ -21,6 +21,7 @@ Packing = Literal["jsonl", "jsonl.gz", "jsonl.zst", "parquet"]
 SplitBy = Literal["prompt", "session", "scenario", "day"]
 ToolIds = Literal["keep", "short9"]
 System = Literal["keep", "drop"]
+Tools = Literal["first", "last", "used"]
 Unpaired = Literal["refuse", "cut", "close"]
 Media = Literal["refuse", "drop", "keep"]
 ERRORS = "errors"
@@ -58,6 +59,8 @@ class Declared(NamedTuple):
     """Its short forms."""
     usually: str = ""
     """What ``--help`` shows as default where that is no value; the command then leaves the option open."""
+    content: bool = False
+    """Whether its value is what a file holds, which the command is given the name of."""
     on_card: bool = True
     """Whether the dataset card names it."""
     secret: bool = False
@@ -78,10 +81,11 @@ class Declared(NamedTuple):
 def option(default: Any, text: str, *, group: str, decides: Decides = "records", **more: Any) -> Any:
     """A field with its declaration; ``more`` are other members of ``Declared``."""
     metadata = {"help": text, "group": group, "decides": decides, **more}
-    return field(default=default, repr="secret" not in more, metadata=metadata)
+    return field(default=default, repr=not {"secret", "content"} & more.keys(), metadata=metadata)
 
 
 _shape = partial(option, group="shape")
+_supplied = partial(option, group="supplied", metavar="FILE", content=True)
 _dataset = partial(option, group="dataset")
 _filter = partial(option, group="filters")
 _bound = partial(option, group="bounds", least=1)
@@ -119,6 +123,9 @@ class Options:
         choices_of=("chatsquash.records.presets",),
     )
     system: System = _shape("keep", "System messages.")
+    tools: Tools = _shape(
+        "first", "Definitions of one name: the first or the last; or the first, and only of tools that are called."
+    )
     merge_consecutive: bool = _shape(False, "Join messages of one role that follow each other.")
     split_parallel: bool = _shape(False, "Give each of several calls in a message a message of its own.")
     split_text_and_calls: bool = _shape(False, "Give text beside calls a message of its own.")
@@ -129,6 +136,10 @@ class Options:
     unpaired: Unpaired = _shape("refuse", "A call without a result: no record, one that ends before it, or a result.")
     unpaired_text: str | None = _shape(None, "What such a result says.", metavar="TEXT", usually="[no result]")
     """``None``: ``NO_RESULT`` of ``records.presets``."""
+    tools_file: bytes | None = _supplied(None, "Definitions for logs that have none.")
+    """What the file holds, as in ``stages.supplied``."""
+    system_file: bytes | None = _supplied(None, "A system prompt for logs that have none.")
+    """What the file holds."""
     from_format: str | None = option(
         None,
         "The format of all logs.",
@@ -166,6 +177,7 @@ class Options:
     )
     """The key itself; ``None``: that of the key file, see ``redact.keys``."""
     integrity_analysis: bool = option(True, "Check the records.", group="checks")
+    check_arguments: bool = option(False, "Hold the arguments of calls to the definitions.", group="checks")
     group_by: GroupBy = option("date", "One file per what.", group="grouping", decides="output")
     tool_report: bool = _report(True, "Write reports on tool usage.")
     trace_replies: bool = option(

@@ -44,7 +44,8 @@ def talk(*messages: Any, tools: Any = None) -> Conversation:
 
 
 def found(row: Row) -> list[tuple[str, str, int | None]]:
-    kinds = ("inlined",) if rules()[row.code].kind == "inlined" else ("tools", "record", "native")
+    kind = rules()[row.code].kind
+    kinds = (kind,) if kind in ("inlined", "arguments") else ("tools", "record", "native")
     return [(fact.code, fact.severity, fact.at) for fact in examine(View(row.conversation), *kinds)]
 
 

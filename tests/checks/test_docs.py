@@ -12,13 +12,21 @@ from . import (
     test_files,
     test_reading,
     test_results,
+    test_schemas,
     test_shapes,
     test_tags,
     test_template,
 )
 from .rows import found
 
-ROWS = test_calls.ROWS + test_contents.ROWS + test_definitions.ROWS + test_results.ROWS + test_tags.ROWS
+ROWS = (
+    test_calls.ROWS
+    + test_contents.ROWS
+    + test_definitions.ROWS
+    + test_results.ROWS
+    + test_schemas.ROWS
+    + test_tags.ROWS
+)
 LOG_ROWS = test_reading.ROWS + test_files.ROWS + test_shapes.ROWS + test_dataset.ROWS + test_coverage.ROWS
 RECORD_CODES = sorted(code for code, rule in rules().items() if rule.kind not in ("log", "replies", "template"))
 LOG_CODES = sorted(code for code, rule in rules().items() if rule.kind in ("log", "replies"))
@@ -41,11 +49,12 @@ SEVERITIES = {
         number-changed mixed-formats missing-history missing-parent stream-cut not-held shape-dropped float-rounded split-leak
         empty-split split-share other-conversations changed-log template-tools-flat template-tools-empty
         tool-parameters-missing tool-description tool-result-failed tool-result-empty tool-result-missing
-        second-copy-differs equal-timestamps address-left flagged-phrase unrelated-requests replies-lost side-request-selected""",
+        second-copy-differs equal-timestamps address-left flagged-phrase unrelated-requests replies-lost side-request-selected
+        arguments-invalid""",
     "info": """
         cleaned file-not-read hosted-tools vendor-form shape-changed filtered duplicate-record source-without-tools
         not-read client-text template-reasoning-lost no-tools tool-result-retried second-copy reasoning-lost
-        reasoning-withheld reasoning-restored context-restored""",
+        reasoning-withheld reasoning-restored context-restored supplied-tools supplied-system arguments-unchecked""",
 }
 
 

@@ -106,7 +106,15 @@ ROWS = [
         "line 5 defines 'a\\n' otherwise than line 3, the first",
     ),
     (
-        reading.tool_conflict("sql", 3, 5, is_custom=True),
+        reading.tool_conflict("grep", 3, 5, kept="last"),
+        "tool-conflict",
+        "warning",
+        "than line 3, the last definition is kept: see whether earlier calls fit it",
+    ),
+    (reading.supplied_tools(2), "supplied-tools", "info", "defines no tools, 2 definitions of --tools-file in the"),
+    (reading.supplied_system(), "supplied-system", "info", "has no system prompt, that of --system-file begins"),
+    (
+        reading.tool_conflict("sql", 3, 5, kept="each"),
         "tool-conflict",
         "warning",
         "otherwise than line 3, each definition is kept: see whether",

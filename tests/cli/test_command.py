@@ -238,7 +238,10 @@ def another(option: Declared) -> tuple[object, list[str]]:
     return (value,) if option.kind == tuple[str, ...] else value, [option.flag, str(value)]
 
 
-@pytest.mark.parametrize("option", [each for each in declared() if not each.secret], ids=lambda each: each.name)
+PLAIN = [each for each in declared() if not each.secret and not each.content]
+
+
+@pytest.mark.parametrize("option", PLAIN, ids=lambda each: each.name)
 def test_every_option_can_be_typed_and_be_set_by_a_variable_of_its_name(options, monkeypatch, option):
     value, typed = another(option)
     assert value != option.default
@@ -247,6 +250,17 @@ def test_every_option_can_be_typed_and_be_set_by_a_variable_of_its_name(options,
     for text in ["true", "1"] if value is True else ["no"] if value is False else typed[1:]:
         monkeypatch.setenv(variable, text)
         assert getattr(options(), option.name) == value
+
+
+@pytest.mark.parametrize("option", [each for each in declared() if each.content], ids=lambda each: each.name)
+def test_an_option_that_names_a_file_has_what_it_holds(options, monkeypatch, here, option):
+    (here / "given").write_bytes(b'[{"name": "ls"}]')
+    assert getattr(options(option.flag, "given"), option.name) == b'[{"name": "ls"}]'
+    variable = f"CHATSQUASH_{option.flag.strip('-').replace('-', '_').upper()}"
+    monkeypatch.setenv(variable, "given")
+    assert getattr(options(), option.name) == b'[{"name": "ls"}]'
+    monkeypatch.setenv(variable, "")
+    assert getattr(options(), option.name) is None
 
 
 @pytest.mark.parametrize("arguments", [[], ["convert"], ["check"], ["inspect"]])

@@ -19,7 +19,13 @@ from tests import oracle
 
 CHAT = Options(anonymize=False, from_format="openai_chat", on_invalid="keep", sessions_by="file")
 """So that lines are read as the naive reader does, which knows nothing of other formats."""
-ANY = Options(anonymize_key=b"a key for damaged logs", json_tool_calls=True, reasoning="inline")
+ANY = Options(
+    anonymize_key=b"a key for damaged logs",
+    json_tool_calls=True,
+    reasoning="inline",
+    tools="last",
+    check_arguments=True,
+)
 _ENDLESS = re.compile(rb"[0-9]{4301}")  # an integer of more digits than Python's json reads
 PLAIN = "request and response"
 

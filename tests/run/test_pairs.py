@@ -24,6 +24,8 @@ CASES = [
     ({"media": "drop"}, "media='drop' has no effect without preset", "--media drop", "--media drop has no effect without --preset"),
     ({"media": "keep", "preset": "text"}, "media='keep' has no effect with preset='text'", "--media keep --preset text", "--media keep has no effect with --preset text"),
     ({"flag_phrase": ("x",), "integrity_analysis": False}, "flag_phrase=('x',) has no effect with integrity_analysis=False", "--flag-phrase x --no-integrity-analysis", "--flag-phrase x has no effect with --no-integrity-analysis"),
+    ({"check_arguments": True, "integrity_analysis": False}, "check_arguments=True has no effect with integrity_analysis=False", "--check-arguments --no-integrity-analysis", "--check-arguments has no effect with --no-integrity-analysis"),
+    ({"system_file": b"Be brief.", "system": "drop"}, "system_file has no effect with system='drop'", "--system-file p --system drop", "--system-file p has no effect with --system drop"),
     ({"tool_ids": "short9", "preset": "mistral"}, "tool_ids='short9' has no effect with preset='mistral'", "--tool-ids short9 --preset mistral", "--tool-ids short9 has no effect with --preset mistral"),
     ({"tool_ids": "short9", "preset": "sharegpt"}, "tool_ids='short9' has no effect with preset='sharegpt'", "--tool-ids short9 --preset sharegpt", "--tool-ids short9 has no effect with --preset sharegpt"),
     ({"tool_ids": "short9", "preset": "text"}, "tool_ids='short9' has no effect with preset='text'", "--tool-ids short9 --preset text", "--tool-ids short9 has no effect with --preset text"),
@@ -48,6 +50,7 @@ def _here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_log(tmp_path / "logs" / "a.jsonl")
     (tmp_path / "k").write_bytes(KEY)
+    (tmp_path / "p").write_text("Be brief.")
 
 
 def pair_of(options: dict) -> tuple[str, str]:

@@ -27,6 +27,8 @@ INLINE = Options(anonymize=False, json_tool_calls=True)
 KEEP = Options(anonymize=False, on_invalid="keep")
 MERGE = Options(anonymize=False, on_invalid="keep", sessions_by="file")
 AS_ONE = Options(anonymize=False, sessions_by="file")
+SUPPLIED = Options(anonymize=False, tools_file=json.dumps([tool()]).encode())
+PROMPTED = Options(anonymize=False, system_file=b"Be brief.")
 AS_LOGGED = Options(anonymize=False, cleanup_goose=False)
 
 INFO = "<info-msg>now</info-msg>"
@@ -300,6 +302,11 @@ ROWS = [
     Row("flagged-phrase", "none is asked for", [line(user("context limit was reached"))], options=Options(anonymize=False, flag_phrase=())),
     Row("flagged-phrase", "nothing is analysed", [line(user("context limit was reached"))], options=Options(anonymize=False, integrity_analysis=False)),
     Row("flagged-phrase", "a call that is written as text", [line(user("x"), assistant("", call(arguments='{"a": "context limit was reached"}')), result(), tools=[tool()])], [("flagged-phrase", "warning", 1, 1)], options=INLINE),
+    Row("supplied-tools", "a log has some", [line(A, tools=[tool()])], options=SUPPLIED),
+    Row("supplied-tools", "a log has none", [line(A)], [("supplied-tools", "info", 1)], "1 definition of --tools-file", SUPPLIED),
+    Row("supplied-tools", "none is given", GROWING),
+    Row("supplied-system", "a log has one", [line({"role": "developer", "content": "Be kind."}, A)], options=PROMPTED),
+    Row("supplied-system", "a log has none", [line(A), line(A, B, C, second=1)], [("supplied-system", "info", 2, 0)], "that of --system-file", PROMPTED),
     Row("cleaned", "nothing to clean", GROWING),
     Row("cleaned", "nobody asked", [line(A, user(INFO))], [], "", AS_LOGGED),
     Row("cleaned", "an info message", [line(A, user(INFO))], [("cleaned", "info", 1)], "info messages 1, system prompts 0, empty assistants 0, title requests 0"),

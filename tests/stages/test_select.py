@@ -186,6 +186,75 @@ def test_conflicts_of_tools(sentence, lists, expected, lines):
     assert noted(session) == [(line, "tool-conflict", "warning") for line in lines]
 
 
+LAST = [
+    ("a tool that is defined once", [[GREP, READ]], [GREP, READ]),
+    ("the last definition, in the place of the first", [[GREP, READ], [OTHER_GREP]], [OTHER_GREP, READ]),
+    ("the one that came back", [[GREP], [OTHER_GREP], [GREP]], [GREP]),
+    ("the last of three", [[GREP], [OTHER_GREP], [tool("grep", x=1)]], [tool("grep", x=1)]),
+    ("though another list came behind it", [[GREP], [OTHER_GREP], [READ]], [OTHER_GREP, READ]),
+    ("that of each tool", [[GREP, READ], [OTHER_GREP], [tool("read", x=1)]], [OTHER_GREP, tool("read", x=1)]),
+    ("wrapped or not", [[GREP], [wrapped(OTHER_GREP)]], [OTHER_GREP]),
+    ("each of a custom tool", [[SQL], [OTHER_SQL]], [SQL, OTHER_SQL]),
+]
+
+
+@pytest.mark.parametrize("sentence, lists, expected", LAST, ids=[row[0] for row in LAST])
+def test_of_definitions_of_one_name_the_last_is_taken_on_request(sentence, lists, expected):
+    assert repr(select(with_tools(*lists), last_tools=True).snapshot.tools) == repr(expected)
+
+
+def test_the_last_definition_is_not_one_behind_the_selected_entry():
+    long = [user("a"), assistant("b"), user("c")]
+    entries = [entry(*long[:2], tools=[GREP]), entry(*long, tools=[OTHER_GREP]), entry(user("t"), tools=[GREP])]
+    session = select(stream(*entries), last_tools=True)
+    assert session.snapshot.tools == [OTHER_GREP]
+    (text,) = texts(session, "tool-conflict")
+    assert "the last definition is kept" in text
+
+
+# Which definition held
+
+
+def held(*entries):
+    """Of each call of the snapshot and its reply, by its id, the description of the definition that held."""
+    snapshot = select(stream(*entries), trace_calls=True).snapshot
+    reply = snapshot.entry.reply.message
+    messages = [*snapshot.entry.messages, *([reply] if reply else [])]
+    calling = [(message, each) for message in messages for each in message.get("tool_calls", ())]
+    redefined = snapshot.redefined
+    return redefined and {
+        each["id"]: redefined.definition(message, each["id"], "grep")["description"] for message, each in calling
+    }
+
+
+def turn(call_id):
+    return [assistant("", call(call_id)), result("x", call_id)]
+
+
+ONE, TWO, THREE = ([tool(description=name)] for name in ("one", "two", "three"))
+A, B, C = turn("a"), turn("b"), turn("c")
+HELD = [
+    ("nothing is known where nothing is redefined", [([user()], ONE, A[0]), ([user(), *A], ONE, B[0])], None),
+    ("that of the request which a call replied to", [([user()], ONE, A[0]), ([user(), *A], TWO, B[0])], {"a": "one", "b": "two"}),
+    ("also where replies are not logged", [([user()], ONE, None), ([user(), *A], TWO, None), ([user(), *A, *B], TWO, None)], {"a": "one", "b": "two"}),
+    ("one that came back", [([user()], ONE, A[0]), ([user(), *A], TWO, B[0]), ([user(), *A, *B], ONE, C[0])], {"a": "one", "b": "two", "c": "one"}),
+    ("the one before, where a request has none", [([user()], ONE, A[0]), ([user(), *A], [], B[0]), ([user(), *A, *B], TWO, C[0])], {"a": "one", "b": "one", "c": "two"}),
+    ("the first, of calls that were there before the log", [([user(), *A], ONE, B[0]), ([user(), *A, *B], TWO, C[0])], {"a": "one", "b": "one", "c": "two"}),
+    ("that of the reply, though another request came in between", [([user()], ONE, A[0]), ([user("title")], TWO, assistant("t")), ([user(), *A], ONE, B[0]), ([user(), *A, *B], THREE, None)], {"a": "one", "b": "one"}),
+    ("also in a history that was rewritten", [([user()], ONE, A[0]), ([user(), *A], TWO, B[0]), ([user("summary"), *B, user()], TWO, C[0]), ([user("summary"), *B, user(), *C], TWO, None)], {"b": "two", "c": "two"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sentence, logged, expected", HELD, ids=[row[0] for row in HELD])
+def test_the_definition_that_held_when_a_call_was_made(sentence, logged, expected):
+    assert held(*(entry(*messages, tools=tools, reply=reply) for messages, tools, reply in logged)) == expected
+
+
+def test_which_definition_held_is_not_asked_without_need():
+    entries = stream(entry(user(), tools=ONE), entry(user(), tools=TWO))
+    assert select(entries).snapshot.redefined is None
+
+
 def test_a_conflict_names_the_tool_and_both_lines():
     session = select(with_tools([READ], [GREP], [OTHER_GREP]))
     (text,) = texts(session, "tool-conflict")

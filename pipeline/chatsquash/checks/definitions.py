@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from chatsquash.model import Json
 
 ABSENT = object()
-_SPELLINGS = ("parameters", "input_schema", "inputSchema", "parametersJsonSchema")
+SPELLINGS = ("parameters", "input_schema", "inputSchema", "parametersJsonSchema")
 """Where OpenAI, Anthropic, MCP and Gemini have the schema of the arguments."""
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 
@@ -197,6 +197,6 @@ def _functions(view: View) -> Iterator[tuple[int, dict[str, Any]]]:
 def _schemas(view: View) -> Iterator[tuple[str, dict[str, Any]]]:
     """The schemas of arguments that are an object, in each spelling, and how to speak of their definition."""
     for index, tool in _functions(view):
-        for spelling in _SPELLINGS:
+        for spelling in SPELLINGS:
             if isinstance(schema := tool.get(spelling), dict):
                 yield _label(index, tool), schema

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec, Protocol, TypeVar
 
 from chatsquash import chat
 from chatsquash.model import Found, Severity
@@ -11,9 +11,9 @@ from chatsquash.model import Found, Severity
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from chatsquash.model import Conversation, Message
+    from chatsquash.model import Conversation, Message, Tool
 
-Kind = Literal["tools", "record", "native", "inlined", "log", "replies", "template"]
+Kind = Literal["tools", "record", "native", "inlined", "arguments", "log", "replies", "template"]
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -36,8 +36,8 @@ class Rule(NamedTuple):
     kept: Severity | None
     """Its severity where `--on-invalid keep` converts the session all the same; ``None`` for nearly all rules."""
     kind: Kind
-    """When it runs: on the tools of a record alone, on any record, on a native or an inlined one, on a log, or on what
-    a chat template makes of a record."""
+    """When it runs: on the tools of a record alone, on any record, on a native or an inlined one, on its
+    arguments where that is asked for, on a log, or on what a chat template makes of a record."""
     doc: str
     function: Callable[..., Any]
     module: str
@@ -57,18 +57,29 @@ class Rule(NamedTuple):
 RULES: list[Rule] = []
 
 
+class Redefined(Protocol):
+    """Tools that a session defines more than once."""
+
+    def definition(self, message: Message, call_id: str | bytes | None, name: str) -> Tool | None:
+        """The definition that held when a message made a call; ``None`` for a tool that has one only."""
+
+
 class View:
     """A conversation and what several checks want to know of it, worked out once."""
 
-    __slots__ = ("_known", "logged", "messages", "tools")
+    __slots__ = ("_known", "logged", "messages", "redefined", "tools")
 
-    def __init__(self, conversation: Conversation, logged: list[Message] | None = None) -> None:
+    def __init__(
+        self, conversation: Conversation, logged: list[Message] | None = None, redefined: Redefined | None = None
+    ) -> None:
         self.messages = conversation.messages
         """The record's messages."""
         self.tools = conversation.tools
         """The record's tool definitions."""
         self.logged = logged
         """Its messages before calls were inlined, where they are at hand."""
+        self.redefined = redefined
+        """Its tools that were defined more than once, where that is known."""
         self._known: dict[Callable[[View], Any], Any] = {}
 
     def once(self, work: Callable[[View], T]) -> T:

@@ -16,6 +16,12 @@ from chatsquash.registry import Room
 
 _FIRST = 100
 """Values of a file, one of which at least is an object or a list in every document."""
+_VERSIONS = {
+    "atif": ("agent", "version"),
+    "claude_code": ("version",),
+    "codex": ("payload", "cli_version"),
+}
+"""Where the files of agents say of which version the agent was."""
 
 
 class DocumentFormat(Protocol):
@@ -65,6 +71,17 @@ def load(name: str, objects: list[Json], lines: list[int] | None = None) -> list
 def holds_tools(name: str) -> bool:
     """Whether logs or files of a format have definitions of tools: all formats of requests have."""
     return name not in names() or named(name).HOLDS_TOOLS
+
+
+def version(name: str, objects: list[Json]) -> str | None:
+    """The version of the agent that wrote a file, the first that its objects name."""
+    path = _VERSIONS.get(name)
+    for value in objects if path else ():
+        for member in path or ():
+            value = value.get(member) if isinstance(value, dict) else None  # noqa: PLW2901 - one step further in
+        if isinstance(value, str) and value:
+            return value
+    return None
 
 
 def recognise(objects: list[Json]) -> RecognisedDocument | None:

@@ -181,6 +181,8 @@ class LogDocument(Struct):
     """Bytes of the file, expanded."""
     digest: str = ""
     """Of the file as it stands on the disk, once somebody knows it."""
+    version: str | None = None
+    """That of the agent, as far as the file says it."""
 
 
 _last: tuple[object, LogDocument | None] | None = None
@@ -234,7 +236,8 @@ def _read(held: Held, file: BinaryIO) -> LogDocument:
     cut = file.problem if isinstance(file, Expanded) else None
     file.seek(place)
     aside = bodies.Aside(0, [], []) if problem else held.aside()
-    return LogDocument(held.format, held.why, held.line, held.broken, aside, found, problem, cut, size)
+    version = documents.version(held.format, held.objects)
+    return LogDocument(held.format, held.why, held.line, held.broken, aside, found, problem, cut, size, version=version)
 
 
 def count(file: BinaryIO, options: Options) -> int:

@@ -170,7 +170,7 @@ def _nothing() -> Items:
 def _seen(held: documents.LogDocument) -> Seen:
     if held.problem:
         return Seen(None, "document", held.problem, conflict=True)
-    return Seen(held.format, "document", held.why)
+    return Seen(held.format, "document", held.why, version=held.version)
 
 
 def _whole(held: documents.LogDocument, log: Log) -> Items:

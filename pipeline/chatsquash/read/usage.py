@@ -69,7 +69,7 @@ def limit(raw: bytes) -> int | None:
     value = _value(raw)
     if isinstance(value, dict):
         value = next((value[name] for name in _LIMITED if name in value), None)
-    return value if is_count(value) else None
+    return count(value)
 
 
 def response_id(raw: bytes) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from chatsquash import chat, jsonio
-from chatsquash.checks import examine, existing, reading
+from chatsquash.checks import examine, existing, reading, schemas
 from chatsquash.checks.phrases import Phrases, turns
 from chatsquash.checks.registry import View
 from chatsquash.checks.tags import is_inlined, outlined
@@ -32,6 +32,8 @@ class Looks(NamedTuple):
     """Whether e-mail addresses are left."""
     also: Callable[[StoredRecord], Iterator[Found]] | None = None
     """Anything else, which may go on elsewhere until it is asked for."""
+    arguments: bool = False
+    """Whether the arguments of calls are held to the definitions."""
 
 
 _USUAL = Looks()
@@ -43,6 +45,8 @@ def check(path: str, looks: Looks = _USUAL) -> Iterator[Finding]:
     A folder stands for the record files in it, or in its ``data`` folder.  Raises ``UsageError`` for a file that
     cannot be read.
     """
+    if looks.arguments:
+        schemas.refuse_missing()
     for file in files(path):
         is_empty = True
         for row in rows(str(file), _SESSION):
@@ -75,7 +79,7 @@ def _row(data: bytes, looks: Looks) -> Iterator[Found]:
         return
     beside = looks.also(held) if looks.also else ()
     said = native(held)
-    for found in _record(said):
+    for found in _record(said, holds_arguments=looks.arguments):
         yield found._replace(at=said.place(found.at))
     for found in beside:
         yield found._replace(at=held.place(found.at))
@@ -94,7 +98,7 @@ def _addresses_left(value: dict[str, Json]) -> Iterator[Found]:
             yield existing.address_left(count, at)
 
 
-def _record(held: StoredRecord) -> Iterator[Found]:
+def _record(held: StoredRecord, *, holds_arguments: bool) -> Iterator[Found]:
     messages, tools = held.messages, defined(held.tools)
     if held.tools is not None and not isinstance(held.tools, list):
         yield reading.wrong_type("tools", json_type(held.tools), 1)
@@ -104,6 +108,8 @@ def _record(held: StoredRecord) -> Iterator[Found]:
         yield from examine(view, "inlined")
         view = View(Conversation(outlined(messages), tools))
     yield from examine(view, "native")
+    if holds_arguments:
+        yield from examine(view, "arguments")
 
 
 def defined(tools: Json) -> list[Any]:

@@ -95,7 +95,7 @@ def of_each(
     for path, logged in _entries(wanted, session, reread):
         replies = path.last.path()
         entry, restoring = _restored(trees, replies, logged, parts)
-        made, told = make(_snapshot(path, entry))
+        made, told = make(_snapshot(path, entry, last_tools=options.tools == "last"))
         noted += [(line_of(entry, each.at), each) for each in (*told, *restoring)]
         held = Held(path, replies, _messages(entry))
         if isinstance(made, Refused):
@@ -156,10 +156,10 @@ def _entries(wanted: list[Path], session: Session, reread: Reread) -> Iterator[t
             yield path, entry
 
 
-def _snapshot(path: Path, entry: Entry) -> Snapshot:
+def _snapshot(path: Path, entry: Entry, *, last_tools: bool) -> Snapshot:
     """The snapshot of a conversation: its last entry, and the union of the tools on its path."""
     replies = path.last.path()
-    tools = ToolUnion()
+    tools = ToolUnion(last_tools)
     for reply in replies:
         for _ in tools.offer(reply.tools, reply.line):
             pass

@@ -13,6 +13,8 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from xxhash import xxh3_128_hexdigest
+
 from chatsquash.checks import dataset, reading
 from chatsquash.errors import StoppedError, UsageError
 from chatsquash.model import Finding, Found, Log
@@ -278,6 +280,8 @@ def described(options: Options) -> dict[str, object]:
 
 
 def _described(value: object) -> object:
+    if isinstance(value, bytes):  # what a file holds
+        return xxh3_128_hexdigest(value)
     return [printable(each) for each in value] if isinstance(value, tuple | list) else value
 
 

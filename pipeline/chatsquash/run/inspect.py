@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from itertools import chain
+from functools import partial
+from typing import TypeVar
 
 from chatsquash import chat, jsonio
 from chatsquash.errors import UsageError
@@ -24,6 +25,7 @@ from chatsquash.sources.find import discover, nothing_to_read
 from chatsquash.stages.session import Snapshot
 from chatsquash.text import aligned, escaped
 
+T = TypeVar("T")
 _COLUMNS = ("line", "time", "kept", "added", "tools", "reply", "outcome", "roles added")
 _SHOWN = 200
 _ROLE = 12
@@ -83,36 +85,44 @@ def inspect(logs: Iterable[str], options: Options, *, verbose: bool = False) -> 
     reply; what became of the entry; the roles of the messages added.  ``verbose`` adds the beginning of each added
     message's text, escaped.  Raises ``UsageError`` for a file that cannot be read, and where there is none.
     """
+    converter = Converter(options)
+    for number, shown in enumerate(each_session(logs, options, partial(_session, converter, verbose))):
+        yield from [""] if number else []
+        yield from shown
+
+
+def each_session(logs: Iterable[str], options: Options, work: Callable[[Log], T]) -> Iterator[T]:
+    """What ``work`` makes of each session of logs; raises as ``inspect``.
+
+    ``work`` may raise ``MixedSessionsError`` for a log, and is then given the sessions in it.
+    """
     refuse_wrong(options)
     roots = list(logs)
     documents.forget()  # of an earlier run
     found = discover(roots, options, documents.is_document)
     if not found.logs:
         raise UsageError(nothing_to_read(roots, found))
-    converter = Converter(options)
-    sessions = chain.from_iterable(_sessions(log, options, converter, verbose) for log in found.logs)
-    for number, shown in enumerate(sessions):
-        yield from [""] if number else []
-        yield from shown
+    for log in found.logs:
+        yield from _sessions(log, options, work)
 
 
-def _sessions(log: Log, options: Options, converter: Converter, verbose: bool) -> Iterator[list[str]]:
-    """What is shown of a log, or of each of the sessions that its file holds."""
+def _sessions(log: Log, options: Options, work: Callable[[Log], T]) -> Iterator[T]:
+    """What is made of a log, or of each of the sessions that its file holds."""
     sessions = parts(log, options) if options.sessions_by == "id" else [log]
     try:
         for part in sessions:
-            yield _session(part, converter, verbose)
+            yield work(part)
     except MixedSessionsError:
         sessions = parts(log, options)
         if sessions == [log]:
             raise UsageError(f"{log.shown}: cannot be read (it changed while it was read)") from None
         for part in sessions:
-            yield _session(part, converter, verbose)
+            yield work(part)
     except OSError as problem:
         raise UsageError(f"{log.shown}: cannot be read ({problem.strerror})") from None
 
 
-def _session(log: Log, converter: Converter, verbose: bool) -> list[str]:
+def _session(converter: Converter, verbose: bool, log: Log) -> list[str]:
     inspection = _Inspection(verbose)
     outcome = converter.convert(log, inspection)
     for rejected in outcome.rejected:

@@ -198,8 +198,8 @@ class Converter:
     def _finished(
         self, seen: Seen | None, session: Session, snapshot: Snapshot, log: Log
     ) -> tuple[Record | Refused, list[Found]]:
-        source = seen.format if seen else None
-        made, found = self._plan.finish(snapshot, loaded=session.loaded, source=source)
+        source, version = (seen.format, seen.version) if seen else (None, None)
+        made, found = self._plan.finish(snapshot, loaded=session.loaded, source=source, version=version)
         if isinstance(made, Record) and self._tells_facts:
             made = structs.replace(made, facts=self._facts(session, snapshot, log))
         return made, found

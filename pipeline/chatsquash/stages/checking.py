@@ -8,7 +8,7 @@ from itertools import chain
 
 from chatsquash.checks import examine, reading
 from chatsquash.checks.dataset import OF_TOOLS
-from chatsquash.checks.registry import View
+from chatsquash.checks.registry import Kind, View
 from chatsquash.formats import PLAIN, documents
 from chatsquash.formats.openai_chat import variants
 from chatsquash.model import Conversation, Found
@@ -16,10 +16,13 @@ from chatsquash.reasoning import MEMBERS
 from chatsquash.stages import definitions
 
 
-def examined(conversation: Conversation, view: View, *, keeps_reasoning: bool) -> Iterator[Found]:
-    """What the rules over records find in one whose calls are native, and in its definitions."""
+def examined(
+    conversation: Conversation, view: View, *, keeps_reasoning: bool, holds_arguments: bool = False
+) -> Iterator[Found]:
+    """What the rules over records find in one whose calls are native, in its definitions, and in its arguments."""
     explained = OF_TOOLS if without_tools(conversation) else ()
-    for found in (*definitions.check(view.tools), *examine(view, "record", "native")):
+    kinds: tuple[Kind, ...] = ("record", "native", "arguments") if holds_arguments else ("record", "native")
+    for found in (*definitions.check(view.tools), *examine(view, *kinds)):
         if found.code not in explained:
             yield found
     if conversation.source == PLAIN:

@@ -11,10 +11,12 @@ from chatsquash.model import Conversation, Found, Message, Reply, Staged
 from chatsquash.stages.session import Snapshot
 
 
-def compose(snapshot: Snapshot, *, loaded: bool = False, source: str | None = None) -> Staged:
+def compose(
+    snapshot: Snapshot, *, loaded: bool = False, source: str | None = None, version: str | None = None
+) -> Staged:
     """Append the reply and normalise roles; says what is missing about the reply.
 
-    ``loaded`` and ``source`` are as in ``Conversation``.
+    ``loaded``, ``source`` and ``version`` are as in ``Conversation``.
     """
     reply = snapshot.entry.reply
     messages = list(snapshot.entry.messages)
@@ -23,7 +25,7 @@ def compose(snapshot: Snapshot, *, loaded: bool = False, source: str | None = No
     for at, message in enumerate(messages):
         if None in message.values() or message["role"] == "developer":
             messages[at] = normalise(message)
-    return Conversation(messages, snapshot.tools, loaded=loaded, source=source), _missing(reply)
+    return Conversation(messages, snapshot.tools, loaded=loaded, source=source, version=version), _missing(reply)
 
 
 def _missing(reply: Reply) -> Iterator[Found]:

@@ -62,12 +62,14 @@ class Plan(NamedTuple):
             items = stage(items)
         return items
 
-    def finish(self, snapshot: Snapshot, *, loaded: bool, source: str | None) -> tuple[Record | Refused, list[Found]]:
+    def finish(
+        self, snapshot: Snapshot, *, loaded: bool, source: str | None, version: str | None = None
+    ) -> tuple[Record | Refused, list[Found]]:
         """The record of a snapshot, or why there is none, and what was found on the way."""
-        conversation, composed = self.compose(snapshot, loaded=loaded, source=source)
+        conversation, composed = self.compose(snapshot, loaded=loaded, source=source, version=version)
         conversation, found = through(self.logged, conversation)
         found = [*composed, *found]
-        view = View(conversation)
+        view = View(conversation, redefined=snapshot.redefined)
         for check in self.checks:
             found += check(conversation, view)
         usage = self.measure(view)
@@ -96,23 +98,39 @@ def plan(options: Options, anonymizer: Anonymizer | None) -> Plan:
     """What the options ask for."""
     is_shaped = options.preset != presets.DEFAULT
     joins = _joins(options)
-    checks = partial(examined, keeps_reasoning=options.reasoning == "keep")
+    checks = partial(examined, keeps_reasoning=options.reasoning == "keep", holds_arguments=options.check_arguments)
     return Plan(
         entries=(
             *([partial(clean, chosen=options.cleanups)] if options.cleanups else []),
             partial(validate, keep=options.on_invalid == "keep", merge=options.merges),
         ),
         select=partial(
-            select, trace_roles=options.integrity_analysis, looks_closely=options.restore in ("results", "all")
+            select,
+            trace_roles=options.integrity_analysis,
+            last_tools=options.tools == "last",
+            trace_calls=options.check_arguments,
+            looks_closely=options.restore in ("results", "all"),
         ),
         compose=compose,
-        logged=(partial(leave_out, joins=joins, judged=is_shaped and options.media != "drop"),),
+        logged=(
+            partial(leave_out, joins=joins, judged=is_shaped and options.media != "drop"),
+            *_supplied(options),
+        ),
         checks=(checks,) if options.integrity_analysis else (),
         measure=measure,
         refuse=unfit if is_shaped else _nothing,
         conversation=(*_to_chat(options, joins), *_as_asked(options, anonymizer)),
         record=_record(options),
     )
+
+
+def _supplied(options: Options) -> Iterator[ConversationStage]:
+    """The stage that gives a conversation what its log lacks."""
+    if options.tools_file is None and options.system_file is None:
+        return
+    from chatsquash.stages import supplied
+
+    yield partial(supplied.supply, given=supplied.tables(options))
 
 
 def _nothing(view: View) -> None:
@@ -152,6 +170,10 @@ def _to_chat(options: Options, joins: Wanted | None) -> Iterator[ConversationSta
 
 def _as_asked(options: Options, anonymizer: Anonymizer | None) -> Iterator[ConversationStage]:
     """The stages that options ask for, in order; those that few runs ask for are imported here."""
+    if options.tools == "used":
+        from chatsquash.stages.used_tools import used_tools
+
+        yield used_tools
     if options.reasoning != "keep":
         from chatsquash.stages.reasoning import reason
 

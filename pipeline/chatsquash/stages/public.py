@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from msgspec.structs import replace
+
 from chatsquash import chat
 from chatsquash.chat import PRIVATE
 from chatsquash.checks import reading
@@ -30,8 +32,7 @@ def leave_out(conversation: Conversation, *, joins: Wanted | None = None, judged
             found.append(reading.not_held(kinds, len(messages) if left else None))
         if left:
             messages.append(message)
-    kept = Conversation(messages, conversation.tools, loaded=True, source=conversation.source)
-    return kept, found
+    return replace(conversation, messages=messages), found
 
 
 def with_media(conversation: Conversation) -> Staged:

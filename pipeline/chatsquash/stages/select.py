@@ -10,15 +10,24 @@ from chatsquash import chat, jsonio
 from chatsquash.checks import reading
 from chatsquash.memo import Last, Same
 from chatsquash.model import Added, Entry, Kept, Skipped, Tool
+from chatsquash.stages.redefined import Answered, Definitions
 from chatsquash.stages.session import Noted, Session, Snapshot, Tally
 from chatsquash.tree.follow import Followed
 
 
-def select(items: Iterator[Entry | Skipped], *, trace_roles: bool = True, looks_closely: bool = False) -> Session:
+def select(
+    items: Iterator[Entry | Skipped],
+    *,
+    trace_roles: bool = True,
+    last_tools: bool = False,
+    trace_calls: bool = False,
+    looks_closely: bool = False,
+) -> Session:
     """Cut to the last entry with the most messages and take it; count every line.
 
     What is found by comparing entries behind it does not count, so that waits until an entry is known to stay.
-    ``looks_closely`` is as in ``Followed``.
+    ``last_tools``: of definitions with one name the last is taken.  ``trace_calls``: the snapshot tells which one held
+    when a call was made.  ``looks_closely`` is as in ``Followed``.
     """
     tally = Tally(followed=Followed(looks_closely))
     best: Entry | None = None
@@ -27,7 +36,7 @@ def select(items: Iterator[Entry | Skipped], *, trace_roles: bool = True, looks_
     ended: int | None = None
     first: int | None = None  # the same two, also of entries that may turn out to be behind
     latest: int | None = None
-    tools, trace = ToolUnion(), Trace()
+    tools, trace, answered = ToolUnion(last_tools), Trace(), Answered()
     waiting: list[Noted] = []
     superseded = seen = superseded_size = size = 0
     for entry in items:
@@ -43,10 +52,13 @@ def select(items: Iterator[Entry | Skipped], *, trace_roles: bool = True, looks_
         waiting += tools.take(entry)
         if trace_roles:
             waiting += trace.take(entry)
+        if trace_calls:
+            answered.take(entry)
         if best is None or len(entry.messages) >= len(best.messages):
             best, superseded, superseded_size = entry, seen - 1, size - entry.size
             started, ended = first, latest
             tools.settle()
+            answered.settle()
             tally.found += waiting
             waiting.clear()
         last = entry
@@ -56,7 +68,8 @@ def select(items: Iterator[Entry | Skipped], *, trace_roles: bool = True, looks_
         short = reading.short_tail(last.line, len(last.messages), best.line, len(best.messages))
         tally.found.append((best.line, short))
     cut, cut_size = seen - 1 - superseded, size - best.size - superseded_size
-    snapshot = Snapshot(best, tools.settled(), started, ended, superseded, cut, superseded_size, cut_size)
+    redefined = answered.redefined(best, tools.redefined()) if trace_calls else None
+    snapshot = Snapshot(best, tools.settled(), started, ended, superseded, cut, superseded_size, cut_size, redefined)
     return tally.session(snapshot)
 
 
@@ -66,8 +79,9 @@ _MOST = 1024
 
 
 class ToolUnion(Struct):
-    """The union of tool definitions by name, in order of first appearance; the first of a name wins."""
+    """The union of tool definitions by name, in order of first appearance; the first of a name wins, or the last."""
 
+    last_wins: bool = False
     _last: list[Tool] | None = None
     _known: dict[Key, Tool] = field(default_factory=dict)
     _lines: dict[Key, int] = field(default_factory=dict)
@@ -77,7 +91,11 @@ class ToolUnion(Struct):
     _conflicts: set[Key] = field(default_factory=set)
     _seen: dict[int, Tool] = field(default_factory=dict)
     """Definitions that were taken, by identity; some clients send the same ones in another order each time."""
+    _held: dict[str, Definitions] = field(default_factory=dict)
+    """Of each name with a conflict the definitions that held one after the other."""
+    _line: int = 0
     _settled: int = 0
+    _settled_line: int = 0
 
     def take(self, entry: Entry) -> Iterator[Noted]:
         """Add an entry's tools; yields the conflicts that are new."""
@@ -85,7 +103,7 @@ class ToolUnion(Struct):
 
     def offer(self, tools: list[Tool], line: int) -> Iterator[Noted]:
         """Add the tools of a line; yields the conflicts that are new."""
-        before, self._last = self._last, tools
+        before, self._last, self._line = self._last, tools, line
         if tools is before:
             return
         keyed = _keyed(tools if before is None else self._unseen(tools))
@@ -93,6 +111,7 @@ class ToolUnion(Struct):
             self._known, self._lines = dict(keyed), dict.fromkeys((key for key, _ in keyed), line)
         else:
             yield from self._add(keyed, line)
+            self._follow(tools, line)
         yield from self._compare_customs(keyed, line)
 
     def _add(self, keyed: list[tuple[Key, Tool]], line: int) -> Iterator[Noted]:
@@ -103,7 +122,19 @@ class ToolUnion(Struct):
                 continue
             if self._spell(key, first) != _spelled(tool):
                 self._conflicts.add(key)
-                yield line, reading.tool_conflict(name, first_line, line)
+                self._held[name] = [(first_line, first)]
+                yield line, reading.tool_conflict(name, first_line, line, kept="last" if self.last_wins else "first")
+
+    def _follow(self, tools: list[Tool], line: int) -> None:
+        """Take down the definitions of names with a conflict, where they are others than before."""
+        if not self._held:
+            return
+        named = {chat.tool_name(tool): tool for tool in map(flatten, reversed(tools))}
+        for name in self._held.keys() & named.keys():
+            assert name is not None
+            held, tool = self._held[name], named[name]
+            if held[-1][1] is not tool and _spelled(held[-1][1]) != _spelled(tool):
+                held.append((line, tool))
 
     def _compare_customs(self, keyed: list[tuple[Key, Tool]], line: int) -> Iterator[Noted]:
         """Custom tools have their name further inside, so that the record has each of their definitions."""
@@ -114,7 +145,7 @@ class ToolUnion(Struct):
             first, first_line = self._customs.setdefault(name, (key, line))
             if first != key and ("custom", name) not in self._conflicts:
                 self._conflicts.add(("custom", name))
-                yield line, reading.tool_conflict(name, first_line, line, is_custom=True)
+                yield line, reading.tool_conflict(name, first_line, line, kept="each")
 
     def _unseen(self, tools: list[Tool]) -> list[Tool]:
         """Those of a list that no list before it had as the same objects, as far as that is remembered."""
@@ -132,11 +163,23 @@ class ToolUnion(Struct):
 
     def settle(self) -> None:
         """The entries so far stay."""
-        self._settled = len(self._known)
+        self._settled, self._settled_line = len(self._known), self._line
 
     def settled(self) -> list[Tool]:
         """The definitions of the entries that stay; the same object as in the last session where they are its."""
-        return _same(list(self._known.values())[: self._settled])
+        known = list(self._known.values())[: self._settled]
+        if not self.last_wins or not self._held:
+            return _same(known)
+        held = self.redefined()
+        return _same([held[name][-1][1] if (name := chat.tool_name(tool)) in held else tool for tool in known])
+
+    def redefined(self) -> dict[str, Definitions]:
+        """Of each name that the entries that stay define otherwise than before, all definitions."""
+        return {
+            name: kept
+            for name, held in self._held.items()
+            if len(kept := [each for each in held if each[0] <= self._settled_line]) > 1
+        }
 
 
 _same: Same[Tool] = Same()

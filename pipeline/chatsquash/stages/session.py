@@ -9,6 +9,7 @@ from msgspec import Struct, field
 from chatsquash.checks import files, reading
 from chatsquash.model import Entry, Finding, Found, Rejected, Repeated, Skipped, Tool
 from chatsquash.outcome import Account
+from chatsquash.stages.redefined import Redefined
 from chatsquash.tree.follow import Followed
 
 Noted = tuple[int | None, Found]
@@ -47,6 +48,8 @@ class Snapshot(Struct, frozen=True):
     """Bytes of the lines before it."""
     cut_size: int = 0
     """Bytes of those behind it."""
+    redefined: Redefined | None = None
+    """The tools that were defined otherwise on the way, where the options ask for them."""
 
 
 class Counts(Struct):

@@ -1,0 +1,210 @@
+"""What can be wrong with the arguments of calls, held to the JSON schemas of the definitions, where that is asked for.
+
+Schemas come from logs: none is fetched, patterns take linear time, and one that could take more steps for a value than
+any in use is not gone by.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from chatsquash import jsonio
+from chatsquash.checks._steps import Steps
+from chatsquash.checks.definitions import SPELLINGS
+from chatsquash.checks.exchanges import Call, exchanges
+from chatsquash.checks.registry import Fact, View, check
+from chatsquash.errors import UsageError
+from chatsquash.memo import Each
+from chatsquash.text import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from chatsquash.model import Json, Tool
+
+_MOST = 1 << 18
+"""Bytes of a schema, and of arguments."""
+_DEEP = 64
+"""Levels of arguments."""
+_PRODUCT = 1 << 23
+"""Parts of a schema times the bytes of arguments, for which the place is told: each alternative takes a copy."""
+_PATTERN = 1 << 18
+"""Bytes of a pattern as it is compiled."""
+_TOLD = {"required": "property", "additionalProperties": "unexpected", "type": "types"}
+"""What of a broken rule is told beside its name."""
+
+
+@check("warning", kind="arguments")
+def arguments_invalid(view: View) -> Iterator[Fact]:
+    """Reported when the arguments of a call do not fit the definition that held when it was made.
+
+    The first place that does not fit is named, and the rule of the schema. In a log that is the definition that the
+    request had which the call replied to, else that of the record.
+    """
+    for call, wrong in view.once(_held).wrong:
+        told = f"arguments of {quoted(call.name)} do not fit its definition, {wrong}"
+        yield Fact(f"{told}: see whether the call worked and should be trained on", call.at)
+
+
+@check("info", kind="arguments")
+def arguments_unchecked(view: View) -> Iterator[Fact]:
+    """Reported once for every tool with arguments that are not held to its definition, and why.
+
+    Such as a schema that is none, refers to what is elsewhere, has a pattern that does not take linear time, or is too
+    large, and arguments that are.
+    """
+    for name, (at, why) in view.once(_held).unchecked.items():
+        yield Fact(f"arguments of {quoted(name)} are not checked: {why}", at)
+
+
+class _Held(NamedTuple):
+    wrong: list[tuple[Call, str]]
+    """Calls, and what is wrong with their arguments."""
+    unchecked: dict[str, tuple[int, str]]
+    """By the name of a tool the first message with arguments that are not checked, and why."""
+
+
+class _Schema(NamedTuple):
+    """The schema of a definition."""
+
+    validator: Any = None
+    """``None`` where it cannot be gone by."""
+    why: str = ""
+    """Why that is so; empty where there is no schema."""
+    steps: Steps | None = None
+    """What it may take to hold a value to it."""
+    small: bool = True
+
+
+def refuse_missing() -> None:
+    """Raise ``UsageError`` where what looks at schemas is not installed."""
+    try:
+        import jsonschema_rs  # noqa: F401 - looks whether it is there
+    except ImportError:
+        hint = "pip install 'chatsquash[schema]'"
+        raise UsageError(f"--check-arguments needs the package jsonschema-rs: {hint}") from None
+
+
+def _held(view: View) -> _Held:
+    held = _Held([], {})
+    first = {tool["name"]: tool for tool in reversed(view.tools) if isinstance(tool, dict) and _is_text(tool)}
+    for call in view.once(exchanges).calls:
+        tool = _definition(view, call, first)
+        if tool is None or call.name is None:
+            continue
+        (schema,) = _known([tool])
+        wrong, why = _looked_at(schema, call.given["function"].get("arguments"))
+        if wrong:
+            held.wrong.append((call, wrong))
+        if why:
+            held.unchecked.setdefault(call.name, (call.at, why))
+    return held
+
+
+def _is_text(tool: dict[str, Any]) -> bool:
+    return isinstance(tool.get("name"), str)
+
+
+def _definition(view: View, call: Call, first: dict[str, Tool]) -> Tool | None:
+    """The definition that held when a call was made."""
+    if call.name is None:
+        return None
+    found = view.redefined.definition(view.messages[call.at], call.key, call.name) if view.redefined else None
+    return found if isinstance(found, dict) else first.get(call.name)
+
+
+def _looked_at(schema: _Schema, arguments: Json) -> tuple[str, str]:
+    """What is wrong with arguments, or why that is not told; neither for what is no object, which is another rule's."""
+    if schema.validator is None or schema.steps is None:
+        return "", schema.why
+    written = arguments.encode("utf-8", "surrogatepass") if isinstance(arguments, str) else jsonio.dumps(arguments)
+    if len(written) > _MOST:
+        return "", f"they have more than {_MOST:,} bytes"
+    value = _object(written)
+    if value is None:
+        return "", ""
+    levels = _levels(value)
+    if why := f"they have more than {_DEEP} levels" if levels > _DEEP else schema.steps.problem(levels):
+        return "", why
+    is_small = schema.steps.count(levels) * len(written) <= _PRODUCT
+    return _broken(schema.validator, value, is_small=is_small)
+
+
+def _object(written: bytes) -> dict[str, Any] | None:
+    try:
+        value = jsonio.loads(written)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _broken(validator: Any, value: Json, *, is_small: bool) -> tuple[str, str]:
+    try:
+        if validator.is_valid(value):
+            return "", ""
+        if is_small:
+            validator.validate(value)
+    except Exception as problem:  # noqa: BLE001 - of a library, for texts and numbers that it does not take
+        kind = getattr(problem, "kind", None)
+        return (_told(problem), "") if kind else ("", f"they cannot be looked at ({type(problem).__name__})")
+    return "in a place that is not looked for, since there is too much", ""
+
+
+def _levels(value: Json) -> int:
+    """How deep a value is nested, up to one more than may be."""
+    level, count = [value], 0
+    while level and count <= _DEEP:
+        count += 1
+        inner = chain.from_iterable(each.values() if isinstance(each, dict) else each for each in level)
+        level = [each for each in inner if isinstance(each, dict | list)]
+    return count
+
+
+def _told(found: Any) -> str:
+    """A place in arguments, and the rule that it breaks; a value is never shown."""
+    place = "/".join(["", *map(str, found.instance_path)])
+    rule = str(found.schema_path[-1]) if found.schema_path else "false"
+    more = getattr(found.kind, _TOLD.get(rule, ""), None)
+    named = more[0] if isinstance(more, list) and len(more) == 1 else more
+    return " ".join(
+        [quoted(place) if place else "the whole", "breaks", quoted(rule), *([quoted(named)] if named else [])]
+    )
+
+
+def _define(tools: list[Tool]) -> list[_Schema]:
+    return list(map(_defined, tools))
+
+
+def _defined(tool: dict[str, Any]) -> _Schema:
+    schema = next((tool[spelling] for spelling in SPELLINGS if spelling in tool), None)
+    if not isinstance(schema, dict):
+        return _Schema()  # a definition without one is what other rules tell
+    written = jsonio.dumps(schema)
+    if len(written) > _MOST:
+        return _Schema(why=f"the schema has more than {_MOST:,} bytes", small=False)
+    steps = Steps(schema)
+    return _Schema(why=why) if (why := steps.problem(0)) else _compiled(schema)._replace(steps=steps)
+
+
+def _compiled(schema: dict[str, Any]) -> _Schema:
+    import jsonschema_rs
+
+    patterns = jsonschema_rs.RegexOptions(size_limit=_PATTERN, dfa_size_limit=_PATTERN)
+    try:
+        found = jsonschema_rs.validator_for(
+            schema, pattern_options=patterns, retriever=_refused, validate_formats=False
+        )
+    except Exception as problem:  # noqa: BLE001 - of a library, for whatever a log may have as a schema
+        if type(getattr(problem, "kind", None)).__name__.endswith("Referencing"):
+            return _Schema(why="the schema refers to what it does not have, and nothing is fetched")
+        place = "/".join(["", *map(str, getattr(problem, "instance_path", ()))])
+        return _Schema(why=f"the schema is none, or has a pattern that takes too long, at {quoted(place)}")
+    return _Schema(found)
+
+
+def _refused(uri: str) -> Json:
+    raise ValueError(uri)
+
+
+_known: Each[Tool, _Schema] = Each(_define, lambda schema: schema.small)
