@@ -277,3 +277,10 @@ def lone() -> list[Any]:
     log.add(AGENT, user("Which test fails?"), says="The test of sums.")
     log.add(AGENT, user("How large is the repository?"), says="It has 40 files.")
     return log.lines
+
+
+def probe() -> list[Any]:
+    """The client asks for one token, to see whether there is a quota."""
+    log = Log()
+    log.add(user("quota"), says="#", max_tokens=1)
+    return log.lines

@@ -26,11 +26,11 @@ class Summary:
     sessions: int = 0
     """Session logs seen."""
     written: int = 0
-    """Records written."""
+    """Sessions with a record."""
     left_out: Counter[str] = field(default_factory=Counter)
     """Sessions left out, by the code of the finding for which they were."""
     filtered: Counter[str] = field(default_factory=Counter)
-    """Sessions whose record was not wanted, by the option that said so."""
+    """Sessions of which no record was wanted, by the first option that said so."""
     duplicates: int = 0
     """Sessions whose record was that of another."""
     lines: int = 0
@@ -143,7 +143,7 @@ class Summary:
 
     def _share(self, records: int) -> float:
         """The share of all records that these are."""
-        return records / self.written if self.written else 0.0
+        return records / self.replies.written if self.replies.written else 0.0
 
     def as_json(self) -> dict[str, object]:
         """The whole summary as JSON values."""

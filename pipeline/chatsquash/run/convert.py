@@ -197,7 +197,8 @@ class _Conversion:
         outcome, places = self._write(log, outcome, group)
         self._summary.add(log, outcome, filtered, duplicates, made)
         self._manifest.add(log, outcome.digest)
-        self._reports.add(TakenSession(log, outcome, places, turns, filtered[0] if filtered else None, group))
+        why = filtered[0] if filtered and not outcome.records else None
+        self._reports.add(TakenSession(log, outcome, places, turns, why, group))
 
     def _write(self, log: Log, outcome: Outcome, group: str) -> tuple[Outcome, list[Place]]:
         """Write the records: what is known of their session then, and where they stand."""

@@ -29,12 +29,14 @@ class _Input(Struct):
     xxh3_128: str
 
 
-class _OldSessions(Struct):
+class _OldWritten(Struct):
     written: int
 
 
 class _OldCounts(Struct):
-    sessions: _OldSessions
+    sessions: _OldWritten
+    conversations: _OldWritten | None = None
+    """Those of before had one for each session."""
 
 
 class _OldRun(Struct):
@@ -94,7 +96,7 @@ def old_result(folder: Path, written: bytes, changed: float) -> OldResult | None
         run = msgspec.json.decode(written, type=_OldRun)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
-    records = run.counts.sessions.written
+    records = (run.counts.conversations or run.counts.sessions).written
     return OldResult(folder, records, run.inputs, datetime.fromtimestamp(changed, UTC)) if records else None
 
 

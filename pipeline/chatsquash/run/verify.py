@@ -24,6 +24,7 @@ from chatsquash.read.lines import lines
 from chatsquash.read.sessions import SPAN, by_ids
 from chatsquash.report.files.findings import FINDINGS
 from chatsquash.report.files.rejected import REJECTED
+from chatsquash.report.files.replies import REPLIES
 from chatsquash.report.files.sessions import SESSIONS
 from chatsquash.sources.open import opened
 from chatsquash.write.claim import inside
@@ -118,27 +119,36 @@ def _file(out: Path, folder: Folder, told: dict[str, Json]) -> Iterator[str]:
 def _counts(out: Path, folder: Folder, run: dict[str, Json]) -> Iterator[str]:
     """Which counts do not agree with each other, or with the files."""
     counts = run["counts"]
-    for name in ("sessions", "lines", "bytes"):
-        if isinstance(counts[name], dict):
+    for name in ("sessions", "lines", "bytes", "replies", "conversations"):
+        if isinstance(counts.get(name), dict):
             seen, *parts = (_total(value) for value in counts[name].values())
             if seen != sum(parts):
                 yield f"{out / RUN}: of {seen:,} {name} {sum(parts):,} are accounted for"
     lines = {told["path"]: told["lines"] for told in run["outputs"]}
-    sessions, written = counts["sessions"]["seen"], counts["sessions"]["written"]
+    sessions, written = counts["sessions"]["seen"], _written(counts)
+    if (told := counts["sessions"]["written"]) > written:
+        yield f"{out / RUN}: tells of {told:,} sessions with a record, and of {written:,} records"
     records = [count for path, count in lines.items() if _RECORDS.fullmatch(path)]
     if records and sum(records) != written:
         yield f"{out / RUN}: tells of {written:,} records, the files have {sum(records):,}"
     if (inputs := len(run["inputs"])) != sessions:
         yield f"{out / RUN}: tells of {sessions:,} sessions, {inputs:,} inputs are named"
     rejected = ("rejected lines", lines[REJECTED], counts["lines"]["unreadable"])
-    for what, there, told in (rejected, *_findings(folder, counts)):
+    replies = [("replies", lines[REPLIES], counts["replies"]["logged"])] if REPLIES in lines else []
+    for what, there, told in (rejected, *replies, *_findings(folder, counts)):
         if there != told:
             yield f"{out / RUN}: tells of {told:,} {what}, the reports have {there:,}"
     if SESSIONS in lines and (out / SESSIONS).is_file():  # else it was said already, or is a run of before
-        yield from _table(out, counts["sessions"], lines)
+        yield from _table(out, counts["sessions"], _written(counts), lines)
 
 
-def _table(out: Path, told: dict[str, Json], lines: dict[str, int]) -> Iterator[str]:
+def _written(counts: dict[str, Json]) -> int:
+    """How many records were written: one for each conversation, of a run before that was said one for each session."""
+    told = counts.get("conversations") or counts["sessions"]
+    return int(told["written"])
+
+
+def _table(out: Path, told: dict[str, Json], written: int, lines: dict[str, int]) -> Iterator[str]:
     """Which sums over the session table do not agree with the counts, or with the files that it names."""
     rows: Counter[str] = Counter()
     kinds: Counter[str] = Counter()
@@ -150,17 +160,22 @@ def _table(out: Path, told: dict[str, Json], lines: dict[str, int]) -> Iterator[
                 if session["row"] != rows[name]:
                     yield f"{out / SESSIONS}: has row {session['row']:,} of {name} in the place of row {rows[name]:,}"
     expected = {
-        "written": told["written"],
+        "written": written,
         f"left out: {_DUPLICATE}": told["duplicates"],
         **{f"left out: {code}": count for code, count in told["left_out"].items()},
         **{f"filtered: {option}": count for option, count in told["filtered"].items()},
     }
     for kind in sorted({*expected, *kinds}):
         if kinds[kind] != expected.get(kind, 0):
-            yield f"{out / RUN}: tells of {expected.get(kind, 0):,} sessions {kind}, {SESSIONS} has {kinds[kind]:,}"
+            yield f"{out / RUN}: tells of {expected.get(kind, 0):,} {_what(kind)}, {SESSIONS} has {kinds[kind]:,}"
     for name in sorted(rows):
         if rows[name] != lines.get(name, 0):
             yield f"{out / RUN}: tells of {lines.get(name, 0):,} records in {name}, {SESSIONS} has {rows[name]:,}"
+
+
+def _what(kind: str) -> str:
+    """What of a kind is counted, with the kind."""
+    return "records written" if kind == "written" else f"sessions {kind}"
 
 
 def _kind(session: dict[str, Json]) -> str:

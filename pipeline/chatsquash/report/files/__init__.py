@@ -23,13 +23,13 @@ class TakenSession(NamedTuple):
 
     log: Log
     outcome: Outcome
-    """As it was written, without a record that was filtered."""
+    """As it was written, without records that were filtered."""
     places: list[Place]
     """Where its records stand."""
     turns: int | None
-    """Those of the assistant, also in a record that was filtered."""
+    """Those of the assistant in its first record, also where that was filtered."""
     filtered: str | None
-    """The option that filtered its record."""
+    """The option that filtered its records, where it has none; the first one of several."""
     group: str
     """The label of its group, as ``--group-by`` gives it."""
 

@@ -51,7 +51,7 @@ def _line(taken: TakenSession, place: Place | None, number: int) -> bytes:
             "end": chosen.ended,
             "model": printable(chosen.model) if chosen.model else None,
             "entries": chosen.entries,
-            "turns": taken.turns,
+            "turns": record.usage.assistant_turns if record else taken.turns,
             "findings": _counted(outcome),
             "left_out": outcome.left_out,
             "filtered": taken.filtered,
