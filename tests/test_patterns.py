@@ -10,6 +10,7 @@ from functools import cache
 
 import pytest
 
+from chatsquash.formats import client_texts
 from chatsquash.formats.links import Names
 from chatsquash.read import replies
 from chatsquash.records.presets import text
@@ -43,6 +44,8 @@ WALKS = [
         re.IGNORECASE,
     ),
     ("_is_info", _is_info, [_OPEN.pattern, "(?:<info-msg>x</info-msg>)*"], 0),
+    ("is_command_echo", client_texts.is_command_echo, ["(?:<command-name>(?:</command-name>)?)*"], 0),
+    ("without_reminders", client_texts.without_reminders, ["(?:<system-reminder>(?:</system-reminder>)?)*"], 0),
     ("events, lines", replies.events, [r"(?:data: {}\r\n|\n|event: \s|: )*"], 0),
     ("events, an array", lambda text: replies.events("[" + text), [r"(?:(?:1|\[|{}|\"[^\"]*\"), ?)*"], 0),
     ("_defined", text._defined, [r"(?:<tools>\n{}\n)*(?:\n</tools>)*"], 0),

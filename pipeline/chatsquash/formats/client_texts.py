@@ -17,18 +17,18 @@ OPEN, CLOSE = "<system-reminder>", "</system-reminder>"
 
 def is_command_echo(text: str) -> bool:
     """Whether a text repeats a command that the user typed; what the command says to the model is another text."""
-    return _is_only(text, _ECHOES)
+    return _is_only(text, _ECHOES.match)
 
 
 def is_local_output(text: str) -> bool:
     """Whether a text is what a command printed that ran beside the model, or the warning in front of it."""
-    return _is_only(text, _OUTPUTS) or _CAVEAT.match(text) is not None
+    return _is_only(text, _OUTPUTS.match) or _CAVEAT.match(text) is not None
 
 
-def _is_only(text: str, opening: re.Pattern[str]) -> bool:
+def _is_only(text: str, opening: Callable[[str, int], re.Match[str] | None]) -> bool:
     """Whether a text is one or more elements with only white space around and between."""
     at = 0
-    while opened := opening.match(text, at):
+    while opened := opening(text, at):
         close = f"</{opened[1]}>"
         closed = text.find(close, opened.end())
         if closed < 0:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from chatsquash import chat
-from chatsquash.formats.client_texts import is_local_output
 from chatsquash.model import Message
 
 SET = "claude-code"
@@ -13,6 +12,8 @@ ROLES = ("user",)
 
 def tidy(message: Message) -> Message | None:
     """The message, or ``None`` where its whole text is such an output and it has no other parts."""
+    from chatsquash.formats.client_texts import is_local_output  # which few runs ask for
+
     text = chat.text(message)
     if text is not None and is_local_output(text) and not chat.other_parts(message):
         return None

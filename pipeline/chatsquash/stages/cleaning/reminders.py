@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from chatsquash import chat
-from chatsquash.formats.client_texts import has_reminder, texts_of, without_reminders
 from chatsquash.model import Json, Message
 
 SET = "claude-code"
@@ -13,19 +12,24 @@ ROLES = ("user", "tool")
 
 def tidy(message: Message) -> Message | None:
     """The message without reminders; ``None`` for a user's that is nothing else."""
+    from chatsquash.formats.client_texts import has_reminder, texts_of  # which few runs ask for
+
     if not any(map(has_reminder, texts_of(message))):
         return message
     content = message["content"]
-    left = _parts(content, message) if isinstance(content, list) else _stripped(content)
+    left = _parts(content, message) if isinstance(content, list) else _without(content)
     is_empty = not left or (isinstance(left, str) and left.isspace())
     if is_empty and message["role"] == "user":
         return None
     return {**message, "content": left or ""}
 
 
-def _stripped(text: str) -> str:
+def _without(text: str) -> str:
     """A text without reminders, and without the empty lines at its ends that they leave."""
-    return without_reminders(text).strip("\n") if has_reminder(text) else text
+    from chatsquash.formats.client_texts import without_reminders
+
+    left = without_reminders(text)
+    return text if left == text else left.strip("\n")
 
 
 def _parts(parts: list[Json], message: Message) -> list[Json]:
@@ -38,6 +42,7 @@ def _parts(parts: list[Json], message: Message) -> list[Json]:
 
 def _part(part: Json) -> Json:
     text = chat.part_text(part)
-    if text is None or not has_reminder(text):
+    left = None if text is None else _without(text)
+    if left is None or left == text:
         return part
-    return _stripped(text) if isinstance(part, str) else {**part, "text": _stripped(text)}
+    return left if isinstance(part, str) else {**part, "text": left}
