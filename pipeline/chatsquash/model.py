@@ -211,9 +211,8 @@ class Origin(Struct, frozen=True):
     parent: str | None = None
     """The id of the conversation that it comes from."""
     started: int | None = None
-    """The first time in it, in nanoseconds since the epoch, UTC."""
     ended: int | None = None
-    """The last one."""
+    """The first and the last time in it, in nanoseconds since the epoch, UTC."""
     replies: tuple[Sampled, ...] = ()
     """Those of its messages that a model gave; of what was copied from another conversation there is none."""
     found: tuple[tuple[int | None, Found | Repeated], ...] = ()
