@@ -217,9 +217,8 @@ class Origin(Struct, frozen=True):
     call: str | None = None
     """The id of the call that began it; the call may stand in another file of the session."""
     started: int | None = None
-    """The first time in it, in nanoseconds since the epoch, UTC."""
     ended: int | None = None
-    """The last one."""
+    """The first and the last time in it, in nanoseconds since the epoch, UTC."""
     replies: tuple[Sampled, ...] = ()
     """Those of its messages that a model gave; of what was copied from another conversation there is none."""
     found: tuple[tuple[int | None, Found | Repeated], ...] = ()

@@ -19,7 +19,8 @@ NAME = "atif"
 HOLDS_TOOLS = True
 
 _ROLES = {"system": "system", "user": "user", "agent": "assistant"}
-_TRAJECTORY = ("schema_version", "session_id", "trajectory_id", "agent", "steps", "subagent_trajectories", "extra")
+_LINKED = ("subagent_trajectories", "continued_trajectory_ref")
+_TRAJECTORY = ("schema_version", "session_id", "trajectory_id", "agent", "steps", "extra", *_LINKED)
 _SAID = ("step_id", "timestamp", "source", "message", "reasoning_content", "tool_calls", "observation")
 _STEP = (*_SAID, "model_name", "metrics", "is_copied_context", "llm_call_count")
 _FAILED = ("is_error", "tool_result_is_error")

@@ -77,8 +77,9 @@ def _instructions(rollout: Rollout) -> tuple[list[Message], Meta]:
         based = meta.payload.get("base_instructions")
         prompt = string(based, "text") or (based if isinstance(based, str) else "")
         older = string(meta.payload, "instructions")
-        if prompt or (older and not _is_repeated(older, items)):
-            return list(openai_responses.system(prompt or older)), meta
+        if prompt or older:
+            is_told = bool(prompt) or not _is_repeated(older, items)
+            return list(openai_responses.system(prompt or older)) if is_told else [], meta
     return [], rollout.meta[0] if rollout.meta else Meta(None, None, {})
 
 

@@ -36,6 +36,26 @@ class History:
     items: list[Turn] = field(default_factory=list)
     starts: list[int] = field(default_factory=list)
     """Where the user's turns begin in the items."""
+    users: list[int] = field(default_factory=list)
+    """Where the user's messages stand in the items."""
+    sampled: list[int] = field(default_factory=list)
+    """Where the items stand that the model gave here."""
+
+    def add(self, turn: Turn) -> None:
+        """Take one item more."""
+        if turn.turn.get("role") == "user":
+            self.users.append(len(self.items))
+        if turn.evidence.is_sampled:
+            self.sampled.append(len(self.items))
+        self.items.append(turn)
+
+    def begun(self, turns: int) -> History:
+        """The same without the user's last turns."""
+        start = self.starts[-turns] if turns <= len(self.starts) else self.starts[0]
+        cut = History(self.id, self.kind, self.parent, starts=self.starts[:-turns])
+        for each in self.items[:start]:
+            cut.add(each)
+        return cut
 
     @property
     def has_reply(self) -> bool:
@@ -113,7 +133,7 @@ class Rollout:
             return
         if not is_copied and is_of_model(taken):
             evidence = evidence._replace(is_sampled=True, model=self.model)
-        self.now.items.append(Turn(place, taken, evidence))
+        self.now.add(Turn(place, taken, evidence))
         if not (self.has_events or is_copied) and is_prompt(taken):
             self.now.starts.append(len(self.now.items) - 1)
 
@@ -121,7 +141,7 @@ class Rollout:
         """Take an event: most repeat what items tell."""
         of = string(payload, "type")
         if of == "user_message":
-            self.now.starts.append(self.last_of_user())
+            self.now.starts.append(self.now.users[-1] if self.now.users else len(self.now.items))
         elif of == "thread_rolled_back":
             self.roll_back(payload.get("num_turns"))
         elif of == "token_count":
@@ -131,13 +151,12 @@ class Rollout:
 
     def use(self, used: Json) -> None:
         """The tokens of the last reply, which are told behind its items."""
-        for place in range(len(self.now.items) - 1, -1, -1):
+        if self.now.sampled and isinstance(used, dict):
+            place = self.now.sampled[-1]
             each = self.now.items[place]
-            if each.evidence.is_sampled and isinstance(used, dict):
-                tokens = {"prompt_tokens": used.get("input_tokens"), "completion_tokens": used.get("output_tokens")}
-                known: Object = {name: count(value) for name, value in tokens.items()}
-                self.now.items[place] = each._replace(evidence=each.evidence._replace(**known))
-                return
+            asked, said = count(used.get("input_tokens")), count(used.get("output_tokens"))
+            evidence = each.evidence._replace(prompt_tokens=asked, completion_tokens=said)
+            self.now.items[place] = each._replace(evidence=evidence)
 
     def compact(self, place: str, payload: Object, evidence: Evidence) -> None:
         """What stands for the items starts another conversation; without that, the user's own and the summary do."""
@@ -153,26 +172,21 @@ class Rollout:
         self.histories += 1
         parent = before.id if before.has_reply else before.parent
         self.now = History(str(self.histories), "compacted" if parent else before.kind, parent)
-        self.now.items = [each._replace(evidence=Evidence(each.evidence.line, evidence.time)) for each in kept]
+        for each in kept:
+            self.now.add(each._replace(evidence=Evidence(each.evidence.line, evidence.time)))
         for number, item in enumerate(history):
             self.item(f"{place}, replacement_history[{number}]", item, evidence, is_copied=True)
 
     def roll_back(self, turns: Json) -> None:
         """The user takes back so many turns."""
-        starts = self.now.starts
-        if type(turns) is int and turns > 0 and starts:
-            start = starts[-turns] if turns <= len(starts) else starts[0]
+        if type(turns) is int and turns > 0 and self.now.starts:
+            begun = self.now.begun(turns)
             self.histories += 1
             aside = replace(self.now, id=str(self.histories), kind="branch", parent=self.now.id)
-            self.leave(aside, start)
-            self.now = replace(self.now, items=self.now.items[:start], starts=starts[:-turns])
+            self.leave(aside, len(begun.items))
+            self.now = begun
 
     def leave(self, history: History, start: int) -> None:
         """Keep a history if the assistant said some of the items that go."""
         if history.has_reply_from(start):
             self.left.append(history)
-
-    def last_of_user(self) -> int:
-        """The place of the user's last message: its event comes behind it."""
-        places = [place for place, each in enumerate(self.now.items) if each.turn.get("role") == "user"]
-        return places[-1] if places else len(self.now.items)

@@ -41,7 +41,6 @@ def conversation(events: list[Event], model: str | None, unread: Unread) -> Conv
     tools: list[Tool] = []
     for place, (line, event) in enumerate(events):
         where = f"event {place}"
-        unread.rest(string(event, "kind"), event, *_READ)
         known = Evidence(line, moment(event.get("timestamp")))
         match event.get("kind"):
             case "SystemPromptEvent":
@@ -62,6 +61,8 @@ def conversation(events: list[Event], model: str | None, unread: Unread) -> Conv
                 turns[where] = (where, _answer(event))
             case of:
                 unread.one(f"event of the kind {of}")
+                continue
+        unread.rest(string(event, "kind"), event, *_READ)
         evidence.setdefault(where, known)
     whole = [Turn(where, {**turn, "content": _joined(turn)}, evidence[key]) for key, (where, turn) in turns.items()]
     found = told(openai_chat, whole)

@@ -67,14 +67,12 @@ def _longest(whole: list[Conversation]) -> list[Conversation]:
     for place in kept:
         for digest in _chain(encoded[place]):
             beginnings.setdefault(digest, place)
-    replies: dict[int, dict[int, Sampled]] = {place: {} for place in kept}
-    for place, messages in enumerate(encoded):
-        digests = _chain(messages)
-        home = beginnings.get(digests[-1]) if digests else None
-        known = whole[place].origin
-        if home is not None and known:
-            replies[home].update({reply.at: reply for reply in known.replies if reply.at not in replies[home]})
-    return [_with(whole[place], replies[place]) for place in kept]
+    homes = [beginnings.get(chain[-1]) if (chain := _chain(messages)) else None for messages in encoded]
+    found = {place: list[Origin]() for place in kept}
+    for home, each in zip(homes, whole, strict=True):
+        if home is not None and each.origin:
+            found[home].append(each.origin)
+    return [_with(whole[place], found[place]) for place in kept]
 
 
 def _chain(messages: list[bytes]) -> list[bytes]:
@@ -86,13 +84,16 @@ def _chain(messages: list[bytes]) -> list[bytes]:
     return found
 
 
-def _with(conversation: Conversation, replies: dict[int, Sampled]) -> Conversation:
-    known = conversation.origin or Origin()
+def _with(conversation: Conversation, beginnings: list[Origin]) -> Conversation:
+    """A conversation with the replies and the times of all that it goes on from, and its own."""
+    replies: dict[int, Sampled] = {}
+    for reply in (reply for each in beginnings for reply in each.replies):
+        replies.setdefault(reply.at, reply)
+    times = [time for each in beginnings for time in (each.started, each.ended) if time is not None]
+    spread = {"started": min(times), "ended": max(times)} if times else {}
     ordered = tuple(replies[at] for at in sorted(replies))
-    times = [reply.time for reply in ordered if reply.time is not None]
-    bounds = [time for time in (known.started, known.ended, *times) if time is not None]
-    spread = {"started": min(bounds), "ended": max(bounds)} if bounds else {}
-    return structs.replace(conversation, origin=structs.replace(known, replies=ordered, **spread))
+    known = structs.replace(conversation.origin or Origin(), replies=ordered, **spread)
+    return structs.replace(conversation, origin=known)
 
 
 def _conversations(holder: Holder) -> Iterator[Conversation]:

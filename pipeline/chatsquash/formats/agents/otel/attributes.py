@@ -27,6 +27,7 @@ HOLDING = (
 )
 """Members that hold what has attributes, outermost first."""
 _MEMBERS = (*HOLDING, "attributes", *_STARTED, *_ENDED)
+_LEVELS = 4
 _LENGTH = ("length", "max_tokens", "MAX_TOKENS")
 """Why a reply ended that was cut at its length limit, as providers spell it."""
 
@@ -40,15 +41,24 @@ class Holder(NamedTuple):
     value: Object
     outer: Holder | None = None
 
+    def around(self) -> Iterator[Holder]:
+        """It, and what it stands in: an event in a span, that in its scope and its resource."""
+        holder: Holder | None = self
+        for _ in range(_LEVELS):
+            if holder is None:
+                return
+            yield holder
+            holder = holder.outer
+
     def known(self, *names: str) -> Json:
         """The first of some attributes that is there, here or further out."""
-        mine = next((self.attributes[name] for name in names if self.attributes.get(name) is not None), None)
-        return self.outer.known(*names) if mine is None and self.outer else mine
+        found = (each.attributes[name] for each in self.around() for name in names if name in each.attributes)
+        return next((value for value in found if value is not None), None)
 
     def time(self, names: tuple[str, ...]) -> Moment | None:
         """The first of some times."""
-        found = next((time for name in names if (time := _moment(self.value.get(name)))), None)
-        return found or (self.outer.time(names) if self.outer else None)
+        found = (_moment(each.value.get(name)) for each in self.around() for name in names)
+        return next((time for time in found if time), None)
 
     @property
     def session(self) -> str | None:
