@@ -13,7 +13,7 @@ import click
 from tests.simulator import play as simulated
 from tests.simulator.behaviours import behaviours
 from tests.simulator.conversion import possible, scores, write
-from tests.simulator.judge import GOALS, HARD_GOALS, NOTHING, Score, table
+from tests.simulator.score import GOALS, HARD_GOALS, NOTHING, Score, table
 
 LOT = 25
 

@@ -12,8 +12,9 @@ import click
 
 from chatsquash.cli import cli
 from chatsquash.options import declared
-from tests.simulator.judge import NOTHING, Output, Score, judge, read
+from tests.simulator.judge import Output, judge, read
 from tests.simulator.play import Played, play
+from tests.simulator.score import NOTHING, Score
 
 ARGUMENTS = (
     *("--sessions-by", "chain", "--conversations", "all", "--restore", "all", "--loss", "weight", "--trace-replies"),

@@ -55,6 +55,11 @@ def exchanges(played: Played) -> list[Exchange]:
     return sorted(found, key=lambda each: each.at)
 
 
+def of_kind(logged: list[Exchange], kind: str) -> list[Exchange]:
+    """Those whose replies are of a kind."""
+    return [each for each in logged if each.reply.kind == kind]
+
+
 def _exchange(file: str, line: dict[str, Any], reply: Reply) -> Exchange:
     body = {name: value for name, value in line["request"].items() if name != "tools"}
     answer = reply.canonical.text or max((text for call in reply.canonical.calls for text in arguments(call)), key=len)

@@ -10,39 +10,9 @@ from typing import Any, NamedTuple
 
 from tests.simulator.canonical import Canonical, Written, of_record
 from tests.simulator.play import Played
+from tests.simulator.rows import misshapen
+from tests.simulator.score import Miss, Score
 from tests.simulator.truth import Conversation, Message, Reply, Truth
-
-GOALS = {"kinds": 0.995, "conversations": 0.995, "loss": 0.99}
-"""The least share of replies with the right kind, of conversations found whole, of replies with loss exactly once."""
-HARD_GOALS = {**GOALS, "kinds": 0.99, "conversations": 0.99}
-FAULTS = ("mixed", "unknown", "loss never", "rows")
-"""What never happens: a record that mixes conversations, a message that the truth lacks, loss where none belongs, a row
-that is not as the contract has it."""
-ROW = {
-    "file": str,
-    "line": int,
-    "session": str,
-    "kind": {"main", "compacted", "branch", "subagent", "side", "retry"},
-    "status": {"carried", "rewritten", "lost"},
-    "why": {
-        None,
-        "compacted",
-        "branch",
-        "subagent",
-        "side-request",
-        "retry",
-        "short-tail",
-        "filtered",
-        "duplicate",
-        "refused",
-    },
-    "record": (str, type(None)),
-    "message": (int, type(None)),
-    "loss": {0, 1},
-    "conversation": str,
-    "parent": (str, type(None)),
-}
-"""The members of a row, with their types or all their values."""
 
 
 class Output(NamedTuple):
@@ -52,52 +22,6 @@ class Output(NamedTuple):
     """``reports/replies.jsonl``, with the names of files as they were played."""
     records: dict[str, dict[str, Any]]
     """Records by ``FILE:ROW``."""
-
-
-class Miss(NamedTuple):
-    """Something that is not as it should be."""
-
-    seed: int
-    score: str
-    behaviour: str
-    file: str
-    line: int
-    why: str
-
-    def __str__(self) -> str:
-        return f"seed {self.seed}  {self.score}: {self.why}  ({self.behaviour}, {self.file}:{self.line})"
-
-
-class Score(NamedTuple):
-    """How often something was so, of how many, by score and behaviour; and what was not."""
-
-    right: Counter[tuple[str, str]]
-    of: Counter[tuple[str, str]]
-    misses: list[Miss]
-
-    def plus(self, other: Score) -> Score:
-        """The sums of both."""
-        return Score(self.right + other.right, self.of + other.of, self.misses + other.misses)
-
-    def share(self, score: str, behaviour: str | None = None) -> float:
-        """The share of a score, of a behaviour or of all; 1 where there was nothing."""
-        chosen = [key for key in self.of if key[0] == score and behaviour in (None, key[1])]
-        total = sum(self.of[key] for key in chosen)
-        return sum(self.right[key] for key in chosen) / total if total else 1.0
-
-    def faults(self, fault: str) -> int:
-        """How often something happened that never should."""
-        return sum(miss.score == fault for miss in self.misses)
-
-    def failed(self, goals: dict[str, float]) -> list[str]:
-        """Which goals are missed, in words."""
-        short = [
-            f"{name} {self.share(name):.2%} < {goal:.1%}" for name, goal in goals.items() if self.share(name) < goal
-        ]
-        return short + [f"{fault}: {count}" for fault in FAULTS if (count := self.faults(fault))]
-
-
-NOTHING = Score(Counter(), Counter(), [])
 
 
 def read(out: Path, root: str) -> Output:
@@ -262,20 +186,6 @@ class _Judge:
                     self._extra("loss never", place, 0, why)
 
 
-def misshapen(row: dict[str, Any]) -> str | None:
-    """What is wrong with a row by itself."""
-    if list(row) != list(ROW):
-        return f"its members are {list(row)}"
-    for name, wanted in ROW.items():
-        value = row[name]
-        if not (value in wanted if isinstance(wanted, set) else isinstance(value, wanted)):
-            return f"{name} is {value!r}"
-    lost = row["status"] == "lost"
-    if {lost, row["record"] is None, row["message"] is None, row["why"] is not None} != {lost}:
-        return f"{row['status']}, but {row['why']}, in {row['record']}, message {row['message']}"
-    return "lost with loss" if lost and row["loss"] else None
-
-
 def _wrong_status(reply: Reply, row: dict[str, Any] | None) -> str | None:
     """What else became of a reply than should have, where all conversations are written."""
     why = None if reply.conversation else "retry" if reply.kind == "retry" else "duplicate"
@@ -296,17 +206,3 @@ def difference(written: Iterable[Written], expected: tuple[Message, ...]) -> str
 
 def _said(row: dict[str, Any] | None) -> str:
     return f"{row['kind']}, {row['status']}, {row['why']}" if row else "no row"
-
-
-def table(score: Score, goals: dict[str, float]) -> str:
-    """The scores of each behaviour and of all, with the goals."""
-    columns = (*goals, "status", "parents")
-
-    def row(behaviour: str | None, title: str) -> str:
-        return "".join(f"{score.share(name, behaviour):>15.2%}" for name in columns) + f"   {title}"
-
-    lines = ["".join(f"{name:>15}" for name in columns) + "   behaviour"]
-    lines += [row(each, each) for each in sorted({behaviour for _, behaviour in score.of})]
-    lines.append(row(None, "all"))
-    lines.append("".join(f"{goal:>15.2%}" for goal in goals.values()) + f"{'':>30}   goal")
-    return "\n".join(lines)

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.simulator.conversion import possible, scores
-from tests.simulator.judge import GOALS, HARD_GOALS
+from tests.simulator.score import GOALS, HARD_GOALS
 
 COUNT = 100
 holds = pytest.mark.skipif(not possible(), reason="--conversations is no option of this version")

@@ -8,7 +8,8 @@ import pytest
 
 from tests.simulator import play
 from tests.simulator.exchanges import alone
-from tests.simulator.judge import GOALS, HARD_GOALS, NOTHING, Output, judge, read, table
+from tests.simulator.judge import Output, judge, read
+from tests.simulator.score import GOALS, HARD_GOALS, NOTHING, table
 
 
 def agreeing(played, *, restored_loss=False):
