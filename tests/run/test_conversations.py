@@ -397,6 +397,17 @@ def test_all_conversations_of_a_session_are_in_one_split(here, split_by):
     assert sum(shares) == pytest.approx(1)
 
 
+def test_sessions_that_a_person_began_alike_are_in_one_split(here):
+    """One of them has a sub-agent, whose conversation ends first."""
+    log = logs.Log("s2")
+    log.add(logs.AGENT, user("Who calls add()?"), says="Nobody does.")
+    write_log(here / "two" / "a.jsonl", *logs.subagent())
+    write_log(here / "two" / "b.jsonl", *log.lines)
+    for seed in range(8):
+        convert("two", "out", given(seed=seed, **SPLIT))
+        assert len(list(Path("out/data").iterdir())) == 1
+
+
 def test_columns_beside_the_record_name_its_conversation(here):
     convert("logs", "out", given(**SPLIT | {"split": None}))
     rows = [json.loads(line) for path in Path("out/data").iterdir() for line in path.read_text("utf-8").splitlines()]

@@ -43,7 +43,8 @@ class Dataset:
 
         ``final`` says which parts of places are known at the end only.
         """
-        split, found = self._splits.of(log, outcome, outcome.records[0])
+        begun = next((each for each in outcome.records if each.kind == "main"), outcome.records[0])
+        split, found = self._splits.of(log, outcome, begun)
         beside = metadata(record, record.facts) if self._options.metadata and record.facts else {}
         place = self._shards[split].add(record.line, beside, record.images)
         if self._options.format != "parquet":
