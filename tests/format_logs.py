@@ -47,7 +47,7 @@ class Parts:
 
 
 @cache
-def parts_of(name: str) -> Parts:
+def by_ids(name: str) -> Parts:
     """The turns in the rows of a format by the role of the message that they give, and the rest of what rows hold."""
     form = formats()[name]
     by_role: dict[str, list[Turns]] = {"user": [], "assistant": [], "tool": []}
@@ -158,7 +158,7 @@ CHANGES = [grow, grow, grow, grow, repeat, drop_tail, drop_head, change, change,
 @st.composite
 def logs(draw: Draw, name: str) -> bytes:
     """A log of a format."""
-    parts, style = parts_of(name), a_style(draw)
+    parts, style = by_ids(name), a_style(draw)
     style = Style(style.space, style.escape, style.order, seed=style.seed)
     wrap = pick(draw, [plain, plain, http])
     turns, system, tools = pick(draw, parts.asks), one_of(parts.systems, draw), pick(draw, [None, *parts.tools])
@@ -195,7 +195,7 @@ def members(name: str, turns: Turns, system: tuple[str, Any] | None, tools: Any,
 
 def response(name: str, number: int, draw: Draw) -> Any:
     """A whole body, one of an error, or none."""
-    body = pick(draw, parts_of(name).responses)
+    body = pick(draw, by_ids(name).responses)
     if name == "openai_responses":
         body = {**body, "id": f"r{number}"}
     return pick(draw, [None, {"error": {"message": "late"}}]) if chance(draw, 8) else body

@@ -15,6 +15,9 @@ ROWS = [
     (coverage.replies_lost(1031, 1006, LOST), "replies-lost", "warning", "1,006 of 1,031 logged replies are in the records; 25 are not: 1 on another branch, 12 compacted away, 1 duplicate, 3 refused, 2 retried, 1 of another conversation, 5 side requests (--conversations all keeps 19)"),
     (coverage.reasoning_lost(412, 310, 60), "reasoning-lost", "info", "310 of 412 replies had reasoning, 60 in the records"),
     (coverage.reasoning_withheld(1), "reasoning-withheld", "info", "the reasoning of 1 reply was withheld at the source"),
+    (coverage.reasoning_restored(2), "reasoning-restored", "info", "the reasoning of 2 messages is put back from the logged replies"),
+    (coverage.context_restored(1, 0, 1), "context-restored", "info", "1 result put back that later requests lacked; 1 reply did not see them"),
+    (coverage.context_restored(2, 3, 4), "context-restored", "info", "2 results and 3 messages put back that later requests lacked; 4 replies did not see them"),
     (coverage.side_request_selected("side"), "side-request-selected", "warning", "is made from a request of the client's own: --conversations main takes"),
     (coverage.side_request_selected("subagent"), "side-request-selected", "warning", "is made from a sub-agent's request: --conversations main takes"),
 ]  # fmt: skip

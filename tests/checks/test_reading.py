@@ -62,6 +62,12 @@ ROWS = [
         "info",
         "in forms of a vendor: reasoning 2, no type 1",
     ),
+    (
+        reading.unrelated_requests(1000),
+        "unrelated-requests",
+        "warning",
+        "1,000 requests without a session_id go on from no other one: each is a session (--sessions-by file makes one of them)",
+    ),
     (reading.short_tail(9, 2, 8, 40), "short-tail", "warning", "line 9 has 2 messages, line 8 has 40 and is converted"),
     (
         reading.missing_reply("the response is an error body"),

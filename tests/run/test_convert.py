@@ -189,7 +189,7 @@ def test_run_json_holds_the_options_that_decide_the_bytes(here):
         "max_line": 268435456, "max_nesting": 500, "max_messages": 100_000,
         "max_rejected": 10_000, "max_expansion": 200, "max_expanded": 17179869184, "max_memory": 2000000000,
         "max_database_time": 60,
-        "conversations": "last", "subagents": True, "side": True, "trace_replies": False,
+        "conversations": "last", "subagents": True, "side": True, "restore": "none", "trace_replies": False,
         "include": ["*a*", "\\udcff"], "exclude": [], "only_model": [], "drop": [], "drop_duplicates": None,
         "flag_phrase": ["context limit was reached"],
         "format": None, "shard_size": None, "split": None, "split_by": "prompt", "seed": 0, "metadata": False,

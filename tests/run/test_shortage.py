@@ -175,14 +175,14 @@ def test_a_limit_on_descriptors_never_mixes_sessions(here):
 
 def test_a_log_that_could_not_be_split_is_never_converted_as_one_session(here, monkeypatch):
     """What fails while the sessions are looked for may be over when the log is converted."""
-    real, failures = sessions.parts_of, [OSError(errno.EIO, "once")]
+    real, failures = sessions.by_ids, [OSError(errno.EIO, "once")]
 
     def once(*given):
         if failures:
             raise failures.pop()
         return real(*given)
 
-    monkeypatch.setattr(sessions, "parts_of", once)
+    monkeypatch.setattr(sessions, "by_ids", once)
     assert convert("logs", "other", BY_ID).written == 4
     assert sessions_of("other") == ["before", "x8", "y8", "z8"]
 
@@ -191,6 +191,6 @@ def test_a_log_that_can_never_be_split_is_unreadable(here, monkeypatch):
     def never(*given):
         raise OSError(errno.EIO, "always")
 
-    monkeypatch.setattr(sessions, "parts_of", never)
+    monkeypatch.setattr(sessions, "by_ids", never)
     summary = convert("logs", "other", BY_ID)
     assert dict(summary.left_out) == {"unreadable-log": 2}

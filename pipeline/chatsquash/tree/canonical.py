@@ -7,7 +7,6 @@ reasoning.  Numbers are Python's hashes, so they mean something in this process 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -17,7 +16,7 @@ from chatsquash import chat, jsonio
 from chatsquash.model import Json, Message
 from chatsquash.reasoning import is_part
 
-_REMINDER = re.compile(r"<(system-reminder|environment_context|environment_details|info-msg)>")
+_REMINDERS = ("system-reminder", "environment_context", "environment_details", "info-msg")
 _SEAMS = ("", "\n", " ", "\n\n")
 """What one text may have where the parts of another meet."""
 NOTHING = 0
@@ -92,16 +91,20 @@ class Canon(Struct):
 
 def without_reminders(text: str) -> str:
     """A user's text without the blocks by which clients remind the model of something."""
+    for tag in _REMINDERS:
+        if f"<{tag}>" in text:
+            text = _without(text, f"<{tag}>", f"</{tag}>").strip()
+    return text
+
+
+def _without(text: str, opening: str, closing: str) -> str:
+    """A text without what stands between two marks; a mark that is not closed is text."""
     kept: list[str] = []
     at = 0
-    while found := _REMINDER.search(text, at):
-        close = f"</{found[1]}>"
-        stop = text.find(close, found.end())
-        if stop < 0:
-            break
-        kept.append(text[at : found.start()])
-        at = stop + len(close)
-    return "".join((*kept, text[at:])).strip() if kept else text
+    while (opened := text.find(opening, at)) >= 0 and (closed := text.find(closing, opened)) >= 0:
+        kept.append(text[at:opened])
+        at = closed + len(closing)
+    return "".join((*kept, text[at:]))
 
 
 def _listed(calls: Json) -> Iterable[Json]:

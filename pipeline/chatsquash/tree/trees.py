@@ -36,6 +36,8 @@ class Trees(Struct):
 
     looks_closely: bool = False
     """Whether to see which requests lack what earlier ones had."""
+    grows: bool = False
+    """Whether a request is one before it with messages behind, whether or not it holds the reply to that."""
     requests: Requests = field(default_factory=Requests)
     replies: list[Reply] = field(default_factory=list)
     again: list[Again] = field(default_factory=list)
@@ -56,7 +58,10 @@ class Trees(Struct):
 
         ``edits`` are those from the last request that was added, where they are not the entry's.
         """
+        before = len(self.requests.messages)
         kept = self.requests.follow(entry.messages, entry.edits if edits is None else edits)
+        if before == kept < len(entry.messages) and self.requests.chains[before - 1 : before] not in ([], [0]):
+            self.grows = True
         while self.met and self.met[-1].place >= kept:
             self.met.pop()
         self._meet(kept)
