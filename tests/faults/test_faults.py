@@ -24,7 +24,7 @@ def rows(scenario: str, folder: Path, count: int) -> list[dict]:
     return list(map(json.loads, ran.stdout.splitlines()))
 
 
-@times(15, 30)
+@times(18, 30)
 def test_a_run_may_be_killed_at_any_call(tmp_path, count):
     killed = rows("killed", tmp_path, count)
     assert [row for row in killed if row["wrong"]] == []
@@ -52,7 +52,7 @@ def test_a_disk_may_be_full_at_any_size(tmp_path, count):
     assert len(full) == 2 * count
 
 
-@times(15, 24)
+@times(18, 24)
 def test_any_call_may_fail_once_or_from_then_on(tmp_path, count):
     failed = rows("failing", tmp_path, count)
     assert [row for row in failed if row["wrong"]] == []
