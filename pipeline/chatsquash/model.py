@@ -212,6 +212,8 @@ class Origin(Struct, frozen=True):
     """The id of the conversation that it comes from."""
     call: str | None = None
     """The id of the call that began it; the call may stand in another file of the session."""
+    began: dict[str, str] = {}
+    """The conversations that calls in it began, in this file or another, by their ids, with the ids of the calls."""
     started: int | None = None
     """The first time in it, in nanoseconds since the epoch, UTC."""
     ended: int | None = None
