@@ -216,6 +216,8 @@ class Origin(Struct, frozen=True):
     """The id of the conversation that it comes from."""
     call: str | None = None
     """The id of the call that began it; the call may stand in another file of the session."""
+    began: dict[str, str] = {}
+    """The conversations that calls in it began, in this file or another, by their ids, with the ids of the calls."""
     started: int | None = None
     ended: int | None = None
     """The first and the last time in it, in nanoseconds since the epoch, UTC."""

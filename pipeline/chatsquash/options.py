@@ -102,7 +102,7 @@ class Options:
     cleanup_goose: bool = option(True, "Remove what Goose puts around a conversation.", group="cleaning")
     cleanup: tuple[str, ...] = option(
         (),
-        "Remove what an agent puts around a conversation; may be given for several.",
+        "Also remove what this agent puts around a conversation, as in claude-code; for several, once each.",
         group="cleaning",
         choices_of=("chatsquash.stages.cleaning._sets",),
         metavar="AGENT",

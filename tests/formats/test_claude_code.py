@@ -139,6 +139,12 @@ def test_what_a_conversation_is(sentence, lines, expected):
     assert [(each.id, each.kind, each.parent, each.call) for each in found] == expected
 
 
+def test_a_result_names_a_sub_agent_of_another_file():
+    lines = [*TASK, result("u5", "a2", toolUseResult={"agentId": "x"}), assistant("a6", "u5")]
+    assert [each.origin.began for each in CLAUDE.conversations(lines)] == [{"x": "t1"}]
+    assert [each.origin.began for each in CLAUDE.conversations([*lines, *AGENT])] == [{"x": "t1"}, {}]
+
+
 def test_a_file_beside_names_the_call_of_a_sub_agent():
     assert CLAUDE.beside("agent-x.jsonl") == "agent-x.meta.json"
     assert [CLAUDE.beside(name) for name in ("s.jsonl", "agent-x.meta.json")] == [None, None]

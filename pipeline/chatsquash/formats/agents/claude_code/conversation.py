@@ -50,6 +50,7 @@ def conversation(path: Path, place: Place, snapshot: Snapshot, own: set[str]) ->
         kind=place.kind,
         parent=place.parent,
         call=place.call,
+        began=place.began,
         started=min(moments, default=None),
         ended=max(moments, default=None),
         replies=tuple(_sampled(index, turn) for index, turn in replies),

@@ -20,6 +20,8 @@ class Place(NamedTuple):
     parent: str | None = None
     call: str | None = None
     """The id of the call that began it."""
+    began: dict[str, str] = {}  # noqa: RUF012 - never changed
+    """The ids of sub-agents that its calls began, and of these calls."""
 
 
 def places(tree: Tree, taken: list[Path]) -> list[Place]:
@@ -32,7 +34,11 @@ def places(tree: Tree, taken: list[Path]) -> list[Place]:
                 owners.setdefault(row.key, name)
     begun = {path.begun.key: name for name, path in reversed(list(zip(names, taken, strict=True)))}
     links = _Links(tree, owners, begun, _Calls(tree, owners))
-    return [_place(name, path, links) for name, path in zip(names, taken, strict=True)]
+    found = [_place(name, path, links) for name, path in zip(names, taken, strict=True)]
+    began: dict[str | None, dict[str, str]] = {}
+    for agent, (owner, call_id) in links.calls.by_agent.items():
+        began.setdefault(owner, {})[agent] = call_id
+    return [place._replace(began=began.get(place.id, {})) for place in found]
 
 
 def owned(taken: list[Path]) -> list[set[str]]:
@@ -97,12 +103,12 @@ class _Calls:
     """The calls of a file that may have begun sub-agents."""
 
     def __init__(self, tree: Tree, owners: dict[str, str]) -> None:
-        self._by_agent: dict[str, tuple[str | None, str]] = {}
+        self.by_agent: dict[str, tuple[str | None, str]] = {}
         self._by_prompt: dict[str, list[tuple[str | None, str]]] = {}
         for row in reversed(tree.said):
             agent = string(row.value.get("toolUseResult"), "agentId")
             for call_id in ids(row, "tool_result", "tool_use_id")[:1] if agent else []:
-                self._by_agent[agent] = owners.get(row.key), call_id
+                self.by_agent[agent] = owners.get(row.key), call_id
             for block in objects(at(row.turn, "content")) if row.by_assistant else []:
                 prompt, call_id = string(block.get("input"), "prompt"), string(block, "id")
                 if prompt and call_id:
@@ -110,7 +116,7 @@ class _Calls:
 
     def of(self, path: Path) -> tuple[str | None, str | None]:
         """The conversation and the call that began a sub-agent: a result names it, or its prompt is the call's."""
-        if known := self._by_agent.get(path.begun.chain[1]):
+        if known := self.by_agent.get(path.begun.chain[1]):
             return known
         said = path.rows[0].turn
         prompt = said.get("content") if said else None
