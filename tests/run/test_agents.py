@@ -163,6 +163,20 @@ def test_times_without_a_zone_are_told_once(here):
     assert [each["line"] for each in findings("naive-timestamp")] == [3]
 
 
+def test_conversations_that_are_lines_have_their_own(here):
+    call = {"id": "c", "type": "function", "function": {"name": "ls", "arguments": "{"}}
+    asked = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": None, "tool_calls": [call]}]
+    write_log(
+        here / "logs/a.jsonl",
+        *({"conversation_id": name, "messages": asked} for name in "ab"),
+        b"",
+        {"conversation_id": "c", "messages": asked},
+    )
+    run("logs", from_format="oumi", on_invalid="keep")
+    found = findings("arguments-not-json")
+    assert [(each["session"], each["line"]) for each in found] == [("a", 1), ("b", 2), ("c", 4)]
+
+
 # What is not read
 
 

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from chatsquash import times
 from chatsquash.formats import bodies
 from chatsquash.formats.values import Object
-from chatsquash.model import Json, Message, Origin, Repeated, Sampled
+from chatsquash.model import Conversation, Json, Message, Origin, Repeated, Sampled
 from chatsquash.times import Moment
 
 _NAMES, _LONGEST = 1_000, 100
@@ -91,6 +91,14 @@ def origin(found: Told, /, **members: Any) -> Origin:
 def numbers(objects: list[Json], lines: list[int] | None) -> Sequence[int]:
     """The line of each object of a file."""
     return range(1, len(objects) + 1) if lines is None else lines
+
+
+def at_line(conversation: Conversation, line: int) -> Conversation:
+    """A conversation that stands on one line of its file."""
+    known = conversation.origin or Origin()
+    replies = tuple(reply._replace(line=line) for reply in known.replies)
+    known = structs.replace(known, replies=replies, lines=(line,) * len(conversation.messages))
+    return structs.replace(conversation, origin=known)
 
 
 def moment(value: Json) -> Moment | None:

@@ -8,7 +8,7 @@ from chatsquash import chat
 from chatsquash.formats import anthropic, bodies, openai_chat, parts
 from chatsquash.formats.base import Format, TurnError, of_each, with_private
 from chatsquash.formats.calls import ERROR
-from chatsquash.formats.evidence import Evidence, Told, moment, origin
+from chatsquash.formats.evidence import Evidence, Told, at_line, moment, numbers, origin
 from chatsquash.formats.values import compact, kind, string
 from chatsquash.model import Conversation, Json, Message
 
@@ -38,9 +38,9 @@ def _is_saved(document: Json) -> bool:
     return known and isinstance(history, list) and all(isinstance(each, dict) and "role" in each for each in history)
 
 
-def conversations(objects: list[Json]) -> list[Conversation]:
+def conversations(objects: list[Json], lines: list[int] | None = None) -> list[Conversation]:
     """One for each object; raises ``TurnError``."""
-    return of_each(objects, _loaded)
+    return list(map(at_line, of_each(objects, _loaded), numbers(objects, lines)))
 
 
 def _loaded(document: Json) -> Conversation:

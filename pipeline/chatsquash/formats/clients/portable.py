@@ -21,6 +21,7 @@ from chatsquash.formats.calls import (
     told,
     tool_call,
 )
+from chatsquash.formats.evidence import at_line, numbers
 from chatsquash.formats.links import distinct
 from chatsquash.formats.values import Object, at, compact, kind, objects, rest, string, text_members
 from chatsquash.model import Conversation, Json, Message
@@ -53,10 +54,11 @@ def _tells(entry: Object) -> bool:
     return called or any("name" in each and "result" in each for each in objects(entry.get("toolResults")))
 
 
-def conversations(objects: list[Json]) -> list[Conversation]:
+def conversations(objects: list[Json], lines: list[int] | None = None) -> list[Conversation]:
     """One for each array; raises ``TurnError``."""
     places = [f"conversation {number}: " if len(objects) > 1 else "" for number in range(1, len(objects) + 1)]
-    return [Conversation(_messages(each, place), []) for each, place in zip(objects, places, strict=True)]
+    found = [Conversation(_messages(each, place), []) for each, place in zip(objects, places, strict=True)]
+    return list(map(at_line, found, numbers(objects, lines)))
 
 
 def _messages(array: Json, place: str) -> list[Message]:

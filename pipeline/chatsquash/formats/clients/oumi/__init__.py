@@ -7,6 +7,7 @@ from collections.abc import Callable
 from chatsquash.formats.base import TurnError, of_each
 from chatsquash.formats.clients.oumi import history, training
 from chatsquash.formats.clients.oumi.training import dump
+from chatsquash.formats.evidence import at_line, numbers
 from chatsquash.formats.values import kind
 from chatsquash.model import Conversation, Json
 
@@ -27,12 +28,12 @@ def each_fits(objects: list[Json], test: Callable[[dict[str, Json]], str | None]
     return seen[0] if seen and len(seen) == len(objects) and None not in seen else None
 
 
-def conversations(objects: list[Json]) -> list[Conversation]:
+def conversations(objects: list[Json], lines: list[int] | None = None) -> list[Conversation]:
     """One for each conversation of a training set and for each branch of a history that no other goes on from.
 
     Raises ``TurnError``.
     """
-    return each_of(objects, history.load)
+    return each_of(objects, history.load, lines)
 
 
 def every(objects: list[Json]) -> list[Conversation]:
@@ -40,9 +41,12 @@ def every(objects: list[Json]) -> list[Conversation]:
     return each_of(objects, history.branches)
 
 
-def each_of(objects: list[Json], load: Callable[[dict[str, Json]], list[Conversation]]) -> list[Conversation]:
+def each_of(
+    objects: list[Json], load: Callable[[dict[str, Json]], list[Conversation]], lines: list[int] | None = None
+) -> list[Conversation]:
     """The conversations in all objects, those of histories as ``load`` gives them; raises ``TurnError``."""
-    return [each for found in of_each(objects, lambda document: _loaded(document, load)) for each in found]
+    whole = of_each(objects, lambda document: _loaded(document, load))
+    return [at_line(each, line) for found, line in zip(whole, numbers(objects, lines), strict=True) for each in found]
 
 
 def _loaded(document: Json, load: Callable[[dict[str, Json]], list[Conversation]]) -> list[Conversation]:
