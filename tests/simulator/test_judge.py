@@ -7,70 +7,10 @@ import orjson
 import pytest
 
 from tests.simulator import play
+from tests.simulator.agreeing import agreeing
 from tests.simulator.exchanges import alone
-from tests.simulator.judge import Output, judge, read
+from tests.simulator.judge import judge, read
 from tests.simulator.score import GOALS, HARD_GOALS, NOTHING, table
-
-
-def agreeing(played, *, restored_loss=False):
-    """An output that is what the truth says."""
-    truth = played.truth
-    records, places = {}, {}
-    for number, each in enumerate(truth.conversations.values(), 1):
-        places[each.name] = f"data/train-00000-of-00001.jsonl:{number}"
-        records[places[each.name]] = {
-            "messages": written(each.messages),
-            "conversation": each.name,
-            "parent": each.parent,
-            "kind": each.kind,
-        }
-    rows = []
-    for reply in truth.replies:
-        loss = int(reply.loss_if_restored if restored_loss else reply.loss)
-        record = places.get(reply.conversation)
-        message = found(truth.conversations[reply.conversation], reply) if record else None
-        if loss:
-            records[record]["messages"][message]["weight"] = 1
-        rows.append(
-            {
-                "file": reply.file,
-                "line": reply.line,
-                "session": reply.session,
-                "kind": reply.kind,
-                "status": "carried" if record else "lost",
-                "why": None if record else "duplicate" if reply.kind == "branch" else "retry",
-                "record": record,
-                "message": message,
-                "loss": loss,
-                "conversation": reply.conversation or "",
-                "parent": None,
-            }
-        )
-    return Output(rows, records)
-
-
-def found(conversation, reply):
-    return [message.canonical for message in conversation.messages].index(reply.canonical)
-
-
-def written(messages):
-    made, calls = [], []
-    for number, message in enumerate(messages):
-        said = message.canonical
-        record = {"role": said.role, "content": said.text}
-        if said.role == "assistant":
-            record["weight"] = 0
-            calls = [call(f"c{number}.{at}", *each.split(" ", 1)) for at, each in enumerate(said.calls)]
-            record |= {"tool_calls": calls} if calls else {}
-            record |= {"reasoning_content": message.reasoning} if message.reasoning else {}
-        if said.role == "tool":
-            record["tool_call_id"] = calls[said.answers]["id"]
-        made.append(record)
-    return made
-
-
-def call(name, tool, arguments):
-    return {"id": name, "type": "function", "function": {"name": tool, "arguments": orjson.loads(arguments)}}
 
 
 @pytest.mark.parametrize("restored_loss", [False, True])
@@ -263,6 +203,21 @@ def test_a_copy_may_be_without_its_reasoning():
         if copies:
             return
     raise AssertionError("no copy had reasoning")
+
+
+def test_only_what_the_last_request_lacks_may_have_any_wording_that_was_sent():
+    played = play(0, only=("hard-window", "rewrite-reminders"))
+    (conversation,) = played.truth.conversations.values()
+    seen = set()
+    for at, message in enumerate(conversation.messages):
+        wordings = {each for each in conversation.known if each.text.startswith(message.canonical.text.split("<")[0])}
+        for other in wordings - {message.canonical} if message.canonical.role == "user" else ():
+            output = agreeing(played)
+            output.records["data/train-00000-of-00001.jsonl:1"]["messages"][at]["content"] = other.text
+            misses = {miss.score for miss in judge(played, output).misses}
+            assert misses == (set() if message.others else {"conversations"})
+            seen.add(bool(misses))
+    assert seen == {True, False}
 
 
 def test_restored_replies_count_only_where_they_are_asked_for():

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from tests.simulator.canonical import Canonical, of_node, squeezed
-from tests.simulator.nodes import Kind, Node, Place, Tree
+from tests.simulator.nodes import CLEARED, Kind, Node, Place, Tree
 
 
 class Message(NamedTuple):
@@ -16,6 +16,8 @@ class Message(NamedTuple):
     reasoning: str = ""
     own: bool = True
     """Whether it was said here; a copy may also stand without its reasoning."""
+    others: frozenset[Canonical] = frozenset()
+    """Other wordings that were sent, where the last request of the path lacks the message and so decides on none."""
 
 
 class Conversation(NamedTuple):
@@ -161,9 +163,10 @@ def _messages(leaf: Node) -> Iterable[Message]:
         yield Message(Canonical("system", squeezed(last.system)))
     for node in leaf.path:
         newest = next((request for request in requests if node not in request.dropped), last)
-        yield Message(
-            of_node(node, newest.changed.get(node)), squeezed(node.origin.reasoning), own=node.copy_of is None
-        )
+        said = of_node(node, newest.changed.get(node))
+        texts = {node.text, *node.worded} if node in last.dropped else set()
+        others = frozenset(of_node(node, text) for text in texts - {CLEARED})
+        yield Message(said, squeezed(node.origin.reasoning), node.copy_of is None, others)
         if node in last.extra:
             yield Message(Canonical("user", squeezed(last.extra[node])))
 
