@@ -74,12 +74,21 @@ ROWS = [
     Row("reasoning-lost", logs.grows, None),
     Row("reasoning-lost", thought, None),
     Row("reasoning-lost", withheld, None),
-    Row("reasoning-lost", logs.stripped, "3 of 3 replies had reasoning, 1 in the records", 3),
-    Row("reasoning-lost", logs.stripped, "3 of 3 replies had reasoning, 1 in the records", 3, ALL),
+    Row("reasoning-lost", logs.stripped, "3 of 3 replies had reasoning, 1 in the records; --restore reasoning gives all that the log has", 3),
+    Row("reasoning-lost", logs.stripped, "3 of 3 replies had reasoning, 1 in the records; --restore reasoning gives all that the log has", 3, ALL),
     Row("reasoning-withheld", logs.grows, None),
     Row("reasoning-withheld", logs.stripped, None),
     Row("reasoning-withheld", withheld, "the reasoning of 1 reply was withheld at the source", 1),
     Row("reasoning-withheld", withheld, "the reasoning of 1 reply was withheld at the source", 1, MAIN),
+    Row("reasoning-restored", logs.stripped, None),
+    Row("reasoning-restored", thought, None, None, given(restore="all")),
+    Row("reasoning-restored", logs.stripped, None, None, given(restore="results")),
+    Row("reasoning-restored", logs.stripped, "the reasoning of 2 messages is put back from the logged replies", 3, given(restore="reasoning")),
+    Row("reasoning-lost", logs.stripped, None, None, given(restore="all")),
+    Row("context-restored", logs.emptied, None),
+    Row("context-restored", logs.grows, None, None, given(restore="all")),
+    Row("context-restored", logs.emptied, None, None, given(restore="reasoning")),
+    Row("context-restored", logs.emptied, "1 result put back that later requests lacked; 1 reply did not see them", 3, given(restore="results")),
     Row("side-request-selected", logs.regenerated, None),
     Row("side-request-selected", logs.title_last, "the record is made from a request of the client's own: --conversations main takes the person's conversation", 2),
     Row("side-request-selected", logs.title_last, None, None, MAIN),
@@ -89,13 +98,8 @@ ROWS = [
 ]  # fmt: skip
 
 
-FAST = "the reasoning of sessions that only grow is looked at with --trace-replies only"
-
-
 @pytest.mark.parametrize("row", ROWS, ids=[f"{row.code} {number}" for number, row in enumerate(ROWS)])
-def test_what_is_found_on_replies(row, request):
-    if row.code.startswith("reasoning") and row.expected and row.options is PLAIN:
-        request.applymarker(pytest.mark.xfail(strict=True, reason=FAST))
+def test_what_is_found_on_replies(row):
     found = [(each.line, each.text) for each in outcome(row.log(), row.options).findings if each.code == row.code]
     assert found == ([] if row.expected is None else [(row.line, row.expected)])
 
