@@ -46,7 +46,7 @@ def main(
         write(simulated(seed or 0, hard, only), folder)
         return
     if not possible():
-        raise click.UsageError("this version has no option --conversations, to which the goals belong")
+        raise click.UsageError("this version has not all options to which the goals belong")
     goals = HARD_GOALS if hard else GOALS
     play = partial(_lot, hard=hard, restored_loss=restored_loss)
     if each:

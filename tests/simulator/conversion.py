@@ -26,7 +26,8 @@ ARGUMENTS = (
 
 def possible() -> bool:
     """Whether this version has the options that the goals are for."""
-    return any(each.name == "conversations" for each in declared())
+    known = {each.name: each for each in declared()}
+    return {"conversations", "restore", "loss"} <= known.keys() and "chain" in known["sessions_by"].choices
 
 
 def write(played: Played, folder: Path) -> None:

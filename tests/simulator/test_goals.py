@@ -6,7 +6,7 @@ from tests.simulator.conversion import possible, scores
 from tests.simulator.score import GOALS, HARD_GOALS
 
 COUNT = 100
-holds = pytest.mark.skipif(not possible(), reason="--conversations is no option of this version")
+holds = pytest.mark.skipif(not possible(), reason="this version has not all options that the goals belong to")
 """Until it is one."""
 
 
