@@ -102,6 +102,8 @@ def _own(trunks: dict[int, Path], trees: dict[int, list[Path]]) -> dict[int, Pat
                 owners[reply.number] = path
                 path.own.append(reply)
             path.own.reverse()
+            if path is not trunk and path.parent is None:  # the first request was answered more than once
+                path.parent = trunk
     return owners
 
 

@@ -120,9 +120,14 @@ def without_reasoning(message: Message) -> Message:
     return {name: value for name, value in message.items() if name not in reasoning.MEMBERS}  # type: ignore[return-value]
 
 
+_PLACEHOLDER = 100
+"""Characters of what may stand in the place of a result."""
+
+
 def is_emptied(message: Message, original: Message) -> bool:
-    """Whether a result has less than it had when it was sent first."""
-    return len(chat.text(message) or "") < len(chat.text(original) or "")
+    """Whether a result has less than it had when it was sent first, or a few words in its place."""
+    here, there = chat.text(message) or "", chat.text(original) or ""
+    return here != there and len(here) < max(len(there), _PLACEHOLDER)
 
 
 def has_emptied(messages: list[Message], numbers: list[int], last: Reply) -> bool:
