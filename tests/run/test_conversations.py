@@ -457,7 +457,6 @@ NOTHING_CHOSEN = [
 ]
 
 
-@pytest.mark.xfail(strict=True, reason="such a session is left out for no reason")
 @pytest.mark.parametrize("sentence, log, options", NOTHING_CHOSEN, ids=[row[0] for row in NOTHING_CHOSEN])
 def test_a_session_without_a_conversation_that_was_asked_for_is_complete(here, sentence, log, options):
     write_log(here / "one" / "a.jsonl", *log())

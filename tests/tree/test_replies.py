@@ -165,8 +165,6 @@ def _id(row: Row) -> str:
 
 @pytest.mark.parametrize("conversations", ["last", "main", "all"])
 @pytest.mark.parametrize("row", ROWS, ids=_id)
-def test_what_becomes_of_every_reply(row, conversations, tmp_path, request):
-    if row.log is logs.retried:
-        request.applymarker(pytest.mark.xfail(strict=True, reason="a reply that was retried names no conversation"))
+def test_what_becomes_of_every_reply(row, conversations, tmp_path):
     expected = row.each or getattr(row, conversations)
     assert traced(row.log(), tmp_path, conversations=conversations) == expected.split(" | ")

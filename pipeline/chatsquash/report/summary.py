@@ -84,7 +84,7 @@ class Summary:
             self.duplicates += 1
         else:
             self.left_out[outcome.left_out or ""] += 1
-        self.replies.add(outcome, len(filtered), duplicates, made)
+        self.replies.add(outcome, len(filtered) if made != 0 else 0, duplicates, made)
         self.lines += outcome.lines
         self.account = self.account.plus(outcome.account)
         self.bytes += outcome.size

@@ -191,6 +191,8 @@ class _Conversion:
         turns = outcome.records[0].usage.assistant_turns if outcome.records else None
         made = len(outcome.records)
         outcome, filtered, duplicates = self._filters.apply(log, outcome)
+        if not made and outcome.left_out is None:  # none of its conversations was asked for
+            filtered = (f"--conversations {self._options.conversations}",)
         if self._options.keep_rejected and outcome.rejected:
             outcome = self._keep(log, outcome)
         group = self._groups.file(self._label(outcome.day, stem(log))) if outcome.records else ""

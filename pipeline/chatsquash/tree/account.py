@@ -40,12 +40,13 @@ def account(
     dropped, each of which is a conversation of its own.
     """
     owners = {reply.number: path for path in paths for reply in path.own}
+    answered = {reply.asked: owners[reply.number] for reply in trees.replies if reply.number in owners}
     standing = _standing(kept, trees.requests.canon, owners)
     written = {id(each.held.path) for each in kept if each.record is not None}
     fates = _Fates(kept, _replaced(paths, written), any(reply.is_ended for reply in trees.replies))
     rows: list[LoggedReply] = []
     for reply in trees.replies:
-        path = owners.get(reply.number)
+        path = owners.get(reply.number) or answered.get(reply.asked)  # that of the reply to the request sent again
         found = standing.get(reply.number)
         row = LoggedReply(
             line=reply.line,
