@@ -43,6 +43,10 @@ def restored_last(session: Session, snapshot: Snapshot, restore: str) -> tuple[S
 _PARTS = {"none": (False, False), "reasoning": (True, False), "results": (False, True), "all": (True, True)}
 
 
+_GIVES_CONTEXT = ("results", "all")
+"""What of ``--restore`` shows replies a context that the model had not."""
+
+
 def _restored(trees: Trees, path: list[Reply], entry: Entry, wanted: Wanted) -> tuple[Entry, list[Found]]:
     """An entry with what its path has and it lacks."""
     numbered = trees.numbered(entry.messages)
@@ -54,12 +58,14 @@ def _restored(trees: Trees, path: list[Reply], entry: Entry, wanted: Wanted) -> 
     return (replace(entry, messages=made.messages) if found else entry), found
 
 
-def of_last(session: Session, snapshot: Snapshot | None, made: Record | Refused, *, trace: bool) -> Covered:
-    """What the specified record holds, or would hold, of a session."""
+def of_last(
+    session: Session, snapshot: Snapshot | None, made: Record | Refused, name: str, options: Options
+) -> Covered:
+    """What the specified record holds, or would hold, of a session of this name."""
     followed = session.followed
     trees = followed.branch()
     found = paths(trees.replies, trees.links)
-    ids = names(found, session.id or "")
+    ids = names(found, name)
     end = _end(trees, snapshot, followed.unanswered)
     kept: list[Kept] = []
     path = _holder(found, end) if end else None
@@ -67,7 +73,7 @@ def of_last(session: Session, snapshot: Snapshot | None, made: Record | Refused,
         index = 0 if isinstance(made, Record) else None
         held = Held(path, end.path(), _messages(snapshot.entry))
         kept = [Kept(held, index, None if index == 0 else "refused")]
-    rows = account(trees, found, kept, ids, session.asides)
+    rows = _with_asides(session, account(trees, found, kept, ids, restores=options.restore in _GIVES_CONTEXT))
     kinds = Counter(each.kind for each in found if each is not path)
     covered = _summed(rows, len(found), dict(sorted(kinds.items())), len(session.asides))
     noted: list[Noted] = []
@@ -76,16 +82,16 @@ def of_last(session: Session, snapshot: Snapshot | None, made: Record | Refused,
         if path and path.kind in ("side", "subagent"):
             noted.append((line, checks.side_request_selected(path.kind)))
         noted += lost_of(covered, line)
-    return Covered(covered, rows if trace else [], noted)
+    return Covered(covered, rows if options.trace_replies else [], noted)
 
 
 def of_each(
-    session: Session, options: Options, make: Make, reread: Reread
+    session: Session, name: str, options: Options, make: Make, reread: Reread
 ) -> tuple[list[Record], list[Noted], Covered, Found | None]:
     """The records of the conversations that are wanted, what was found, and why there is none of the first one."""
     trees = session.followed.branch()
     found = paths(trees.replies, trees.links)
-    ids = names(found, session.id or "")
+    ids = names(found, name)
     wanted = chosen(found, every=options.conversations == "all", subagents=options.subagents, sides=options.side)
     records: list[Record] = []
     kept: list[Kept] = []
@@ -105,7 +111,7 @@ def of_each(
         kept.append(Kept(held, len(records)))
         parent = ids.get(id(path.parent)) if path.parent else None
         records.append(_named(made, ids[id(path)], path, parent))
-    rows = account(trees, found, kept, ids, session.asides)
+    rows = _with_asides(session, account(trees, found, kept, ids, restores=True))
     kinds = Counter(each.kind for each in found if each not in wanted)
     covered = _summed(rows, len(found), dict(sorted(kinds.items())), len(session.asides))
     last = session.snapshot.entry.line if session.snapshot else None
@@ -114,6 +120,12 @@ def of_each(
 
 def _named(record: Record, name: str, path: Path, parent: str | None) -> Record:
     return replace(record, conversation=name, kind=path.kind, parent=parent)
+
+
+def _with_asides(session: Session, rows: list[LoggedReply]) -> list[LoggedReply]:
+    """The rows of a session's replies with those to requests that cleaning dropped, in the order of the lines."""
+    asides = [LoggedReply(line, "side", "lost", "side-request", f"line-{line}", None) for line in session.asides]
+    return sorted([*rows, *asides], key=lambda row: row.line) if asides else rows
 
 
 def _summed(rows: list[LoggedReply], seen: int, not_chosen: dict[str, int], asides: int) -> Coverage:

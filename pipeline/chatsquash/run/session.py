@@ -172,7 +172,7 @@ class Converter:
                 snapshot, told = conversations.restored_last(session, snapshot, self._options.restore)
                 noted += [(snapshot.entry.line, each) for each in told]
             made = Refused(why) if why else self._made(read.seen, session, snapshot, noted, log)
-            covered = conversations.of_last(session, snapshot, made, trace=self._options.trace_replies)
+            covered = conversations.of_last(session, snapshot, made, session.id or log.name, self._options)
             if isinstance(made, Refused):
                 return [], made.why, noted, covered
             return [made], None, noted, covered
@@ -183,7 +183,9 @@ class Converter:
         def again(lines: set[int]) -> Iterator[Entry]:
             return self._again(file, log, lines)
 
-        records, found, covered, why = conversations.of_each(session, self._options, make, again)
+        records, found, covered, why = conversations.of_each(
+            session, session.id or log.name, self._options, make, again
+        )
         return records, why, [*noted, *found], covered
 
     def _made(

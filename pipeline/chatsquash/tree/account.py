@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Literal
 
 from msgspec import Struct
@@ -32,18 +31,17 @@ class Kept(Struct, frozen=True):
 
 
 def account(
-    trees: Trees, paths: list[Path], kept: list[Kept], ids: dict[int, str], asides: Iterable[int] = ()
+    trees: Trees, paths: list[Path], kept: list[Kept], ids: dict[int, str], *, restores: bool
 ) -> list[LoggedReply]:
     """What became of every reply, in the order of the lines.
 
-    ``ids`` are the names of the paths by their ``id()``, ``asides`` the lines of replies to requests that cleaning
-    dropped, each of which is a conversation of its own.
+    ``ids`` are the names of the paths by their ``id()``; ``restores``: records hold what requests lacked.
     """
     owners = {reply.number: path for path in paths for reply in path.own}
     answered = {reply.asked: owners[reply.number] for reply in trees.replies if reply.number in owners}
     standing = _standing(kept, trees.requests.canon, owners)
     written = {id(each.held.path) for each in kept if each.record is not None}
-    fates = _Fates(kept, _replaced(paths, written), any(reply.is_ended for reply in trees.replies))
+    fates = _Fates(kept, _replaced(paths, written), any(reply.is_ended for reply in trees.replies), restores)
     rows: list[LoggedReply] = []
     for reply in trees.replies:
         path = owners.get(reply.number) or answered.get(reply.asked)  # that of the reply to the request sent again
@@ -59,7 +57,6 @@ def account(
         )
         rows.append(fates.row(row, reply, path, found))
     rows += [_again(each.line, each.is_same_response, rows[each.by.number]) for each in trees.again]
-    rows += [LoggedReply(line, "side", "lost", "side-request", f"line-{line}", None) for line in asides]
     return sorted(rows, key=lambda row: row.line)
 
 
@@ -98,13 +95,13 @@ class _Fates(Struct, frozen=True):
     replaced: set[int]
     """The conversations in whose place a later one of their chain is written."""
     says_ends: bool
+    restores: bool
 
     def row(self, row: LoggedReply, reply: Reply, path: Path | None, found: _Standing | None) -> LoggedReply:
         """A reply's row with what became of it."""
         if found and found.record is not None:
-            whole = not (
-                found.is_rewritten or reply.is_retried or reply.is_limited or reply.broke_off(says_ends=self.says_ends)
-            )
+            broke_off = reply.is_limited or reply.broke_off(says_ends=self.says_ends)
+            whole = not (found.is_rewritten or reply.is_retried or broke_off or (self.restores and reply.lacks))
             status: Literal["carried", "rewritten"] = "rewritten" if found.is_rewritten else "carried"
             return replace(row, status=status, record=found.record, message=found.place, loss=int(whole))
         return replace(row, why=self._why(row, path, found))
