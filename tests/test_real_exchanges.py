@@ -10,7 +10,8 @@ import pytest
 from chatsquash import Options
 from chatsquash.checks import rules
 from chatsquash.formats import formats
-from chatsquash.model import Entry, Log
+from chatsquash.log import Log
+from chatsquash.model import Entry
 from chatsquash.outcome import Outcome
 from chatsquash.read.reader import Reader
 from chatsquash.run.session import Converter

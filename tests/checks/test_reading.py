@@ -1,6 +1,6 @@
 import pytest
 
-from chatsquash.checks import copies, existing, phrases, reading
+from chatsquash.checks import copies, existing, in_force, phrases, reading
 
 HINT = " (--on-invalid keep converts it all the same)"
 
@@ -106,21 +106,21 @@ ROWS = [
         "in line 5 there is no message 2, line 3 has",
     ),
     (
-        reading.tool_conflict("a\n", 3, 5),
+        in_force.tool_conflict("a\n", 3, 5),
         "tool-conflict",
         "warning",
         "line 5 defines 'a\\n' otherwise than line 3, the first",
     ),
     (
-        reading.tool_conflict("grep", 3, 5, kept="last"),
+        in_force.tool_conflict("grep", 3, 5, kept="last"),
         "tool-conflict",
         "warning",
         "than line 3, the last definition is kept: see whether earlier calls fit it",
     ),
-    (reading.supplied_tools(2), "supplied-tools", "info", "defines no tools, 2 definitions of --tools-file in the"),
-    (reading.supplied_system(), "supplied-system", "info", "has no system prompt, that of --system-file begins"),
+    (in_force.supplied_tools(2), "supplied-tools", "info", "defines no tools, 2 definitions of --tools-file in the"),
+    (in_force.supplied_system(), "supplied-system", "info", "has no system prompt, that of --system-file begins"),
     (
-        reading.tool_conflict("sql", 3, 5, kept="each"),
+        in_force.tool_conflict("sql", 3, 5, kept="each"),
         "tool-conflict",
         "warning",
         "otherwise than line 3, each definition is kept: see whether",

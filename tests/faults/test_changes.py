@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from chatsquash import Options, convert
-from chatsquash.model import Log
+from chatsquash.log import Log
 from chatsquash.run.session import Converter
 from chatsquash.sources import changes
 from chatsquash.sources.changes import as_found

@@ -7,7 +7,7 @@ import json
 import re
 from tempfile import NamedTemporaryFile
 
-from chatsquash.model import Log
+from chatsquash.log import Log
 from chatsquash.options import Options
 from chatsquash.outcome import Outcome
 from chatsquash.read import contents, documents, envelopes

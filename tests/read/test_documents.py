@@ -10,7 +10,7 @@ import pytest
 
 from chatsquash.formats import documents as formats
 from chatsquash.formats.base import TurnError
-from chatsquash.model import Log
+from chatsquash.log import Log
 from chatsquash.options import Options
 from chatsquash.read import contents, documents, recognise
 from chatsquash.read.sessions import split

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from chatsquash import Options, convert_session
 from chatsquash.edits import replay
 from chatsquash.formats import formats
-from chatsquash.model import Log
+from chatsquash.log import Log
 from chatsquash.read import recognise
 from chatsquash.read.deltas import Effort
 from chatsquash.read.reader import Reader

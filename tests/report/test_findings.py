@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from chatsquash.model import Finding, Log, Rejected
+from chatsquash.log import Log
+from chatsquash.model import Finding, Rejected
 from chatsquash.outcome import Outcome
 from chatsquash.report import findings as report
 from chatsquash.report.files import TakenSession, rejected

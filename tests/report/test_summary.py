@@ -4,7 +4,8 @@ from collections import Counter
 
 import pytest
 
-from chatsquash.model import Finding, Log
+from chatsquash.log import Log
+from chatsquash.model import Finding
 from chatsquash.outcome import Account, Coverage, Outcome, Record, Usage
 from chatsquash.report.summary import Summary
 from chatsquash.text import listed

@@ -2,7 +2,8 @@
 
 import pytest
 
-from chatsquash.model import Finding, Log
+from chatsquash.log import Log
+from chatsquash.model import Finding
 from chatsquash.options import Options
 from chatsquash.outcome import Account, Facts, Outcome, Record, Usage
 from chatsquash.run.filters import Filters

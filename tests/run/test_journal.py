@@ -9,7 +9,8 @@ from msgspec import structs
 
 from chatsquash import Options
 from chatsquash.folder import Folder
-from chatsquash.model import Finding, Log
+from chatsquash.log import Log
+from chatsquash.model import Finding
 from chatsquash.outcome import Outcome
 from chatsquash.run import journal
 from chatsquash.run.convert import described

@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, given
 from chatsquash import Options, convert_session
 from chatsquash.checks import rules
 from chatsquash.errors import UsageError
-from chatsquash.model import Found, Log
+from chatsquash.log import Log
+from chatsquash.model import Found
 from chatsquash.outcome import Account
 from chatsquash.records import presets
 from chatsquash.records.presets import Shaped

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash import Options, convert
-from chatsquash.model import Log
+from chatsquash.log import Log
 from chatsquash.read import sessions
 from chatsquash.run.session import Converter
 from chatsquash.sources import decoders

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsquash.model import Log
+from chatsquash.log import Log
 from chatsquash.sources.logs import Logs
 
 

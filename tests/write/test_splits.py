@@ -3,7 +3,7 @@
 import pytest
 
 from chatsquash.errors import UsageError
-from chatsquash.model import Log
+from chatsquash.log import Log
 from chatsquash.options import Options
 from chatsquash.outcome import Account, Facts, Outcome, Record, Usage
 from chatsquash.write.splits import Splits, parse

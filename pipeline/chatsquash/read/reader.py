@@ -14,7 +14,8 @@ from chatsquash.checks import files, reading
 from chatsquash.formats import PLAIN, named
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.documents import names as document_names
-from chatsquash.model import Added, Conversation, Entry, Log, Origin, Repeated, Reply, Sampled, Seen, Skipped
+from chatsquash.log import Log
+from chatsquash.model import Added, Conversation, Entry, Origin, Repeated, Reply, Sampled, Seen, Skipped
 from chatsquash.options import Options
 from chatsquash.read import documents, recognise
 from chatsquash.read.bounds import Bounds

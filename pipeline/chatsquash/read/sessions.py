@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from chatsquash import footprint
 from chatsquash.folder import Folder
-from chatsquash.model import Log
+from chatsquash.log import Log
 from chatsquash.options import Options
 from chatsquash.read import documents, envelopes
 from chatsquash.read.lines import CHUNK, lines

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import click
 
-from chatsquash.model import Log
+from chatsquash.log import Log
 from chatsquash.outcome import Outcome
 from chatsquash.text import escaped
 

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from chatsquash.model import Log, Severity
+from chatsquash.log import Log
+from chatsquash.model import Severity
 from chatsquash.outcome import Account, Outcome
 from chatsquash.report.replies import Replies
 from chatsquash.stages import cleaning

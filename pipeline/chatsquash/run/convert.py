@@ -17,7 +17,8 @@ from xxhash import xxh3_128_hexdigest
 
 from chatsquash.checks import dataset, reading
 from chatsquash.errors import StoppedError, UsageError
-from chatsquash.model import Finding, Found, Log
+from chatsquash.log import Log
+from chatsquash.model import Finding, Found
 from chatsquash.options import Options, declared
 from chatsquash.outcome import Outcome, Place
 from chatsquash.read import documents

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from chatsquash.model import Entry, Log
+from chatsquash.log import Log
+from chatsquash.model import Entry
 from chatsquash.options import Options
 from chatsquash.read import documents
 from chatsquash.read.reader import Reader

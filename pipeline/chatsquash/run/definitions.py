@@ -10,7 +10,8 @@ from itertools import takewhile
 from chatsquash import chat, jsonio
 from chatsquash.errors import UsageError
 from chatsquash.formats import documents
-from chatsquash.model import Log, Seen
+from chatsquash.log import Log
+from chatsquash.model import Seen
 from chatsquash.options import Options
 from chatsquash.outcome import Outcome
 from chatsquash.run.inspect import each_session

@@ -10,7 +10,8 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from chatsquash.checks import dataset
-from chatsquash.model import Found, Log
+from chatsquash.log import Log
+from chatsquash.model import Found
 from chatsquash.options import ERRORS, Options
 from chatsquash.outcome import LoggedReply, Outcome, Record
 from chatsquash.sources.days import is_between

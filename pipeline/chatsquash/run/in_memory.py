@@ -12,7 +12,7 @@ from pathlib import Path
 from msgspec import structs
 
 from chatsquash.errors import UsageError
-from chatsquash.model import Log
+from chatsquash.log import Log
 from chatsquash.options import Options
 from chatsquash.outcome import Outcome
 from chatsquash.read.sessions import MixedSessionsError

@@ -13,7 +13,7 @@ from msgspec import Struct
 from xxhash import xxh3_128
 
 from chatsquash.errors import ChatsquashError, ShortageError
-from chatsquash.model import Log
+from chatsquash.log import Log
 from chatsquash.options import Options
 from chatsquash.report.summary import Summary
 from chatsquash.run.journal import Journals, JournalWriter, code_version, identify, identity, is_passing

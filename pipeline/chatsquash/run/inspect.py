@@ -11,7 +11,8 @@ from typing import TypeVar
 
 from chatsquash import chat, jsonio
 from chatsquash.errors import UsageError
-from chatsquash.model import Added, Entry, Log, Message, Reply, Seen
+from chatsquash.log import Log
+from chatsquash.model import Added, Entry, Message, Reply, Seen
 from chatsquash.option_rules import refuse_wrong
 from chatsquash.options import Options
 from chatsquash.outcome import Outcome

@@ -22,7 +22,7 @@ from xxhash import xxh3_64, xxh3_128, xxh3_128_digest
 
 import chatsquash
 from chatsquash.folder import Folder
-from chatsquash.model import Log
+from chatsquash.log import Log
 from chatsquash.options import declared
 from chatsquash.outcome import Outcome
 

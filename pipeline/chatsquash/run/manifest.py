@@ -5,7 +5,7 @@ from __future__ import annotations
 import orjson
 
 import chatsquash
-from chatsquash.model import Log
+from chatsquash.log import Log
 from chatsquash.report.summary import Summary
 from chatsquash.text import printable, shown
 from chatsquash.write.store import RUN, Output

@@ -14,7 +14,7 @@ from msgspec import Struct
 from xxhash import xxh3_128
 
 from chatsquash.errors import UsageError
-from chatsquash.model import Log
+from chatsquash.log import Log
 from chatsquash.report.summary import Summary
 from chatsquash.text import counted, printable
 

@@ -9,7 +9,8 @@ from typing import BinaryIO
 from msgspec import structs
 
 from chatsquash.folder import Folder
-from chatsquash.model import Entry, Log
+from chatsquash.log import Log
+from chatsquash.model import Entry
 from chatsquash.options import Options
 from chatsquash.read.reader import Reader
 from chatsquash.read.sessions import SPAN, by_ids, split

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from chatsquash import platform
 from chatsquash.errors import ShortageError
-from chatsquash.model import Log
+from chatsquash.log import Log
 from chatsquash.options import Options
 from chatsquash.outcome import Outcome
 from chatsquash.read.sessions import MixedSessionsError

@@ -10,7 +10,8 @@ from msgspec import structs
 from xxhash import xxh3_128
 
 from chatsquash.checks import reading
-from chatsquash.model import Entry, Found, Log, Seen, Skipped
+from chatsquash.log import Log
+from chatsquash.model import Entry, Found, Seen, Skipped
 from chatsquash.option_rules import refuse_wrong
 from chatsquash.options import Options
 from chatsquash.outcome import Chosen, Facts, Outcome, Record, Refused

@@ -6,7 +6,8 @@ from hashlib import sha256
 from typing import BinaryIO
 
 from chatsquash import chat, jsonio
-from chatsquash.model import Log, Message
+from chatsquash.log import Log
+from chatsquash.model import Message
 from chatsquash.stages.session import Session, Snapshot
 
 

@@ -18,7 +18,8 @@ from xxhash import xxh3_128
 
 from chatsquash.errors import UsageError
 from chatsquash.folder import Folder
-from chatsquash.model import OURS, Json, Log
+from chatsquash.log import Log
+from chatsquash.model import OURS, Json
 from chatsquash.options import Options
 from chatsquash.read.lines import lines
 from chatsquash.read.sessions import SPAN, by_ids

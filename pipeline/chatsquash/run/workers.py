@@ -10,7 +10,7 @@ from itertools import starmap
 
 from chatsquash.checks import reading
 from chatsquash.folder import Folder
-from chatsquash.model import Log
+from chatsquash.log import Log
 from chatsquash.options import Options
 from chatsquash.outcome import Outcome
 from chatsquash.run.journal import Frame, Journals, JournalWriter

@@ -6,7 +6,7 @@ import io
 import os
 from typing import Any, BinaryIO
 
-from chatsquash.model import Log
+from chatsquash.log import Log
 from chatsquash.sources.find import DOCUMENTS
 
 GREW, SHRANK, VANISHED, REWRITTEN = "grew", "shrank", "vanished", "was written to"

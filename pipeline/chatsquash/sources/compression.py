@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from chatsquash.model import Log
+from chatsquash.log import Log
 from chatsquash.options import Options
 from chatsquash.sources import decoders
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import count
 
 from chatsquash.checks import copies
-from chatsquash.model import Finding, Log
+from chatsquash.log import Log
+from chatsquash.model import Finding
 from chatsquash.options import Options
 from chatsquash.sources.compression import stem, uncompressed
 from chatsquash.sources.logs import Logs

@@ -14,7 +14,8 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct, field
 
 from chatsquash.errors import UsageError
-from chatsquash.model import OURS, Finding, Log
+from chatsquash.log import Log
+from chatsquash.model import OURS, Finding
 from chatsquash.options import Options
 from chatsquash.sources.compression import KINDS, uncompressed
 from chatsquash.sources.copies import Copies, second_copy

@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 from typing import overload
 
-from chatsquash.model import Log
+from chatsquash.log import Log
 
 _NUMBERS = 4
 """Of a log: where its path ends, the length of its name, its size, and when it was changed."""

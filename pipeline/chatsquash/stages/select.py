@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct, field
 
 from chatsquash import chat, jsonio
-from chatsquash.checks import reading
+from chatsquash.checks import in_force, reading
 from chatsquash.memo import Last, Same
 from chatsquash.model import Added, Entry, Kept, Skipped, Tool
 from chatsquash.stages.redefined import Answered, Definitions
@@ -123,7 +123,7 @@ class ToolUnion(Struct):
             if self._spell(key, first) != _spelled(tool):
                 self._conflicts.add(key)
                 self._held[name] = [(first_line, first)]
-                yield line, reading.tool_conflict(name, first_line, line, kept="last" if self.last_wins else "first")
+                yield line, in_force.tool_conflict(name, first_line, line, kept="last" if self.last_wins else "first")
 
     def _follow(self, tools: list[Tool], line: int) -> None:
         """Take down the definitions of names with a conflict, where they are others than before."""
@@ -145,7 +145,7 @@ class ToolUnion(Struct):
             first, first_line = self._customs.setdefault(name, (key, line))
             if first != key and ("custom", name) not in self._conflicts:
                 self._conflicts.add(("custom", name))
-                yield line, reading.tool_conflict(name, first_line, line, kept="each")
+                yield line, in_force.tool_conflict(name, first_line, line, kept="each")
 
     def _unseen(self, tools: list[Tool]) -> list[Tool]:
         """Those of a list that no list before it had as the same objects, as far as that is remembered."""

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chatsquash import jsonio
-from chatsquash.checks import reading
+from chatsquash.checks import in_force
 from chatsquash.errors import UsageError
 from chatsquash.formats import documents, names
 from chatsquash.model import Conversation, Json, Message, Staged, Tool
@@ -97,12 +97,12 @@ def supply(conversation: Conversation, given: Supplied) -> Staged:
     if not conversation.tools and (table := _fitting(given.tools, conversation)):
         assert table.tools is not None
         conversation = replace(conversation, tools=table.tools)
-        found.append(reading.supplied_tools(len(table.tools)))
+        found.append(in_force.supplied_tools(len(table.tools)))
     has_system = any(message["role"] == "system" for message in conversation.messages)
     if not has_system and (table := _fitting(given.system, conversation)):
         prompt: Message = {"role": "system", "content": table.system}
         conversation = replace(conversation, messages=[prompt, *conversation.messages])
-        found.append(reading.supplied_system())
+        found.append(in_force.supplied_system())
     return conversation, found
 
 

@@ -16,7 +16,8 @@ from chatsquash import formats, jsonio
 from chatsquash.errors import UsageError
 from chatsquash.formats import bodies, documents
 from chatsquash.formats.base import Format, TurnError
-from chatsquash.model import OURS, Conversation, Json, Log, Rejected, Tool
+from chatsquash.log import Log
+from chatsquash.model import OURS, Conversation, Json, Rejected, Tool
 from chatsquash.options import Options
 from chatsquash.read import contents, envelopes
 from chatsquash.read import documents as read_documents

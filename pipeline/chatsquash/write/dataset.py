@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from chatsquash.checks import dataset as checks
-from chatsquash.model import Found, Log
+from chatsquash.log import Log
+from chatsquash.model import Found
 from chatsquash.options import Options
 from chatsquash.outcome import Outcome, Place, Record
 from chatsquash.records.media import FOLDER as IMAGES

@@ -14,7 +14,8 @@ from msgspec import Struct
 
 from chatsquash.checks import dataset
 from chatsquash.errors import UsageError
-from chatsquash.model import Found, Log
+from chatsquash.log import Log
+from chatsquash.model import Found
 from chatsquash.options import Options
 from chatsquash.outcome import Outcome, Record
 from chatsquash.sources.compression import stem

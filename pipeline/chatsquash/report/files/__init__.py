@@ -9,7 +9,8 @@ import sys
 from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
-from chatsquash.model import Finding, Log
+from chatsquash.log import Log
+from chatsquash.model import Finding
 from chatsquash.options import Options
 from chatsquash.outcome import Outcome, Place
 from chatsquash.registry import Room
