@@ -84,3 +84,13 @@ def _indented(value: Json) -> str:
         return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
     except orjson.JSONEncodeError:  # lone surrogates, and integers beyond 64 bits
         return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def without_marked(text: str, opening: str, closing: str) -> str:
+    """A text without what stands between two marks, and these; a mark that is not closed is text."""
+    kept: list[str] = []
+    at = 0
+    while (opened := text.find(opening, at)) >= 0 and (closed := text.find(closing, opened)) >= 0:
+        kept.append(text[at:opened])
+        at = closed + len(closing)
+    return "".join([*kept, text[at:]]) if kept else text

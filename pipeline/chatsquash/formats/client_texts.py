@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from chatsquash import chat
 from chatsquash.model import Message
+from chatsquash.text import without_marked
 
 _ECHOES = re.compile(r"\s*<(command-(?:name|message|args|contents))>")
 _OUTPUTS = re.compile(r"\s*<(local-command-(?:stdout|stderr|caveat))>")
@@ -44,14 +45,7 @@ def is_interruption(text: str) -> bool:
 
 def without_reminders(text: str) -> str:
     """A text without the client's reminders; one that is not closed is none."""
-    if OPEN not in text:
-        return text
-    kept: list[str] = []
-    at = 0
-    while (opened := text.find(OPEN, at)) >= 0 and (closed := text.find(CLOSE, opened)) >= 0:
-        kept.append(text[at:opened])
-        at = closed + len(CLOSE)
-    return "".join([*kept, text[at:]])
+    return without_marked(text, OPEN, CLOSE)
 
 
 def has_reminder(text: str) -> bool:

@@ -12,8 +12,9 @@ from chatsquash.folder import Folder
 from chatsquash.log import Log
 from chatsquash.model import Entry
 from chatsquash.options import Options
+from chatsquash.read import sessions
 from chatsquash.read.reader import Reader
-from chatsquash.read.sessions import SPAN, by_ids, split
+from chatsquash.read.sessions import SPAN, split
 from chatsquash.tree.choose import are_unrelated
 from chatsquash.tree.follow import Followed
 
@@ -23,15 +24,18 @@ def parts(log: Log, options: Options, expanded: Folder | None = None) -> list[Lo
 
     Where no line has an id and no request goes on from another, each exchange is one, unless the user said what is.
     """
-    found = split(log, options, expanded)
+    return split(log, options, expanded, _parts)
+
+
+def _parts(log: Log, file: BinaryIO, options: Options) -> list[Log]:
+    found = sessions.by_ids(log, file, options)
     if len(found) > 1 or options.sessions_by is not None or found[0].spans is None:
         return found
-    return split(log, options, expanded, by_exchange)
+    return by_exchange(found[0], log, file, options)
 
 
-def by_exchange(log: Log, file: BinaryIO, options: Options) -> list[Log]:
-    """A session for each exchange of an open log, unless one goes on from another."""
-    (whole,) = by_ids(log, file, options)
+def by_exchange(whole: Log, log: Log, file: BinaryIO, options: Options) -> list[Log]:
+    """A session for each exchange of an open log, unless one goes on from another; ``whole`` has the places of all."""
     followed = Followed()
     file.seek(0)
     reader = Reader(replace(options, sessions_by="file"))
@@ -41,13 +45,13 @@ def by_exchange(log: Log, file: BinaryIO, options: Options) -> list[Log]:
     trees = followed.branch()
     if not are_unrelated(trees):
         return [whole]
-    sessions = {reply.line: reply.tree for reply in trees.replies}
-    sessions |= {each.line: each.by.tree for each in trees.again}
+    trees_of = {reply.line: reply.tree for reply in trees.replies}
+    trees_of |= {each.line: each.by.tree for each in trees.again}
     spans = whole.spans or array("Q")
     places: dict[int, array[int]] = {}
     session = 0
     for at in range(0, len(spans), SPAN):
-        session = sessions.get(spans[at], session)
+        session = trees_of.get(spans[at], session)
         places.setdefault(session, array("Q")).extend(spans[at : at + SPAN])
     logs = [structs.replace(whole, size=sum(each[2::SPAN]), spans=each) for each in places.values()]
     return [structs.replace(logs[0], apart=len(logs)), *logs[1:]]

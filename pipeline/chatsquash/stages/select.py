@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from msgspec import Struct, field
 
@@ -32,31 +33,22 @@ def select(
     tally = Tally(followed=Followed(looks_closely))
     best: Entry | None = None
     last: Entry | None = None
-    started: int | None = None
-    ended: int | None = None
-    first: int | None = None  # the same two, also of entries that may turn out to be behind
-    latest: int | None = None
+    span = settled = _Span()
     tools, trace, answered = ToolUnion(last_tools), Trace(), Answered()
     waiting: list[Noted] = []
-    superseded = seen = superseded_size = size = 0
     for entry in items:
         if isinstance(entry, Skipped):
             tally.skipped(entry)
             continue
         tally.entry(entry)
-        seen += 1
-        size += entry.size
-        if entry.at is not None:
-            latest = entry.at
-            first = latest if first is None else first
+        span = span.to(entry)
         waiting += tools.take(entry)
         if trace_roles:
             waiting += trace.take(entry)
         if trace_calls:
             answered.take(entry)
         if best is None or len(entry.messages) >= len(best.messages):
-            best, superseded, superseded_size = entry, seen - 1, size - entry.size
-            started, ended = first, latest
+            best, settled = entry, span
             tools.settle()
             answered.settle()
             tally.found += waiting
@@ -67,10 +59,28 @@ def select(
     if last is not best:
         short = reading.short_tail(last.line, len(last.messages), best.line, len(best.messages))
         tally.found.append((best.line, short))
-    cut, cut_size = seen - 1 - superseded, size - best.size - superseded_size
+    before, before_size = settled.entries - 1, settled.size - best.size
+    behind, behind_size = span.entries - settled.entries, span.size - settled.size
     redefined = answered.redefined(best, tools.redefined()) if trace_calls else None
-    snapshot = Snapshot(best, tools.settled(), started, ended, superseded, cut, superseded_size, cut_size, redefined)
-    return tally.session(snapshot)
+    times = settled.started, settled.ended
+    return tally.session(Snapshot(best, tools.settled(), *times, before, behind, before_size, behind_size, redefined))
+
+
+class _Span(NamedTuple):
+    """The entries up to one."""
+
+    entries: int = 0
+    size: int = 0
+    """Bytes of their lines."""
+    started: int | None = None
+    """The first of their times."""
+    ended: int | None = None
+    """The last one."""
+
+    def to(self, entry: Entry) -> _Span:
+        """Those up to the next one."""
+        ended = self.ended if entry.at is None else entry.at
+        return _Span(self.entries + 1, self.size + entry.size, ended if self.started is None else self.started, ended)
 
 
 Key = tuple[str, bytes | str]

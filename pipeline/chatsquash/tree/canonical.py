@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from chatsquash import chat, jsonio
 from chatsquash.model import Json, Message
 from chatsquash.reasoning import is_part
+from chatsquash.text import without_marked
 
 _REMINDERS = ("system-reminder", "environment_context", "environment_details", "info-msg")
 _SEAMS = ("", "\n", " ", "\n\n")
@@ -93,18 +94,8 @@ def without_reminders(text: str) -> str:
     """A user's text without the blocks by which clients remind the model of something."""
     for tag in _REMINDERS:
         if f"<{tag}>" in text:
-            text = _without(text, f"<{tag}>", f"</{tag}>").strip()
+            text = without_marked(text, f"<{tag}>", f"</{tag}>").strip()
     return text
-
-
-def _without(text: str, opening: str, closing: str) -> str:
-    """A text without what stands between two marks; a mark that is not closed is text."""
-    kept: list[str] = []
-    at = 0
-    while (opened := text.find(opening, at)) >= 0 and (closed := text.find(closing, opened)) >= 0:
-        kept.append(text[at:opened])
-        at = closed + len(closing)
-    return "".join((*kept, text[at:]))
 
 
 def _listed(calls: Json) -> Iterable[Json]:

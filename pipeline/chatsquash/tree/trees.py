@@ -58,13 +58,7 @@ class Trees(Struct):
 
         ``edits`` are those from the last request that was added, where they are not the entry's.
         """
-        before = len(self.requests.messages)
-        kept = self.requests.follow(entry.messages, entry.edits if edits is None else edits)
-        if before == kept < len(entry.messages) and self.requests.chains[before - 1 : before] not in ([], [0]):
-            self.grows = True
-        while self.met and self.met[-1].place >= kept:
-            self.met.pop()
-        self._meet(kept)
+        kept = self._follow(entry, edits)
         message = entry.reply.message
         if message is None:
             return None
@@ -75,10 +69,6 @@ class Trees(Struct):
         system = requests.system()
         added, held = self._added(behind)
         sibling = self._sibling(requests.chain, parent, system)
-        if self.looks_closely and kept < behind and parent:
-            self._lacks = has_emptied(requests.messages[:behind], requests.numbers, parent)
-        elif parent is None:
-            self._lacks = False
         reply = Reply(
             number=len(self.replies),
             line=entry.line,
@@ -101,18 +91,42 @@ class Trees(Struct):
             is_limited=entry.reply.finish_reason in TRUNCATED,
             response=response,
             messages=len(entry.messages),
-            lacks=self._lacks or (last is not None and last.how == "cut"),
+            lacks=self._lacks_something(last, kept),
             is_other_prompt=parent is not None and not is_similar_prompt(parent.system, system),
         )
         if sibling and self._is_again(sibling, reply):
             return None
+        self._link(reply, behind)
+        self._take(reply)
+        return reply
+
+    def _follow(self, entry: Entry, edits: Edits | None) -> int:
+        """Go on to a request, and find the replies that it holds; returns how many messages are as they were."""
+        before = len(self.requests.messages)
+        kept = self.requests.follow(entry.messages, entry.edits if edits is None else edits)
+        if before == kept < len(entry.messages) and self.requests.chains[before - 1 : before] not in ([], [0]):
+            self.grows = True
+        while self.met and self.met[-1].place >= kept:
+            self.met.pop()
+        self._meet(kept)
+        return kept
+
+    def _lacks_something(self, last: Met | None, kept: int) -> bool:
+        """Whether the present request lacks what earlier ones had."""
+        if last is None:
+            self._lacks = False
+        elif self.looks_closely and kept <= last.place:
+            requests = self.requests
+            self._lacks = has_emptied(requests.messages[: last.place + 1], requests.numbers, last.reply)
+        return self._lacks or (last is not None and last.how == "cut")
+
+    def _link(self, reply: Reply, behind: int) -> None:
+        """Note where a tree that begins comes from, or what a request says of the calls that began others."""
         if reply.tree == len(self.links):
             first = not self.links  # which nothing can be held to
             self.links.append(Link() if first else self._lookup.begin(reply, self.replies, self._copied()))
-        elif parent and self._lookup.awaits(parent):
-            self._hear(parent, behind)
-        self._take(reply)
-        return reply
+        elif reply.parent and self._lookup.awaits(reply.parent):
+            self._hear(reply.parent, behind)
 
     def _take(self, reply: Reply) -> None:
         if reply.parent:
