@@ -11,7 +11,7 @@ from chatsquash import chat, jsonio
 from chatsquash.checks import in_force, reading
 from chatsquash.memo import Last, Same
 from chatsquash.model import Added, Entry, Kept, Skipped, Tool
-from chatsquash.stages.redefined import Answered, Definitions
+from chatsquash.stages.redefined import Answered, Definitions, Redefined
 from chatsquash.stages.session import Noted, Session, Snapshot, Tally
 from chatsquash.tree.follow import Followed
 
@@ -59,11 +59,16 @@ def select(
     if last is not best:
         short = reading.short_tail(last.line, len(last.messages), best.line, len(best.messages))
         tally.found.append((best.line, short))
-    before, before_size = settled.entries - 1, settled.size - best.size
-    behind, behind_size = span.entries - settled.entries, span.size - settled.size
     redefined = answered.redefined(best, tools.redefined()) if trace_calls else None
+    return tally.session(_snapshot(best, tools.settled(), settled, span, redefined))
+
+
+def _snapshot(best: Entry, tools: list[Tool], settled: _Span, all_: _Span, redefined: Redefined | None) -> Snapshot:
+    """The snapshot of an entry, given the entries up to it and those of the whole log."""
+    before, before_size = settled.entries - 1, settled.size - best.size
+    behind, behind_size = all_.entries - settled.entries, all_.size - settled.size
     times = settled.started, settled.ended
-    return tally.session(Snapshot(best, tools.settled(), *times, before, behind, before_size, behind_size, redefined))
+    return Snapshot(best, tools, *times, before, behind, before_size, behind_size, redefined)
 
 
 class _Span(NamedTuple):

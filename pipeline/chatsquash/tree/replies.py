@@ -51,8 +51,6 @@ class Reply(Struct, eq=False):
     """Whether it reached its limit."""
     response: str
     """The id of its response; empty if it has none."""
-    messages: int
-    """How many its request has."""
     lacks: bool = False
     """Whether its request had results emptied that an earlier one had, or messages left out."""
     is_other_prompt: bool = False

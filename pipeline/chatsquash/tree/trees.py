@@ -90,7 +90,6 @@ class Trees(Struct):
             is_cut=entry.reply.cut,
             is_limited=entry.reply.finish_reason in TRUNCATED,
             response=response,
-            messages=len(entry.messages),
             lacks=self._lacks_something(last, kept),
             is_other_prompt=parent is not None and not is_similar_prompt(parent.system, system),
         )
