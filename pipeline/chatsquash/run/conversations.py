@@ -112,7 +112,8 @@ def of_each(
         parent = ids.get(id(path.parent)) if path.parent else None
         records.append(_named(made, ids[id(path)], path, parent))
     rows = _with_asides(session, account(trees, found, kept, ids, restores=True))
-    kinds = Counter(each.kind for each in found if each not in wanted)
+    chosen_ids = set(map(id, wanted))
+    kinds = Counter(each.kind for each in found if id(each) not in chosen_ids)
     covered = _summed(rows, len(found), dict(sorted(kinds.items())), len(session.asides))
     last = session.snapshot.entry.line if session.snapshot else None
     return records, noted, Covered(covered, rows, lost_of(covered, last)), why

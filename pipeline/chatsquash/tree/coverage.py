@@ -11,8 +11,11 @@ from chatsquash.model import Message
 from chatsquash.outcome import Coverage, LoggedReply
 from chatsquash.tree.follow import Followed
 
+Fate = Literal["carried", "lost", "withheld"] | None
+"""What became of the reasoning of a reply; ``None``: it had none."""
 
-def fate(reply: Message, standing: Message | None) -> Literal["carried", "lost", "withheld"] | None:
+
+def fate(reply: Message, standing: Message | None) -> Fate:
     """What became of the reasoning of a reply, given the message that stands for it in a record."""
     had = reasoned(reply)
     if not had:
@@ -36,20 +39,18 @@ def coverage(rows: Iterable[LoggedReply]) -> Coverage:
     """The sums over the replies of a session."""
     status: Counter[str] = Counter()
     why: Counter[str] = Counter()
-    thought: Counter[str | None] = Counter()
+    thought: Counter[Fate] = Counter()
     for row in rows:
         status[row.status] += 1
         thought[row.reasoning] += 1
         if row.why:
             why[row.why] += 1
-    return Coverage(
-        carried=status["carried"],
-        rewritten=status["rewritten"],
-        lost=dict(sorted(why.items())),
-        reasoned=thought["carried"] + thought["lost"],
-        with_reasoning=thought["carried"],
-        withheld=thought["withheld"],
-    )
+    return Coverage(status["carried"], status["rewritten"], dict(sorted(why.items())), *_thought(thought))
+
+
+def _thought(fates: Counter[Fate]) -> tuple[int, int, int]:
+    """How many replies had reasoning, how many of these have it in a record, and of how many it was withheld."""
+    return fates["carried"] + fates["lost"], fates["carried"], fates["withheld"]
 
 
 def of_grown(followed: Followed) -> Coverage:
@@ -60,11 +61,4 @@ def of_grown(followed: Followed) -> Coverage:
         messages = [*messages, last.reply.message]
     fates = Counter(fate(each.message, messages[each.count]) for each in followed.grown if each.message is not None)
     count = fates.total()
-    reasoned = fates["carried"] + fates["lost"]
-    return Coverage(
-        carried=count,
-        reasoned=reasoned,
-        with_reasoning=fates["carried"],
-        withheld=fates["withheld"],
-        conversations=int(count > 0),
-    )
+    return Coverage(count, 0, {}, *_thought(fates), conversations=int(count > 0))

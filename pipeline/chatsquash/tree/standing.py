@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 from msgspec import Struct
 
 from chatsquash.model import Message
@@ -35,10 +37,12 @@ def placed(held: Held, canon: Canon) -> dict[int, tuple[int, bool]]:
     waiting: list[Reply] = []
     last = -1
     for reply in held.replies:
-        fitting = next((at for at in by_number.get(reply.said, ()) if at > last), None)
-        if fitting is None:
+        same = by_number.get(reply.said, [])
+        behind = bisect_right(same, last)
+        if behind == len(same):
             waiting.append(reply)
             continue
+        fitting = same[behind]
         _fill(found, waiting, places[last + 1 : fitting])
         found[reply.number] = places[fitting], False
         last = fitting
