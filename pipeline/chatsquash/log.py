@@ -3,8 +3,25 @@
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 
 from msgspec import Struct
+
+
+class Piece(Struct, frozen=True):
+    """A file that holds some of a session's lines, which are numbered as if its files stood behind one another."""
+
+    path: str
+    """What to open."""
+    shown: str
+    line: int
+    """How many lines are counted before its first one."""
+    offset: int
+    """How many bytes are."""
+    size: int
+    """Its own, as it was found."""
+    modified: int | None
+    """As in ``Log``."""
 
 
 class Log(Struct, frozen=True):
@@ -37,3 +54,15 @@ class Log(Struct, frozen=True):
     """Why the rest of a file was not read, of which this is the last session."""
     apart: int = 0
     """How many sessions its file holds of which no request goes on from another; 0 but for the first of them."""
+    reordered: int | None = None
+    """How many of its lines stood behind later ones, which ``spans`` have in the order of their times; ``None``: they
+    are in the order of the file."""
+    pieces: tuple[Piece, ...] = ()
+    """The files that hold its lines, where these are several; numbers and offsets in ``spans`` count over all."""
+
+    def at(self, line: int | None) -> tuple[str, int | None]:
+        """The file of a line as reports show it, and the number of the line there."""
+        if line is None or not self.pieces:
+            return self.shown, line
+        piece = self.pieces[max(0, bisect_left(self.pieces, line, key=lambda each: each.line) - 1)]
+        return piece.shown, line - piece.line

@@ -1,0 +1,80 @@
+"""Several files as one: a session whose lines stand in more than one file."""
+
+from __future__ import annotations
+
+import io
+import os
+from bisect import bisect_right
+from collections import OrderedDict
+from typing import Any, BinaryIO
+
+from chatsquash.log import Log, Piece
+from chatsquash.options import Options
+from chatsquash.sources.open import opened
+
+_OPEN = 16
+"""Files of a session that are open at once."""
+
+
+def opened_log(log: Log, options: Options | None = None) -> BinaryIO:
+    """The bytes of a log, as ``opened`` gives them, also where they stand in several files."""
+    return Joined(log.pieces, options) if log.pieces else opened(log.path, options)  # type: ignore[return-value]
+
+
+class Joined(io.RawIOBase):
+    """Files one behind the other, each from its offset on; those that were read last stay open."""
+
+    def __init__(self, pieces: tuple[Piece, ...], options: Options | None) -> None:
+        self._pieces, self._options = pieces, options
+        self._starts = [piece.offset for piece in pieces]
+        self._open: OrderedDict[int, BinaryIO] = OrderedDict()
+        self._at = 0
+        self.name = pieces[0].path
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def seekable(self) -> bool:
+        """It is."""
+        return True
+
+    def tell(self) -> int:
+        """How many bytes lie before the next one."""
+        return self._at
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Go to a place, from the beginning or from here."""
+        self._at = offset + (self._at if whence == os.SEEK_CUR else 0)
+        return self._at
+
+    def readinto(self, into: Any) -> int:
+        """As many bytes as one file has from here on; nothing at the end of the last one."""
+        while True:
+            number = bisect_right(self._starts, self._at) - 1
+            file, start = self._file(number), self._starts[number]
+            stop = self._starts[number + 1] if number + 1 < len(self._starts) else None
+            view = memoryview(into)[: None if stop is None else stop - self._at]
+            if file.tell() != self._at - start:
+                file.seek(self._at - start)
+            if filled := file.readinto(view):  # type: ignore[attr-defined]
+                self._at += filled
+                return int(filled)
+            if stop is None:
+                return 0
+            self._at = stop
+
+    def close(self) -> None:
+        """Close all files."""
+        while self._open:
+            self._open.popitem()[1].close()
+        super().close()
+
+    def _file(self, number: int) -> BinaryIO:
+        if number in self._open:
+            self._open.move_to_end(number)
+            return self._open[number]
+        file = self._open[number] = opened(self._pieces[number].path, self._options)
+        if len(self._open) > _OPEN:
+            self._open.popitem(last=False)[1].close()
+        return file
