@@ -274,6 +274,15 @@ def test_a_reply_of_a_conversation_that_is_refused_is_trained_on_in_another():
     ]  # fmt: skip
 
 
+def test_a_reply_of_a_conversation_that_is_filtered_is_trained_on_in_another():
+    longest = max(len(record.line) for record in outcome(logs.regenerated(), conversations="all").records)
+    found = outcome(logs.regenerated(), conversations="all", max_chars=longest - 1, trace_replies=True)
+    assert [weights(record) for record in found.records] == ["1 1"]
+    assert [(each.why, each.record, each.message, each.loss) for each in found.replies] == [
+        (None, 0, 2, 1), (None, 0, 4, 1), ("filtered", None, None, 0), ("filtered", None, None, 0),
+    ]  # fmt: skip
+
+
 def worded_anew() -> list[Any]:
     """The trunk has the first reply in other words, a branch that ended before has it as it was."""
     log = Log()

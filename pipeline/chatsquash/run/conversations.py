@@ -14,6 +14,7 @@ from chatsquash.options import Options
 from chatsquash.outcome import Coverage, LoggedReply, Record, Refused
 from chatsquash.read.origins import line_of
 from chatsquash.run.covered import Covered, lost_of
+from chatsquash.run.filters import RecordFilter, of_records
 from chatsquash.stages.select import ToolUnion
 from chatsquash.stages.session import Noted, Session, Snapshot
 from chatsquash.tree.account import Kept, account
@@ -74,7 +75,7 @@ def of_last(
     if snapshot and end and path:
         shown.append(held(path, end.path(), _messages(snapshot.entry), trees.requests.canon))
     made = make(snapshot, _marks_of_last(trees, found, shown, snapshot, options))
-    kept = [_kept(each, made, 0) for each in shown]
+    kept = [_kept(each, made, 0, {}) for each in shown]
     rows = _with_asides(session, account(trees, found, kept, names(found, name)))
     kinds = Counter(each.kind for each in found if each is not path)
     covered = _summed(rows, len(found), dict(sorted(kinds.items())), len(session.asides))
@@ -109,8 +110,18 @@ def _judge(options: Options) -> Judge:
     return Judge(restores and not options.restored_loss, options.loss_skip_failed)
 
 
-def _kept(shown: Held, made: Record | Refused, index: int) -> Kept:
-    return Kept(shown, None, "refused") if isinstance(made, Refused) else Kept(shown, index, marks=made.marks)
+def _why_not(made: Record | Refused, unwanted: dict[str, RecordFilter]) -> str | None:
+    """Why a conversation is not written, as far as it tells by itself."""
+    if isinstance(made, Refused):
+        return "refused"
+    return "filtered" if any(why(made) for why in unwanted.values()) else None
+
+
+def _kept(shown: Held, made: Record | Refused, index: int, unwanted: dict[str, RecordFilter]) -> Kept:
+    if why := _why_not(made, unwanted):
+        return Kept(shown, None, why)
+    assert isinstance(made, Record)
+    return Kept(shown, index, marks=made.marks)
 
 
 def _counted(record: Record, options: Options) -> Record:
@@ -133,9 +144,10 @@ def of_each(
     kept: list[Kept] = []
     noted: list[Noted] = []
     why: Found | None = None
+    unwanted = of_records(options)
     for each, (made, told) in zip(chosen_ones, _made(trees, found, chosen_ones, options, make), strict=True):
         noted += [(line_of(each.entry, fact.at), fact) for fact in (*told, *each.restoring)]
-        kept.append(_kept(each.held, made, len(records)))
+        kept.append(_kept(each.held, made, len(records), unwanted))
         if isinstance(made, Refused):
             why = why or made.why
             continue
@@ -146,7 +158,8 @@ def of_each(
     kinds = Counter(each.kind for each in found if id(each) not in chosen_ids)
     covered = _summed(rows, len(found), dict(sorted(kinds.items())), len(session.asides))
     last = session.snapshot.entry.line if session.snapshot else None
-    return records, noted, Covered(covered, rows, lost_of(covered, last)), why
+    lost = lost_of(covered, last, coverage(row for row in rows if row.why != "filtered"))
+    return records, noted, Covered(covered, rows, lost), why
 
 
 class _Chosen(NamedTuple):
@@ -170,7 +183,8 @@ Made = tuple[Record | Refused, list[Found]]
 def _made(trees: Trees, found: list[Path], wanted: list[_Chosen], options: Options, make: Make) -> list[Made]:
     """The records of conversations.
 
-    A reply that several hold is trained on in one that is written, so where some are not, others are made anew.
+    A reply that several hold is trained on in one that is written, so where some are refused or filtered, others are
+    made anew.
     """
     snapshots = [_snapshot(each.held.path, each.entry, last_tools=options.tools == "last") for each in wanted]
     if not _asks_marks(options):
@@ -178,7 +192,8 @@ def _made(trees: Trees, found: list[Path], wanted: list[_Chosen], options: Optio
     judge, shown = _judge(options), [each.held for each in wanted]
     marks = judge.of_trees(trees, found, shown, [True] * len(shown))
     made = [make(*each) for each in zip(snapshots, marks, strict=True)]
-    written = [isinstance(each, Record) for each, _ in made]
+    unwanted = of_records(options)
+    written = [_why_not(each, unwanted) is None for each, _ in made]
     if all(written):
         return made
     others = judge.of_trees(trees, found, shown, written)

@@ -40,7 +40,7 @@ def account(trees: Trees, paths: list[Path], kept: list[Kept], ids: dict[int, st
     owners = {reply.number: path for path in paths for reply in path.own}
     answered = {reply.asked: owners[reply.number] for reply in trees.replies if reply.number in owners}
     standing = bearers([each.held for each in kept], [each.record is not None for each in kept], owners)
-    written = {id(each.held.path) for each in kept if each.record is not None}
+    written = {id(each.held.path) for each in kept if each.why != "refused"}
     fates = _Fates(kept, _replaced(paths, written))
     rows: list[LoggedReply] = []
     for reply in trees.replies:
