@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import polars as pl
 import pytest
 
-from chatsquash import Options, convert, convert_session
+from chatsquash import Options, chat, convert, convert_session
 from chatsquash.records import presets
 from chatsquash.run.check import check
 from chatsquash.run.stats import stats
@@ -434,3 +434,30 @@ def test_replies_that_a_file_names_are_trained_on(tmp_path):
                     m["role"] == "assistant" for m in json.loads(record.line)["messages"]
                 )
     assert flags[""] > 100
+
+
+@pytest.mark.parametrize("preset", presets.names())
+def test_replies_of_the_sample_logs_stand_where_the_report_says(preset):
+    """Their text stands in the message that is named, as it does in the specified record."""
+    compared = 0
+    changes = {"merge_consecutive": True, "system": "drop"} | (
+        {} if preset in ("mistral", "sharegpt") else {"split_text_and_calls": True}
+    )
+    media = {} if preset == "chat" else {"media": "drop", "unpaired": "close"}
+    for path in SAMPLES:
+        plain = convert_session(path, Options(anonymize=False, trace_replies=True, media="refuse"))
+        changed = convert_session(path, Options(anonymize=False, trace_replies=True, preset=preset, **changes, **media))
+        for one, other in zip(plain, changed, strict=True):
+            for before, after in zip(one.replies, other.replies, strict=True):
+                if before.message is None or after.message is None or not one.records or not other.records:
+                    continue
+                record = json.loads(other.records[0].line)
+                said = (record.get("messages") or record["conversations"])[after.message]
+                text = chat.joined(json.loads(one.records[0].line)["messages"][before.message]) or ""
+                where = said.get("content") or said.get("value") or ""
+                if where or "tool_calls" not in said:
+                    assert "".join(text.split()) in "".join(
+                        chat.joined({"role": "assistant", "content": where}).split()
+                    )
+                    compared += bool(text)
+    assert compared > 20
