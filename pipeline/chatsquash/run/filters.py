@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fnmatch import fnmatchcase
-from hashlib import sha256
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -14,6 +13,7 @@ from chatsquash.log import Log
 from chatsquash.model import Found
 from chatsquash.options import ERRORS, Options
 from chatsquash.outcome import LoggedReply, Outcome, Record
+from chatsquash.records.line import digest
 from chatsquash.sources.days import is_between
 from chatsquash.stages.session import finding
 from chatsquash.text import counted, quoted
@@ -66,10 +66,10 @@ class Filters:
             if why := unwanted(outcome, record):
                 return dataset.filtered(option, why), option
         if self._options.unique:
-            digest = sha256(record.line).digest()[:16]
-            if digest in self._seen:
-                return dataset.duplicate_record(self._seen[digest]), ""
-            self._seen[digest] = log.shown
+            equal = record.unflagged or digest(record.line)
+            if equal in self._seen:
+                return dataset.duplicate_record(self._seen[equal]), ""
+            self._seen[equal] = log.shown
         return None, ""
 
     def _untimely(self, outcome: Outcome) -> tuple[str, str] | None:
@@ -114,20 +114,32 @@ def _moved(row: LoggedReply, places: dict[int, int], gone: dict[int, str]) -> Lo
 
 Filter = Callable[[Outcome, Record], str | None]
 """Why a record is not wanted; ``None`` for one that is."""
+RecordFilter = Callable[[Record], str | None]
+"""The same of a filter that looks at nothing else."""
+
+
+def of_records(options: Options) -> dict[str, RecordFilter]:
+    """The filters that look at records alone, by their options, in the order in which they are counted."""
+    filters: dict[str, RecordFilter] = {}
+    if (least := options.min_turns) is not None:
+        filters["--min-turns"] = lambda record: _turns(record) if record.usage.assistant_turns < least else None
+    if (most := options.max_turns) is not None:
+        filters["--max-turns"] = lambda record: _turns(record) if record.usage.assistant_turns > most else None
+    if (chars := options.max_chars) is not None:
+        filters["--max-chars"] = lambda record: _too_long(record, chars)
+    if options.only_model:
+        filters["--only-model"] = lambda record: _other_model(record, options.only_model)
+    return filters
 
 
 def _filters(options: Options) -> dict[str, Filter]:
     """The filters that the options ask for, by their options, in the order in which they are counted."""
-    filters: dict[str, Filter] = {}
-    if (least := options.min_turns) is not None:
-        filters["--min-turns"] = lambda _, record: _turns(record) if record.usage.assistant_turns < least else None
-    if (most := options.max_turns) is not None:
-        filters["--max-turns"] = lambda _, record: _turns(record) if record.usage.assistant_turns > most else None
-    if (chars := options.max_chars) is not None:
-        filters["--max-chars"] = lambda _, record: _too_long(record, chars)
-    if options.only_model:
-        filters["--only-model"] = lambda _, record: _other_model(record, options.only_model)
+    filters = {option: _of_record(unwanted) for option, unwanted in of_records(options).items()}
     return filters | {f"--drop {code}": _dropper(code) for code in options.drop}
+
+
+def _of_record(unwanted: RecordFilter) -> Filter:
+    return lambda _, record: unwanted(record)
 
 
 def _turns(record: Record) -> str:
