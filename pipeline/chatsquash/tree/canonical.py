@@ -95,6 +95,11 @@ class Canon(Struct):
         return hash((str(held.get("name")), number))
 
 
+def result_number(place: int) -> int:
+    """What a result is the same by, given the place of the call that it answers, from 1; 0 for none."""
+    return hash(("tool", place))
+
+
 def without_reminders(text: str) -> str:
     """A user's text without the blocks by which clients remind the model of something."""
     for tag in _REMINDERS:
