@@ -284,3 +284,27 @@ def probe() -> list[Any]:
     log = Log()
     log.add(user("quota"), says="#", max_tokens=1)
     return log.lines
+
+
+def resent_with_other_notes() -> list[Any]:
+    """A reply broke off twice; each time the client sent the request again, with another note."""
+    log = Log()
+    log.add(AGENT, user("Which test fails?\n\nNote: it is ten."), says="The test of", finish=None)
+    log.add(AGENT, user("Which test fails?\n\nNote: it is noon."), says="The test", finish=None)
+    one = log.add(AGENT, user("Which test fails?\n\nNote: it is one."), says="The test of sums.")
+    log.add(AGENT, user("Which test fails?"), one, user("Mend it."), says="It is mended.")
+    return log.lines
+
+
+def windows() -> list[Any]:
+    """Only the newest messages are sent, with a note in the last one of the user, and ids of calls written anew."""
+    log = Log(tools=[READ])
+    before: list[Message] = []
+    for number, prompt in enumerate(("Which test fails?", "Mend it as you think best.", "Run all.", "Release it.")):
+        path = '{"path": "' + f"tests/{number}.py" + '"}'
+        log.add(AGENT, *before, user(f"{prompt}\n\nNote: step {number}."), says=calling("read_file", path))
+        called = [calling("read_file", path, f"renamed_{number}"), result("def test(): ...", f"renamed_{number}")]
+        noted = user(f"{prompt}\n\nNote: still {number}.")
+        done = log.add(AGENT, *before, noted, *called, says=f"Step {number} is done, and it went well.")
+        before = [user(prompt), *called, done]
+    return log.lines

@@ -127,6 +127,16 @@ ROWS = [
         each="1 retry A: lost retry | 2 main A: carried 1[2] | 3 main A: carried 1[4]",
     ),
     Row(
+        logs.resent_with_other_notes,
+        each="1 retry A: lost retry | 2 retry A: lost retry | 3 main A: carried 1[2] | 4 main A: carried 1[4]",
+    ),
+    Row(
+        logs.windows,
+        last="1 main A: lost short-tail | 2 main A: lost short-tail | 3 main A: lost short-tail | 4 main A: lost short-tail | 5 main A: carried 1[2] | 6 main A: carried 1[4] | 7 main A: carried 1[6] | 8 main A: carried 1[8]",
+        main="1 main A: carried 1[2] | 2 main A: carried 1[4] | 3 main A: carried 1[6] | 4 main A: carried 1[8] | 5 main A: carried 1[10] no loss | 6 main A: carried 1[12] no loss | 7 main A: carried 1[14] no loss | 8 main A: carried 1[16] no loss",
+        all="1 main A: carried 1[2] | 2 main A: carried 1[4] | 3 main A: carried 1[6] | 4 main A: carried 1[8] | 5 main A: carried 1[10] no loss | 6 main A: carried 1[12] no loss | 7 main A: carried 1[14] no loss | 8 main A: carried 1[16] no loss",
+    ),
+    Row(
         logs.broken,
         each="1 main A: carried 1[2] | 2 main A: carried 1[4] no loss",
     ),

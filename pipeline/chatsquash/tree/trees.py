@@ -133,7 +133,12 @@ class Trees(Struct):
         """Note where a tree that begins comes from, or what a request says of the calls that began others."""
         if reply.tree == len(self.links):
             first = not self.links  # which nothing can be held to
-            self.links.append(Link() if first else self._lookup.begin(reply, self.replies, self._copied()))
+            link = Link() if first else self._lookup.begin(reply, self.replies, self._copied())
+            if link.same:
+                reply.tree = link.same.tree
+                reply.is_other_prompt = not is_similar_prompt(link.same.system, reply.system)
+            else:
+                self.links.append(link)
         elif reply.parent and self._lookup.awaits(reply.parent):
             self._hear(reply.parent, behind)
 
@@ -165,8 +170,9 @@ class Trees(Struct):
 
     def _hear(self, parent: Reply, behind: int) -> None:
         """Note the results of a reply's calls, from a place on."""
-        for message in self.requests.messages[behind:]:
-            place = self.requests.answered(message, parent.message) if message["role"] == "tool" else 0
+        messages = self.requests.messages
+        for message in messages[behind:]:
+            place = self.requests.answered(message, messages[behind - 1]) if message["role"] == "tool" else 0
             if place:
                 self._lookup.hear(parent, place, chat.text(message) or "")
 
