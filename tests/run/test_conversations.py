@@ -150,7 +150,11 @@ def test_a_record_holds_one_conversation(log, conversations, expected):
 def test_results_that_are_put_back_answer_their_calls():
     (record,) = outcome(logs.windows(), given(conversations="all")).records
     messages = json.loads(record.line)["messages"]
-    pairs = [(one["tool_calls"][0]["id"], two["tool_call_id"]) for one, two in zip(messages, messages[1:], strict=False) if two["role"] == "tool"]
+    pairs = [
+        (one["tool_calls"][0]["id"], two["tool_call_id"])
+        for one, two in zip(messages, messages[1:], strict=False)
+        if two["role"] == "tool"
+    ]
     assert len(pairs) == 4
     assert all(asked == answered for asked, answered in pairs)
 

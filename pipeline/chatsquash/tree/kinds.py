@@ -120,6 +120,11 @@ def _says(reply: Reply, message: Message) -> bool:
     return any(is_reminded(message, each, loosely=False) for _, each in reply.users())
 
 
+def _is_less(first: Reply, other: Reply) -> bool:
+    """Whether a request has another system prompt than one that a person's may be, and no more tools."""
+    return len(first.tools) <= len(other.tools) and not is_similar_prompt(other.system, first.system)
+
+
 class _Shapes:
     """What tells the kinds of trees: their links, and what their requests have beside those of others."""
 
@@ -133,7 +138,7 @@ class _Shapes:
     def kind(self, tree: int, trunk: Path) -> ConversationKind:
         """The kind of a tree."""
         first, link = self._firsts[tree], self._links[tree]
-        if link.summary:
+        if link.summary and not link.summary.children:
             return "compacted"
         if link.caller and (link.is_exact or self._is_confirmed(link, trunk)):
             return "subagent"
@@ -159,8 +164,10 @@ class _Shapes:
             return True
         if link.quotes > 1 and self._is_small(first):
             return True
+        if link.quoted and _is_less(first, link.quoted):
+            return True
         like = self._like(first)
-        if like and not is_similar_prompt(like.system, first.system) and len(first.tools) <= len(like.tools):
+        if like and _is_less(first, like):
             return True
         return self._is_small(first) and not first.tools
 

@@ -77,12 +77,12 @@ class Links(Struct):
             self._awaited.setdefault(link.caller.reply.number, {})[link.caller.place] = link
         return link
 
-    def sums_up(self, text: str, before: list[Reply]) -> bool:
-        """Whether a text stands for what a reply summed up that nothing goes on from."""
+    def sums_up(self, text: str, other: str, before: list[Reply]) -> bool:
+        """Whether what a text has beside another one stands for what a reply summed up that nothing goes on from."""
         self._learn(before)
-        words = runs(text)
+        words = runs(text) - runs(other)
         quoted = {reply.number: reply for run in words for reply in self._by_run.get(run, ())}
-        return any(reply.number not in self._claimed and _is_summary(reply, words) for reply in quoted.values())
+        return any(_is_summary(reply, words) for reply in quoted.values())
 
     def awaits(self, reply: Reply) -> bool:
         """Whether the result of a call of this reply is wanted."""

@@ -48,6 +48,12 @@ def of_path(path: list[Reply]) -> Iterator[Spoken]:
         yield Spoken(each.said, None, is_reply=True)
 
 
+Pair = tuple[str, str]
+"""What a user says, and what stood in its place before."""
+_MORE = 100
+"""Characters of what may be a summary."""
+
+
 class Segment(Struct):
     """What others say before an assistant does."""
 
@@ -67,12 +73,15 @@ class Segment(Struct):
         rest = iter(more)
         return all(number in rest for number in less)
 
-    def more(self, other: Segment) -> list[str]:
-        """The texts of users that the other has not, where it has fewer."""
-        if len(self.users) <= len(other.users):
-            return []
+    def more(self, other: Segment) -> list[Pair]:
+        """What users say that the other has not, or has with less text."""
+        if len(self.users) == len(other.users):
+            pairs = [
+                (chat.text(one) or "", chat.text(two) or "") for one, two in zip(self.users, other.users, strict=True)
+            ]
+            return [pair for pair in pairs if len(pair[0]) > len(pair[1]) + _MORE]
         known = {chat.text(user) for user in other.users}
-        return [text for user in self.users if (text := chat.text(user)) and text not in known]
+        return [(text, "") for user in self.users if (text := chat.text(user)) and text not in known]
 
 
 def words(message: Message) -> str:
@@ -109,7 +118,7 @@ def is_reworded(reply: Message, message: Message) -> bool:
 
 def is_resent(earlier: Reply, reply: Reply, *, loosely: bool) -> bool:
     """Whether a request was sent again with another reminder, since what came broke off, or so that the same came."""
-    if earlier.is_ended and not (earlier.said == reply.said and is_long(words(reply.message))):
+    if earlier.is_ended and not (earlier.said == reply.said and (loosely or is_long(words(reply.message)))):
         return False
     if len(earlier.added) != len(reply.added) or not is_similar_prompt(earlier.system, reply.system):
         return False
@@ -129,13 +138,13 @@ _COMPARED = 64
 """Messages of users whose wordings are compared to tell whether a history lacks messages of another."""
 
 
-def is_part(messages: list[Spoken], reply: Reply, *, loosely: bool) -> list[str] | None:
-    """The texts of users that are worded otherwise on the path to a reply, where messages are some of that path's.
+def is_part(messages: list[Spoken], reply: Reply, *, loosely: bool) -> list[Pair] | None:
+    """What users say that is worded otherwise on the path to a reply, where messages are some of that path's.
 
     They are to stand there in the same order; ``None`` where they do not.
     """
     wanted = list(messages)
-    reworded: list[str] = []
+    reworded: list[Pair] = []
     left = _COMPARED
     for each in reply.back():
         for number, message in _backwards(each):
@@ -147,7 +156,7 @@ def is_part(messages: list[Spoken], reply: Reply, *, loosely: bool) -> list[str]
             elif user and message and left:
                 left -= 1
                 if is_reminded(user, message, loosely=loosely):
-                    reworded.append(chat.text(user) or "")
+                    reworded.append((chat.text(user) or "", chat.text(message) or ""))
                     wanted.pop()
     return None if wanted else reworded
 

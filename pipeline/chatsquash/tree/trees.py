@@ -247,7 +247,7 @@ class Trees(Struct):
         changed = [(one, other) for one, other in zip(ours, theirs, strict=True) if one.numbers != other.numbers]
         if any(one.others != other.others for one, other in changed):
             return False
-        if any(self._lookup.sums_up(text, self.replies) for one, other in changed for text in one.more(other)):
+        if any(self._lookup.sums_up(*pair, self.replies) for one, other in changed for pair in one.more(other)):
             return False
         before = sum(each.how == "rewritten" for each in self.met)
         is_rewritten = (
@@ -280,7 +280,7 @@ class Trees(Struct):
     def _is_cut(self, reply: Reply, place: int) -> bool:
         """Whether the messages up to a place are some of those of a reply's path, and no summary among them."""
         reworded = is_part(self._between(0, place), reply, loosely=self.rewords)
-        return reworded is not None and not any(self._lookup.sums_up(text, self.replies) for text in reworded)
+        return reworded is not None and not any(self._lookup.sums_up(*pair, self.replies) for pair in reworded)
 
     def _between(self, first: int, last: int) -> list[Spoken]:
         """The messages from one place to another, of which the last is taken for a reply."""
