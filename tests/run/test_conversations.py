@@ -3,6 +3,7 @@
 import gzip
 import json
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -151,9 +152,7 @@ def test_results_that_are_put_back_answer_their_calls():
     (record,) = outcome(logs.windows(), given(conversations="all")).records
     messages = json.loads(record.line)["messages"]
     pairs = [
-        (one["tool_calls"][0]["id"], two["tool_call_id"])
-        for one, two in zip(messages, messages[1:], strict=False)
-        if two["role"] == "tool"
+        (one["tool_calls"][0]["id"], two["tool_call_id"]) for one, two in pairwise(messages) if two["role"] == "tool"
     ]
     assert len(pairs) == 4
     assert all(asked == answered for asked, answered in pairs)

@@ -109,10 +109,10 @@ def _own(trunks: dict[int, Path], trees: dict[int, list[Path]]) -> dict[int, Pat
     return owners
 
 
-def _ends(message: Message) -> list[str]:
-    """The first line of a text and the last one."""
+def _keys(number: int, message: Message) -> list[int | str]:
+    """What a message is looked up by: what it is the same by, and its first line and its last one."""
     lines = (chat.text(message) or "").strip().splitlines()
-    return [lines[0], lines[-1]] if lines else []
+    return [number, lines[0], lines[-1]] if lines else [number]
 
 
 def _says(reply: Reply, message: Message) -> bool:
@@ -173,12 +173,12 @@ class _Shapes:
 
     @cached_property
     def _asked(self) -> dict[int | str, Reply]:
-        """By what a user says, and by its first line and its last one, a reply behind it, in the longest tree with one."""
+        """By what a user says, a reply behind it, in the longest tree that has one."""
         longest = {tree: max(path.length for path in found) for tree, found in self._trees.items()}
         found: dict[int | str, Reply] = {}
         for reply in sorted(self._replies, key=lambda reply: -longest.get(reply.tree, 0)):
             for number, message in reply.users():
-                for key in (number, *_ends(message)):
+                for key in _keys(number, message):
                     found.setdefault(key, reply)
         return found
 
@@ -187,7 +187,7 @@ class _Shapes:
         said = next(first.users(), None)
         if said is None:
             return None
-        for key in (said[0], *_ends(said[1])):
+        for key in _keys(*said):
             found = self._asked.get(key)
             if found and found.tree != first.tree and (key == said[0] or _says(found, said[1])):
                 return found
