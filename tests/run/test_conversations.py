@@ -3,6 +3,7 @@
 import gzip
 import json
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -145,6 +146,16 @@ CHOSEN_EACH = [(log, each, expected) for log, modes, expected in CHOSEN for each
 def test_a_record_holds_one_conversation(log, conversations, expected):
     found = [texts(record.line) for record in outcome(log(), given(conversations=conversations)).records]
     assert [each.replace("The test of sums.", "The test of") for each in found] == expected
+
+
+def test_results_that_are_put_back_answer_their_calls():
+    (record,) = outcome(logs.windows(), given(conversations="all")).records
+    messages = json.loads(record.line)["messages"]
+    pairs = [
+        (one["tool_calls"][0]["id"], two["tool_call_id"]) for one, two in pairwise(messages) if two["role"] == "tool"
+    ]
+    assert len(pairs) == 4
+    assert all(asked == answered for asked, answered in pairs)
 
 
 KINDS = [

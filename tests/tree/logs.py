@@ -284,3 +284,80 @@ def probe() -> list[Any]:
     log = Log()
     log.add(user("quota"), says="#", max_tokens=1)
     return log.lines
+
+
+def resent_with_other_notes() -> list[Any]:
+    """A reply broke off twice; each time the client sent the request again, with another note."""
+    log = Log()
+    log.add(AGENT, user("Which test fails?\n\nNote: it is ten."), says="The test of", finish=None)
+    log.add(AGENT, user("Which test fails?\n\nNote: it is noon."), says="The test", finish=None)
+    one = log.add(AGENT, user("Which test fails?\n\nNote: it is one."), says="The test of sums.")
+    log.add(AGENT, user("Which test fails?"), one, user("Mend it."), says="It is mended.")
+    return log.lines
+
+
+def windows() -> list[Any]:
+    """Only the newest messages are sent, with a note in the last one of the user, and ids of calls written anew."""
+    log = Log(tools=[READ])
+    before: list[Message] = []
+    for number, prompt in enumerate(("Which test fails?", "Mend it as you think best.", "Run all.", "Release it.")):
+        path = '{"path": "' + f"tests/{number}.py" + '"}'
+        log.add(AGENT, *before, user(f"{prompt}\n\nNote: step {number}."), says=calling("read_file", path))
+        called = [calling("read_file", path, f"renamed_{number}"), result("def test(): ...", f"renamed_{number}")]
+        noted = user(f"{prompt}\n\nNote: still {number}.")
+        done = log.add(AGENT, *before, noted, *called, says=f"Step {number} is done, and it went well.")
+        before = [user(prompt), *called, done]
+    return log.lines
+
+
+def wrapped_subagent() -> list[Any]:
+    """The prompt of a sub-agent stands in a text around it, and the client names its call anew."""
+    log = Log(tools=[READ, TASK])
+    arguments = '{"prompt": "' + PROMPT + '"}'
+    log.add(AGENT, user("Who calls add()?"), says=calling("task", arguments))
+    around = user(f"Another agent asks you this:\n\n{PROMPT}\n\nReport what you find.")
+    found = log.add(SCOUT, around, says="Only main() does, with strings.", tools=[READ])
+    told = result(f"{found['content']}\n\nagentId: 7", "renamed")
+    log.add(AGENT, user("Who calls add()?"), calling("task", arguments, "renamed"), told, says="main() calls it.")
+    return log.lines
+
+
+def edited_behind_summary() -> list[Any]:
+    """The first prompt behind a summary was edited."""
+    log = Log(tools=[READ])
+    one = log.add(AGENT, user("Mend the failing test."), says="add() starts from one; I changed it.")
+    log.add(AGENT, user("Mend the failing test."), one, ASK_SUMMARY, says=SUMMARY)
+    begin = (AGENT, user(f"This session goes on from an earlier one:\n{SUMMARY}"), assistant("Understood."))
+    log.add(*begin, user("Run the tests."), says="They pass.")
+    two = log.add(*begin, user("Make a release of what is mended."), says="Which number is it to have?")
+    log.add(*begin, user("Make a release of what is mended."), two, user("The next one."), says="It is released.")
+    return log.lines
+
+
+def kept_task_and_tail() -> list[Any]:
+    """What comes after a compaction holds the first task with the summary in one text, and the last answer."""
+    log = Log(tools=[READ])
+    task = "Mend the failing test of the sums."
+    one = log.add(AGENT, user(task), says="add() starts from one.")
+    two = log.add(AGENT, user(task), one, user("Go on."), says="I changed it; add() starts from zero.")
+    log.add(AGENT, user(task), one, user("Go on."), two, ASK_SUMMARY, says=SUMMARY)
+    log.add(AGENT, user(f"{task}\n\nThis was done:\n{SUMMARY}"), two, user("Run all tests."), says="They pass.")
+    return log.lines
+
+
+def topic_of_noted_prompt() -> list[Any]:
+    """A request asks of a prompt, which was sent with a note, under the settings of its conversation."""
+    log = Log(tools=[READ])
+    log.add(AGENT, user("Which test fails?\n\nNote: it is ten."), says="The test of sums.")
+    log.add(TITLE, user("Which test fails?"), says="A failing test")
+    return log.lines
+
+
+def transcript_of_one_reply() -> list[Any]:
+    """A summary of the first exchange is asked for, and the conversation goes on without it."""
+    log = Log(tools=[READ])
+    said = "The test of the sums fails, since add() starts from one instead of zero."
+    one = log.add(AGENT, user("Which test fails?"), says=said)
+    log.add(TITLE, user(f"Summarise this:\n\nuser: Which test fails?\n\nassistant: {said}"), says=SUMMARY)
+    log.add(AGENT, user("Which test fails?"), one, user("Mend it."), says="It is mended.")
+    return log.lines

@@ -127,6 +127,46 @@ ROWS = [
         each="1 retry A: lost retry | 2 main A: carried 1[2] | 3 main A: carried 1[4]",
     ),
     Row(
+        logs.resent_with_other_notes,
+        each="1 retry A: lost retry | 2 retry A: lost retry | 3 main A: carried 1[2] | 4 main A: carried 1[4]",
+    ),
+    Row(
+        logs.windows,
+        last="1 main A: lost short-tail | 2 main A: lost short-tail | 3 main A: lost short-tail | 4 main A: lost short-tail | 5 main A: carried 1[2] | 6 main A: carried 1[4] | 7 main A: carried 1[6] | 8 main A: carried 1[8]",
+        main="1 main A: carried 1[2] | 2 main A: carried 1[4] | 3 main A: carried 1[6] | 4 main A: carried 1[8] | 5 main A: carried 1[10] no loss | 6 main A: carried 1[12] no loss | 7 main A: carried 1[14] no loss | 8 main A: carried 1[16] no loss",
+        all="1 main A: carried 1[2] | 2 main A: carried 1[4] | 3 main A: carried 1[6] | 4 main A: carried 1[8] | 5 main A: carried 1[10] no loss | 6 main A: carried 1[12] no loss | 7 main A: carried 1[14] no loss | 8 main A: carried 1[16] no loss",
+    ),
+    Row(
+        logs.wrapped_subagent,
+        last="1 main A: carried 1[2] | 2 subagent B<A: lost subagent | 3 main A: carried 1[4]",
+        main="1 main A: carried 1[2] | 2 subagent B<A: lost subagent | 3 main A: carried 1[4]",
+        all="1 main A: carried 2[2] | 2 subagent B<A: carried 1[2] | 3 main A: carried 2[4]",
+    ),
+    Row(
+        logs.edited_behind_summary,
+        last="1 main A: lost compacted | 2 side B<A: lost side-request | 3 branch C<D: lost branch | 4 compacted D<A: carried 1[4] | 5 compacted D<A: carried 1[6]",
+        main="1 main A: lost compacted | 2 side B<A: lost side-request | 3 branch C<D: lost branch | 4 compacted D<A: carried 1[4] | 5 compacted D<A: carried 1[6]",
+        all="1 main A: carried 1[2] | 2 side B<A: carried 2[4] | 3 branch C<D: carried 3[4] | 4 compacted D<A: carried 4[4] | 5 compacted D<A: carried 4[6]",
+    ),
+    Row(
+        logs.kept_task_and_tail,
+        last="1 main A: carried 1[2] | 2 main A: carried 1[4] | 3 side B<A: carried 1[6] | 4 compacted C<A: lost compacted",
+        main="1 main A: lost compacted | 2 main A: lost compacted | 3 side B<A: lost side-request | 4 compacted C<A: carried 1[4]",
+        all="1 main A: carried 1[2] | 2 main A: carried 1[4] | 3 side B<A: carried 2[6] | 4 compacted C<A: carried 3[4]",
+    ),
+    Row(
+        logs.topic_of_noted_prompt,
+        last="1 main A: lost short-tail | 2 side B<A: carried 1[2]",
+        main="1 main A: carried 1[2] | 2 side B<A: lost side-request",
+        all="1 main A: carried 1[2] | 2 side B<A: carried 2[2]",
+    ),
+    Row(
+        logs.transcript_of_one_reply,
+        last="1 main A: carried 1[2] | 2 side B<A: lost side-request | 3 main A: carried 1[4]",
+        main="1 main A: carried 1[2] | 2 side B<A: lost side-request | 3 main A: carried 1[4]",
+        all="1 main A: carried 2[2] | 2 side B<A: carried 1[2] | 3 main A: carried 2[4]",
+    ),
+    Row(
         logs.broken,
         each="1 main A: carried 1[2] | 2 main A: carried 1[4] no loss",
     ),

@@ -50,31 +50,36 @@ class Canon(Struct):
             text = content.strip()
             if role == "user" and "<" in text:
                 text = without_reminders(text)
-            if not text and role == "user":
-                return NOTHING
-            found = hash((role, text))
-            if self._divided and (known := self._divided.get(found)) is not None:
-                return known
-            self._whole.add(found)
-            return found
+            return self._text(role, text) if text or role != "user" else NOTHING
         if not isinstance(content, list):
             return hash((role, "" if content is None else jsonio.dumps(content)))
         return self._of_parts(role, [part for part in content if not is_part(part)])
 
+    def _text(self, role: str, text: str) -> int:
+        """What a text is the same by that comes as one."""
+        found = hash((role, text))
+        if self._divided and (known := self._divided.get(found)) is not None:
+            return known
+        self._whole.add(found)
+        return found
+
     def _of_parts(self, role: str, parts: list[Json]) -> int:
-        others = hash(tuple(jsonio.dumps(part) for part in parts if chat.part_text(part) is None))
+        others = tuple(jsonio.dumps(part) for part in parts if chat.part_text(part) is None)
         texts = [text for part in parts if (text := (chat.part_text(part) or "").strip())]
         if role == "user":
             texts = [text for each in texts if (text := without_reminders(each))]
-            if not texts and len(parts) == sum(chat.part_text(part) is not None for part in parts):
+            if not texts and not others:
                 return NOTHING
-        ways = [hash((role, seam.join(texts))) for seam in (_SEAMS if len(texts) > 1 else ("",))]
-        found = ways[0]
-        if len(ways) > 1:
-            known = (self._divided.get(way, way if way in self._whole else None) for way in ways)
-            found = next((number for number in known if number is not None), found)
-            self._divided.update(dict.fromkeys(ways, found))
-        return found if len(texts) == len(parts) else hash((found, others))
+        found = self._joined(role, texts) if len(texts) > 1 else self._text(role, "".join(texts))
+        return hash((found, others)) if others else found
+
+    def _joined(self, role: str, texts: list[str]) -> int:
+        """What a text is the same by that comes in parts: as a text that came as one, with some seam, if one did."""
+        ways = [hash((role, seam.join(texts))) for seam in _SEAMS]
+        known = (self._divided.get(way, way if way in self._whole else None) for way in ways)
+        found = next((number for number in known if number is not None), ways[0])
+        self._divided.update(dict.fromkeys(ways, found))
+        return found
 
     def _call(self, call: Json) -> int:
         """What a call is the same by: its tool and its arguments, however they are spelled."""
@@ -88,6 +93,11 @@ class Canon(Struct):
         known = self._spelled.get(given)
         number = self._spelled.setdefault(given, hash(_spelled(given))) if known is None else known
         return hash((str(held.get("name")), number))
+
+
+def result_number(place: int) -> int:
+    """What a result is the same by, given the place of the call that it answers, from 1; 0 for none."""
+    return hash(("tool", place))
 
 
 def without_reminders(text: str) -> str:

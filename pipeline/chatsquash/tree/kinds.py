@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 
 from msgspec import Struct, field
 
 from chatsquash import chat
-from chatsquash.model import ConversationKind
+from chatsquash.model import ConversationKind, Message
 from chatsquash.tree.links import Link, is_tail
 from chatsquash.tree.replies import Reply
+from chatsquash.tree.rewrites import is_reminded
 from chatsquash.tree.texts import is_similar_prompt
 
 
@@ -70,7 +72,7 @@ def _is_aside(reply: Reply) -> bool:
     if reply.is_summary and parent:
         return True
     if parent is None:
-        return False
+        return reply.is_other_prompt
     return reply.is_other_prompt or reply.limit == 1 or (bool(parent.tools) and not reply.tools and parent.children > 1)
 
 
@@ -107,25 +109,36 @@ def _own(trunks: dict[int, Path], trees: dict[int, list[Path]]) -> dict[int, Pat
     return owners
 
 
+def _keys(number: int, message: Message) -> list[int | str]:
+    """What a message is looked up by: what it is the same by, and its first line and its last one."""
+    lines = (chat.text(message) or "").strip().splitlines()
+    return [number, lines[0], lines[-1]] if lines else [number]
+
+
+def _says(reply: Reply, message: Message) -> bool:
+    """Whether a user says before a reply what a message says, perhaps with a reminder."""
+    return any(is_reminded(message, each, loosely=False) for _, each in reply.users())
+
+
+def _is_less(first: Reply, other: Reply) -> bool:
+    """Whether a request has another system prompt than one that a person's may be, and no more tools."""
+    return len(first.tools) <= len(other.tools) and not is_similar_prompt(other.system, first.system)
+
+
 class _Shapes:
     """What tells the kinds of trees: their links, and what their requests have beside those of others."""
 
     def __init__(self, replies: list[Reply], links: list[Link], trees: dict[int, list[Path]]) -> None:
         self._links, self._trees = links, trees
         self._firsts = {reply.tree: reply for reply in reversed(replies) if reply.parent is None}
-        longest = {tree: max(path.length for path in found) for tree, found in trees.items()}
-        self._asked: dict[int, Reply] = {}
-        """By what a user says, a reply behind it, in the longest tree that has one."""
-        for reply in sorted(replies, key=lambda reply: -longest.get(reply.tree, 0)):
-            for number, _ in reply.users():
-                self._asked.setdefault(number, reply)
+        self._replies = replies
         self._tools = max((len(reply.tools) for reply in replies), default=0)
         self._limit = max((reply.limit or 0 for reply in replies), default=0)
 
     def kind(self, tree: int, trunk: Path) -> ConversationKind:
         """The kind of a tree."""
         first, link = self._firsts[tree], self._links[tree]
-        if link.summary:
+        if link.summary and not link.summary.children:
             return "compacted"
         if link.caller and (link.is_exact or self._is_confirmed(link, trunk)):
             return "subagent"
@@ -151,16 +164,34 @@ class _Shapes:
             return True
         if link.quotes > 1 and self._is_small(first):
             return True
+        if link.quoted and _is_less(first, link.quoted):
+            return True
         like = self._like(first)
-        if like and not is_similar_prompt(like.system, first.system) and len(first.tools) <= len(like.tools):
+        if like and _is_less(first, like):
             return True
         return self._is_small(first) and not first.tools
 
+    @cached_property
+    def _asked(self) -> dict[int | str, Reply]:
+        """By what a user says, a reply behind it, in the longest tree that has one."""
+        longest = {tree: max(path.length for path in found) for tree, found in self._trees.items()}
+        found: dict[int | str, Reply] = {}
+        for reply in sorted(self._replies, key=lambda reply: -longest.get(reply.tree, 0)):
+            for number, message in reply.users():
+                for key in _keys(number, message):
+                    found.setdefault(key, reply)
+        return found
+
     def _like(self, first: Reply) -> Reply | None:
-        """A reply of another tree behind what a user says at the beginning of this one."""
+        """A reply of another tree behind what a user says at the beginning of this one, perhaps with a reminder."""
         said = next(first.users(), None)
-        found = self._asked.get(said[0]) if said else None
-        return found if found and found.tree != first.tree else None
+        if said is None:
+            return None
+        for key in _keys(*said):
+            found = self._asked.get(key)
+            if found and found.tree != first.tree and (key == said[0] or _says(found, said[1])):
+                return found
+        return None
 
     def parent(self, tree: int, trunk: Path, owners: dict[int, Path], trunks: dict[int, Path]) -> Path | None:
         """The conversation that a tree comes from."""

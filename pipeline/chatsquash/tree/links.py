@@ -48,6 +48,8 @@ class Link(Struct):
     """The last reply that a text in its first request quotes."""
     quotes: int = 0
     """How many it quotes."""
+    same: Reply | None = None
+    """The first reply of a tree that begins with the same summary."""
 
 
 class Links(Struct):
@@ -57,8 +59,8 @@ class Links(Struct):
     _by_run: dict[int, list[Reply]] = field(default_factory=dict)
     _by_argument: dict[str, Call] = field(default_factory=dict)
     _by_argument_run: dict[int, list[tuple[Call, Sketch]]] = field(default_factory=dict)
-    _claimed: set[int] = field(default_factory=set)
-    """The numbers of the summaries that a tree begins with."""
+    _claimed: dict[int, Reply] = field(default_factory=dict)
+    """By the numbers of summaries, the first reply of the tree that begins with each."""
     _awaited: dict[int, dict[int, Link]] = field(default_factory=dict)
     """Links whose call has no result yet, by the number of its reply and its place there."""
 
@@ -68,19 +70,19 @@ class Links(Struct):
         texts = [text for _, message in first.users() if (text := _text(message))]
         link = Link(copied=copied)
         for text in texts:
-            self._read(text, link)
+            self._read(text, first, link)
         if link.summary is None and texts:
             self._find_call(texts[0], link)
         if link.caller and not link.is_exact:
             self._awaited.setdefault(link.caller.reply.number, {})[link.caller.place] = link
         return link
 
-    def sums_up(self, text: str, before: list[Reply]) -> bool:
-        """Whether a text stands for what a reply summed up that nothing goes on from."""
+    def sums_up(self, text: str, other: str, before: list[Reply]) -> bool:
+        """Whether what a text has beside another one stands for what a reply summed up that nothing goes on from."""
         self._learn(before)
-        words = runs(text)
+        words = runs(text) - runs(other)
         quoted = {reply.number: reply for run in words for reply in self._by_run.get(run, ())}
-        return any(self._is_summary(reply, words) for reply in quoted.values())
+        return any(_is_summary(reply, words) for reply in quoted.values())
 
     def awaits(self, reply: Reply) -> bool:
         """Whether the result of a call of this reply is wanted."""
@@ -114,7 +116,7 @@ class Links(Struct):
             others.append((call, held))
             del others[:-_HELD]
 
-    def _read(self, text: str, link: Link) -> None:
+    def _read(self, text: str, first: Reply, link: Link) -> None:
         """Look for replies that a text of a beginning quotes, and for a summary among them."""
         words = runs(text)
         hits: dict[int, Reply] = {}
@@ -128,19 +130,19 @@ class Links(Struct):
         for number in quoted:
             reply = hits[number]
             link.quoted = reply if link.quoted is None or number > link.quoted.number else link.quoted
-            if self._is_summary(reply, words) and not _has_transcript(reply, words):
-                link.summary = reply
-        if link.summary:
-            self._claimed.add(link.summary.number)
+            if _is_summary(reply, words) and not _has_transcript(reply, words):
+                self._sum_up(reply, first, link)
+        if link.summary and not link.same:
+            self._claimed[link.summary.number] = first
             link.summary.is_summary = True
 
-    def _is_summary(self, reply: Reply, words: set[int]) -> bool:
-        """Whether a text with these runs of words stands for what a reply summed up."""
-        if reply.children or reply.number in self._claimed or chat.calls(reply.message):
-            return False
-        said = runs(chat.text(reply.message) or "")
-        found = len(said & words)
-        return found >= max(_LEAST_RUNS, 0.25 * len(said), 0.3 * len(words))
+    def _sum_up(self, summary: Reply, first: Reply, link: Link) -> None:
+        """Note that a tree begins with a summary, or with that of another tree."""
+        other = self._claimed.get(summary.number)
+        if other is None:
+            link.summary = summary
+        elif other is not first and (other.tools == first.tools or is_similar_prompt(other.system, first.system)):
+            link.same = other
 
     def _find_call(self, text: str, link: Link) -> None:
         """Look for the call that a tree's first text is the argument of, or holds it."""
@@ -154,6 +156,15 @@ class Links(Struct):
         fitting = [found[0][0] for found in counts.values() if len(found) >= max(_PROMPTED, len(found[0][1].runs) - 1)]
         if fitting:
             link.caller = max(fitting, key=lambda call: (call.reply.number, call.place))
+
+
+def _is_summary(reply: Reply, words: set[int]) -> bool:
+    """Whether a text with these runs of words stands for what a reply summed up."""
+    if reply.children or chat.calls(reply.message):
+        return False
+    said = runs(chat.text(reply.message) or "")
+    found = len(said & words)
+    return found >= max(_LEAST_RUNS, 0.25 * len(said), 0.3 * len(words))
 
 
 def _has_transcript(reply: Reply, words: set[int]) -> bool:

@@ -56,6 +56,9 @@ class Reply(Struct, eq=False):
     is_other_prompt: bool = False
     """Whether its request has another system prompt than its parent's."""
     children: int = 0
+    last_child: Reply | None = None
+    before: Reply | None = None
+    """The child of its parent, or the first reply of a tree, that came before it."""
     is_resent: bool = False
     """Whether the same request was sent again and answered otherwise."""
     is_retried: bool = False
@@ -72,6 +75,13 @@ class Reply(Struct, eq=False):
     def broke_off(self, *, says_ends: bool) -> bool:
         """Whether it is not whole; ``says_ends``: the log says of some replies why they ended."""
         return self.is_cut or (says_ends and not self.is_ended)
+
+    def siblings(self, most: int) -> Iterator[Reply]:
+        """Itself, and those of its parent, or first replies of trees, that came before it, the last one first."""
+        reply: Reply | None = self
+        while reply is not None and most:
+            yield reply
+            reply, most = reply.before, most - 1
 
     def path(self) -> list[Reply]:
         """The replies that it goes on from, the first one first, and itself."""

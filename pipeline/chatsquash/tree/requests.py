@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from msgspec import Struct, field
 
 from chatsquash import chat
 from chatsquash.model import Edits, Kept, Message
-from chatsquash.tree.canonical import NOTHING, Canon
+from chatsquash.tree.canonical import NOTHING, Canon, result_number
+
+Meet = Callable[[int, int, int], tuple[int, int]]
+"""Takes the place of an assistant's message, the chain and the spoken chain that end there; gives them as those of the
+logged reply that this is, in whatever wording."""
 
 
 class Requests(Struct):
@@ -23,7 +29,7 @@ class Requests(Struct):
     assistants: list[int] = field(default_factory=list)
     """The places of the assistants' messages."""
 
-    def follow(self, messages: list[Message], edits: Edits) -> int:
+    def follow(self, messages: list[Message], edits: Edits, meet: Meet | None = None) -> int:
         """Go on to the next request; returns how many of its first messages are as they were."""
         kept = edits[0].stop if edits and isinstance(edits[0], Kept) and edits[0].start == 0 else 0
         before, self.messages = self.numbers, messages
@@ -35,10 +41,10 @@ class Requests(Struct):
         at = kept
         for run in edits[1:] if kept else edits:
             if isinstance(run, Kept):
-                self._extend(at, before[run.start : run.stop])
+                self._extend(at, before[run.start : run.stop], (), meet)
                 at += run.stop - run.start
             else:
-                self._extend(at, None, run.messages)
+                self._extend(at, None, run.messages, meet)
                 at += len(run.messages)
         return kept
 
@@ -47,7 +53,9 @@ class Requests(Struct):
         self.messages = [*self.messages, *messages]
         self._extend(len(self.numbers), None, tuple(messages))
 
-    def _extend(self, at: int, known: list[int] | None, messages: tuple[Message, ...] = ()) -> None:
+    def _extend(
+        self, at: int, known: list[int] | None, messages: tuple[Message, ...] = (), meet: Meet | None = None
+    ) -> None:
         """Messages from a place on, by their numbers where these are known."""
         chain = self.chains[-1] if self.chains else 0
         spoken = self.spoken[-1] if self.spoken else 0
@@ -57,17 +65,27 @@ class Requests(Struct):
             if known:
                 number = known[place - at]
             elif role == "tool":
-                number = hash(("tool", self._answered(message)))
+                number = result_number(self._answered(message))
             else:
                 number = canon.number(message)
             if number != NOTHING:
                 chain = hash((chain, number))
+            numbers.append(number)
             if role == "assistant":
                 spoken = hash((spoken, number))
                 self.assistants.append(place)
-            numbers.append(number)
+                if meet:
+                    chain, spoken = meet(place, chain, spoken)
             chains.append(chain)
             spokens.append(spoken)
+
+    def rebase(self, place: int, chain: int, spoken: int) -> None:
+        """Take what ends at a place for another chain, behind which no assistant says anything."""
+        self.chains[place], self.spoken[place] = chain, spoken
+        for at in range(place + 1, len(self.numbers)):
+            if self.numbers[at] != NOTHING:
+                chain = hash((chain, self.numbers[at]))
+            self.chains[at], self.spoken[at] = chain, spoken
 
     def _answered(self, message: Message) -> int:
         """The place of the call that a result answers, from 1; 0 for none."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from chatsquash import chat, reasoning
 from chatsquash.model import Message
-from chatsquash.tree.canonical import NOTHING
+from chatsquash.tree.canonical import NOTHING, result_number
 from chatsquash.tree.replies import Reply
+from chatsquash.tree.rewrites import is_reminded
 
 Numbered = list[tuple[int, Message]]
 """Messages, each with what it is the same by."""
@@ -29,9 +30,16 @@ class Restored(Struct):
     """A history with what was restored, and how much that is."""
 
     messages: list[Message]
+    numbers: list[int] = field(default_factory=list)
+    """What each is the same by."""
     reasoning: int = 0
     results: int = 0
     inserted: int = 0
+
+    def add(self, number: int, message: Message) -> None:
+        """Go on with a message."""
+        self.numbers.append(number)
+        self.messages.append(message)
 
 
 def restored(held: Numbered, path: list[Reply], wanted: Wanted, copied: Callable[[int], str]) -> Restored:
@@ -43,17 +51,19 @@ def restored(held: Numbered, path: list[Reply], wanted: Wanted, copied: Callable
     found = Restored([])
     logged = [*_logged(path)]
     cut = wanted.messages and any(reply.how == "cut" for reply in path)
+    places = _cut_places(held, logged) if cut else _places(held, logged)
     at = 0
-    for number, message in held:
-        there = _find(logged, at, number)
+    for (number, message), there in zip(held, places, strict=True):
         if there is None:
-            found.messages.append(_with_text(message, copied(number), found) if wanted.reasoning else message)
+            found.add(number, _with_text(message, copied(number), found) if wanted.reasoning else message)
             continue
         if cut:
             _insert(found, logged[at:there], wanted)
         _, original, reply = logged[there]
         at = there + 1
-        found.messages.append(_restored(message, original, reply, wanted, found))
+        found.add(number, _restored(message, original, reply, wanted, found))
+    if found.inserted:
+        _pair(found)
     return found
 
 
@@ -76,6 +86,36 @@ _AHEAD = 4000
 """Messages of a path among which the next one of a request is looked for."""
 
 
+def _places(held: Numbered, logged: list[_Place]) -> Iterator[int | None]:
+    """Where each message of a request stands on its path."""
+    at = 0
+    for number, _ in held:
+        there = _find(logged, at, number)
+        if there is not None:
+            at = there + 1
+        yield there
+
+
+def _cut_places(held: Numbered, logged: list[_Place]) -> list[int | None]:
+    """The same for a request that lacks messages: what stands last is found first, in whatever wording."""
+    found: list[int | None] = []
+    end = len(logged)
+    for number, message in reversed(held):
+        there = None
+        if number != NOTHING:
+            back = range(end - 1, max(-1, end - 1 - _AHEAD), -1)
+            there = next((at for at in back if _is_there(logged[at], number, message)), None)
+        if there is not None:
+            end = there
+        found.append(there)
+    found.reverse()
+    return found
+
+
+def _is_there(place: _Place, number: int, message: Message) -> bool:
+    return place.number == number or is_reminded(message, place.message, loosely=True)
+
+
 def _find(logged: list[_Place], at: int, number: int) -> int | None:
     """Where a message of a request stands on its path, from a place on."""
     if number == NOTHING:
@@ -88,8 +128,19 @@ def _insert(found: Restored, missing: list[_Place], wanted: Wanted) -> None:
         message = place.message
         if place.reply and not wanted.reasoning:
             message = without_reasoning(message)
-        found.messages.append(message)
+        found.add(place.number, message)
         found.inserted += 1
+
+
+def _pair(found: Restored) -> None:
+    """Give results the ids that their calls have, since clients may write ids anew with each request."""
+    ids: dict[int, object] = {}
+    for at, (number, message) in enumerate(zip(found.numbers, found.messages, strict=True)):
+        if message["role"] == "assistant":
+            ids = {result_number(place): call.get("id") for place, call in enumerate(chat.calls(message), 1)}
+        elif message["role"] == "tool" and number in ids and message.get("tool_call_id") not in ids.values():
+            renamed: Any = {**message, "tool_call_id": ids[number]}
+            found.messages[at] = renamed
 
 
 def _restored(message: Message, original: Message, reply: Reply | None, wanted: Wanted, found: Restored) -> Message:

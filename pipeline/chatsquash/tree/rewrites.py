@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain as chained
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from chatsquash import chat
 from chatsquash.model import Message
 from chatsquash.tree.replies import Reply
-from chatsquash.tree.texts import is_rewritten, share_ends
+from chatsquash.tree.texts import is_long, is_rewritten, is_similar_prompt, share_ends
 
 
 class Spoken(NamedTuple):
@@ -24,12 +24,34 @@ class Spoken(NamedTuple):
     is_reply: bool = False
 
 
-def of_path(reply: Reply) -> Iterator[Spoken]:
-    """What was said on the path to a reply, and it."""
-    for each in reply.path():
+def between(first: Reply | None, last: Reply) -> list[Reply] | None:
+    """The replies behind one on the path to another one, and this; ``None`` where that does not lead there."""
+    found: list[Reply] = []
+    for each in last.back():
+        if each is first:
+            break
+        if first and each.number < first.number:
+            return None
+        found.append(each)
+    else:
+        if first:
+            return None
+    found.reverse()
+    return found
+
+
+def of_path(path: list[Reply]) -> Iterator[Spoken]:
+    """What was said before each of some replies, and these."""
+    for each in path:
         for number, message in zip(each.added, each.behind, strict=True):
             yield Spoken(number, message if message["role"] == "user" else None)
         yield Spoken(each.said, None, is_reply=True)
+
+
+Pair = tuple[str, str]
+"""What a user says, and what stood in its place before."""
+_MORE = 100
+"""Characters of what may be a summary."""
 
 
 class Segment(Struct):
@@ -40,21 +62,26 @@ class Segment(Struct):
     """What is not the user's: results, and in requests also what assistants say that was not logged."""
     users: list[Message] = field(default_factory=list)
 
-    def is_rewritten(self, other: Segment) -> bool:
+    def is_rewritten(self, other: Segment, *, loosely: bool) -> bool:
         """Whether what users say is the other's, rewritten or with messages that came or went."""
         if len(self.users) == len(other.users):
-            pairs = zip(self.users, other.users, strict=True)
-            return all(is_rewritten(chat.text(one) or "", chat.text(two) or "") for one, two in pairs)
+            pairs = [
+                (chat.text(one) or "", chat.text(two) or "") for one, two in zip(self.users, other.users, strict=True)
+            ]
+            return all(is_rewritten(*pair, loosely=loosely) for pair in pairs)
         less, more = sorted((self.numbers, other.numbers), key=len)
         rest = iter(more)
         return all(number in rest for number in less)
 
-    def more(self, other: Segment) -> list[str]:
-        """The texts of users that the other has not, where it has fewer."""
-        if len(self.users) <= len(other.users):
-            return []
+    def more(self, other: Segment) -> list[Pair]:
+        """What users say that the other has not, or has with less text."""
+        if len(self.users) == len(other.users):
+            pairs = [
+                (chat.text(one) or "", chat.text(two) or "") for one, two in zip(self.users, other.users, strict=True)
+            ]
+            return [pair for pair in pairs if len(pair[0]) > len(pair[1]) + _MORE]
         known = {chat.text(user) for user in other.users}
-        return [text for user in self.users if (text := chat.text(user)) and text not in known]
+        return [(text, "") for user in self.users if (text := chat.text(user)) and text not in known]
 
 
 def words(message: Message) -> str:
@@ -63,7 +90,7 @@ def words(message: Message) -> str:
     return " ".join([chat.text(message) or "", *chained.from_iterable(given)])
 
 
-def segments(messages: Iterator[Spoken]) -> list[Segment]:
+def segments(messages: Iterable[Spoken]) -> list[Segment]:
     """What others say before each reply."""
     found = [Segment()]
     for number, user, is_reply in messages:
@@ -87,3 +114,53 @@ def is_reworded(reply: Message, message: Message) -> bool:
     if not one.strip() or not other.strip():
         return bool(calls[0])
     return is_rewritten(one, other) or share_ends(one, other) >= 0.6
+
+
+def is_resent(earlier: Reply, reply: Reply, *, loosely: bool) -> bool:
+    """Whether a request was sent again with another reminder, since what came broke off, or so that the same came."""
+    if earlier.is_ended and not (earlier.said == reply.said and (loosely or is_long(words(reply.message)))):
+        return False
+    if len(earlier.added) != len(reply.added) or not is_similar_prompt(earlier.system, reply.system):
+        return False
+    pairs = zip(earlier.added, earlier.behind, reply.added, reply.behind, strict=True)
+    return all(one == two or is_reminded(first, second, loosely=loosely) for one, first, two, second in pairs)
+
+
+def is_reminded(one: Message, other: Message, *, loosely: bool) -> bool:
+    """Whether a user's message is another one in another wording."""
+    if one["role"] != "user" or other["role"] != "user":
+        return False
+    first, second = chat.text(one) or "", chat.text(other) or ""
+    return bool(first.strip() and second.strip()) and is_rewritten(first, second, loosely=loosely)
+
+
+_COMPARED = 64
+"""Messages of users whose wordings are compared to tell whether a history lacks messages of another."""
+
+
+def is_part(messages: list[Spoken], reply: Reply, *, loosely: bool) -> list[Pair] | None:
+    """What users say that is worded otherwise on the path to a reply, where messages are some of that path's.
+
+    They are to stand there in the same order; ``None`` where they do not.
+    """
+    wanted = list(messages)
+    reworded: list[Pair] = []
+    left = _COMPARED
+    for each in reply.back():
+        for number, message in _backwards(each):
+            if not wanted:
+                return reworded
+            user = wanted[-1].user
+            if wanted[-1].number == number:
+                wanted.pop()
+            elif user and message and left:
+                left -= 1
+                if is_reminded(user, message, loosely=loosely):
+                    reworded.append((chat.text(user) or "", chat.text(message) or ""))
+                    wanted.pop()
+    return None if wanted else reworded
+
+
+def _backwards(reply: Reply) -> Iterator[tuple[int, Message | None]]:
+    yield reply.said, None
+    yield from zip(reversed(reply.added), reversed(reply.behind), strict=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Callable
-from itertools import islice
+from itertools import islice, takewhile
 from typing import NamedTuple
 
 from xxhash import xxh3_64_intdigest
@@ -86,12 +86,26 @@ def is_similar_prompt(one: str, other: str) -> bool:
     return 2 * kept >= max(len(one), len(other))
 
 
-def is_rewritten(one: str, other: str) -> bool:
-    """Whether a text is another one with lines put before or behind it, or changed in its middle."""
+def is_rewritten(one: str, other: str, *, loosely: bool = False) -> bool:
+    """Whether a text is another one with lines put before or behind it, or changed in its middle.
+
+    ``loosely``: also where both begin or end with one paragraph, and differ in the others.
+    """
     ours, theirs = one.strip().splitlines(), other.strip().splitlines()
     short, long = sorted((ours, theirs), key=len)
     if not short:
         return True
     if long[: len(short)] == short or long[-len(short) :] == short:
         return True
+    if (
+        loosely
+        and len(short) > 1
+        and (_paragraph(ours, 1) == _paragraph(theirs, 1) or _paragraph(ours, -1) == _paragraph(theirs, -1))
+    ):
+        return True
     return len(short) > 1 and share_ends(one, other) >= 0.6
+
+
+def _paragraph(lines: list[str], step: int) -> list[str]:
+    """The first lines, or the last ones, up to an empty one."""
+    return [*takewhile(str.strip, lines[::step])]

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import chain as chained
-
 from msgspec import Struct, field
 
 from chatsquash import chat, reasoning
-from chatsquash.model import Edits, Entry, Message
+from chatsquash.model import Edits, Entry, Kept, Message
 from chatsquash.tree.canonical import NOTHING
 from chatsquash.tree.links import Link, Links
 from chatsquash.tree.replies import Again, How, Reply
 from chatsquash.tree.requests import Requests
 from chatsquash.tree.restore import has_emptied
-from chatsquash.tree.rewrites import Spoken, is_reworded, of_path, segments, words
+from chatsquash.tree.rewrites import Spoken, between, is_part, is_resent, is_reworded, of_path, segments, words
 from chatsquash.tree.texts import is_long, is_similar_prompt
 
 TRUNCATED = ("length", "max_tokens", "MAX_TOKENS", "max_output_tokens", "incomplete")
@@ -38,6 +35,8 @@ class Trees(Struct):
     """Whether to see which requests lack what earlier ones had."""
     grows: bool = False
     """Whether a request is one before it with messages behind, whether or not it holds the reply to that."""
+    rewords: bool = False
+    """Whether a request has what users said before in another wording."""
     requests: Requests = field(default_factory=Requests)
     replies: list[Reply] = field(default_factory=list)
     again: list[Again] = field(default_factory=list)
@@ -49,9 +48,13 @@ class Trees(Struct):
     """Whether results that the present request holds are emptied."""
     _lookup: Links = field(default_factory=Links)
     _by_chain: dict[int, Reply] = field(default_factory=dict)
+    _cut: set[int] = field(default_factory=set)
+    """The chains of histories that lack messages."""
     _by_spoken: dict[int, list[Reply]] = field(default_factory=dict)
     _by_asked: dict[int, Reply] = field(default_factory=dict)
     _by_said: dict[int, list[Reply]] = field(default_factory=dict)
+    _beginning: Reply | None = None
+    """The last first reply of a tree."""
 
     def add(self, entry: Entry, limit: int | None, response: str, edits: Edits | None = None) -> Reply | None:
         """The reply of the next request as a part of its tree; ``None`` where there is none, or it is there already.
@@ -68,7 +71,6 @@ class Trees(Struct):
         said, chain, spoken = requests.behind(message)
         system = requests.system()
         added, held = self._added(behind)
-        sibling = self._sibling(requests.chain, parent, system)
         reply = Reply(
             number=len(self.replies),
             line=entry.line,
@@ -80,7 +82,7 @@ class Trees(Struct):
             spoken=spoken,
             parent=parent,
             how=last.how if last else "appended",
-            tree=parent.tree if parent else sibling.tree if sibling else len(self.links),
+            tree=parent.tree if parent else len(self.links),
             added=added,
             behind=held,
             system=system,
@@ -93,21 +95,29 @@ class Trees(Struct):
             lacks=self._lacks_something(last, kept),
             is_other_prompt=parent is not None and not is_similar_prompt(parent.system, system),
         )
-        if sibling and self._is_again(sibling, reply):
-            return None
+        sibling = self._sibling(reply)
+        if sibling:
+            reply.tree, reply.asked = sibling.tree, sibling.asked
+            if self._is_again(sibling, reply):
+                return None
         self._link(reply, behind)
         self._take(reply)
         return reply
 
     def _follow(self, entry: Entry, edits: Edits | None) -> int:
         """Go on to a request, and find the replies that it holds; returns how many messages are as they were."""
-        before = len(self.requests.messages)
-        kept = self.requests.follow(entry.messages, entry.edits if edits is None else edits)
-        if before == kept < len(entry.messages) and self.requests.chains[before - 1 : before] not in ([], [0]):
-            self.grows = True
+        requests = self.requests
+        before = len(requests.messages)
+        edits = entry.edits if edits is None else edits
+        kept = edits[0].stop if edits and isinstance(edits[0], Kept) and edits[0].start == 0 else 0
         while self.met and self.met[-1].place >= kept:
             self.met.pop()
-        self._meet(kept)
+        requests.follow(entry.messages, edits, self._meet)
+        if before == kept < len(entry.messages) and requests.chains[before - 1 : before] not in ([], [0]):
+            self.grows = True
+        places = requests.assistants
+        if places and (not self.met or self.met[-1].place != places[-1]) and places[-1] >= kept:
+            self._window(places[-1])
         return kept
 
     def _lacks_something(self, last: Met | None, kept: int) -> bool:
@@ -123,13 +133,21 @@ class Trees(Struct):
         """Note where a tree that begins comes from, or what a request says of the calls that began others."""
         if reply.tree == len(self.links):
             first = not self.links  # which nothing can be held to
-            self.links.append(Link() if first else self._lookup.begin(reply, self.replies, self._copied()))
+            link = Link() if first else self._lookup.begin(reply, self.replies, self._copied())
+            if link.same:
+                reply.tree = link.same.tree
+                reply.is_other_prompt = not is_similar_prompt(link.same.system, reply.system)
+            else:
+                self.links.append(link)
         elif reply.parent and self._lookup.awaits(reply.parent):
             self._hear(reply.parent, behind)
 
     def _take(self, reply: Reply) -> None:
-        if reply.parent:
-            reply.parent.children += 1
+        if parent := reply.parent:
+            parent.children += 1
+            reply.before, parent.last_child = parent.last_child, reply
+        else:
+            reply.before, self._beginning = self._beginning, reply
         self.replies.append(reply)
         self._by_asked[reply.asked] = reply
         self._by_chain[reply.chain] = reply
@@ -152,8 +170,9 @@ class Trees(Struct):
 
     def _hear(self, parent: Reply, behind: int) -> None:
         """Note the results of a reply's calls, from a place on."""
-        for message in self.requests.messages[behind:]:
-            place = self.requests.answered(message, parent.message) if message["role"] == "tool" else 0
+        messages = self.requests.messages
+        for message in messages[behind:]:
+            place = self.requests.answered(message, messages[behind - 1]) if message["role"] == "tool" else 0
             if place:
                 self._lookup.hear(parent, place, chat.text(message) or "")
 
@@ -172,11 +191,14 @@ class Trees(Struct):
 
     # The same request again
 
-    def _sibling(self, asked: int, parent: Reply | None, system: str) -> Reply | None:
-        """The last reply to the same request."""
-        found = self._by_asked.get(asked)
-        fits = found is not None and found.parent is parent and is_similar_prompt(found.system, system)
-        return found if fits else None
+    def _sibling(self, reply: Reply) -> Reply | None:
+        """The last reply to the same request, or to one that differs by a reminder only."""
+        found = self._by_asked.get(reply.asked)
+        if found and found.parent is reply.parent and is_similar_prompt(found.system, reply.system):
+            return found
+        last = reply.parent.last_child if reply.parent else self._beginning
+        others = last.siblings(_CANDIDATES) if last else ()
+        return next((each for each in others if is_resent(each, reply, loosely=self.rewords)), None)
 
     def _is_again(self, earlier: Reply, reply: Reply) -> bool:
         """Whether a reply is that of an earlier line once more, which stands for both then."""
@@ -191,53 +213,50 @@ class Trees(Struct):
 
     # What a request holds
 
-    def _meet(self, kept: int) -> None:
-        """Find the logged replies among the assistants' messages from a place on."""
-        requests = self.requests
-        places = requests.assistants
-        first = len(places)
-        while first and places[first - 1] >= kept:
-            first -= 1
-        for place in places[first:]:
-            reply, how = self._held(place)
-            if reply:
-                self.met.append(Met(place, reply, how))
-        if places and (not self.met or self.met[-1].place != places[-1]) and places[-1] >= kept:
-            self._window(places[-1])
-
-    def _held(self, place: int) -> tuple[Reply | None, How]:
-        """The reply that stands at a place, if one is known to."""
-        requests = self.requests
-        chain = requests.chains[place]
-        how: How = self.met[-1].how if self.met and self.met[-1].how == "cut" else "appended"
-        if reply := self._by_chain.get(chain):
-            return reply, how
-        reply = self._rewritten(place) or self._reworded(place)
+    def _meet(self, place: int, chain: int, spoken: int) -> tuple[int, int]:
+        """Find the logged reply that an assistant's message is; returns its chains, else those given."""
+        is_cut = bool(self.met) and self.met[-1].how == "cut"
+        how: How = "appended"
+        reply = self._by_chain.get(chain)
         if reply is None:
-            return None, "appended"
-        self._by_chain[chain] = reply
-        return reply, "cut" if how == "cut" else "rewritten"
+            how = "rewritten"
+            reply = self._rewritten(place, spoken) or self._reworded(place)
+            if reply is None:
+                return chain, spoken
+            self._by_chain[chain] = reply
+        self.met.append(Met(place, reply, "cut" if is_cut or chain in self._cut else how))
+        return reply.chain, reply.spoken
 
-    def _rewritten(self, place: int) -> Reply | None:
+    def _rewritten(self, place: int, spoken: int) -> Reply | None:
         """The reply behind the same words of assistants, where what others say is rewritten only."""
-        candidates = self._by_spoken.get(self.requests.spoken[place], ())
+        candidates = self._by_spoken.get(spoken, ())
         for reply in reversed(candidates):
             if self._is_rewritten(reply, place, unique=len(candidates) == 1):
                 return reply
         return None
 
     def _is_rewritten(self, reply: Reply, place: int, *, unique: bool) -> bool:
-        ours, theirs = segments(self._until(place)), segments(of_path(reply))
+        """Whether a request holds what came before a reply, behind the last one that it is known to hold."""
+        last = self.met[-1] if self.met else None
+        path = between(last.reply if last else None, reply)
+        if path is None:
+            return False
+        ours, theirs = segments(self._between(last.place + 1 if last else 0, place)), segments(of_path(path))
         if len(ours) != len(theirs):
             return False
         changed = [(one, other) for one, other in zip(ours, theirs, strict=True) if one.numbers != other.numbers]
         if any(one.others != other.others for one, other in changed):
             return False
-        if any(self._lookup.sums_up(text, self.replies) for one, other in changed for text in one.more(other)):
+        if any(self._lookup.sums_up(*pair, self.replies) for one, other in changed for pair in one.more(other)):
             return False
-        if all(one.is_rewritten(other) for one, other in changed) or 3 * len(changed) <= len(ours):
-            return True
-        return unique and is_long(words(reply.message))
+        before = sum(each.how == "rewritten" for each in self.met)
+        is_rewritten = (
+            all(one.is_rewritten(other, loosely=self.rewords) for one, other in changed)
+            or 3 * (len(changed) + before) <= len(ours) + len(self.met)
+            or (unique and is_long(words(reply.message)))
+        )
+        self.rewords = self.rewords or is_rewritten
+        return is_rewritten
 
     def _reworded(self, place: int) -> Reply | None:
         """The reply to what stands before a place, where another wording of it stands there."""
@@ -250,27 +269,25 @@ class Trees(Struct):
         """Where messages were left out before a place: the reply there whose path holds all of them, in order."""
         requests = self.requests
         for reply in reversed(self._by_said.get(requests.numbers[place], ())):
-            if is_similar_prompt(reply.system, requests.system()) and self._is_part(reply, place):
-                self._by_chain[requests.chains[place]] = reply
+            if is_similar_prompt(reply.system, requests.system()) and self._is_cut(reply, place):
+                chain = requests.chains[place]
+                self._by_chain[chain] = reply
+                self._cut.add(chain)
                 self.met.append(Met(place, reply, "cut"))
+                requests.rebase(place, reply.chain, reply.spoken)
                 return
 
-    def _is_part(self, reply: Reply, place: int) -> bool:
-        """Whether the messages up to a place are some of those of a reply's path, in order."""
-        wanted = [number for number in self.requests.numbers[: place + 1] if number != NOTHING]
-        for each in reply.back():
-            for number in chained((each.said,), reversed(each.added)):
-                if wanted and wanted[-1] == number:
-                    wanted.pop()
-            if not wanted:
-                return True
-        return False
+    def _is_cut(self, reply: Reply, place: int) -> bool:
+        """Whether the messages up to a place are some of those of a reply's path, and no summary among them."""
+        reworded = is_part(self._between(0, place), reply, loosely=self.rewords)
+        return reworded is not None and not any(self._lookup.sums_up(*pair, self.replies) for pair in reworded)
 
-    def _until(self, place: int) -> Iterator[Spoken]:
-        """The messages up to a place."""
+    def _between(self, first: int, last: int) -> list[Spoken]:
+        """The messages from one place to another, of which the last is taken for a reply."""
         requests = self.requests
-        known = {place, *(met.place for met in self.met)}
-        for at in range(place + 1):
+        found = []
+        for at in range(first, last + 1):
             if (number := requests.numbers[at]) != NOTHING:
                 message = requests.messages[at]
-                yield Spoken(number, message if message["role"] == "user" else None, at in known)
+                found.append(Spoken(number, message if message["role"] == "user" else None, at == last))
+        return found
