@@ -62,7 +62,11 @@ class Log(Struct, frozen=True):
 
     def at(self, line: int | None) -> tuple[str, int | None]:
         """The file of a line as reports show it, and the number of the line there."""
-        if line is None or not self.pieces:
-            return self.shown, line
+        return self.place(line, 0)[:2] if line is not None else (self.shown, None)
+
+    def place(self, line: int, offset: int) -> tuple[str, int, int]:
+        """The same, and a place in that file."""
+        if not self.pieces:
+            return self.shown, line, offset
         piece = self.pieces[max(0, bisect_left(self.pieces, line, key=lambda each: each.line) - 1)]
-        return piece.shown, line - piece.line
+        return piece.shown, line - piece.line, offset - piece.offset

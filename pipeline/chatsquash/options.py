@@ -16,7 +16,7 @@ Reasoning = Literal["keep", "inline", "drop"]
 Conversations = Literal["last", "main", "all"]
 Restore = Literal["none", "reasoning", "results", "all"]
 Loss = Literal["none", "weight", "training", "loss"]
-SessionsBy = Literal["file", "id"]
+SessionsBy = Literal["file", "id", "chain"]
 GroupBy = Literal["date", "scenario", "none"]
 Packing = Literal["jsonl", "jsonl.gz", "jsonl.zst", "parquet"]
 SplitBy = Literal["prompt", "session", "scenario", "day"]
@@ -152,7 +152,7 @@ class Options:
     )
     sessions_by: SessionsBy | None = option(
         None,
-        "What is a session: a file, or lines with one id.",
+        "What is a session: a file, lines with one id, or requests that go on from one another, in whatever files.",
         group="reading",
         usually="file; id for logs known to mix sessions",
     )

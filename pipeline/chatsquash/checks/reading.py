@@ -157,6 +157,16 @@ def unrelated_requests(count: int) -> Fact:
     return Fact(f"{count:,} requests without a session_id go on from no other one: each is a session ({how})")
 
 
+@rule("info")
+def reordered(count: int) -> Fact:
+    """Reported when lines stood behind later ones and were put in the order of their times.
+
+    `--conversations main` and `all` and `--sessions-by chain` take the lines of a session so. Lines of equal times stay
+    as they stood.
+    """
+    return Fact(f"{count:,} lines stood behind later ones and were put in the order of their times")
+
+
 @rule("warning")
 def short_tail(last_line: int, last_messages: int, kept_line: int, kept_messages: int) -> Fact:
     """Reported when the last entry has fewer messages than an earlier one.

@@ -60,11 +60,19 @@ class Reader:
         self._known: dict[str, KnownTools] = {}
         self._room = Buffers()
 
-    def read(self, file: BinaryIO, log: Log, hashed: Callable[[memoryview], object] | None = None) -> Reading:
+    def read(
+        self,
+        file: BinaryIO,
+        log: Log,
+        hashed: Callable[[memoryview], object] | None = None,
+        places: array[int] | None = None,
+    ) -> Reading:
         """What the first lines of a log tell, and its entries, which are read as they are asked for.
 
         ``hashed`` is given all bytes of the log in turn, unless the document in it was read before and its digest is
-        known.  Raises ``MixedSessionsError`` for a file that has to be split first.
+        known; ``places`` gets those of its lines, as in ``Log.spans``.
+
+        Raises ``MixedSessionsError`` for a file that has to be split first.
         """
         documents.forget(file)
         if log.part is not None:
@@ -77,6 +85,8 @@ class Reader:
             stream = lines(file, self._bounds.line, room=self._room)
         else:
             stream = lines(file, self._bounds.line, hashed, self._room)
+        if places is not None:
+            stream = _noting(stream, places)
         seen, items = self._begun(file, stream, log)
         return Reading(seen, _to_the_end(items, stream, log, expanded if log.spans is None else None))
 
@@ -257,6 +267,13 @@ def _agreeing(first: Line, stream: Iterator[Line]) -> Iterator[Line]:
         if line.buffer.find(b"\n", line.stop + 1, min(line.stop + _NEAR, line.filled)) < 0:
             return
         line = next(stream)
+        yield line
+
+
+def _noting(stream: Iterator[Line], places: array[int]) -> Iterator[Line]:
+    """The same lines, whose places are noted."""
+    for line in stream:
+        places.extend((line.number, line.offset, line.length, line.size - line.length))
         yield line
 
 

@@ -68,6 +68,13 @@ def split(
         return [log]
 
 
+def expanded_copy(log: Log, options: Options, folder: Folder) -> str:
+    """The path of a new file in a folder with what is in a compressed log."""
+    with opened(log.path, options) as file:
+        assert isinstance(file, Expanded)
+        return f"{folder.path}/{_copy(file, folder)}"
+
+
 def cleared(done: Iterable[tuple[Log, T]], expanded: Folder) -> Iterator[tuple[Log, T]]:
     """The same, in the order of the logs; each file in the folder goes once the sessions in it are done."""
     before, inside = "", f"{expanded.path}/"

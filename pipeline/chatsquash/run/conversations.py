@@ -245,10 +245,14 @@ def _entries(wanted: list[Path], session: Session, reread: Reread) -> Iterator[t
     held = session.followed.entries
     missing = {path.last.line for path in wanted if path.last.number not in held}
     again = reread(missing) if missing else iter(())
+    met: dict[int, Entry] = {}  # where lines are put in order, they come otherwise than they are numbered
     for path in sorted(wanted, key=lambda path: path.last.line):
-        entry = held.get(path.last.number)
-        if entry is None:
-            entry = next((each for each in again if each.line == path.last.line), None)
+        entry = held.get(path.last.number) or met.pop(path.last.line, None)
+        while entry is None and (each := next(again, None)):
+            if each.line == path.last.line:
+                entry = each
+            else:
+                met[each.line] = each
         if entry is not None:
             yield path, entry
 

@@ -35,11 +35,11 @@ from chatsquash.run.incremental import Incremental
 from chatsquash.run.manifest import Manifest
 from chatsquash.run.reports import Reports
 from chatsquash.run.session import with_key
-from chatsquash.run.workers import outcomes
+from chatsquash.run.workers import chained, outcomes
 from chatsquash.sources.compression import stem
 from chatsquash.sources.find import Discovered, discover, nothing_to_read
+from chatsquash.sources.joined import opened_log
 from chatsquash.sources.logs import Logs
-from chatsquash.sources.open import opened
 from chatsquash.stages.session import INVALID, finding
 from chatsquash.text import escaped, printable
 from chatsquash.write.groups import LABELS, Groups
@@ -154,12 +154,22 @@ class _Conversion:
     def all(self, logs: Logs, incremental: Incremental) -> None:
         """Convert every session, or take what the journals know of it."""
         total, expanded = logs.size, self._out.expanded
-        done = cleared(outcomes(logs, self._options, incremental.journals, expanded), expanded)
+        by_chain = self._options.sessions_by == "chain"
+        found = chained(logs, self._options, expanded) if by_chain else None
+        if found:
+            done = outcomes(logs, self._options, incremental.journals, expanded, found.sessions())
+        else:
+            done = cleared(outcomes(logs, self._options, incremental.journals, expanded), expanded)
         for log, outcome in islice(done, self._options.limit):
             self._take(log, outcome)
-            incremental.see(log)
+            if not found:
+                self._manifest.add(log, outcome.digest)
+                incremental.see(log)
             if self._observer:
                 self._observer(log, outcome, total)
+        for log, digest in zip(logs, found.digests, strict=True) if found else ():
+            self._manifest.add(log, digest)
+            incremental.see(log)
         self._summary.reused = incremental.journals.reused
         self._reports.render()
 
@@ -203,7 +213,6 @@ class _Conversion:
         group = self._groups.file(self._label(outcome.day, stem(log))) if outcome.records else ""
         outcome, places = self._write(log, outcome, group)
         self._summary.add(log, outcome, filtered, duplicates, made)
-        self._manifest.add(log, outcome.digest)
         why = filtered[0] if filtered and not outcome.records else None
         self._reports.add(TakenSession(log, outcome, places, turns, why, group))
 
@@ -245,7 +254,7 @@ class _Conversion:
         from chatsquash.redact.credentials import without_credentials  # which few runs need
 
         try:
-            with opened(log.path, self._options) as file:
+            with opened_log(log, self._options) as file:
                 for rejected in outcome.rejected:
                     file.seek(rejected.offset)
                     pieces = without_credentials(_pieces(file, rejected.length))

@@ -57,7 +57,7 @@ def _of_lines(lines: Iterable[str | bytes], options: Options) -> Iterable[tuple[
     encoded = (line if isinstance(line, bytes) else line.encode("utf-8", "surrogatepass") for line in lines)
     data = b"\n".join(line.removesuffix(b"\n") for line in encoded)
     log = Log("", "session", "session", len(data))
-    if options.sessions_by != "id":
+    if options.sessions_by not in ("id", "chain"):
         try:
             return [(log, Converter(options).read(io.BytesIO(data), log))]
         except MixedSessionsError:

@@ -66,7 +66,8 @@ class Incremental:
         seen = self.journals.writer.seen.pop(log.shown, None)
         if log.shown != self._last:
             self._last = log.shown
-            self._seen.update(seen or _identity(log))
+            is_all = self._options.sessions_by != "chain"  # else what was seen is a session of several files
+            self._seen.update((seen if is_all else None) or _identity(log))
 
     def memory(self, summary: Summary, found: Discovered) -> bytes:
         """What the next run wants to know."""

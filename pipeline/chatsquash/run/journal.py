@@ -91,6 +91,9 @@ def identify(log: Log, file: BinaryIO | None = None) -> bytes:
 
     ``file`` is the log, where it is open; not a copy of what is in a compressed one.
     """
+    if log.pieces:
+        alone = (Log(each.shown, each.shown, "", each.size, modified=each.modified) for each in log.pieces)
+        return xxh3_128_digest(b"".join(map(identify, alone)))
     if file is not None and log.path == log.shown:
         ends = _ends(log, file.fileno())
     else:
@@ -126,7 +129,7 @@ class JournalWriter(Struct):
 
     def key(self, log: Log, seen: bytes) -> bytes:
         """The key of a session, of which ``identify`` tells so much."""
-        part = log.spans.tobytes() if log.spans else str(log.part).encode()
+        part = log.spans.tobytes() + str(log.cut).encode() if log.spans else str(log.part).encode()
         return xxh3_128_digest(self.identity + seen + part)
 
     def look(self, log: Log, file: BinaryIO) -> None:

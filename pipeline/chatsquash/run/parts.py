@@ -15,6 +15,7 @@ from chatsquash.options import Options
 from chatsquash.read import sessions
 from chatsquash.read.reader import Reader
 from chatsquash.read.sessions import SPAN, split
+from chatsquash.sources.open import opened
 from chatsquash.tree.choose import are_unrelated
 from chatsquash.tree.follow import Followed
 
@@ -55,3 +56,25 @@ def by_exchange(whole: Log, log: Log, file: BinaryIO, options: Options) -> list[
         places.setdefault(session, array("Q")).extend(spans[at : at + SPAN])
     logs = [structs.replace(whole, size=sum(each[2::SPAN]), spans=each) for each in places.values()]
     return [structs.replace(logs[0], apart=len(logs)), *logs[1:]]
+
+
+def in_order(log: Log, options: Options) -> Log:
+    """A session of one file with its lines in the order of their times; those without one go with the line before."""
+    spans = log.spans or array("Q")
+    times: dict[int, int] = {}
+    with opened(log.path, options) as file:
+        for item in Reader(replace(options, sessions_by="file")).read(file, log).items:
+            if isinstance(item, Entry) and item.at is not None:
+                times[item.line] = item.at
+    order: list[tuple[int, int]] = []
+    at = latest = next(iter(times.values()), 0)
+    reordered = 0
+    for place in range(0, len(spans), SPAN):
+        at = times.get(spans[place], at)
+        reordered += at < latest
+        latest = max(at, latest)
+        order.append((at, place))
+    found = array("Q")
+    for _, place in sorted(order):
+        found.extend(spans[place : place + SPAN])
+    return structs.replace(log, spans=found, reordered=reordered)

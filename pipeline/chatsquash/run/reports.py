@@ -11,6 +11,7 @@ from chatsquash.report.files import Report, TakenSession, all_modules
 from chatsquash.write.store import Output
 
 _PIECE = 1 << 20
+_Write = Callable[[str, bytes], None]
 
 
 class Reports:
@@ -19,7 +20,7 @@ class Reports:
     def __init__(self, out: Output, options: Options) -> None:
         self._out = out
         self._waiting = _Waiting(out) if options.folder else None
-        self._reports: list[tuple[Report, Callable[[str, bytes], None]]] = []
+        self._reports: list[tuple[Report, _Write, _Write]] = []
         for module in all_modules():
             out.refuse_foreign(*module.FILES)  # at once, not after the work is done
             report = module.report(options)
@@ -29,25 +30,25 @@ class Reports:
                 for name in module.FILES:
                     out.write(name, b"")
             append = self._waiting.append if self._waiting and module.PLACES else out.append
-            self._reports.append((report, append))
+            self._reports.append((report, append, out.write if module.WHOLE else append))
 
     def add(self, taken: TakenSession) -> None:
         """Add what became of a session."""
-        for report, append in self._reports:
+        for report, append, _ in self._reports:
             for name, line in report.add(taken):
                 append(name, line)
 
     def note(self, finding: Finding) -> None:
         """Add a finding about no session."""
-        for report, append in self._reports:
+        for report, append, _ in self._reports:
             for name, line in report.note(finding):
                 append(name, line)
 
     def render(self) -> None:
         """Write what reports gathered of all sessions."""
-        for report, _ in self._reports:
+        for report, _, write in self._reports:
             for name, data in report.render():
-                self._out.write(name, data)
+                write(name, data)
 
     def close(self, final: dict[str, str]) -> None:
         """Write what waits; ``final`` says what takes the place of parts of places."""

@@ -21,11 +21,11 @@ from chatsquash.read.sessions import MixedSessionsError
 from chatsquash.redact.keys import load_key
 from chatsquash.redact.pseudonyms import Anonymizer
 from chatsquash.run.covered import Covered, lost_of
-from chatsquash.run.told import is_whole, prefix, trace
+from chatsquash.run.told import hash_of, in_files, is_whole, prefix, trace
 from chatsquash.sources.changes import as_found, change
 from chatsquash.sources.compression import stem
 from chatsquash.sources.days import path_day
-from chatsquash.sources.open import opened
+from chatsquash.sources.joined import opened_log
 from chatsquash.stages import cleaning
 from chatsquash.stages.plan import plan
 from chatsquash.stages.session import Noted, Session, Snapshot, finding
@@ -72,6 +72,7 @@ class Converter:
         self._reader = Reader(replace(options, sessions_by="file") if whole else options)
         self._tells_facts = options.folder or bool(options.only_model)
         self._divides = options.sessions_by is None and not whole
+        self._puts_in_order = options.conversations != "last" and not whole
         self._is_asked_more = options.trace_replies or options.conversations != "last" or options.restore != "none"
         self._is_asked_more |= options.loss != "none"
 
@@ -80,7 +81,7 @@ class Converter:
 
         ``also`` looks at the open log once it was read.
         """
-        with opened(log.path, self._options) as file:
+        with opened_log(log, self._options) as file:
             outcome = self.read(file, log, observer)
             if also:
                 also(log, file)
@@ -95,18 +96,21 @@ class Converter:
         return outcome.also(changed)
 
     def read(self, file: BinaryIO, log: Log, observer: EntryObserver | None = None) -> Outcome:
-        """Convert an open session log; raises as ``Reader.read``, and ``MixedSessionsError`` for unrelated requests."""
+        """Convert an open session log; raises as ``Reader.read``, and ``MixedSessionsError`` for unrelated requests.
+
+        It raises that for lines that are to be put in order, too.
+        """
         digest = xxh3_128()
         read = self._reader.read(file, log, digest.update)
         session = self._session(read, observer)
-        if self._is_apart(session, log):
+        if self._is_apart(session, log) or self._is_out_of_order(session, log):
             raise MixedSessionsError
         assert is_whole(session, file, log), log
         snapshot = session.snapshot
         replaced = self._anonymizer.count if self._anonymizer else 0
         records, left_out, later, covered = self._records(read, session, file, log)
         name = session.id or stem(log)
-        findings = session.findings([*later, *covered.found], name, log.shown)
+        findings = in_files(session.findings([*later, *covered.found], name, log.shown), log)
         account, sizes = session.accounts(written=bool(records))
         return Outcome(
             session=name,
@@ -121,13 +125,19 @@ class Converter:
             addresses=self._anonymizer.count - replaced if self._anonymizer and records else 0,
             day=path_day(log.name) or (day(snapshot.started) if snapshot and snapshot.started is not None else None),
             trace=trace(snapshot) if snapshot and any(each.severity == "error" for each in findings) else "",
-            digest=_digest(read, digest),
+            digest=hash_of(file, log) if log.reordered and not log.pieces else _digest(read, digest),
             size=session.sizes.all,
             sizes=sizes,
             chosen=self._chosen(snapshot) if snapshot else None,
             coverage=covered.coverage,
             replies=covered.rows,
         )
+
+    def _is_out_of_order(self, session: Session, log: Log) -> bool:
+        """Whether lines are to be taken in the order of their times that stand otherwise in the file."""
+        if not self._puts_in_order or log.reordered is not None:
+            return False
+        return any(found.code == "timestamp-order" for _, found in session.found)
 
     def _is_apart(self, session: Session, log: Log) -> bool:
         """Whether no line has an id and no request goes on from another, so that each is a session."""
@@ -156,9 +166,7 @@ class Converter:
         self, read: Reading, session: Session, file: BinaryIO, log: Log
     ) -> tuple[list[Record], Found | None, list[Noted], Covered]:
         """The records of a session, why there is none, what was found on the way, and what they hold of it."""
-        noted = _cleaned(session, self._options.cleanups)
-        if log.apart:
-            noted.append((None, reading.unrelated_requests(log.apart)))
+        noted = [*_cleaned(session, self._options.cleanups), *_taken_apart(log)]
         unfit = _unfit(read.seen, session)
         noted += [(None, unfit)] if unfit else []
         why = unfit or session.invalid
@@ -274,6 +282,14 @@ def _cleaned(session: Session, sets: tuple[str, ...]) -> list[Noted]:
     counts = {rule.replace("_", " "): changed.get(rule, 0) for rule in cleaning.names(sets)}
     found = reading.cleaned(counts, by_default=sets == ("goose",))
     return [(snapshot.entry.line if snapshot else None, found)]
+
+
+def _taken_apart(log: Log) -> Iterator[Noted]:
+    """How the lines of a session were taken out of their files."""
+    if log.apart:
+        yield None, reading.unrelated_requests(log.apart)
+    if log.reordered:
+        yield None, reading.reordered(log.reordered)
 
 
 def _unfit(seen: Seen | None, session: Session) -> Found | None:

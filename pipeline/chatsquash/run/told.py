@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from array import array
+from functools import partial
 from hashlib import sha256
 from typing import BinaryIO
 
+from xxhash import xxh3_128
+
 from chatsquash import chat, jsonio
 from chatsquash.log import Log
-from chatsquash.model import Message
+from chatsquash.model import Finding, Message
+from chatsquash.read.sessions import SPAN
 from chatsquash.stages.session import Session, Snapshot
+from chatsquash.text import printable
 
 
 def trace(snapshot: Snapshot) -> str:
@@ -32,3 +39,34 @@ def is_whole(session: Session, file: BinaryIO, log: Log) -> bool:
     """Whether every byte of a file that is one session was counted, unless the rest of it was not read."""
     is_cut = any(found.code == "cut-short" for _, found in session.found)
     return is_cut or log.part is not None or log.spans is not None or session.sizes.all == file.tell()
+
+
+_TOLD_LINES = ("role-sequence", "short-tail", "session-id-mismatch", "timestamp-order", "tool-conflict")
+"""Findings whose texts name other lines."""
+_LINE = re.compile(r"\bline ([\d,]+)")
+
+
+def in_files(findings: list[Finding], log: Log) -> list[Finding]:
+    """The findings of a session with the files of their lines, where it has lines in several."""
+    return [_in_file(each, log) for each in findings] if log.pieces else findings
+
+
+def _in_file(found: Finding, log: Log) -> Finding:
+    file, line = log.at(found.line)
+    text = _LINE.sub(partial(_named, log), found.text) if found.code in _TOLD_LINES else found.text
+    return found._replace(file=file, line=line, text=text)
+
+
+def _named(log: Log, found: re.Match[str]) -> str:
+    file, line = log.at(int(found[1].replace(",", "")))
+    return f"line {line:,} of {printable(file)}"
+
+
+def hash_of(file: BinaryIO, log: Log) -> str:
+    """The hash of a session's lines in the order of its file, whichever order they are taken in."""
+    digest = xxh3_128()
+    spans = log.spans or array("Q")
+    for at in sorted(range(0, len(spans), SPAN), key=spans.__getitem__):
+        file.seek(spans[at + 1])
+        digest.update(file.read(spans[at + 2]))
+    return digest.hexdigest()

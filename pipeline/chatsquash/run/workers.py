@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from errno import EIO
 from functools import partial
 from itertools import starmap
+from typing import TYPE_CHECKING
 
 from chatsquash.checks import reading
 from chatsquash.folder import Folder
@@ -14,10 +15,13 @@ from chatsquash.log import Log
 from chatsquash.options import Options
 from chatsquash.outcome import Outcome
 from chatsquash.run.journal import Frame, Journals, JournalWriter
-from chatsquash.run.parts import parts
+from chatsquash.run.parts import in_order, parts
 from chatsquash.run.pool import Batch, Done, Pool, attempt
 from chatsquash.run.session import Converter, nothing, unreadable
 from chatsquash.sources.logs import Logs
+
+if TYPE_CHECKING:
+    from chatsquash.run.chains import Chained
 
 _BATCH_BYTES = 4 << 20
 _BATCH_JOBS = 64
@@ -26,30 +30,40 @@ _WORTH_A_PROCESS = 8 << 20
 
 
 def outcomes(
-    logs: Sequence[Log], options: Options, journals: Journals | None = None, expanded: Folder | None = None
+    logs: Sequence[Log],
+    options: Options,
+    journals: Journals | None = None,
+    expanded: Folder | None = None,
+    found: Iterable[Log] | None = None,
 ) -> Iterator[tuple[Log, Outcome]]:
     """The outcome of every session, in the order of the logs, at most a few batches ahead of the one asked for.
 
     What the journals know is taken from there; what is found is added to them.  ``expanded`` is the folder for
-    compressed logs that are split, as ``split`` has it.
+    compressed logs that are split, as ``split`` has it.  ``found`` are the sessions in the logs, where they are known.
     """
     # The bytes of a document count once, however many of its conversations are to be converted.
     size = logs.size if isinstance(logs, Logs) else sum(log.size for log in logs if not log.part)
-    workers = min(options.workers, size // _WORTH_A_PROCESS + 1, size if options.sessions_by == "id" else len(logs))
+    workers = min(
+        options.workers, size // _WORTH_A_PROCESS + 1, size if options.sessions_by in ("id", "chain") else len(logs)
+    )
     by_id = options.sessions_by == "id"
-    sessions = (part for log in logs for part in _parts(log, options, expanded)) if by_id else iter(logs)
+    if options.sessions_by == "chain" and found is None:
+        found = chained(logs, options, expanded).sessions()
+    sessions = iter(logs if found is None else found)
+    if by_id:
+        sessions = (part for log in logs for part in _parts(log, options, expanded))
     writer = journals.writer if journals else None
     convert = partial(_here, Converter(options), writer) if workers <= 1 else partial(_spread, options, workers, writer)
     if journals and not journals.is_empty():
-        found = _known_or(convert, sessions, journals, options)
+        done = _known_or(convert, sessions, journals, options)
     else:
-        found = convert(sessions)
-    for log, outcome in found:
+        done = convert(sessions)
+    for log, outcome in done:
         if outcome is not None:
             yield log, outcome
             continue
         try:
-            divided = parts(log, options, expanded)
+            divided = parts(log, options, expanded) if log.spans is None else [in_order(log, options)]
         except MemoryError:
             yield log, _no_memory(log)
             continue
@@ -57,6 +71,15 @@ def outcomes(
             yield log, unreadable(log, OSError(EIO, "it changed while it was read"))
         else:
             yield from outcomes(divided, options, journals, expanded)
+
+
+def chained(logs: Sequence[Log], options: Options, expanded: Folder | None = None) -> Chained:
+    """The sessions in logs that go on from one another."""
+    from chatsquash.run.chains import Chained  # which few runs need
+
+    found = Chained(logs, options, expanded)
+    found.read()
+    return found
 
 
 def _parts(log: Log, options: Options, expanded: Folder | None) -> list[Log]:

@@ -14,16 +14,22 @@ _STEP = 1 << 16
 
 
 def change(log: Log) -> str | None:
-    """What happened to a log since it was found."""
-    if log.modified is None:
+    """What happened to a log since it was found; to the first of its files that changed, where it has several."""
+    if log.pieces:
+        return next((how for each in log.pieces if (how := _change(each.shown, each.size, each.modified))), None)
+    return _change(log.shown, log.file_size, log.modified)
+
+
+def _change(path: str, size: int, modified: int | None) -> str | None:
+    if modified is None:
         return None
     try:
-        status = os.stat(log.shown)  # noqa: PTH116 - a Path takes longer
+        status = os.stat(path)  # noqa: PTH116 - a Path takes longer
     except OSError:
         return VANISHED
-    if status.st_size != log.file_size:
-        return GREW if status.st_size > log.file_size else SHRANK
-    return REWRITTEN if status.st_mtime_ns != log.modified else None
+    if status.st_size != size:
+        return GREW if status.st_size > size else SHRANK
+    return REWRITTEN if status.st_mtime_ns != modified else None
 
 
 def as_found(file: BinaryIO, log: Log) -> BinaryIO:

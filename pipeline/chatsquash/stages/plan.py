@@ -115,7 +115,12 @@ def plan(options: Options, anonymizer: Anonymizer | None) -> Plan:
     return Plan(
         entries=(
             *([partial(clean, chosen=options.cleanups)] if options.cleanups else []),
-            partial(validate, keep=options.on_invalid == "keep", merge=options.merges),
+            partial(
+                validate,
+                keep=options.on_invalid == "keep",
+                merge=options.merges,
+                joined=options.sessions_by == "chain",
+            ),
         ),
         select=partial(
             select,

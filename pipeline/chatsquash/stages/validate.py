@@ -10,12 +10,15 @@ from chatsquash.checks import reading
 from chatsquash.model import Entry, Found, Repeated, Skipped
 
 
-def validate(items: Iterator[Entry | Skipped], *, keep: bool, merge: bool = False) -> Iterator[Entry | Skipped]:
+def validate(
+    items: Iterator[Entry | Skipped], *, keep: bool, merge: bool = False, joined: bool = False
+) -> Iterator[Entry | Skipped]:
     """Report the first entry with another session id and the first whose clock went back, and count equal times.
 
     Entries without an id or a readable time are not compared.  ``keep``: a clock that goes back is a warning and the
-    session is converted all the same; else it is an error.  ``merge``: so it is with another session id.  Every entry
-    goes on, so that the whole log is accounted for.
+    session is converted all the same; else it is an error.  ``merge``: so it is with another session id.
+    ``joined``: the session was joined of several, each with an id of its own.  Every entry goes on, so that the whole
+    log is accounted for.
     """
     named: Entry | None = None
     timed: Entry | None = None
@@ -28,7 +31,7 @@ def validate(items: Iterator[Entry | Skipped], *, keep: bool, merge: bool = Fals
         if entry.session_id is not None:
             if named is None:
                 named = entry
-            elif entry.session_id != named.session_id and not mixed:
+            elif entry.session_id != named.session_id and not mixed and not joined:
                 mixed = True
                 found.append(reading.session_id_mismatch(named.session_id or "", entry.session_id, named.line, merge))
         if entry.at is not None:

@@ -29,6 +29,80 @@ _CHARACTERS = 64 << 20
 """What trees hold at most before they are given up for new ones."""
 
 
+class _Unnamed(Struct):
+    """The last requests that name no session."""
+
+    trees: Trees = field(default_factory=lambda: Trees(joins_beginnings=False))
+    sessions: list[int] = field(default_factory=list)
+    """Of each tree its session."""
+    _unanswered: dict[int, int] = field(default_factory=dict)
+    """The sessions of requests without a reply, until one like them is answered, by what they are the same by."""
+    _asked: dict[int, Reply] = field(default_factory=dict)
+    """By what a user says: the last reply behind it."""
+    _alike: list[tuple[Reply, Reply]] = field(default_factory=list)
+    """First replies to what a user says in another tree, too, under another system prompt; and a reply of that."""
+    _characters: int = 0
+
+    def is_full(self) -> bool:
+        """Whether this is more than should be held."""
+        return len(self.trees.replies) > _REPLIES or self._characters > _CHARACTERS
+
+    def add(self, entry: Entry, edits: Edits, sets: Sets) -> tuple[int, Reply | None, bool]:
+        """The session of a request, its reply, and whether the session is new."""
+        trees, count = self.trees, len(self.trees.links)
+        reply = trees.add(entry, usage.limit(entry.limit), usage.response_id(entry.reply.raw), edits)
+        if entry.reply.message is None:
+            return self._without_reply(sets), None, False
+        if reply is None:
+            return self.sessions[trees.again[-1].by.tree], None, False
+        is_new = len(trees.links) > count
+        if is_new:
+            self.sessions.append(self._begin(reply.asked, sets))
+            self._link(reply, trees.links[-1], sets)
+        for number, message in reply.users():
+            self._asked[number] = reply
+            self._characters += len(chat.text(message) or "")
+        self._characters += len(chat.text(reply.message) or "")
+        return self.sessions[reply.tree], reply, is_new
+
+    def _begin(self, asked: int, sets: Sets) -> int:
+        """The session of a tree that begins: that of a request like it without a reply, or a new one."""
+        session = self._unanswered.pop(asked, None)
+        return sets.add() if session is None else session
+
+    def close(self, sets: Sets) -> None:
+        """Join requests of clients that repeat what a user said with what goes on from that."""
+        for first, other in self._alike:
+            if not first.children and (other.parent or other.children):
+                sets.join(self.sessions[other.tree], self.sessions[first.tree])
+
+    def _without_reply(self, sets: Sets) -> int:
+        """A request without a reply is of the session of what it goes on from, or of the next one like it."""
+        trees = self.trees
+        before = trees.met[-1].reply if trees.met else trees.answered(trees.requests.chain)
+        if before:
+            return self.sessions[before.tree]
+        asked = trees.requests.chain
+        if asked not in self._unanswered:
+            self._unanswered[asked] = sets.add()
+        return self._unanswered[asked]
+
+    def _link(self, first: Reply, link: Link, sets: Sets) -> None:
+        """Join the session of a tree that begins with those of what it comes from."""
+        user = next(first.users(), None)
+        said = (chat.text(user[1]) or "") if user else ""
+        found = [each for each in link.copied if _tells(each.message)]
+        found += [link.summary] if link.summary else []
+        found += [link.caller.reply] if link.caller and is_long(said) else []
+        if not found and link.quoted and is_long(chat.text(link.quoted.message) or ""):
+            found.append(link.quoted)
+        for other in found:
+            sets.join(self.sessions[other.tree], self.sessions[first.tree])
+        like = self._asked.get(user[0]) if user and not found and is_long(said) else None
+        if like and not is_similar_prompt(like.system, first.system) and len(first.tools) <= len(like.tools):
+            self._alike.append((first, like))
+
+
 class Chains(Struct):
     """The sessions of requests that are added in about the order of their times."""
 
@@ -43,7 +117,7 @@ class Chains(Struct):
     """Of each reply its session."""
     _named: Requests = field(default_factory=Requests)
     """The last request that names a session."""
-    _unnamed: _Unnamed = field(default_factory=lambda: _Unnamed())
+    _unnamed: _Unnamed = field(default_factory=_Unnamed)
     _before: bool | None = None
     """Whether the last request named a session; ``None`` at the beginning of a file."""
 
@@ -57,6 +131,10 @@ class Chains(Struct):
         edits: Edits = entry.edits if self._before is is_named else (Added(tuple(entry.messages)),)
         self._before = is_named
         return self._add_named(entry, edits) if is_named else self._add_unnamed(entry, edits)
+
+    def close(self) -> None:
+        """Join what the end of all requests tells."""
+        self._unnamed.close(self.sets)
 
     def _add_named(self, entry: Entry, edits: Edits) -> int:
         key = hash(("id", entry.session_id)) or 1
@@ -75,11 +153,11 @@ class Chains(Struct):
     def _add_unnamed(self, entry: Entry, edits: Edits) -> int:
         unnamed = self._unnamed
         if unnamed.is_full():
+            unnamed.close(self.sets)
             unnamed = self._unnamed = _Unnamed()
         if not unnamed.trees.requests.messages:
             edits = (Added(tuple(entry.messages)),)
-        tree, reply, is_new = unnamed.add(entry, edits, self.sets)
-        session = unnamed.sessions[tree]
+        session, reply, is_new = unnamed.add(entry, edits, self.sets)
         if is_new:
             self._go_on(unnamed.trees.requests, session, is_new=True)
         if reply:
@@ -127,86 +205,6 @@ def _ranked(chain: int, rank: int) -> int:
     return (hash((chain, rank)) if rank else chain) or 1
 
 
-class _Unnamed(Struct):
-    """The last requests that name no session."""
-
-    trees: Trees = field(default_factory=lambda: Trees(joins_beginnings=False))
-    sessions: list[int] = field(default_factory=list)
-    """Of each tree its session, and of requests without a reply."""
-    _waiting: dict[int, int] = field(default_factory=dict)
-    """By what a request without a reply is the same by: its session, until one like it is answered."""
-    _characters: int = 0
-
-    def is_full(self) -> bool:
-        """Whether this is more than should be held."""
-        return len(self.trees.replies) > _REPLIES or self._characters > _CHARACTERS
-
-    def add(self, entry: Entry, edits: Edits, sets: Sets) -> tuple[int, Reply | None, bool]:
-        """The place of a request's session in ``sessions``, its reply, and whether the session is new."""
-        trees = self.trees
-        count = len(trees.links)
-        reply = trees.add(entry, usage.limit(entry.limit), usage.response_id(entry.reply.raw), edits)
-        if entry.reply.message is None:
-            return self._unanswered(sets)
-        if reply is None:
-            return self._place(trees.again[-1].by.tree, sets), None, False
-        self._characters += _length(reply)
-        is_new = len(trees.links) > count
-        at = self._place(reply.tree, sets)
-        if is_new:
-            self._link(reply, trees.links[-1], sets)
-            if (waiting := self._waiting.pop(reply.asked, None)) is not None:
-                sets.join(waiting, self.sessions[at])
-        return at, reply, is_new
-
-    def _place(self, tree: int, sets: Sets) -> int:
-        """The place of a tree's session."""
-        while len(self._of_tree) <= tree:
-            self._of_tree.append(len(self.sessions))
-            self.sessions.append(sets.add())
-        return self._of_tree[tree]
-
-    _of_tree: list[int] = field(default_factory=list)
-
-    def _unanswered(self, sets: Sets) -> tuple[int, Reply | None, bool]:
-        """A request without a reply is of the session of what it goes on from, or of the next one like it."""
-        trees = self.trees
-        if trees.met:
-            return self._place(trees.met[-1].reply.tree, sets), None, False
-        asked = trees.requests.chain
-        if (answered := trees.answered(asked)) is not None:
-            return self._place(answered.tree, sets), None, False
-        if asked in self._waiting:
-            return self.sessions.index(self._waiting[asked]), None, False
-        self._waiting[asked] = sets.add()
-        self.sessions.append(self._waiting[asked])
-        return len(self.sessions) - 1, None, True
-
-    def _link(self, first: Reply, link: Link, sets: Sets) -> None:
-        """Join the session of a tree with that of what it comes from."""
-        for other in _sources(first, link, self.trees):
-            sets.join(self.sessions[self._place(other.tree, sets)], self.sessions[self._place(first.tree, sets)])
-
-
-def _sources(first: Reply, link: Link, trees: Trees) -> list[Reply]:
-    """The replies of other trees that a beginning tells it comes from, by more words than chance has in common."""
-    found = [each for each in link.copied if _tells(each.message)]
-    if link.summary:
-        found.append(link.summary)
-    said = next((text for _, message in first.users() if (text := chat.text(message))), "")
-    if link.caller and is_long(said):
-        found.append(link.caller.reply)
-    if not found and link.quoted and link.quotes and is_long(chat.text(link.quoted.message) or ""):
-        found.append(link.quoted)
-    if not found and is_long(said) and (like := trees.like(first)):
-        found.append(like)
-    return [reply for reply in found if reply.tree != first.tree]
-
-
 def _tells(message: Message) -> bool:
     """Whether a reply is told from others by what it says."""
     return bool(chat.calls(message)) or is_long(chat.text(message) or "")
-
-
-def _length(reply: Reply) -> int:
-    return sum(len(chat.text(message) or "") for message in (*reply.behind, reply.message))

@@ -60,6 +60,9 @@ class Sets:
     def __init__(self) -> None:
         self._above = array("I")
 
+    def __len__(self) -> int:
+        return len(self._above)
+
     def add(self) -> int:
         """A number in a set of its own."""
         self._above.append(len(self._above))

@@ -33,6 +33,8 @@ class Trees(Struct):
 
     looks_closely: bool = False
     """Whether to see which requests lack what earlier ones had."""
+    joins_beginnings: bool = True
+    """Whether equal first requests are of one tree, though both were answered whole."""
     grows: bool = False
     """Whether a request is one before it with messages behind, whether or not it holds the reply to that."""
     rewords: bool = False
@@ -96,7 +98,7 @@ class Trees(Struct):
             is_other_prompt=parent is not None and not is_similar_prompt(parent.system, system),
         )
         sibling = self._sibling(reply)
-        if sibling:
+        if sibling and (parent or self.joins_beginnings or _is_one(sibling, reply)):
             reply.tree, reply.asked = sibling.tree, sibling.asked
             if self._is_again(sibling, reply):
                 return None
@@ -183,6 +185,10 @@ class Trees(Struct):
         requests = Requests(self.requests.canon)
         requests.extend(messages)
         return [*zip(requests.numbers, messages, strict=True)]
+
+    def answered(self, asked: int) -> Reply | None:
+        """The last reply to requests that are the same by this."""
+        return self._by_asked.get(asked)
 
     def copied_reasoning(self, number: int) -> str:
         """The reasoning of the logged replies that a message is the same as; empty where they do not agree."""
@@ -291,3 +297,8 @@ class Trees(Struct):
                 message = requests.messages[at]
                 found.append(Spoken(number, message if message["role"] == "user" else None, at == last))
         return found
+
+
+def _is_one(earlier: Reply, reply: Reply) -> bool:
+    """Whether a first request was sent again since its reply broke off, or stands in the log twice."""
+    return earlier.is_cut or (reply.is_ended and not earlier.is_ended) or (earlier.response == reply.response != "")

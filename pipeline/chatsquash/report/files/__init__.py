@@ -49,7 +49,7 @@ class Report:
         return ()
 
     def render(self) -> Iterable[ReportLine]:
-        """Whole files, once all sessions were added."""
+        """What waited until all sessions were added: whole files, or the last lines of others."""
         return ()
 
 
@@ -59,7 +59,7 @@ class Module(Protocol):
     FILES: tuple[str, ...]
     """Paths below the output folder."""
     WHOLE: bool
-    """Whether the files are written by ``render`` alone, and not line by line."""
+    """Whether the files are written by ``render`` alone and whole, and not line by line."""
     PLACES: bool
     """Whether its lines name places of records, some of which are known at the end of the run only."""
 

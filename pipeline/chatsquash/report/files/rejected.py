@@ -19,7 +19,8 @@ class RejectedLines(Report):
     def add(self, taken: TakenSession) -> Iterator[ReportLine]:
         """Where the lines of a session stand, and why they could not be read."""
         for rejected in taken.outcome.rejected:
-            yield REJECTED, shown({"file": printable(taken.log.shown), **rejected._asdict()})
+            file, line, offset = taken.log.place(rejected.line, rejected.offset)
+            yield REJECTED, shown({"file": printable(file), **rejected._asdict(), "line": line, "offset": offset})
 
 
 def report(options: Options) -> RejectedLines:

@@ -15,25 +15,45 @@ WHOLE, PLACES = False, True
 
 
 class Replies(Report):
-    """Writes the replies of sessions as they come."""
+    """Writes the replies in the order of files and lines, for which those of files with several sessions wait."""
+
+    def __init__(self, *, across_files: bool) -> None:
+        self._across_files = across_files
+        """Whether a session may have lines in several files."""
+        self._held: list[tuple[str, int, bytes]] = []
 
     def add(self, taken: TakenSession) -> Iterator[ReportLine]:
-        """The replies of a session, in the order of its lines."""
+        """The replies of the sessions before, once nothing more of their file comes, or those of this one."""
+        log, rows = taken.log, []
         for reply in taken.outcome.replies:
             place = taken.places[reply.record] if reply.record is not None else None
-            yield REPLIES, _line(taken, reply, place)
+            file, line = log.at(reply.line)
+            rows.append((file, line or 0, _line(taken, reply, place)))
+        if self._held and not self._across_files and self._held[0][0] != log.shown:
+            yield from self.render()
+        self._held += rows
+        if not self._across_files and log.spans is None and log.part is None:
+            yield from self.render()
+
+    def render(self) -> Iterator[ReportLine]:
+        """The replies that wait."""
+        self._held.sort()
+        for _, _, row in self._held:
+            yield REPLIES, row
+        self._held = []
 
 
 def report(options: Options) -> Replies | None:
     """The replies, where they are asked for."""
-    return Replies() if options.trace_replies else None
+    return Replies(across_files=options.sessions_by == "chain") if options.trace_replies else None
 
 
 def _line(taken: TakenSession, reply: LoggedReply, place: Place | None) -> bytes:
+    file, line = taken.log.at(reply.line)
     return shown(
         {
-            "file": printable(taken.log.shown),
-            "line": reply.line,
+            "file": printable(file),
+            "line": line,
             "session": printable(taken.outcome.session),
             "kind": reply.kind,
             "status": reply.status,

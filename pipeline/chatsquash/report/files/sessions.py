@@ -40,12 +40,13 @@ def _line(taken: TakenSession, place: Place | None, number: int) -> bytes:
     record = outcome.records[number] if place else None
     covered = outcome.coverage
     chosen = outcome.chosen or _UNKNOWN
+    file, line = taken.log.at(chosen.line)
     return shown(
         {
             "file": place.file if place else None,
             "row": place.row if place else None,
-            "log": printable(taken.log.shown),
-            "line": chosen.line,
+            "log": printable(file),
+            "line": line,
             "session": printable(outcome.session),
             "start": chosen.started,
             "end": chosen.ended,

@@ -1,0 +1,231 @@
+"""The sessions of many files by what continues what: one pass that keeps numbers only, and then their lines by time."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import BinaryIO
+
+from msgspec import Struct, field, structs
+from xxhash import xxh3_128
+
+from chatsquash.folder import Folder
+from chatsquash.formats import PLAIN, named
+from chatsquash.log import Log, Piece
+from chatsquash.model import Entry
+from chatsquash.options import Options
+from chatsquash.read import documents
+from chatsquash.read.exchange import LineError, split
+from chatsquash.read.reader import Reader
+from chatsquash.read.sessions import SPAN, expanded_copy
+from chatsquash.sources.changes import as_found
+from chatsquash.sources.compression import Expanded
+from chatsquash.sources.open import opened
+from chatsquash.times import moment
+from chatsquash.tree.chains import Chains
+
+_ROW = 5
+"""Numbers that a line takes: its session and its file, its number and its line feed, its offset, length and time."""
+_HEAD = 1 << 18
+_HALF = 32
+
+
+class _File(Struct, frozen=True):
+    """What is known of a file that was read."""
+
+    lines: int
+    size: int
+    """Bytes, expanded."""
+    is_compressed: bool
+    problem: str | None
+    """Why what was read of it is not all."""
+
+
+class Chained(Struct):
+    """The sessions of logs: ``read`` finds them, and ``sessions`` tells them."""
+
+    logs: Sequence[Log]
+    options: Options
+    expanded: Folder | None = None
+    """As ``read.sessions.split`` has it."""
+    digests: list[str] = field(default_factory=list)
+    """Of each log the hash of its file; empty where it cannot be read."""
+    _others: dict[int, list[Log]] = field(default_factory=dict)
+    """What is converted of the logs that have no lines of their own, by their numbers."""
+    _files: dict[int, _File] = field(default_factory=dict)
+    _copies: dict[int, str] = field(default_factory=dict)
+    """The expanded copies of compressed files."""
+    _chains: Chains = field(default_factory=Chains)
+    _rows: array[int] = field(default_factory=lambda: array("q"))
+
+    def read(self) -> None:
+        """Look at all logs, in the order of their first times."""
+        logs = self.logs
+        self.digests = [""] * len(logs)
+        times = array("q", (_began(log, self.options) for log in logs)) if len(logs) > 1 else array("q", [0])
+        reader = Reader(replace(self.options, sessions_by="file"))
+        for number in sorted(range(len(logs)), key=times.__getitem__):
+            try:
+                with opened(logs[number].path, self.options) as file:
+                    self._read(file, number, reader)
+            except (OSError, MemoryError):
+                self._others[number] = [logs[number]]
+        self._chains.close()
+
+    def _read(self, file: BinaryIO, number: int, reader: Reader) -> None:
+        """Take note of the lines of a file, or of what else it is."""
+        log, digest, spans = self.logs[number], xxh3_128(), array("Q")
+        whole = file if isinstance(file, Expanded) else as_found(file, log)
+        self._chains.file()
+        sessions, times = array("I"), array("q")
+        unknown = 0
+        for item in reader.read(whole, log, digest.update, spans).items:
+            if isinstance(item, Entry):
+                if item.reply.included:
+                    held = documents.count(file, self.options)
+                    self._others[number] = [structs.replace(log, part=part) for part in range(held)] or [log]
+                    self.digests[number] = digest.hexdigest()
+                    return
+                session: int | None = self._chains.add(item)
+                at = item.at
+                if not sessions and item.size > spans[2] + spans[3]:  # an exchange that stands on several lines
+                    spans = array("Q", (1, 0, item.size, 0))
+            elif item.lines:
+                session, at = (sessions[-1] if sessions else None), None
+            else:
+                continue
+            if session is None:
+                unknown += 1
+                continue
+            sessions.extend([session] * (1 + unknown))
+            times.extend([at if at is not None else times[-1] if times else 0] * (1 + unknown))
+            unknown = 0
+        self.digests[number] = digest.hexdigest()
+        if not sessions:
+            self._others[number] = [log]
+            return
+        self._note(number, spans, sessions, times)
+        problem = file.problem if isinstance(file, Expanded) else None
+        lines = len(spans) // SPAN
+        self._files[number] = _File(lines, sum(spans[2::SPAN]) + lines, isinstance(file, Expanded), problem)
+
+    def _note(self, file: int, spans: array[int], sessions: array[int], times: array[int]) -> None:
+        """Keep the places of a file's lines; of those that were not read any more, with the last one."""
+        for at in range(0, len(spans), SPAN):
+            line, offset, length, feed = spans[at : at + SPAN]
+            known = min(at // SPAN, len(sessions) - 1)
+            self._rows.extend((sessions[known] << _HALF | file, line << 1 | feed, offset, length, times[known]))
+
+    def sessions(self) -> Iterator[Log]:
+        """The sessions, in the order in which their first lines stand in the logs."""
+        first, rows = self._grouped()
+        places = [(key, session) for session, key in enumerate(first) if key]
+        places += [(number << _HALF, -1) for number in self._others]
+        starts = array("Q", [0])
+        for each in self._counts(len(first)):
+            starts.append(starts[-1] + each)
+        for key, session in sorted(places):
+            if session < 0:
+                yield from self._others[key >> _HALF]
+            else:
+                yield self._session(sorted(rows[starts[session] : starts[session + 1]], key=self._time))
+
+    def _time(self, row: int) -> int:
+        return self._rows[_ROW * row + 4]
+
+    def _roots(self) -> Iterator[int]:
+        """The session of each row."""
+        find = self._chains.sets.find
+        return (find(head >> _HALF) for head in self._rows[::_ROW])
+
+    def _counts(self, sessions: int) -> array[int]:
+        counts = array("I", bytes(4 * sessions))
+        for root in self._roots():
+            counts[root] += 1
+        return counts
+
+    def _grouped(self) -> tuple[array[int], array[int]]:
+        """Of each session where it begins, 0 for those that were joined to others; and the rows, session by session."""
+        count = len(self._chains.sets)
+        first = array("Q", bytes(8 * count))
+        ends = self._counts(count)
+        for session in range(1, count):
+            ends[session] += ends[session - 1]
+        rows = array("I", bytes(4 * (len(self._rows) // _ROW)))
+        last = len(rows)
+        for root in reversed([*self._roots()]):
+            last -= 1
+            ends[root] -= 1
+            rows[ends[root]] = last
+            head, line = self._rows[_ROW * last : _ROW * last + 2]
+            key = (head & ((1 << _HALF) - 1)) << _HALF | (line >> 1)
+            first[root] = min(key, first[root] or key)
+        return first, rows
+
+    def _session(self, rows: list[int]) -> Log:
+        """The log of a session, given its lines in order."""
+        numbers = list(dict.fromkeys(self._file(row) for row in rows))
+        files = [self._files[number] for number in numbers]
+        reordered = self._reordered(rows)
+        log = self.logs[numbers[0]]
+        if len(numbers) == 1 and len(rows) == files[0].lines and not reordered:
+            return log
+        is_part = len(rows) < sum(file.lines for file in files)
+        bases: dict[int, Piece] = {}
+        line = offset = 0
+        for number, file in zip(numbers, files, strict=True):
+            each = self.logs[number]
+            path = self._path(number, is_part=is_part or bool(reordered))
+            bases[number] = Piece(path, each.shown, line, offset, each.size, each.modified)
+            line, offset = line + file.lines, offset + file.size
+        spans = array("Q")
+        for row in rows:
+            piece = bases[self._file(row)]
+            number, start, length, _ = self._rows[_ROW * row + 1 : _ROW * row + _ROW]
+            spans.extend((piece.line + (number >> 1), piece.offset + start, length, number & 1))
+        whole = log.size if len(numbers) == 1 else None
+        cut = self._cut(rows, numbers)
+        pieces = (*bases.values(),) if len(numbers) > 1 else ()
+        path, size = bases[numbers[0]].path, sum(spans[2::SPAN])
+        return structs.replace(
+            log, path=path, size=size, spans=spans, whole=whole, cut=cut, reordered=reordered, pieces=pieces
+        )
+
+    def _file(self, row: int) -> int:
+        return self._rows[_ROW * row] & ((1 << _HALF) - 1)
+
+    def _reordered(self, rows: list[int]) -> int:
+        """How many lines stand in their files behind later ones."""
+        latest: dict[int, int] = {}
+        count = 0
+        for row in sorted(rows):
+            file, at = self._file(row), self._time(row)
+            count += at < latest.get(file, at)
+            latest[file] = max(at, latest.get(file, at))
+        return count
+
+    def _cut(self, rows: list[int], files: list[int]) -> str | None:
+        """Why the rest of a file is not read of which a session has the last line."""
+        ends = {self._file(row): self._rows[_ROW * row + 1] >> 1 for row in sorted(rows)}
+        return next((file.problem for each in files if ends[each] == (file := self._files[each]).lines), None)
+
+    def _path(self, number: int, *, is_part: bool) -> str:
+        """What to open for the lines of a file: of a compressed one its copy, unless it is read through."""
+        log = self.logs[number]
+        if not (is_part and self._files[number].is_compressed and self.expanded):
+            return log.path
+        if number not in self._copies:
+            self._copies[number] = expanded_copy(log, self.options, self.expanded)
+        return self._copies[number]
+
+
+def _began(log: Log, options: Options) -> int:
+    """The time of a log's first line, as far as that is told without knowing its format; else 0."""
+    try:
+        with opened(log.path, options) as file:
+            line, _, _ = file.read(_HEAD).partition(b"\n")
+        when = moment(split(bytearray(line), named(PLAIN)).timestamp)
+    except (OSError, MemoryError, LineError, ValueError):
+        return 0
+    return when.at if when else 0
