@@ -201,6 +201,16 @@ class Refused(Struct, frozen=True):
     why: Found
 
 
+class Meeting(NamedTuple):
+    """By what a session is told to be a part of one that other files hold, too: hashes, 0 for what it has not."""
+
+    id: int
+    begin: int
+    """Of what its first request ends with: what the user said first, and the last reply that the request holds."""
+    end: int
+    """Of what it ends with: what the user said first, and its last reply."""
+
+
 class Outcome(Struct, frozen=True):
     """What became of one session; plain data, so that it can cross to another process."""
 
@@ -233,6 +243,8 @@ class Outcome(Struct, frozen=True):
     chosen: Chosen | None = None
     """``None`` where no entry was left."""
     coverage: Coverage = Coverage()
+    meeting: Meeting | None = None
+    """``None`` for a document."""
     replies: list[LoggedReply] = []
     """What became of each logged reply, where several records may hold it, or the options ask for it."""
 

@@ -10,6 +10,12 @@ ROWS = [
         "the record is that of a\\n.jsonl, which is written",
     ),
     (
+        dataset.divided_session("goes on from", "a\n.jsonl"),
+        "divided-session",
+        "warning",
+        "goes on from a\\n.jsonl: --sessions-by chain makes one session of both",
+    ),
+    (
         dataset.split_leak("validation", "train", "a\n.jsonl"),
         "split-leak",
         "warning",

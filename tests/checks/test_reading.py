@@ -75,6 +75,7 @@ ROWS = [
         "warning",
         "the response is an error body",
     ),
+    (reading.reordered(1_200), "reordered", "info", "1,200 lines stood behind later ones and were put in the order"),
     (reading.extra_choices(3), "extra-choices", "warning", "3 choices, the first"),
     (reading.reply_truncated(), "reply-truncated", "warning", "length limit"),
     (reading.unreadable_log("Permission denied"), "unreadable-log", "error", "cannot be read (Permission denied)"),

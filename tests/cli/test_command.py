@@ -78,6 +78,7 @@ def test_what_was_left_out_shows_in_the_summary_and_in_the_exit_code(command, he
 not read: 1 .md
 findings:
         1  error    timestamp-order
+        1  warning  divided-session
         1  info     file-not-read
 0.0 MB in S s (R MB/s)
 records: out (1 file); reports: out/reports

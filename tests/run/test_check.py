@@ -139,7 +139,7 @@ def test_findings_name_the_sessions_of_a_dataset_with_metadata(tmp_path, packing
 def test_what_we_write_is_found_to_be_what_was_found_while_writing(tmp_path, inlined):
     lines = [
         log_line("x", *NATIVE[1:], tools=[WRAPPED]),
-        log_line("x", assistant("", call(name="ls")), tools=[WRAPPED]),
+        log_line("y", assistant("", call(name="ls")), tools=[WRAPPED], session_id="other"),
     ]
     for number, line in enumerate(lines):
         write_log(tmp_path / "logs" / f"{number}.jsonl", line)

@@ -324,12 +324,14 @@ OF_DATASETS = {
     "split-share",
     "source-without-tools",
     "loss-not-read",
+    "divided-session",
 }
 OF_RUNS = {
     "unreadable-log",
     "file-not-read",
     "lost-worker",
     "changed-log",
+    "reordered",
     "cut-short",
     "second-copy",
     "second-copy-differs",

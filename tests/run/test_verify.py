@@ -19,7 +19,7 @@ MIXED = [log_line("m", session_id=name, at=at) for at, name in enumerate(("s1", 
 def out(tmp_path, monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path)
     write_log(tmp_path / "logs" / "a.jsonl", log_line("x"), b"{broken")
-    write_log(tmp_path / "logs" / "b.jsonl", log_line("y", at="2026-01-14T00:00:00Z"))
+    write_log(tmp_path / "logs" / "b.jsonl", log_line("y", at="2026-01-14T00:00:00Z", session_id="s2"))
     convert("logs", "out")
     return Path("out")
 

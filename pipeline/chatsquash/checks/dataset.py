@@ -49,6 +49,17 @@ def duplicate_record(first: str) -> Fact:
 
 
 @rule("warning")
+def divided_session(how: str, file: str) -> Fact:
+    """Reported when a session has the id of one in another file, or goes on from it, or that from this one.
+
+    By default each file has sessions of its own, so a conversation that was logged in two becomes two records, of which
+    the later holds much of the earlier. `--sessions-by chain` makes one session of both. Only the first request and the
+    last reply of a session are looked at.
+    """
+    return Fact(f"{how} {escaped(file)}: --sessions-by chain makes one session of both")
+
+
+@rule("warning")
 def split_leak(split: str, other: str, first: str) -> Fact:
     """Reported when a record has the system prompt and the first user message of one in another split.
 

@@ -164,7 +164,8 @@ def reordered(count: int) -> Fact:
     `--conversations main` and `all` and `--sessions-by chain` take the lines of a session so. Lines of equal times stay
     as they stood.
     """
-    return Fact(f"{count:,} lines stood behind later ones and were put in the order of their times")
+    were = "was" if count == 1 else "were"
+    return Fact(f"{counted(count, 'line')} stood behind later ones and {were} put in the order of their times")
 
 
 @rule("warning")

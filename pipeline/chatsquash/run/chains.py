@@ -89,7 +89,7 @@ class Chained(Struct):
                     return
                 session: int | None = self._chains.add(item)
                 at = item.at
-                if not sessions and item.size > spans[2] + spans[3]:  # an exchange that stands on several lines
+                if item.line == 1 and item.size > spans[2] + spans[3]:  # an exchange that stands on several lines
                     spans = array("Q", (1, 0, item.size, 0))
             elif item.lines:
                 session, at = (sessions[-1] if sessions else None), None

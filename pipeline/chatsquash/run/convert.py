@@ -33,6 +33,7 @@ from chatsquash.run.days import days_logged
 from chatsquash.run.filters import Filters
 from chatsquash.run.incremental import Incremental
 from chatsquash.run.manifest import Manifest
+from chatsquash.run.meetings import Meetings
 from chatsquash.run.reports import Reports
 from chatsquash.run.session import with_key
 from chatsquash.run.workers import chained, outcomes
@@ -142,6 +143,7 @@ class _Conversion:
         self._groups = Groups()
         self._rows: Counter[str] = Counter()
         self._filters = Filters(options)
+        self._meetings: Meetings | None = None
         self._dataset: Dataset | None = None
         if options.folder:
             from chatsquash.write.dataset import Dataset  # which takes time to import
@@ -156,6 +158,7 @@ class _Conversion:
         total, expanded = logs.size, self._out.expanded
         by_chain = self._options.sessions_by == "chain"
         found = chained(logs, self._options, expanded) if by_chain else None
+        self._meetings = None if by_chain else Meetings(logs)
         if found:
             done = outcomes(logs, self._options, incremental.journals, expanded, found.sessions())
         else:
@@ -203,6 +206,8 @@ class _Conversion:
 
     def _take(self, log: Log, outcome: Outcome) -> None:
         self._stop_for(outcome, log.shown)
+        for fact in self._meetings.take(log, outcome) if self._meetings else ():
+            outcome = outcome.also(finding(fact, outcome.session, log.shown))
         turns = outcome.records[0].usage.assistant_turns if outcome.records else None
         made = len(outcome.records)
         outcome, filtered, duplicates = self._filters.apply(log, outcome)

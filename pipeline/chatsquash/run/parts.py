@@ -42,6 +42,8 @@ def by_exchange(whole: Log, log: Log, file: BinaryIO, options: Options) -> list[
     reader = Reader(replace(options, sessions_by="file"))
     for item in reader.read(file, log).items:
         if isinstance(item, Entry):
+            if item.session_id is not None:
+                return [whole]
             followed.add(item)
     trees = followed.branch()
     if not are_unrelated(trees):

@@ -21,7 +21,7 @@ from chatsquash.read.sessions import MixedSessionsError
 from chatsquash.redact.keys import load_key
 from chatsquash.redact.pseudonyms import Anonymizer
 from chatsquash.run.covered import Covered, lost_of
-from chatsquash.run.told import hash_of, in_files, is_whole, prefix, trace
+from chatsquash.run.told import hash_of, in_files, is_whole, meeting, prefix, trace
 from chatsquash.sources.changes import as_found, change
 from chatsquash.sources.compression import stem
 from chatsquash.sources.days import path_day
@@ -130,6 +130,7 @@ class Converter:
             sizes=sizes,
             chosen=self._chosen(snapshot) if snapshot else None,
             coverage=covered.coverage,
+            meeting=meeting(session),
             replies=covered.rows,
         )
 

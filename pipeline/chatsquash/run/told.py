@@ -8,14 +8,16 @@ from functools import partial
 from hashlib import sha256
 from typing import BinaryIO
 
-from xxhash import xxh3_128
+from xxhash import xxh3_64_intdigest, xxh3_128
 
 from chatsquash import chat, jsonio
 from chatsquash.log import Log
 from chatsquash.model import Finding, Message
+from chatsquash.outcome import Meeting
 from chatsquash.read.sessions import SPAN
 from chatsquash.stages.session import Session, Snapshot
 from chatsquash.text import printable
+from chatsquash.tree.texts import is_long
 
 
 def trace(snapshot: Snapshot) -> str:
@@ -70,3 +72,24 @@ def hash_of(file: BinaryIO, log: Log) -> str:
         file.seek(spans[at + 1])
         digest.update(file.read(spans[at + 2]))
     return digest.hexdigest()
+
+
+def meeting(session: Session) -> Meeting | None:
+    """By what a session is told to be a part of a longer one."""
+    first, last = session.followed.first, session.followed.last
+    if first is None or last is None:
+        return None
+    user = next((chat.text(message) for message in last.messages if message["role"] == "user"), None) or ""
+    before = next((message for message in reversed(first.messages) if message["role"] == "assistant"), None)
+    named = xxh3_64_intdigest(session.id.encode("utf-8", "surrogatepass")) if session.id else 0
+    return Meeting(named, _said(user, before), _said(user, last.reply.message))
+
+
+def _said(user: str, reply: Message | None) -> int:
+    """A hash of a reply and of what a conversation began with; 0 for what many conversations have in common."""
+    if reply is None:
+        return 0
+    text, calls = (chat.text(reply) or "").strip(), [chat.call_name(call) for call in chat.calls(reply)]
+    if not calls and not is_long(f"{user} {text}"):
+        return 0
+    return xxh3_64_intdigest(jsonio.dumps([user.strip(), text, calls]))

@@ -22,11 +22,12 @@ from chatsquash.log import Log
 from chatsquash.model import OURS, Json
 from chatsquash.options import Options
 from chatsquash.read.lines import lines
-from chatsquash.read.sessions import SPAN, by_ids
+from chatsquash.read.sessions import SPAN
 from chatsquash.report.files.findings import FINDINGS
 from chatsquash.report.files.rejected import REJECTED
 from chatsquash.report.files.replies import REPLIES
 from chatsquash.report.files.sessions import SESSIONS
+from chatsquash.run.parts import parts
 from chatsquash.sources.open import opened
 from chatsquash.write.claim import inside
 from chatsquash.write.commit import RUN, is_pending
@@ -37,8 +38,8 @@ _ESCAPED = re.compile(r"\\udc([89a-f][0-9a-f])")
 _PACKED = (".gz", ".zst", ".parquet", ".png", ".jpg", ".gif", ".webp")
 """Files whose lines, or rows, cannot be counted by their line feeds."""
 _DUPLICATE = "duplicate-record"
-_BOUNDS = ("max_line", "max_expansion", "max_expanded")
-"""The options that say how far logs were read."""
+_BOUNDS = ("max_line", "max_expansion", "max_expanded", "sessions_by")
+"""The options that say how far logs were read, and what was a session."""
 _RECORDS = re.compile(r"data/.*|[^/]*\.jsonl")
 
 
@@ -132,7 +133,8 @@ def _counts(out: Path, folder: Folder, run: dict[str, Json]) -> Iterator[str]:
     records = [count for path, count in lines.items() if _RECORDS.fullmatch(path)]
     if records and sum(records) != written:
         yield f"{out / RUN}: tells of {written:,} records, the files have {sum(records):,}"
-    if (inputs := len(run["inputs"])) != sessions:
+    is_by_file = run["options"].get("sessions_by") == "chain"  # whose sessions may be of several files
+    if (inputs := len(run["inputs"])) != sessions and not is_by_file:
         yield f"{out / RUN}: tells of {sessions:,} sessions, {inputs:,} inputs are named"
     rejected = ("rejected lines", lines[REJECTED], counts["lines"]["unreadable"])
     replies = [("replies", lines[REPLIES], counts["replies"]["logged"])] if REPLIES in lines else []
@@ -229,7 +231,7 @@ def _spelled(path: str) -> str:
 def _parts(log: Log, options: Options) -> Iterator[str]:
     """The hashes of the sessions that a file holds."""
     with opened(log.path, options) as file:
-        digests = [(xxh3_128(), part.spans or ()) for part in by_ids(log, file)]
+        digests = [(xxh3_128(), part.spans or ()) for part in parts(log, options)]
         owners = {number: digest for digest, spans in digests for number in spans[::SPAN]}
         file.seek(0)
         for line in lines(file, options.max_line):  # once, since in a compressed log going back is to begin again

@@ -43,6 +43,7 @@ class Followed(Struct):
     trees: Trees | None = None
     """``None`` as long as every request goes on from the reply before it, and adds to what was there."""
     grown: list[Grown] = field(default_factory=list)
+    first: Entry | None = None
     last: Entry | None = None
     entries: dict[int, Entry] = field(default_factory=dict)
     """The entries of the replies that nothing goes on from so far, by the replies' numbers, as far as they are held."""
@@ -52,6 +53,8 @@ class Followed(Struct):
 
     def add(self, entry: Entry) -> None:
         """Go on to the next entry."""
+        if self.first is None:
+            self.first = entry
         if self.trees is None:
             if self.last is None or _grows(self.last, entry):
                 reply = entry.reply

@@ -46,6 +46,8 @@ class Trees(Struct):
     """Where each tree comes from."""
     met: list[Met] = field(default_factory=list)
     """The logged replies that the present request holds, in order."""
+    unmet: set[int] = field(default_factory=set)
+    """By what they are the same by, the replies that first requests hold, which nobody logged before."""
     _lacks: bool = False
     """Whether results that the present request holds are emptied."""
     _lookup: Links = field(default_factory=Links)
@@ -98,6 +100,8 @@ class Trees(Struct):
             is_other_prompt=parent is not None and not is_similar_prompt(parent.system, system),
         )
         sibling = self._sibling(reply)
+        if parent is None:
+            self.unmet.update(requests.chains[place] for place in requests.assistants)
         if sibling and (parent or self.joins_beginnings or _is_one(sibling, reply)):
             reply.tree, reply.asked = sibling.tree, sibling.asked
             if self._is_again(sibling, reply):

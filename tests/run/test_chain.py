@@ -1,0 +1,248 @@
+"""Sessions whose lines stand in several files, or share one, by what continues what."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatsquash import Options, convert, convert_session
+from chatsquash.run.verify import verify
+from chatsquash.tree.index import Index, Sets
+from tests.conftest import assistant, log_line, tree, user, write_log
+
+CHAIN = Options(sessions_by="chain", conversations="all", trace_replies=True)
+ASKED = "Which of the tests in tests/test_sum.py fails on the new machine?"
+SAID = "Only test_sum fails there; all others pass as they did before."
+NEXT = "Mend it, and say in one line what the cause was."
+DONE = "The loop began at one; it begins at nothing now."
+HISTORY = (user(ASKED), assistant(SAID), user(NEXT))
+WHOLE = [ASKED, SAID, NEXT, DONE]
+
+
+def line(minute: int | None, *messages: Any, reply: Any = SAID, session: str | None = None, **fields: Any) -> Any:
+    at = None if minute is None else f"2026-01-13T10:{minute:02}:00Z"
+    made = log_line(*messages, reply=reply, at=at, session_id=session, **fields)
+    if session is None:
+        del made["session_id"]
+    if reply:
+        made["response"]["id"] = f"response to {len(messages)}: {reply}"
+    return made
+
+
+def first(minute: int | None = 1, **fields: Any) -> Any:
+    return line(minute, ASKED, **fields)
+
+
+def second(minute: int | None = 2, **fields: Any) -> Any:
+    return line(minute, *HISTORY, reply=DONE, **fields)
+
+
+def put(files: dict[str, list[Any]]) -> None:
+    for name, lines in files.items():
+        write_log(Path("logs") / f"{name}.jsonl", *lines)
+
+
+def said(out: str = "out") -> list[list[str]]:
+    """What each record says, message by message."""
+    lines = (line for path in sorted(Path(out).glob("*.jsonl")) for line in path.read_text().splitlines())
+    return [[each["content"] for each in json.loads(line)["messages"]] for line in lines]
+
+
+def findings(out: str = "out") -> list[dict[str, Any]]:
+    return [*map(json.loads, Path(f"{out}/reports/findings.jsonl").read_text().splitlines())]
+
+
+def replies() -> list[dict[str, Any]]:
+    return [*map(json.loads, Path("out/reports/replies.jsonl").read_text().splitlines())]
+
+
+JOINED: list[tuple[str, dict[str, list[Any]]]] = [
+    ("one exchange a file", {"a": [first()], "b": [second()]}),
+    ("files in another order than their times", {"b": [first()], "a": [second()]}),
+    ("no line has a time", {"a": [first(None)], "b": [second(None)]}),
+    ("an id that goes on in another file", {"a": [first(session="s")], "b": [second(session="s")]}),
+    ("resumed under another id", {"a": [first(session="s")], "b": [second(session="t")]}),
+    ("resumed under another id in the same file", {"a": [first(session="s"), second(session="t")]}),
+    ("one with an id and one without", {"a": [first(session="s")], "b": [second()]}),
+    ("an exchange in two files", {"a": [first(), second()], "b": [first()]}),
+    ("lines that stand in another order than their times", {"a": [second(), first()]}),
+]
+
+
+@pytest.mark.parametrize("sentence, files", JOINED, ids=[row[0] for row in JOINED])
+def test_what_goes_on_from_another_is_of_its_session(here, sentence, files):
+    put(files)
+    summary = convert("logs", "out", CHAIN)
+    assert (summary.sessions, said()) == (1, [WHOLE])
+    assert [each["status"] for each in replies()].count("carried") == 2
+    assert {each["conversation"] for each in replies()} == {replies()[0]["conversation"]}
+    assert verify(Path("out"), logs=True).problems == []
+
+
+APART: list[tuple[str, dict[str, list[Any]], int]] = [
+    ("rollouts of one prompt in a file", {"a": [line(at, ASKED, reply=f"{SAID} {at}") for at in range(8)]}, 8),
+    ("rollouts of one prompt in files", {f"r{at}": [line(at, ASKED, reply=f"{SAID} {at}")] for at in range(8)}, 8),
+    ("two ids that begin alike", {"a": [first(session="s"), first(session="t"), second(session="s")]}, 2),
+    ("unrelated requests", {"a": [line(at, f"{ASKED} {at}", reply=f"{SAID} {at}") for at in range(5)]}, 5),
+    ("few words that are the same by chance", {"a": [line(1, "hi", reply="yo")], "b": [line(2, "hi", "yo", "bye", reply="x")]}, 2),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sentence, files, sessions", APART, ids=[row[0] for row in APART])
+def test_what_goes_on_from_nothing_is_a_session(here, sentence, files, sessions):
+    put(files)
+    assert convert("logs", "out", CHAIN).sessions == sessions
+    assert verify(Path("out"), logs=True).problems == []
+
+
+def test_rollouts_with_several_turns_that_share_a_file_are_taken_apart(here):
+    begun = [line(at, ASKED, reply=f"{SAID} {at}") for at in range(8)]
+    ended = [line(10 + at, user(ASKED), assistant(f"{SAID} {at}"), user(NEXT), reply=f"{DONE} {at}") for at in range(8)]
+    put({"a": [*begun, *reversed(ended)]})
+    assert convert("logs", "out", CHAIN).sessions == 8
+    assert said() == [[ASKED, f"{SAID} {at}", NEXT, f"{DONE} {at}"] for at in range(8)]
+
+
+def test_reports_name_the_file_of_each_line(here):
+    put({"a": [first(), b"{broken"], "b": [b"", second(), b"[1]", line(4, ASKED, reply=None)]})
+    convert("logs", "out", CHAIN)
+    places = [(each["file"], each["line"]) for each in findings() if each["code"].startswith("bad-")]
+    assert places == [("logs/a.jsonl", 2), ("logs/b.jsonl", 3)]
+    assert [(each["file"], each["line"]) for each in replies()] == [("logs/a.jsonl", 1), ("logs/b.jsonl", 2)]
+    rejected = [*map(json.loads, Path("out/reports/rejected.jsonl").read_text().splitlines())]
+    for each in rejected:
+        data = Path(each["file"]).read_bytes()
+        assert data[each["offset"] :].startswith((b"{broken", b"[1]"))
+
+
+def test_rejected_lines_are_copied_from_the_file_that_has_them(here):
+    put({"a": [first(), b"{broken a"], "b": [second(), b"{broken b"]})
+    convert("logs", "out", Options(sessions_by="chain", keep_rejected=True))
+    assert Path("out/reports/rejected-lines.jsonl").read_bytes() == b"{broken a\n{broken b\n"
+
+
+def test_texts_of_findings_name_files_of_lines(here):
+    other = line(3, user("Something else, of which nobody spoke before."), reply="Not that.", session="s")
+    put({"a": [first(session="s"), second(session="s")], "b": [other]})
+    convert("logs", "out", Options(sessions_by="chain"))
+    texts = [each["text"] for each in findings() if each["code"] == "short-tail"]
+    assert texts and "line 1 of logs/b.jsonl" in texts[0] and "line 2 of logs/a.jsonl" in texts[0]
+
+
+def test_compressed_files_that_share_sessions_are_read_from_their_places(here):
+    names = "xyz"
+    lines = [line(at, f"{ASKED} {name}", reply=f"{SAID} {name}") for at, name in enumerate(names)]
+    more = [
+        line(10 + at, user(f"{ASKED} {name}"), assistant(f"{SAID} {name}"), user(NEXT), reply=f"{DONE} {name}")
+        for at, name in enumerate(names)
+    ]
+    for name, held in (("a", lines), ("b", more)):
+        path = write_log(Path("logs") / f"{name}.jsonl", *held)
+        path.with_suffix(".jsonl.gz").write_bytes(gzip.compress(path.read_bytes()))
+        path.unlink()
+    assert convert("logs", "out", CHAIN).sessions == 3
+    assert [record[-1] for record in said()] == [f"{DONE} {name}" for name in names]
+    assert not list(Path("out/.chatsquash").glob("expanded/*"))
+    assert verify(Path("out"), logs=True).problems == []
+
+
+def test_the_number_of_workers_and_a_second_run_change_nothing(here):
+    put({f"f{at:02}": [line(at, f"{ASKED} {at}", reply=f"{SAID} {at}"), second(at + 20)] for at in range(20)})
+    convert("logs", "one", CHAIN)
+    convert("logs", "two", Options(**{**_given(CHAIN), "workers": 2}))
+    assert {name: data for name, data in tree(Path("one")).items() if name.endswith("l")} == {
+        name: data for name, data in tree(Path("two")).items() if name.endswith("l")
+    }
+    assert convert("logs", "one", CHAIN).unchanged
+    put({"g": [second(59)]})
+    assert convert("logs", "one", CHAIN).reused > 0
+
+
+def _given(options: Options) -> dict[str, Any]:
+    return {name: getattr(options, name) for name in ("sessions_by", "conversations", "trace_replies")}
+
+
+def test_documents_are_no_part_of_chains(here):
+    put({"a": [first()], "b": [second()]})
+    kept = [
+        {"type": "user", "uuid": "u", "parentUuid": None, "sessionId": "s", "message": {"role": "user", "content": "hi"}},
+        {"type": "assistant", "uuid": "v", "parentUuid": "u", "sessionId": "s", "message": {"role": "assistant", "content": [{"type": "text", "text": "yo"}]}},
+    ]  # fmt: skip
+    write_log(Path("logs/claude.jsonl"), *kept)
+    convert("logs", "out", Options(sessions_by="chain"))
+    assert sorted(said()) == sorted([WHOLE, ["hi", "yo"]])
+
+
+def test_lines_in_memory_are_chained_as_well():
+    lines = [json.dumps(each).encode() for each in (first(), line(1, "Something else altogether, please."), second())]
+    assert len(convert_session(lines, Options(sessions_by="chain", anonymize=False))) == 2
+
+
+@pytest.mark.parametrize("by", ["file", "id"])
+@pytest.mark.parametrize("conversations", ["main", "all"])
+def test_lines_are_taken_in_the_order_of_their_times(here, by, conversations):
+    put({"a": [second(session="s"), first(session="s"), line(0, "hi", session="t")][: 3 if by == "id" else 2]})
+    convert("logs", "out", Options(sessions_by=by, conversations=conversations))
+    assert WHOLE in said()
+    told = {each["code"]: each["text"] for each in findings()}
+    assert told["reordered"] == "1 line stood behind later ones and was put in the order of their times"
+    assert "timestamp-order" not in told
+    assert verify(Path("out"), logs=True).problems == []
+
+
+def test_compressed_lines_are_put_in_order_as_well(here):
+    path = write_log(Path("logs/a.jsonl"), second(session="s"), first(session="s"))
+    path.with_suffix(".jsonl.gz").write_bytes(gzip.compress(path.read_bytes()))
+    path.unlink()
+    convert("logs", "out", Options(conversations="all"))
+    assert said() == [WHOLE]
+
+
+def test_by_default_lines_stay_as_they_stand(here):
+    put({"a": [second(session="s"), first(session="s")]})
+    assert convert("logs", "out").left_out == {"timestamp-order": 1}
+
+
+DIVIDED = [
+    ("the id", {"a": [first(session="s")], "b": [line(2, NEXT, session="s")]}, "has the session_id of logs/a.jsonl"),
+    ("the history", {"a": [first(session="s")], "b": [second(session="t")]}, "goes on from logs/a.jsonl"),
+    ("the history, without ids", {"a": [first()], "b": [second()]}, "goes on from logs/a.jsonl"),
+    ("the history of a later file", {"b": [first()], "a": [second()]}, "goes on in logs/a.jsonl"),
+]
+
+
+@pytest.mark.parametrize("sentence, files, text", DIVIDED, ids=[row[0] for row in DIVIDED])
+def test_files_that_share_a_session_are_named(here, sentence, files, text):
+    put(files)
+    convert("logs", "out")
+    told = [(each["file"], each["text"]) for each in findings() if each["code"] == "divided-session"]
+    assert told == [("logs/b.jsonl", f"{text}: --sessions-by chain makes one session of both")]
+    convert("logs", "chained", Options(sessions_by="chain"))
+    assert "divided-session" not in {each["code"] for each in findings("chained")}
+
+
+def test_files_that_share_little_are_not_named(here):
+    put({"a": [line(1, "hi", reply="yo")], "b": [line(2, user("hi"), assistant("yo"), user(NEXT))]})
+    convert("logs", "out")
+    assert "divided-session" not in {each["code"] for each in findings()}
+
+
+def test_an_index_holds_what_was_put_in_it_last():
+    index = Index()
+    for number in range(5000):
+        index.put(number * 2**40 + 1, number)
+        index.put(number * 2**40 + 1, number + 1)
+    assert len(index) == 5000
+    assert all(index.get(number * 2**40 + 1) == number + 1 for number in range(5000))
+    assert index.get(2) is None
+
+
+def test_joined_sets_have_one_number():
+    sets = Sets()
+    for _ in range(4):
+        sets.add()
+    sets.join(3, 1)
+    sets.join(3, 2)
+    assert [sets.find(number) for number in range(4)] == [0, 1, 1, 1]
