@@ -128,7 +128,9 @@ def test_texts_of_findings_name_files_of_lines(here):
     put({"a": [first(session="s"), second(session="s")], "b": [other]})
     convert("logs", "out", Options(sessions_by="chain"))
     texts = [each["text"] for each in findings() if each["code"] == "short-tail"]
-    assert texts and "line 1 of logs/b.jsonl" in texts[0] and "line 2 of logs/a.jsonl" in texts[0]
+    assert texts
+    assert "line 1 of logs/b.jsonl" in texts[0]
+    assert "line 2 of logs/a.jsonl" in texts[0]
 
 
 def test_compressed_files_that_share_sessions_are_read_from_their_places(here):
