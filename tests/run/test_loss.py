@@ -77,10 +77,15 @@ def injected() -> list[Any]:
     return log.lines
 
 
-def limited() -> list[Any]:
+def filtered() -> list[Any]:
+    """A service stopped a reply for what it says."""
+    return limited("content_filter")
+
+
+def limited(finish: str = "length") -> list[Any]:
     """A reply reached its limit, and the conversation went on."""
     log = Log()
-    one = log.add(AGENT, user("Which test fails?"), says="The test of", finish="length")
+    one = log.add(AGENT, user("Which test fails?"), says="The test of", finish=finish)
     log.add(AGENT, user("Which test fails?"), one, user("Go on."), says="sums.")
     return log.lines
 
@@ -174,6 +179,8 @@ ROWS = [
     Row("a reply that reached its limit is not", limited(), {}, ["0 1"], [{"": 1, "truncated": 1}]),
     Row("a reply that broke off is not", logs.broken(), {}, ["1 0"], [{"": 1, "truncated": 1}]),
     Row("a reply that was asked for again is", logs.retried(), {}, ["1 1"], [{"": 2}]),
+    Row("a last request without a reply changes nothing", logs.unanswered(), {}, ["1"], [{"": 1}]),
+    Row("a reply that a filter stopped is not", filtered(), {}, ["0 1"], [{"": 1, "truncated": 1}]),
     Row("of a reply logged twice one is", logs.twice(), ALL, ["1 1"], [{"": 2}]),
     Row("what several records hold is trained on in the trunk", logs.regenerated(), ALL, ["0 1", "1 1 1"], [{"": 1, "other-record": 1}, {"": 3}]),
     Row("a summary is trained on in its request", logs.compacted(), ALL, ["1 1", "0 0 1", "1"], [{"": 2}, {"": 1, "other-record": 2}, {"": 1}]),
@@ -281,6 +288,54 @@ def test_a_reply_of_a_conversation_that_is_filtered_is_trained_on_in_another():
     assert [(each.why, each.record, each.message, each.loss) for each in found.replies] == [
         (None, 0, 2, 1), (None, 0, 4, 1), ("filtered", None, None, 0), ("filtered", None, None, 0),
     ]  # fmt: skip
+
+
+def limited_twice() -> list[Any]:
+    """A branch and the trunk go on from a reply that reached its limit."""
+    log = Log()
+    one = log.add(AGENT, user("Which test fails?"), says="The test of", finish="length")
+    log.add(AGENT, user("Which test fails?"), one, user("Go on."), says="sums.")
+    two = log.add(AGENT, user("Which test fails?"), one, user("And?"), says="It adds strings.")
+    log.add(AGENT, user("Which test fails?"), one, user("And?"), two, user("Mend it."), says="It is mended.")
+    return log.lines
+
+
+def test_a_reply_that_is_trained_on_nowhere_is_in_the_first_record_that_holds_it():
+    found = outcome(limited_twice(), conversations="all", trace_replies=True)
+    assert [weights(record) for record in found.records] == ["0 1", "0 1 1"]
+    assert [(each.record, each.message, each.loss) for each in found.replies] == [
+        (0, 2, 0),
+        (0, 4, 1),
+        (1, 4, 1),
+        (1, 6, 1),
+    ]
+
+
+def cut_trunk() -> list[Any]:
+    """In the trunk a call has no result, in a branch it has one."""
+    log = Log(tools=[READ])
+    one = log.add(AGENT, user("Which test fails?"), says="The test of sums.")
+    asked = (AGENT, user("Which test fails?"), one, user("Why?"))
+    two = log.add(*asked, says=calling("read_file", '{"path": "a.py"}'))
+    log.add(*asked, two, result("def add(): ..."), says="It adds strings.")
+    three = log.add(*asked, two, user("Never mind."), says="As you like.")
+    log.add(*asked, two, user("Never mind."), three, user("Remove it."), says="The test is gone.")
+    return log.lines
+
+
+def test_a_reply_that_is_cut_out_of_its_own_record_is_trained_on_in_another():
+    found = outcome(cut_trunk(), preset="hf", unpaired="cut", conversations="all", trace_replies=True)
+    assert [weights(record) for record in found.records] == ["0 1 1", "1"]
+    assert [(each.status, each.record, each.message, each.loss) for each in found.replies] == [
+        ("carried", 1, 2, 1), ("carried", 0, 4, 1), ("carried", 0, 6, 1), ("carried", 1, None, 0), ("carried", 1, None, 0),
+    ]  # fmt: skip
+
+
+def test_addresses_of_records_that_are_made_anew_are_counted_once():
+    lines = json.loads(json.dumps(refused_trunk()).replace("The test of sums.", "Ask jane@corp.com."))
+    options = {"preset": "hf", "conversations": "all", "anonymize": True, "anonymize_key": b"k" * 16}
+    assert outcome(lines, **options).addresses == 1
+    assert outcome(lines, loss="none", **options).addresses == 1
 
 
 def worded_anew() -> list[Any]:
@@ -407,6 +462,8 @@ def test_columns_of_parquet_hold_the_flag(here, loss, dtype):
     flags = Counter(message[loss] for row in frame["messages"].to_list() for message in row)
     assert flags[True] == manifest()["counts"]["loss"]["trained"]
     assert None not in flags
+    named = {"weight": "int64", "training": "bool"}[loss]
+    assert f"  - name: {loss}\n    dtype: {named}\n" in Path("out/README.md").read_text("utf-8").replace("\n  ", "\n")
 
 
 def test_workers_and_reruns_give_the_same_bytes(here):

@@ -139,7 +139,7 @@ ODD = [("weight", 2), ("weight", True), ("training", 1), ("loss", 0)]
 @pytest.mark.parametrize("name", [name for name in presets.names() if name != "chat"])
 @pytest.mark.parametrize("flag, value", [*ODD, *((flag, yes) for flag, (_, yes) in FLAGS.items())])
 def test_a_schema_holds_flags_and_what_else_they_say_is_refused(name, flag, value):
-    record, _ = finished([user(), assistant()], preset=name)
+    record, _ = finished([user(), assistant("<1>")], preset=name)
     assert record
     said = json.loads(record.line)
     (said.get("messages") or said["conversations"])[-1][flag] = value

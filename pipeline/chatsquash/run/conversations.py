@@ -9,6 +9,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from chatsquash.checks import coverage as checks
+from chatsquash.marks import by_ordinal
 from chatsquash.model import Entry, Found, Mark, Message
 from chatsquash.options import Options
 from chatsquash.outcome import Coverage, LoggedReply, Record, Refused
@@ -27,10 +28,14 @@ from chatsquash.tree.restore import Wanted, restored
 from chatsquash.tree.standing import Held, held
 from chatsquash.tree.trees import Trees
 
-Make = Callable[[Snapshot, list[Mark] | None], tuple[Record | Refused, list[Found]]]
-"""Makes the record of a snapshot, whose assistant messages may have marks."""
+Made = tuple[Record | Refused, list[Found]]
+"""The record of a snapshot, or why there is none, and what was found."""
 MakeLast = Callable[[Snapshot | None, list[Mark] | None], Record | Refused]
 """Makes the specified record, whose assistant messages may have marks."""
+
+
+Make = Callable[[Snapshot, list[Mark] | None], Made]
+"""Makes the record of a snapshot, whose assistant messages may have marks."""
 Reread = Callable[[set[int]], Iterator[Entry]]
 """Gives the entries of some lines of the log once more."""
 
@@ -97,7 +102,7 @@ def _marks_of_last(
         return None
     judge = _judge(options)
     if shown:
-        return judge.of_trees(trees, found, shown, [True])[0]
+        return judge.of_trees(trees, found, shown, [shown[0].whole])[0]
     return judge.of_origin(_messages(snapshot.entry), snapshot.entry.origin)
 
 
@@ -121,7 +126,7 @@ def _kept(shown: Held, made: Record | Refused, index: int, unwanted: dict[str, R
     if why := _why_not(made, unwanted):
         return Kept(shown, None, why)
     assert isinstance(made, Record)
-    return Kept(shown, index, marks=made.marks)
+    return Kept(shown, index, marks=by_ordinal(made.marks) if made.marks else None)
 
 
 def _counted(record: Record, options: Options) -> Record:
@@ -177,9 +182,6 @@ def _chosen(trees: Trees, path: Path, logged: Entry, parts: Wanted) -> _Chosen:
     return _Chosen(held(path, replies, _messages(entry), trees.requests.canon), entry, restoring)
 
 
-Made = tuple[Record | Refused, list[Found]]
-
-
 def _made(trees: Trees, found: list[Path], wanted: list[_Chosen], options: Options, make: Make) -> list[Made]:
     """The records of conversations.
 
@@ -190,13 +192,13 @@ def _made(trees: Trees, found: list[Path], wanted: list[_Chosen], options: Optio
     if not _asks_marks(options):
         return [make(snapshot, None) for snapshot in snapshots]
     judge, shown = _judge(options), [each.held for each in wanted]
-    marks = judge.of_trees(trees, found, shown, [True] * len(shown))
+    marks = judge.of_trees(trees, found, shown, [each.whole for each in shown])
     made = [make(*each) for each in zip(snapshots, marks, strict=True)]
     unwanted = of_records(options)
-    written = [_why_not(each, unwanted) is None for each, _ in made]
-    if all(written):
+    kept = [_kept(each, record, 0, unwanted) for each, (record, _) in zip(shown, made, strict=True)]
+    if all(each.has_all for each in kept):
         return made
-    others = judge.of_trees(trees, found, shown, written)
+    others = judge.of_trees(trees, found, shown, [each.written for each in kept])
     return [
         each if before == after else make(snapshot, after)
         for each, snapshot, before, after in zip(made, snapshots, marks, others, strict=True)

@@ -92,7 +92,9 @@ def _left(outcome: Outcome, kept: list[int], gone: dict[int, str], code: str) ->
         covered = replace(sums, conversations=before.conversations, not_chosen=before.not_chosen)
     else:
         rows, covered = [], outcome.coverage.gone(gone[0])
-    left = replace(outcome, records=[outcome.records[number] for number in kept], replies=rows, coverage=covered)
+    records = [outcome.records[number] for number in kept]
+    addresses = sum(record.addresses for record in records)
+    left = replace(outcome, records=records, replies=rows, coverage=covered, addresses=addresses)
     if kept:
         return left
     return replace(
@@ -101,7 +103,6 @@ def _left(outcome: Outcome, kept: list[int], gone: dict[int, str], code: str) ->
         account=outcome.account.unwritten(),
         sizes=outcome.sizes.unwritten(),
         cleaned={},
-        addresses=0,
     )
 
 
