@@ -28,7 +28,7 @@ from chatsquash.sources.compression import stem
 from chatsquash.sources.days import path_day
 from chatsquash.sources.joined import opened_log
 from chatsquash.stages import cleaning
-from chatsquash.stages.plan import plan
+from chatsquash.stages.plan import asks_for_kinds, plan
 from chatsquash.stages.session import Noted, Session, Snapshot, finding
 from chatsquash.text import printable
 from chatsquash.times import day, stamp
@@ -74,8 +74,7 @@ class Converter:
         self._tells_facts = options.folder or bool(options.only_model)
         self._divides = options.sessions_by is None and not whole
         self._puts_in_order = options.conversations != "last" and not whole
-        self._is_asked_more = options.trace_replies or options.conversations != "last" or options.restore != "none"
-        self._is_asked_more |= options.loss != "none"
+        self._is_asked_more = asks_for_kinds(options)
 
     def convert(self, log: Log, observer: EntryObserver | None = None, also: Also | None = None) -> Outcome:
         """Convert a session log; raises ``OSError`` where it cannot be read, and as ``Reader.read``.
@@ -182,7 +181,7 @@ class Converter:
             noted.extend((line_of(snapshot.entry, each.at), each) for each in told)
             return made
 
-        if not self._is_asked_more and session.followed.trees is None and not session.asides:
+        if not self._is_asked_more and not session.asides and session.followed.only_grew():
             return _grown(session, make_last(session.snapshot), noted)
         from chatsquash.run import conversations  # which sessions that only grow do not need
 

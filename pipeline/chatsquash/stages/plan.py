@@ -29,6 +29,7 @@ from chatsquash.stages.public import leave_out, public, with_media
 from chatsquash.stages.select import select
 from chatsquash.stages.session import Session, Snapshot
 from chatsquash.stages.validate import validate
+from chatsquash.tree.follow import Followed
 
 if TYPE_CHECKING:
     from chatsquash.stages.join_texts import Wanted
@@ -98,6 +99,12 @@ class Plan(NamedTuple):
         return Record(line.data, usage, line.images, without, unflagged=line.unflagged, marks=line.marks), found
 
 
+def asks_for_kinds(options: Options) -> bool:
+    """Whether options ask for more of the conversations of a session than which replies its record holds."""
+    asks = options.trace_replies or options.conversations != "last"
+    return asks or options.restore != "none" or options.loss != "none"
+
+
 def through(stages: Iterable[ConversationStage], conversation: Conversation) -> tuple[Conversation, list[Found]]:
     """What stages make of a conversation, one after the other, and what they found."""
     found: list[Found] = []
@@ -127,7 +134,9 @@ def plan(options: Options, anonymizer: Anonymizer | None) -> Plan:
             trace_roles=options.integrity_analysis,
             last_tools=options.tools == "last",
             trace_calls=options.check_arguments,
-            looks_closely=options.restore in ("results", "all"),
+            following=partial(
+                Followed, looks_closely=options.restore in ("results", "all"), lazily=not asks_for_kinds(options)
+            ),
         ),
         compose=compose,
         logged=(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from msgspec import Struct, field
@@ -22,15 +22,15 @@ def select(
     trace_roles: bool = True,
     last_tools: bool = False,
     trace_calls: bool = False,
-    looks_closely: bool = False,
+    following: Callable[[], Followed] = Followed,
 ) -> Session:
     """Cut to the last entry with the most messages and take it; count every line.
 
     What is found by comparing entries behind it does not count, so that waits until an entry is known to stay.
     ``last_tools``: of definitions with one name the last is taken.  ``trace_calls``: the snapshot tells which one held
-    when a call was made.  ``looks_closely`` is as in ``Followed``.
+    when a call was made.  ``following`` makes what tells which replies go on from which.
     """
-    tally = Tally(followed=Followed(looks_closely))
+    tally = Tally(followed=following())
     best: Entry | None = None
     last: Entry | None = None
     span = settled = _Span()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -12,6 +13,7 @@ from chatsquash.read import usage
 
 if TYPE_CHECKING:
     from chatsquash.tree import replies
+    from chatsquash.tree.growth import Growth
     from chatsquash.tree.trees import Trees
 
 _HELD = 64
@@ -40,6 +42,11 @@ class Followed(Struct):
 
     looks_closely: bool = False
     """Whether to see which requests lack what earlier ones had."""
+    lazily: bool = False
+    """Whether a request that has the reply before it in its place, and more behind, is enough to go on.
+
+    Nobody asks for kinds then, and that the last request holds all replies tells all that is asked for.
+    """
     trees: Trees | None = None
     """``None`` as long as every request goes on from the reply before it, and adds to what was there."""
     grown: list[Grown] = field(default_factory=list)
@@ -50,13 +57,15 @@ class Followed(Struct):
     unanswered: dict[int, replies.Reply | None] = field(default_factory=dict)
     """The lines of requests without a reply, and the last logged reply that each holds."""
     _ends: deque[int] = field(default_factory=deque)
+    _growth: Growth | None = None
+    """What held requests to those before them that do not have the same messages."""
 
     def add(self, entry: Entry) -> None:
         """Go on to the next entry."""
         if self.first is None:
             self.first = entry
         if self.trees is None:
-            if self.last is None or _grows(self.last, entry):
+            if self.last is None or _grows(self.last, entry) or (self.lazily and self._goes_on(self.last, entry)):
                 reply = entry.reply
                 response = usage.response_id(reply.raw)
                 told = (reply.message, reply.finish_reason, reply.cut, entry.limit, response, len(entry.messages))
@@ -66,26 +75,47 @@ class Followed(Struct):
             self.branch()
         self._add(entry, usage.response_id(entry.reply.raw))
 
+    def _goes_on(self, last: Entry, entry: Entry) -> bool:
+        if self._growth is None:
+            from chatsquash.tree.growth import Growth  # which clients that append to what they sent do not need
+
+            self._growth = Growth()
+        return self._growth.goes_on(last, entry)
+
+    def only_grew(self) -> bool:
+        """Whether the last request holds all replies, and is none of the client's own."""
+        if self.trees is not None:
+            return False
+        if self.last is None:
+            return True
+        is_probe = usage.limit(self.last.limit) == 1
+        return not is_probe and (self._growth is None or self._growth.holds_all(self.last, self.grown))
+
     def branch(self) -> Trees:
         """The trees of the requests so far."""
         if self.trees is None:
             from chatsquash.tree.trees import Trees  # which sessions that only grow do not need
 
-            self.trees = Trees(self.looks_closely)
-            last, count = self.last, 0
+            last, growth = self.last, self._growth
+            self.trees = Trees(self.looks_closely, rewords=bool(growth and last and growth.rewords(last)))
             messages = last.messages if last else []
-            for each in self.grown:
-                edits: Edits = (
-                    *((Kept(0, count),) if count else ()),
-                    *((Added(tuple(messages[count : each.count])),) if each.count > count else ()),
-                )
-                reply = Reply(each.message, finish_reason=each.finish_reason, cut=each.cut)
-                request = messages[: each.count]
-                entry = Entry(each.line, each.at, None, request, edits, each.tools, reply, limit=each.limit)
-                self._add(last if last and last.line == each.line else entry, each.response, edits)
-                count = each.count
+            said = growth.as_said(messages, self.grown) if growth else messages
+            for each, edits in self._requests(said):
+                if last and last.line == each.line:
+                    self._add(last, each.response, edits if said is messages else (Added(tuple(messages)),))
+                else:
+                    self._add(_entry(each, said, edits), each.response, edits)
             self.grown = []
         return self.trees
+
+    def _requests(self, messages: list[Message]) -> Iterator[tuple[Grown, Edits]]:
+        """The requests so far with their edits, given the messages of the last one."""
+        count = 0
+        for each in self.grown:
+            kept: Edits = (Kept(0, count),) if count else ()
+            added: Edits = (Added(tuple(messages[count : each.count])),) if each.count > count else ()
+            yield each, kept + added
+            count = each.count
 
     def _add(self, entry: Entry, response: str, edits: Edits | None = None) -> None:
         assert self.trees is not None
@@ -101,6 +131,11 @@ class Followed(Struct):
         self._ends.append(reply.number)
         if len(self._ends) > _HELD:
             self.entries.pop(self._ends.popleft(), None)
+
+
+def _entry(each: Grown, messages: list[Message], edits: Edits) -> Entry:
+    reply = Reply(each.message, finish_reason=each.finish_reason, cut=each.cut)
+    return Entry(each.line, each.at, None, messages[: each.count], edits, each.tools, reply, limit=each.limit)
 
 
 def _grows(last: Entry, entry: Entry) -> bool:

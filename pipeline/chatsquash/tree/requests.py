@@ -116,9 +116,14 @@ class Requests(Struct):
 
     def system(self) -> str:
         """The system prompt that the request begins with; empty if it has none."""
-        said = []
-        for message in self.messages:
-            if message["role"] not in ("system", "developer"):
-                break
-            said.append(chat.text(message) or "")
-        return "\n".join(said)
+        return system_prompt(self.messages)
+
+
+def system_prompt(messages: list[Message]) -> str:
+    """The system prompt that messages begin with; empty if they have none."""
+    said = []
+    for message in messages:
+        if message["role"] not in ("system", "developer"):
+            break
+        said.append(chat.text(message) or "")
+    return "\n".join(said)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from array import array
 from collections.abc import Callable
@@ -14,6 +15,8 @@ RUN = 5
 """Words that are compared at once."""
 _SKETCH = 16
 """Runs that stand for all of a text: those with the smallest numbers, which are a fair sample."""
+_ALIKE = 0.6
+"""The share of a text that makes it another one, changed a little."""
 _WORD = re.compile(r"\w+")
 _MOST = 20_000
 """Words of a text that are looked at."""
@@ -73,13 +76,21 @@ def _most(most: int, fits: Callable[[int], bool]) -> int:
     return low
 
 
+def begin_or_end_alike(one: str, other: str, share: float) -> bool:
+    """Whether both begin, or end, with so much of the longer one."""
+    count = math.ceil(share * max(len(one), len(other)))
+    if not 0 < count <= min(len(one), len(other)):
+        return False
+    return other.startswith(one[:count]) or other.endswith(one[-count:])
+
+
 def is_similar_prompt(one: str, other: str) -> bool:
     """Whether one system prompt may be the other, changed a little: a clock, a line about the session."""
     if one == other:
         return True
     if not one or not other:
         return False
-    if share_ends(one, other) >= 0.6:
+    if begin_or_end_alike(one, other, _ALIKE) or share_ends(one, other) >= _ALIKE:
         return True
     lines = set(other.splitlines())
     kept = sum(len(line) for line in one.splitlines() if line in lines)
@@ -103,7 +114,7 @@ def is_rewritten(one: str, other: str, *, loosely: bool = False) -> bool:
         and (_paragraph(ours, 1) == _paragraph(theirs, 1) or _paragraph(ours, -1) == _paragraph(theirs, -1))
     ):
         return True
-    return len(short) > 1 and share_ends(one, other) >= 0.6
+    return len(short) > 1 and share_ends(one, other) >= _ALIKE
 
 
 def _paragraph(lines: list[str], step: int) -> list[str]:
