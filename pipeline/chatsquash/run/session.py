@@ -53,8 +53,8 @@ class EntryObserver(Protocol):
     def left(self, items: EntryStream) -> EntryStream:
         """Those that cleaning left."""
 
-    def settle(self, seen: Seen | None, snapshot: Snapshot | None) -> None:
-        """What is known of the log, and what was selected."""
+    def settle(self, seen: Seen | None, session: Session) -> None:
+        """What is known of the log, and what its lines came to."""
 
 
 Also = Callable[[Log, BinaryIO], None]
@@ -148,7 +148,7 @@ class Converter:
         if observer is None:
             return self._plan.select(self._plan.through(read.items))
         session = self._plan.select(observer.left(self._plan.through(observer.logged(read.items))))
-        observer.settle(read.seen, session.snapshot)
+        observer.settle(read.seen, session)
         return session
 
     def _records(
