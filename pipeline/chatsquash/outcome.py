@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from operator import add
 from typing import Literal, NamedTuple
 
@@ -190,7 +189,7 @@ class Record(Struct, frozen=True):
     """The id of the conversation that it comes from."""
     unflagged: bytes = b""
     """A digest of its line without flags, if it has some: equal records may have others."""
-    marks: Sequence[Mark] = ()
+    marks: list[Mark] = []
     """Those of its assistant messages, until it is known which replies they are."""
     flags: dict[str, int] = {}
     """How many of its messages are not trained on, by why; empty for those that are. Where flags are written."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -19,7 +18,7 @@ class RecordLine(NamedTuple):
     """Why it cannot hold the conversation; it is among the findings."""
     images: dict[str, bytes] = {}  # noqa: RUF012 - never changed
     """The images that the record names."""
-    marks: Sequence[Mark] = ()
+    marks: list[Mark] = []  # noqa: RUF012
     """Those of its assistant messages, as far as they were asked for."""
     unflagged: bytes = b""
     """A digest of it without flags, if it has some."""

@@ -139,7 +139,7 @@ class Summary:
             "lines": {"seen": self.lines, **self.account._asdict()},
             "bytes": {"seen": self.bytes, **self.sizes._asdict()},
             **self.replies.counts(),
-            **({"loss": _loss(self.flags)} if self.has_flags else {}),
+            "loss": _loss(self.flags) if self.has_flags else {},
             "cleaned": {rule: count for rule, count in sorted(self.cleaned.items()) if count},
             "addresses": self.addresses,
             "findings": _by_severity(self.findings),

@@ -116,7 +116,7 @@ def _kept(shown: Held, made: Record | Refused, index: int) -> Kept:
 def _counted(record: Record, options: Options) -> Record:
     """A record with its flags counted in place of its marks, once it is known which replies these are."""
     flags = Counter(mark.why for mark in record.marks) if options.loss != "none" else {}
-    return replace(record, marks=(), flags=dict(sorted(flags.items())))
+    return replace(record, marks=[], flags=dict(sorted(flags.items())))
 
 
 def of_each(

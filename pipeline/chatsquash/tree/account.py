@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -28,7 +27,7 @@ class Kept(Struct, frozen=True):
     """The index of its record among the session's."""
     why: str | None = None
     """Why it has none: ``refused``, ``filtered`` or ``duplicate``."""
-    marks: Sequence[Mark] = ()
+    marks: list[Mark] = []
     """Those of the record's assistant messages, where they are asked for."""
 
     def mark(self, ordinal: int) -> Mark | None:
