@@ -54,6 +54,10 @@ class Account(NamedTuple):
         """The sums of both."""
         return Account(*map(add, self, other))
 
+    def without(self, count: int) -> Account:
+        """The same where some of the selected entries become no record after all."""
+        return self._replace(selected=self.selected - count, left_out=self.left_out + count)
+
     def unwritten(self) -> Account:
         """The same where no record is written after all."""
         gone = self.selected + self.superseded + self.cut
@@ -106,6 +110,19 @@ class Place(NamedTuple):
         return f"{self.file}:{self.row}"
 
 
+class Stands(NamedTuple):
+    """Where a reply stands in a record."""
+
+    record: int
+    """The index of the record among the session's."""
+    status: Literal["carried", "rewritten"]
+    message: int | None
+    """0-based, in that record's messages."""
+    loss: int
+    reasons: bool
+    """Whether it has its reasoning there."""
+
+
 class LoggedReply(Struct, frozen=True):
     """What became of a logged reply, as ``reports/replies.jsonl`` has it but for what the run knows."""
 
@@ -124,6 +141,24 @@ class LoggedReply(Struct, frozen=True):
     loss: int = 0
     reasoning: Literal["carried", "lost", "withheld"] | None = None
     """What became of its reasoning; ``None``: it had none."""
+    others: tuple[Stands, ...] = ()
+    """Where else it stands, in the order of the records."""
+
+    def moved(self, others: tuple[Stands, ...]) -> LoggedReply:
+        """The same where its record is not written after all, but others are that hold it."""
+        first, *rest = others
+        fate = self.reasoning
+        if fate in ("carried", "lost"):
+            fate = "carried" if first.reasons else "lost"
+        return replace(
+            self,
+            status=first.status,
+            record=first.record,
+            message=first.message,
+            loss=first.loss,
+            reasoning=fate,
+            others=tuple(rest),
+        )
 
     def gone(self, why: str) -> LoggedReply:
         """The same where its record is not written after all."""
@@ -187,6 +222,10 @@ class Record(Struct, frozen=True):
     kind: ConversationKind = "main"
     parent: str | None = None
     """The id of the conversation that it comes from."""
+    chosen: Chosen | None = None
+    """What the log says about the entry that became it; ``None`` for the specified record."""
+    size: int = 0
+    """Bytes of the line of that entry; 0 for the specified record."""
     unflagged: bytes = b""
     """A digest of its line without flags, if it has some: equal records may have others."""
     marks: list[Mark] = []

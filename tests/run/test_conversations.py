@@ -284,7 +284,6 @@ def test_filters_look_at_each_record_and_the_rest_is_written(here):
     assert summary.complete
 
 
-@pytest.mark.xfail(strict=True, reason="where else a reply stands is not known once records are filtered")
 def test_a_reply_of_a_filtered_record_stands_in_another_one_that_has_it(here):
     """The trunk is filtered, the branch is not, and holds what both begin with."""
     write_log(here / "one" / "a.jsonl", *logs.regenerated())

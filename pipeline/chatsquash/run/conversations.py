@@ -9,16 +9,19 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from chatsquash.checks import coverage as checks
+from chatsquash.checks.reading import short_tail
 from chatsquash.model import Entry, Found, Mark, Message
 from chatsquash.options import Options
 from chatsquash.outcome import Coverage, LoggedReply, Record, Refused
 from chatsquash.read.origins import line_of
 from chatsquash.run.covered import Covered, lost_of
+from chatsquash.run.told import prefix
 from chatsquash.stages.select import ToolUnion
 from chatsquash.stages.session import Noted, Session, Snapshot
 from chatsquash.tree.account import Kept, account
 from chatsquash.tree.choose import chosen, names
 from chatsquash.tree.coverage import coverage
+from chatsquash.tree.explained import first_conversation, unexplained
 from chatsquash.tree.kinds import Path, paths
 from chatsquash.tree.loss import Judge
 from chatsquash.tree.replies import Reply
@@ -133,20 +136,46 @@ def of_each(
     kept: list[Kept] = []
     noted: list[Noted] = []
     why: Found | None = None
+    begun = first_conversation(trees, found)
     for each, (made, told) in zip(chosen_ones, _made(trees, found, chosen_ones, options, make), strict=True):
-        noted += [(line_of(each.entry, fact.at), fact) for fact in (*told, *each.restoring)]
+        path = each.held.path
+        noted += [
+            (line_of(each.entry, fact.at), fact._replace(conversation=ids[id(path)]))
+            for fact in (*told, *each.restoring)
+        ]
         kept.append(_kept(each.held, made, len(records)))
         if isinstance(made, Refused):
             why = why or made.why
             continue
-        parent = ids.get(id(each.held.path.parent)) if each.held.path.parent else None
-        records.append(_named(_counted(made, options), ids[id(each.held.path)], each.held.path, parent))
+        parent = ids.get(id(path.parent)) if path.parent else None
+        records.append(_named(_begun(_counted(made, options), begun), ids[id(path)], path, parent))
     rows = _with_asides(session, account(trees, found, kept, ids))
     chosen_ids = set(map(id, wanted))
     kinds = Counter(each.kind for each in found if id(each) not in chosen_ids)
     covered = _summed(rows, len(found), dict(sorted(kinds.items())), len(session.asides))
     last = session.snapshot.entry.line if session.snapshot else None
-    return records, noted, Covered(covered, rows, lost_of(covered, last)), why
+    alone = unexplained(trees, found, session.followed.unanswered)
+    noted += _tail(session, alone, chosen_ones, rows)
+    return records, noted, Covered(covered, rows, lost_of(covered, last), alone), why
+
+
+def _tail(session: Session, alone: set[int], wanted: list[_Chosen], rows: list[LoggedReply]) -> list[Noted]:
+    """What is said where the log ends with a request that begins anew, and no record holds what it got."""
+    last = session.followed.last
+    if last is None or last.line not in alone or not wanted:
+        return []
+    if any(row.line == last.line and row.status != "lost" for row in rows):
+        return []
+    entry = wanted[-1].entry
+    return [(entry.line, short_tail(last.line, len(last.messages), entry.line, len(entry.messages)))]
+
+
+def _begun(record: Record, begun: Reply | None) -> Record:
+    """A record that is told apart by what its session begins with, whatever it begins with itself."""
+    if record.facts is None or begun is None:
+        return record
+    system: list[Message] = [{"role": "system", "content": begun.system}] if begun.system else []
+    return replace(record, facts=record.facts._replace(prefix=prefix([*system, *begun.behind])))
 
 
 class _Chosen(NamedTuple):

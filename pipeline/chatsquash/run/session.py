@@ -20,7 +20,7 @@ from chatsquash.read.reader import Reader, Reading
 from chatsquash.read.sessions import MixedSessionsError
 from chatsquash.redact.keys import load_key
 from chatsquash.redact.pseudonyms import Anonymizer
-from chatsquash.run.covered import Covered, lost_of
+from chatsquash.run.covered import Covered, accounts, lost_of
 from chatsquash.run.told import is_whole, prefix, trace
 from chatsquash.sources.changes import as_found, change
 from chatsquash.sources.compression import stem
@@ -106,8 +106,8 @@ class Converter:
         replaced = self._anonymizer.count if self._anonymizer else 0
         records, left_out, later, covered = self._records(read, session, file, log)
         name = session.id or stem(log)
-        findings = session.findings([*later, *covered.found], name, log.shown)
-        account, sizes = session.accounts(written=bool(records))
+        findings = covered.explained(session).findings([*later, *covered.found], name, log.shown)
+        account, sizes = accounts(session, records)
         return Outcome(
             session=name,
             records=records,
@@ -124,7 +124,7 @@ class Converter:
             digest=_digest(read, digest),
             size=session.sizes.all,
             sizes=sizes,
-            chosen=self._chosen(snapshot) if snapshot else None,
+            chosen=(records[-1].chosen if records else None) or (self._chosen(snapshot) if snapshot else None),
             coverage=covered.coverage,
             replies=covered.rows,
         )
@@ -203,6 +203,8 @@ class Converter:
         made, found = self._plan.finish(snapshot, loaded=loaded, source=source, version=version, marks=marks)
         if isinstance(made, Record) and self._tells_facts:
             made = structs.replace(made, facts=self._facts(session, snapshot, log))
+        if isinstance(made, Record) and session.entries:
+            made = structs.replace(made, chosen=self._chosen(snapshot), size=snapshot.entry.size)
         return made, found
 
     def _again(self, file: BinaryIO, log: Log, lines: set[int]) -> Iterator[Entry]:

@@ -27,7 +27,7 @@ from chatsquash.stages.definitions import known
 from chatsquash.stages.measure import measure
 from chatsquash.stages.public import leave_out, public, with_media
 from chatsquash.stages.select import select
-from chatsquash.stages.session import Session, Snapshot
+from chatsquash.stages.session import Session, Snapshot, tally
 from chatsquash.stages.validate import validate
 
 if TYPE_CHECKING:
@@ -122,7 +122,11 @@ def plan(options: Options, anonymizer: Anonymizer | None) -> Plan:
             trace_roles=options.integrity_analysis,
             last_tools=options.tools == "last",
             trace_calls=options.check_arguments,
-            looks_closely=options.restore in ("results", "all"),
+            begin=partial(
+                tally,
+                looks_closely=options.restore in ("results", "all"),
+                lists_entries=options.conversations != "last",
+            ),
         ),
         compose=compose,
         logged=(

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from msgspec import Struct
 from msgspec.structs import replace
 
 from chatsquash.model import Mark, Message
-from chatsquash.outcome import LoggedReply
+from chatsquash.outcome import LoggedReply, Stands
 from chatsquash.tree.coverage import fate
 from chatsquash.tree.kinds import Path
 from chatsquash.tree.replies import Reply
 from chatsquash.tree.standing import Held, bearers
 from chatsquash.tree.trees import Trees
 
-_WHY = {"branch": "branch", "subagent": "subagent", "side": "side-request", "compacted": "compacted"}
+_WHY = {"branch": "branch", "subagent": "subagent", "side": "side-request"}
 """Why replies of conversations that were not chosen are lost, by their kinds."""
 
 
@@ -41,7 +39,7 @@ def account(trees: Trees, paths: list[Path], kept: list[Kept], ids: dict[int, st
     answered = {reply.asked: owners[reply.number] for reply in trees.replies if reply.number in owners}
     standing = bearers([each.held for each in kept], [each.record is not None for each in kept], owners)
     written = {id(each.held.path) for each in kept if each.record is not None}
-    fates = _Fates(kept, _replaced(paths, written))
+    fates = _Fates(kept, _replaced(paths, written), _holders(kept))
     rows: list[LoggedReply] = []
     for reply in trees.replies:
         path = owners.get(reply.number) or answered.get(reply.asked)  # that of the reply to the request sent again
@@ -66,6 +64,8 @@ class _Fates(Struct, frozen=True):
     kept: list[Kept]
     replaced: set[int]
     """The conversations in whose place a later one of their chain is written."""
+    holders: dict[int, list[Kept]]
+    """Those with a record that hold each reply, in order."""
 
     def message(self, reply: Reply, found: int) -> Message | None:
         """The message that stands for a reply in a record."""
@@ -77,11 +77,10 @@ class _Fates(Struct, frozen=True):
         kept = None if found is None else self.kept[found]
         if kept is None or kept.record is None:
             return replace(row, why=self._why(row, path, kept))
-        standing = kept.held.standing[reply.number]
-        mark = kept.mark(standing.ordinal)
-        status: Literal["carried", "rewritten"] = "rewritten" if standing.is_rewritten else "carried"
-        index, loss = (mark.place, int(not mark.why)) if mark else (None, 0)
-        return replace(row, status=status, record=kept.record, message=index, loss=loss)
+        first = _stands(reply, kept)
+        others = tuple(_stands(reply, each) for each in self.holders[reply.number] if each is not kept)
+        record, status, message, loss, _ = first
+        return replace(row, status=status, record=record, message=message, loss=loss, others=others)
 
     def _why(self, row: LoggedReply, path: Path | None, kept: Kept | None) -> str | None:
         if row.kind == "retry":
@@ -93,17 +92,44 @@ class _Fates(Struct, frozen=True):
         return _WHY.get(row.kind, "short-tail")
 
 
+def _stands(reply: Reply, kept: Kept) -> Stands:
+    """Where a reply stands in the record of a conversation."""
+    assert kept.record is not None
+    standing = kept.held.standing[reply.number]
+    mark = kept.mark(standing.ordinal)
+    index, loss = (mark.place, int(not mark.why)) if mark else (None, 0)
+    reasons = fate(reply.message, kept.held.message(reply.number)) == "carried"
+    return Stands(kept.record, "rewritten" if standing.is_rewritten else "carried", index, loss, reasons)
+
+
+def _holders(kept: list[Kept]) -> dict[int, list[Kept]]:
+    """The conversations with a record that hold each reply."""
+    found: dict[int, list[Kept]] = {}
+    for each in kept:
+        for reply in each.held.standing if each.record is not None else ():
+            found.setdefault(reply, []).append(each)
+    return found
+
+
 def _replaced(paths: list[Path], written: set[int]) -> set[int]:
     """The conversations in whose place a later one of their chain is written."""
     found: set[int] = set()
     for path in paths:
-        if id(path) not in written or path.kind != "compacted":
+        trunk = _trunk(path)
+        if id(path) not in written or trunk.kind != "compacted":
             continue
-        before = path.parent
+        before = trunk.parent
         while before and id(before) not in found:
             found.add(id(before))
             before = before.parent if before.kind == "compacted" else None
     return found - written
+
+
+def _trunk(path: Path) -> Path:
+    """The trunk of a path's tree."""
+    while path.parent and path.parent.last.tree == path.last.tree:
+        path = path.parent
+    return path
 
 
 def _again(line: int, is_same: bool, row: LoggedReply) -> LoggedReply:
