@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from operator import add
 from typing import Literal, NamedTuple
 
@@ -22,6 +23,15 @@ class ToolUse(NamedTuple):
     """Calls without a result."""
 
 
+class SharedUse(NamedTuple):
+    """The calls of a message that stands in several records of a session."""
+
+    message: int
+    """What the message has for a number in all of them."""
+    calls: int
+    tools: tuple[ToolUse, ...]
+
+
 class Usage(NamedTuple):
     """How one session used its tools."""
 
@@ -32,6 +42,27 @@ class Usage(NamedTuple):
     assistant_turns_with_tools: int
     tools: tuple[ToolUse, ...]
     """Of the tools that it called."""
+    shared: tuple[SharedUse, ...] = ()
+    """Those of messages that other records of the session hold, too."""
+
+    def once(self, seen: set[int]) -> Usage:
+        """The same without the calls of messages that were seen."""
+        elsewhere = [each for each in self.shared if each.message in seen]
+        if not elsewhere:
+            return self
+        less = {tool.name: tool for tool in self.tools}
+        for tool in (tool for each in elsewhere for tool in each.tools):
+            name, calls, failed, unanswered = less[tool.name]
+            less[tool.name] = ToolUse(name, calls - tool.calls, failed - tool.failed, unanswered - tool.unanswered)
+        return self._replace(calls=self.calls - sum(each.calls for each in elsewhere), tools=tuple(less.values()))
+
+
+def counted_once(records: list[Record]) -> Iterator[tuple[Record, Usage]]:
+    """The records of a session, with the use of tools that none before them counts."""
+    seen: set[int] = set()
+    for record in records:
+        yield record, record.usage.once(seen)
+        seen.update(each.message for each in record.usage.shared)
 
 
 class Account(NamedTuple):

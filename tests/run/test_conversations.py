@@ -442,7 +442,6 @@ def test_a_conversation_that_a_preset_refuses_costs_no_other(here):
     ]  # fmt: skip
 
 
-@pytest.mark.xfail(strict=True, reason="calls are counted in each record that holds them")
 def test_a_call_that_stands_in_several_records_counts_once(here):
     write_log(here / "one" / "a.jsonl", *logs.compacted())
     convert("one", "out", ALL)

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from chatsquash import Options, convert
+from chatsquash import Options, convert, convert_session
 from chatsquash.run.verify import verify
-from tests.conftest import user, write_log
+from tests.conftest import assistant, user, write_log
 from tests.run.outputs import findings, manifest, report
 from tests.tree import logs
 
@@ -217,3 +217,131 @@ def test_a_log_without_a_conversation_of_these_days_is_passed_over(here):
     convert("logs", "later", Options(anonymize=False, conversations="all", since="2026-01-15"))
     assert manifest("later")["counts"]["passed_over"] == 1
     assert [row["log"] for row in report("sessions.jsonl", "later")] == ["logs/b.jsonl"]
+
+
+# Tool usage
+
+
+def calls(*texts: str) -> list[Any]:
+    """A reply that calls, and its result, for each argument."""
+    made = []
+    for number, text in enumerate(texts):
+        made += [
+            logs.calling("read_file", json.dumps({"path": text}), f"call_{number}"),
+            logs.result(text, f"call_{number}"),
+        ]
+    return made
+
+
+def few_shot_branches() -> list[Any]:
+    """Two answers to one prompt, behind an example with a call that no model gave."""
+    log = logs.Log(tools=[logs.READ])
+    asked = (logs.AGENT, user("An example:"), *calls("a.py"), user("Which test fails?"))
+    log.add(*asked, says="It adds strings.")
+    one = log.add(*asked, says="It starts from one instead of zero.")
+    log.add(*asked, one, user("Mend it."), says="It is mended.")
+    return log.lines
+
+
+def called_twice() -> list[Any]:
+    """A branch and the trunk make the same call with the same words, and the trunk makes it twice."""
+    log = logs.Log(tools=[logs.READ])
+    one, read = calls("a.py")
+    log.add(logs.AGENT, user("Mend it."), says=one)
+    log.add(logs.AGENT, user("Mend it."), one, read, user("Look again."), says=calls("a.py")[0])
+    asked = (logs.AGENT, user("Mend it."), one, read, user("Look once more."))
+    log.add(*asked, says=one)
+    log.add(*asked, one, read, says="It is mended.")
+    return log.lines
+
+
+def kept_tail() -> list[Any]:
+    """The summary is followed by the last call and its result, as they were."""
+    log = logs.Log(tools=[logs.READ])
+    begin = (logs.AGENT, user("Mend the failing test."))
+    one = log.add(*begin, says=logs.calling("read_file", '{"path": "tests/test_sum.py"}'))
+    tail = (one, logs.result("def test_sum(): ..."))
+    log.add(*begin, *tail, logs.ASK_SUMMARY, says=logs.SUMMARY)
+    log.add(logs.AGENT, user(f"This session goes on from an earlier one:\n{logs.SUMMARY}"), *tail, says="It is mended.")
+    return log.lines
+
+
+USES = [
+    ("a call before a summary", logs.compacted, {}, 1),
+    ("a call that a compaction copies", kept_tail, {}, 1),
+    ("a call that no model gave, before two branches", few_shot_branches, {}, 1),
+    ("calls that say the same", called_twice, {}, 3),
+    ("a call whose first record is filtered", kept_tail, {"min_turns": 2}, 1),
+    ("a call in two of the records that are left", kept_tail, {"max_turns": 1}, 1),
+]
+
+
+@pytest.mark.parametrize("sentence, log, options, count", USES, ids=[row[0] for row in USES])
+def test_a_call_that_several_records_hold_counts_once(here, sentence, log, options, count):
+    run(here, log(), conversations="all", **options)
+    (row,) = report("tools.csv")
+    assert (row["tool"], row["calls"]) == ("read_file", str(count))
+    assert report("tool-usage.csv")[0]["tool_call_count"] == str(count)
+    assert int(row["sessions"]) == len([each for each in report("sessions.jsonl") if each["file"]])
+
+
+def test_what_became_of_it_counts_once_and_the_card_says_the_same(here):
+    lines = failed_on_the_branch()
+    for line in lines[2:]:
+        line["request"]["messages"][3] = logs.result("Error: no such file")
+    run(here, lines, conversations="all", format="jsonl")
+    (row,) = report("tools.csv")
+    assert (row["calls"], row["failed"], row["unanswered"]) == ("1", "1", "0")
+    card = Path("out/README.md").read_text("utf-8")
+    (told,) = (line for line in card.splitlines() if line.startswith("| `read_file`"))
+    assert [cell.strip() for cell in told.split("|")][2:5] == ["2", "1", "1"]
+
+
+def test_the_branch_may_have_a_call_that_the_trunk_has_not(here):
+    run(here, failed_on_the_branch(), conversations="all")
+    (row,) = report("tools.csv")
+    assert row["calls"] == "1", "it is one call, whose result was edited"
+
+
+# Replies of filtered records
+
+
+def test_a_reply_whose_records_are_all_filtered_is_filtered(here):
+    run(here, logs.regenerated(), conversations="all", max_turns=0, trace_replies=True)
+    assert {(each["status"], each["why"], each["record"]) for each in report("replies.jsonl")} == {
+        ("lost", "filtered", None)
+    }
+
+
+def test_a_reply_that_moves_to_another_record_is_not_trained_on_there_and_keeps_its_place(here):
+    lines = logs.regenerated()
+    most = max(len(row["line"]) for row in records(lines)) - 1
+    run(here, lines, conversations="all", max_chars=most, trace_replies=True, group_by="none", loss="weight")
+    first, second, *_ = report("replies.jsonl")
+    assert (first["record"], first["message"], first["loss"]) == ("conversations.jsonl:1", 2, 0)
+    assert (second["record"], second["message"], second["loss"]) == ("conversations.jsonl:1", 4, 1)
+    (record,) = map(json.loads, Path("out/conversations.jsonl").read_text("utf-8").splitlines())
+    assert [message["weight"] for message in record["messages"] if "weight" in message] == [0, 1]
+
+
+def records(lines: list[Any]) -> list[dict[str, Any]]:
+    (found,) = convert_session(
+        [json.dumps(line) for line in lines], Options(anonymize=False, conversations="all", loss="weight")
+    )
+    return [{"line": record.line.decode()} for record in found.records]
+
+
+def test_reasoning_that_only_the_filtered_record_has_is_lost(here):
+    """The branch holds the first reply without its reasoning, the trunk with it."""
+    log = logs.Log()
+    one = log.add(logs.AGENT, user("Which test fails?"), says=assistant("The test of sums.", reasoning_content="Hm."))
+    bare = assistant("The test of sums.")
+    log.add(logs.AGENT, user("Which test fails?"), bare, user("Remove it."), says="It is gone.")
+    two = log.add(logs.AGENT, user("Which test fails?"), one, user("Mend it."), says="It is mended.")
+    log.add(logs.AGENT, user("Which test fails?"), one, user("Mend it."), two, user("Thanks."), says="You are welcome.")
+    run(here, log.lines, conversations="all")
+    assert manifest()["counts"]["reasoning"] == {"logged": 1, "carried": 1, "withheld": 0}
+    run(here, log.lines, conversations="all", max_turns=2)
+    assert manifest()["counts"]["reasoning"] == {"logged": 1, "carried": 0, "withheld": 0}
+    run(here, log.lines, conversations="all", min_turns=3)
+    assert manifest()["counts"]["reasoning"] == {"logged": 1, "carried": 1, "withheld": 0}

@@ -19,6 +19,7 @@ from chatsquash.run.told import prefix
 from chatsquash.stages.select import ToolUnion
 from chatsquash.stages.session import Noted, Session, Snapshot
 from chatsquash.tree.account import Kept, account
+from chatsquash.tree.calls import shared_calls
 from chatsquash.tree.choose import chosen, names
 from chatsquash.tree.coverage import coverage
 from chatsquash.tree.explained import first_conversation, unexplained
@@ -201,7 +202,11 @@ def _made(trees: Trees, found: list[Path], wanted: list[_Chosen], options: Optio
 
     A reply that several hold is trained on in one that is written, so where some are not, others are made anew.
     """
-    snapshots = [_snapshot(each.held.path, each.entry, last_tools=options.tools == "last") for each in wanted]
+    last_tools, shared = options.tools == "last", shared_calls([each.held for each in wanted], trees)
+    snapshots = [
+        replace(_snapshot(each.held.path, each.entry, last_tools=last_tools), shared=calls)
+        for each, calls in zip(wanted, shared, strict=True)
+    ]
     if not _asks_marks(options):
         return [make(snapshot, None) for snapshot in snapshots]
     judge, shown = _judge(options), [each.held for each in wanted]

@@ -51,7 +51,7 @@ class Plan(NamedTuple):
     """Over the conversation, to what was logged as chat messages have it."""
     checks: tuple[Check, ...]
     """Of what was logged."""
-    measure: Callable[[View], Usage]
+    measure: Callable[[View, dict[int, int]], Usage]
     refuse: Callable[[View], Found | None]
     """Why the preset cannot have what was logged."""
     conversation: tuple[ConversationStage, ...]
@@ -78,6 +78,7 @@ class Plan(NamedTuple):
         ``marks`` are those of its assistant messages; the record has them as they are in it.
         """
         conversation, composed = self.compose(snapshot, loaded=loaded, source=source, version=version)
+        shared = {id(conversation.messages[at]): number for at, number in snapshot.shared.items()}
         if marks is not None:
             conversation = replace(conversation, marks=marks)
         conversation, found = through(self.logged, conversation)
@@ -85,7 +86,7 @@ class Plan(NamedTuple):
         view = View(conversation, redefined=snapshot.redefined)
         for check in self.checks:
             found += check(conversation, view)
-        usage = self.measure(view)
+        usage = self.measure(view, shared)
         if why := self.refuse(view):
             return Refused(why), [*(each for each in found if each != why), why]
         without = without_tools(conversation) if self.checks else ""

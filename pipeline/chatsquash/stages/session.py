@@ -50,6 +50,8 @@ class Snapshot(Struct, frozen=True):
     """Bytes of those behind it."""
     redefined: Redefined | None = None
     """The tools that were defined otherwise on the way, where the options ask for them."""
+    shared: dict[int, int] = {}
+    """The messages with calls that stand in other records of the session, too, by index, with their numbers."""
 
 
 class Counts(Struct):
