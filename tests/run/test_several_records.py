@@ -345,3 +345,60 @@ def test_reasoning_that_only_the_filtered_record_has_is_lost(here):
     assert manifest()["counts"]["reasoning"] == {"logged": 1, "carried": 0, "withheld": 0}
     run(here, log.lines, conversations="all", min_turns=3)
     assert manifest()["counts"]["reasoning"] == {"logged": 1, "carried": 1, "withheld": 0}
+
+
+# Splits
+
+
+def begun(prompt: str, answer: str) -> list[Any]:
+    log = logs.Log("s2", tools=[logs.READ])
+    log.add(logs.AGENT, user(prompt), says=answer)
+    return log.lines
+
+
+def titled() -> list[Any]:
+    """A title is asked for before the conversation begins."""
+    log = logs.Log("s3", tools=[logs.READ])
+    log.add(logs.TITLE, user("Mend the failing test."), says="A failing test", tools=None, max_tokens=10)
+    log.add(logs.AGENT, user("Mend the failing test."), says="Which one?")
+    return log.lines
+
+
+@pytest.mark.parametrize("conversations", ["main", "all"])
+def test_sessions_whose_first_conversations_begin_alike_are_in_one_split(here, conversations):
+    """One of them is compacted, so that its record begins with the summary; one begins with a title request."""
+    write_log(here / "logs" / "a.jsonl", *logs.compacted())
+    write_log(here / "logs" / "b.jsonl", *begun("Mend the failing test.", "It is mended."))
+    write_log(here / "logs" / "c.jsonl", *titled())
+    for seed in range(8):
+        split = {"split": "train=0.5,test=0.5", "format": "jsonl", "conversations": conversations}
+        convert("logs", "out", Options(anonymize=False, seed=seed, **split))
+        assert len(list(Path("out/data").iterdir())) == 1
+
+
+def test_sessions_that_begin_otherwise_may_be_in_two_though_their_records_begin_alike(here):
+    other = logs.compacted()
+    for line in other[:3]:
+        line["request"]["messages"][1] = user("Look at the failing test.")
+    write_log(here / "logs" / "a.jsonl", *logs.compacted())
+    write_log(here / "logs" / "b.jsonl", *other)
+    found = set()
+    for seed in range(8):
+        split = {"split": "train=0.5,test=0.5", "format": "jsonl", "conversations": "main", "drop_duplicates": False}
+        convert("logs", "out", Options(anonymize=False, seed=seed, **split))
+        found.add(len(list(Path("out/data").iterdir())))
+    assert found == {1, 2}
+
+
+@pytest.mark.parametrize("split_by", ["session", "scenario", "day"])
+def test_what_a_split_leaks_is_told_by_what_sessions_begin_with(here, split_by):
+    """Of sessions in two splits, the records begin with one summary; their first conversations do not."""
+    for number in range(12):
+        lines = [{**line, "session_id": f"s{number}"} for line in logs.compacted()]
+        for line in lines[:3]:
+            line["request"]["messages"][1] = user(f"Mend test {number}.")
+        write_log(here / "logs" / f"2026-01-{number + 10}" / f"s{number}-x.jsonl", *lines)
+    split = {"split": "train=0.5,test=0.5", "split_by": split_by, "format": "jsonl", "drop_duplicates": False}
+    convert("logs", "out", Options(anonymize=False, conversations="main", **split))
+    assert len(list(Path("out/data").iterdir())) == 2
+    assert findings("split-leak") == []
