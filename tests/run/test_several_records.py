@@ -402,3 +402,82 @@ def test_what_a_split_leaks_is_told_by_what_sessions_begin_with(here, split_by):
     convert("logs", "out", Options(anonymize=False, conversations="main", **split))
     assert len(list(Path("out/data").iterdir())) == 2
     assert findings("split-leak") == []
+
+
+# Replies that no record holds
+
+
+def titled_last() -> list[Any]:
+    """A side request of the client's own, and one that cleaning drops."""
+    lines = [*logs.subagent(), *logs.title_last()[1:], *logs.cleaned_title()[:1]]
+    return [{**line, "timestamp": at} for at, line in enumerate(lines, 1768298400)]
+
+
+WAYS = [
+    ({}, "--conversations all keeps 3, --conversations all --no-cleanup-goose keeps 1"),
+    ({"conversations": "main"}, "--conversations all keeps 3, --conversations all --no-cleanup-goose keeps 1"),
+    ({"conversations": "all"}, "--no-cleanup-goose keeps 1"),
+    (
+        {"conversations": "all", "side": False},
+        "without --no-side keeps 1, --no-cleanup-goose without --no-side keeps 1",
+    ),
+    ({"conversations": "all", "subagents": False}, "without --no-subagents keeps 2, --no-cleanup-goose keeps 1"),
+    (
+        {"conversations": "all", "cleanup": ("claude-code",)},
+        "--no-cleanup-goose without --cleanup keeps 1",
+    ),
+    (
+        {"conversations": "all", "cleanup_goose": False, "cleanup": ("goose",), "side": False},
+        "without --no-side keeps 1, without --cleanup and --no-side keeps 1",
+    ),
+]
+
+
+@pytest.mark.parametrize("options, expected", WAYS)
+def test_what_is_lost_is_said_with_the_options_that_keep_it(here, options, expected):
+    run(here, titled_last(), **options)
+    (found,) = findings("replies-lost")
+    assert found["text"].endswith(f"({expected})")
+
+
+def test_what_these_options_keep_is_kept(here):
+    run(here, titled_last(), conversations="all", cleanup_goose=False)
+    assert findings("replies-lost") == []
+    assert manifest()["counts"]["replies"]["lost"] == {}
+
+
+def test_most_replies_come_first(here):
+    run(here, titled_last(), conversations="main")
+    (found,) = findings("replies-lost")
+    assert "2 of 6 logged replies are in the records; 4 are not: 2 side requests, 2 of sub-agents (" in found["text"]
+
+
+def test_equal_numbers_come_in_the_order_of_their_names(here):
+    lines = [*logs.regenerated(), *logs.title_last()[1:], *logs.title_last()[1:]]
+    run(here, [{**line, "timestamp": at} for at, line in enumerate(lines, 1768298400)])
+    (found,) = findings("replies-lost")
+    assert "3 are not: 1 on another branch, 1 retried, 1 side request (" in found["text"]
+
+
+def test_a_reply_to_a_request_that_cleaning_dropped_is_about_the_conversation_before_it(here):
+    title, *lines = logs.cleaned_title()
+    later = edited_first()[2]
+    lines = [title, *lines, {**title, "session_id": "s1"}, later, title]
+    lines = [{**line, "timestamp": at} for at, line in enumerate(lines, 1768298400)]
+    for mode in ("last", "main", "all"):
+        run(here, lines, conversations=mode, trace_replies=True)
+        rows = {each["line"]: each for each in report("replies.jsonl")}
+        first, second = rows[2]["conversation"], rows[5]["conversation"]
+        assert [rows[line]["parent"] for line in (1, 4, 6)] == [first, first, second]
+        assert {rows[line]["why"] for line in (1, 4, 6)} == {"side-request"}
+        ids = {rows[line]["conversation"] for line in rows}
+        assert len(ids) == 5
+        assert {len(each) for each in ids} == {16}
+
+
+def test_a_session_without_logged_replies_has_a_conversation(here):
+    lines = [{**line, "response": None} for line in logs.grows()]
+    run(here, lines)
+    (row,) = report("sessions.jsonl")
+    assert (row["conversations"], row["replies"]["logged"]) == (1, 0)
+    assert manifest()["counts"]["conversations"]["seen"] == 1

@@ -144,7 +144,7 @@ ROWS = [
     ),
     Row(
         logs.cleaned_title,
-        each="1 side A: lost side-request | 2 main B: carried 1[2] | 3 main B: carried 1[4]",
+        each="1 side A<B: lost side-request | 2 main B: carried 1[2] | 3 main B: carried 1[4]",
     ),
     Row(
         logs.unanswered,

@@ -14,6 +14,7 @@ from chatsquash.model import Entry, Found, Mark, Message
 from chatsquash.options import Options
 from chatsquash.outcome import Coverage, LoggedReply, Record, Refused
 from chatsquash.read.origins import line_of
+from chatsquash.run.asides import ways, with_asides
 from chatsquash.run.covered import Covered, lost_of
 from chatsquash.run.told import prefix
 from chatsquash.stages.select import ToolUnion
@@ -79,7 +80,8 @@ def of_last(
         shown.append(held(path, end.path(), _messages(snapshot.entry), trees.requests.canon))
     made = make(snapshot, _marks_of_last(trees, found, shown, snapshot, options))
     kept = [_kept(each, made, 0) for each in shown]
-    rows = _with_asides(session, account(trees, found, kept, names(found, name)))
+    ids = names(found, name)
+    rows = with_asides(account(trees, found, kept, ids), session.asides, name, found, ids)
     kinds = Counter(each.kind for each in found if each is not path)
     covered = _summed(rows, len(found), dict(sorted(kinds.items())), len(session.asides))
     noted: list[Noted] = []
@@ -87,7 +89,7 @@ def of_last(
         line = snapshot.entry.line if snapshot else None
         if path and path.kind in ("side", "subagent"):
             noted.append((line, checks.side_request_selected(path.kind)))
-        noted += lost_of(covered, line)
+        noted += lost_of(covered, line, ways(covered, len(session.asides), options))
         made = _counted(made, options)
     return made, Covered(covered, rows if options.trace_replies else [], noted)
 
@@ -150,14 +152,15 @@ def of_each(
             continue
         parent = ids.get(id(path.parent)) if path.parent else None
         records.append(_named(_begun(_counted(made, options), begun), ids[id(path)], path, parent))
-    rows = _with_asides(session, account(trees, found, kept, ids))
+    rows = with_asides(account(trees, found, kept, ids), session.asides, name, found, ids)
     chosen_ids = set(map(id, wanted))
     kinds = Counter(each.kind for each in found if id(each) not in chosen_ids)
     covered = _summed(rows, len(found), dict(sorted(kinds.items())), len(session.asides))
     last = session.snapshot.entry.line if session.snapshot else None
     alone = unexplained(trees, found, session.followed.unanswered)
     noted += _tail(session, alone, chosen_ones, rows)
-    return records, noted, Covered(covered, rows, lost_of(covered, last), alone), why
+    lost = lost_of(covered, last, ways(covered, len(session.asides), options))
+    return records, noted, Covered(covered, rows, lost, alone), why
 
 
 def _tail(session: Session, alone: set[int], wanted: list[_Chosen], rows: list[LoggedReply]) -> list[Noted]:
@@ -224,12 +227,6 @@ def _made(trees: Trees, found: list[Path], wanted: list[_Chosen], options: Optio
 
 def _named(record: Record, name: str, path: Path, parent: str | None) -> Record:
     return replace(record, conversation=name, kind=path.kind, parent=parent)
-
-
-def _with_asides(session: Session, rows: list[LoggedReply]) -> list[LoggedReply]:
-    """The rows of a session's replies with those to requests that cleaning dropped, in the order of the lines."""
-    asides = [LoggedReply(line, "side", "lost", "side-request", f"line-{line}", None) for line in session.asides]
-    return sorted([*rows, *asides], key=lambda row: row.line) if asides else rows
 
 
 def _summed(rows: list[LoggedReply], seen: int, not_chosen: dict[str, int], asides: int) -> Coverage:

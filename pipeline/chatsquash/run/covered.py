@@ -23,6 +23,12 @@ class Covered(NamedTuple):
     unexplained: set[int] | None = None
     """The lines whose history no tree explains; ``None``: there are no trees, and any line may be reported."""
 
+    def of_records(self, count: int) -> Coverage:
+        """The same of a session with so many records: a record without any logged reply is of a conversation, too."""
+        covered = self.coverage
+        seen = count + sum(covered.not_chosen.values())
+        return replace(covered, conversations=seen) if seen > covered.conversations else covered
+
     def explained(self, session: Session) -> Session:
         """The session without what was found by comparing lines, where trees say why they differ."""
         lines = self.unexplained
@@ -34,11 +40,11 @@ class Covered(NamedTuple):
         return replace(session, found=kept)
 
 
-def lost_of(covered: Coverage, line: int | None) -> list[Noted]:
-    """What is lost, as findings."""
+def lost_of(covered: Coverage, line: int | None, ways: dict[str, int] | None = None) -> list[Noted]:
+    """What is lost, as findings; ``ways`` are the options that keep replies, with how many."""
     noted: list[Noted] = []
     if covered.lost.keys() - {"refused"}:
-        noted.append((line, checks.replies_lost(covered.logged, covered.held, covered.lost)))
+        noted.append((line, checks.replies_lost(covered.logged, covered.held, covered.lost, ways or {})))
     if covered.with_reasoning < covered.reasoned:
         noted.append((line, checks.reasoning_lost(covered.logged, covered.reasoned, covered.with_reasoning)))
     if covered.withheld:

@@ -125,7 +125,7 @@ class Converter:
             size=session.sizes.all,
             sizes=sizes,
             chosen=(records[-1].chosen if records else None) or (self._chosen(snapshot) if snapshot else None),
-            coverage=covered.coverage,
+            coverage=covered.of_records(len(records)),
             replies=covered.rows,
         )
 
