@@ -294,6 +294,18 @@ def test_a_reply_of_a_filtered_record_stands_in_another_one_that_has_it(here):
     ]  # fmt: skip
 
 
+def test_of_replies_of_filtered_records_nothing_is_found(here):
+    found = outcome(logs.stripped(), given(conversations="all", min_turns=9))
+    assert {each.code for each in found.findings}.isdisjoint({"replies-lost", "reasoning-lost"})
+    assert found.coverage.lost == {"filtered": 3}
+    (text,) = [
+        each.text
+        for each in outcome(logs.same_words(), given(conversations="all", min_turns=9)).findings
+        if each.code == "replies-lost"
+    ]
+    assert text == "0 of 3 logged replies are in the records; 3 are not: 2 filtered, 1 duplicate"
+
+
 def outcome_lines(lines: list[Any]) -> list[str]:
     return [record.line.decode() for record in outcome(lines, ALL).records]
 

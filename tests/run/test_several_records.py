@@ -313,22 +313,35 @@ def test_a_reply_whose_records_are_all_filtered_is_filtered(here):
     }
 
 
-def test_a_reply_that_moves_to_another_record_is_not_trained_on_there_and_keeps_its_place(here):
-    lines = logs.regenerated()
-    most = max(len(row["line"]) for row in records(lines)) - 1
-    run(here, lines, conversations="all", max_chars=most, trace_replies=True, group_by="none", loss="weight")
-    first, second, *_ = report("replies.jsonl")
-    assert (first["record"], first["message"], first["loss"]) == ("conversations.jsonl:1", 2, 0)
+MOVES = [
+    ("a filter that looks at the record alone is known before flags are written", {"max_chars": 0}, 1),
+    ("one that looks at findings is not, so the reply is trained on nowhere", {"drop": ("tool-result-failed",)}, 0),
+]
+
+
+@pytest.mark.parametrize("sentence, options, loss", MOVES, ids=[row[0] for row in MOVES])
+def test_a_reply_moves_to_the_record_that_is_left(here, sentence, options, loss):
+    """The trunk, which is the longest, has a result that failed."""
+    lines = failed_on_the_branch()
+    good, bad = logs.result("def add(): ..."), lines[1]["request"]["messages"][3]
+    lines[1]["request"]["messages"][3] = good
+    for line in lines[2:]:
+        line["request"]["messages"][3] = bad
+    most = {"max_chars": max(len(line) for line in records(lines)) - 1} if "max_chars" in options else {}
+    run(here, lines, conversations="all", trace_replies=True, group_by="none", loss="weight", **{**options, **most})
+    first, second, *others = report("replies.jsonl")
+    assert (first["record"], first["message"], first["loss"]) == ("conversations.jsonl:1", 2, loss)
     assert (second["record"], second["message"], second["loss"]) == ("conversations.jsonl:1", 4, 1)
+    assert {each["why"] for each in others} == {"filtered"}
     (record,) = map(json.loads, Path("out/conversations.jsonl").read_text("utf-8").splitlines())
-    assert [message["weight"] for message in record["messages"] if "weight" in message] == [0, 1]
+    assert [message["weight"] for message in record["messages"] if "weight" in message] == [loss, 1]
 
 
-def records(lines: list[Any]) -> list[dict[str, Any]]:
-    (found,) = convert_session(
-        [json.dumps(line) for line in lines], Options(anonymize=False, conversations="all", loss="weight")
-    )
-    return [{"line": record.line.decode()} for record in found.records]
+def records(lines: list[Any]) -> list[str]:
+    """The records of a session."""
+    options = Options(anonymize=False, conversations="all", loss="weight")
+    (found,) = convert_session([json.dumps(line) for line in lines], options)
+    return [record.line.decode() for record in found.records]
 
 
 def test_reasoning_that_only_the_filtered_record_has_is_lost(here):

@@ -7,6 +7,7 @@ from itertools import product
 from random import Random
 from typing import Any
 
+import jsonschema_rs
 import pytest
 
 from chatsquash import Options
@@ -32,6 +33,9 @@ MODIFIERS: dict[str, tuple[Any, ...]] = {
 COMBINATIONS = [dict(zip(MODIFIERS, chosen, strict=True)) for chosen in product(*MODIFIERS.values())]
 ROUNDS = 4
 """Conversations that are tried with each combination."""
+
+
+VALIDATORS = {name: jsonschema_rs.validator_for(presets.named(name).SCHEMA) for name in presets.names()}
 
 
 def talked(rng: Random) -> list[dict[str, Any]]:
@@ -121,10 +125,26 @@ def test_a_flag_changes_nothing_else(name, flag):
         if plain is None or flagged is None:
             continue
         record = json.loads(flagged.line)
+        assert VALIDATORS[name].is_valid(record)
         for message in record.get("messages") or record["conversations"]:
             message.pop(flag, None)
         assert record == json.loads(plain.line)
         assert (plain.unflagged, flagged.marks) == (b"", plain.marks)
+
+
+CLOSED = ("openai", "mistral")
+ODD = [("weight", 2), ("weight", True), ("training", 1), ("loss", 0)]
+
+
+@pytest.mark.parametrize("name", [name for name in presets.names() if name != "chat"])
+@pytest.mark.parametrize("flag, value", [*ODD, *((flag, yes) for flag, (_, yes) in FLAGS.items())])
+def test_a_schema_holds_flags_and_what_else_they_say_is_refused(name, flag, value):
+    record, _ = finished([user(), assistant("<1>")], preset=name)
+    assert record
+    said = json.loads(record.line)
+    (said.get("messages") or said["conversations"])[-1][flag] = value
+    is_right = type(value) is type(FLAGS[flag][0]) and value in FLAGS[flag]
+    assert VALIDATORS[name].is_valid(said) == (is_right and (name not in CLOSED or flag == "weight"))
 
 
 def test_equal_records_with_other_flags_are_known_as_equal():

@@ -21,7 +21,7 @@ _WORDS = {
     "filtered": ("filtered", "filtered"),
     "refused": ("refused", "refused"),
 }
-NEVER = ("retry", "duplicate", "refused")
+NEVER = ("retry", "duplicate", "refused", "filtered")
 """Why no record holds a reply, whatever is asked for."""
 
 

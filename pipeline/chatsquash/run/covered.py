@@ -40,13 +40,20 @@ class Covered(NamedTuple):
         return replace(session, found=kept)
 
 
-def lost_of(covered: Coverage, line: int | None, ways: dict[str, int] | None = None) -> list[Noted]:
-    """What is lost, as findings; ``ways`` are the options that keep replies, with how many."""
+def lost_of(
+    covered: Coverage, line: int | None, wanted: Coverage | None = None, ways: dict[str, int] | None = None
+) -> list[Noted]:
+    """What is lost, as findings.
+
+    ``wanted`` are the same sums without replies of filtered records, ``ways`` the options that keep replies, with how
+    many.
+    """
+    wanted = wanted or covered
     noted: list[Noted] = []
-    if covered.lost.keys() - {"refused"}:
+    if wanted.lost.keys() - {"refused"}:
         noted.append((line, checks.replies_lost(covered.logged, covered.held, covered.lost, ways or {})))
-    if covered.with_reasoning < covered.reasoned:
-        noted.append((line, checks.reasoning_lost(covered.logged, covered.reasoned, covered.with_reasoning)))
+    if wanted.with_reasoning < wanted.reasoned:
+        noted.append((line, checks.reasoning_lost(wanted.logged, wanted.reasoned, wanted.with_reasoning)))
     if covered.withheld:
         noted.append((line, checks.reasoning_withheld(covered.withheld)))
     return noted

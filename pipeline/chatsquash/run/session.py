@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import BinaryIO, Protocol
 
 from msgspec import structs
@@ -21,7 +22,7 @@ from chatsquash.read.sessions import MixedSessionsError
 from chatsquash.redact.keys import load_key
 from chatsquash.redact.pseudonyms import Anonymizer
 from chatsquash.run.covered import Covered, accounts, lost_of
-from chatsquash.run.told import is_whole, prefix, trace
+from chatsquash.run.told import digest_of, is_whole, prefix, trace
 from chatsquash.sources.changes import as_found, change
 from chatsquash.sources.compression import stem
 from chatsquash.sources.days import path_day
@@ -103,7 +104,6 @@ class Converter:
             raise MixedSessionsError
         assert is_whole(session, file, log), log
         snapshot = session.snapshot
-        replaced = self._anonymizer.count if self._anonymizer else 0
         records, left_out, later, covered = self._records(read, session, file, log)
         name = session.id or stem(log)
         findings = covered.explained(session).findings([*later, *covered.found], name, log.shown)
@@ -118,10 +118,10 @@ class Converter:
             account=account,
             cleaned=snapshot.entry.cleaned if snapshot and records else {},
             dropped=session.dropped,
-            addresses=self._anonymizer.count - replaced if self._anonymizer and records else 0,
+            addresses=sum(each.addresses for each in records),
             day=path_day(log.name) or (day(snapshot.started) if snapshot and snapshot.started is not None else None),
             trace=trace(snapshot) if snapshot and any(each.severity == "error" for each in findings) else "",
-            digest=_digest(read, digest),
+            digest=digest_of(read, digest),
             size=session.sizes.all,
             sizes=sizes,
             chosen=(records[-1].chosen if records else None) or (self._chosen(snapshot) if snapshot else None),
@@ -163,8 +163,7 @@ class Converter:
         noted += [(None, unfit)] if unfit else []
         why = unfit or session.invalid
 
-        def make(snapshot: Snapshot, marks: list[Mark] | None) -> tuple[Record | Refused, list[Found]]:
-            return self._finished(read.seen, session, snapshot, log, marks)
+        make = partial(self._finished, read.seen, session, log)
 
         def make_last(snapshot: Snapshot | None, marks: list[Mark] | None = None) -> Record | Refused:
             if why:
@@ -196,14 +195,18 @@ class Converter:
         return records, refused, [*noted, *found], covered
 
     def _finished(
-        self, seen: Seen | None, session: Session, snapshot: Snapshot, log: Log, marks: list[Mark] | None
+        self, seen: Seen | None, session: Session, log: Log, snapshot: Snapshot, marks: list[Mark] | None
     ) -> tuple[Record | Refused, list[Found]]:
         source, version = (seen.format, seen.version) if seen else (None, None)
+        before = self._anonymizer.count if self._anonymizer else 0
         loaded = session.loaded
         made, found = self._plan.finish(snapshot, loaded=loaded, source=source, version=version, marks=marks)
-        if isinstance(made, Record) and self._tells_facts:
-            made = structs.replace(made, facts=self._facts(session, snapshot, log))
-        if isinstance(made, Record) and session.entries:
+        if isinstance(made, Refused):
+            return made, found
+        addresses = self._anonymizer.count - before if self._anonymizer else 0
+        facts = self._facts(session, snapshot, log) if self._tells_facts else None
+        made = structs.replace(made, facts=facts, addresses=addresses) if facts or addresses else made
+        if session.entries:
             made = structs.replace(made, chosen=self._chosen(snapshot), size=snapshot.entry.size)
         return made, found
 
@@ -288,12 +291,3 @@ def _unfit(seen: Seen | None, session: Session) -> Found | None:
 
 def _stamped(at: int | None) -> str | None:
     return None if at is None else stamp(at)
-
-
-def _digest(read: Reading, digest: xxh3_128) -> str:
-    """The hash of a log; that of a document is found with its first conversation."""
-    held = read.document
-    if held is None:
-        return digest.hexdigest()
-    held.digest = held.digest or digest.hexdigest()
-    return str(held.digest)

@@ -5,9 +5,12 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import BinaryIO
 
+from xxhash import xxh3_128
+
 from chatsquash import chat, jsonio
 from chatsquash.log import Log
 from chatsquash.model import Message
+from chatsquash.read.reader import Reading
 from chatsquash.stages.session import Session, Snapshot
 
 
@@ -32,3 +35,12 @@ def is_whole(session: Session, file: BinaryIO, log: Log) -> bool:
     """Whether every byte of a file that is one session was counted, unless the rest of it was not read."""
     is_cut = any(found.code == "cut-short" for _, found in session.found)
     return is_cut or log.part is not None or log.spans is not None or session.sizes.all == file.tell()
+
+
+def digest_of(read: Reading, digest: xxh3_128) -> str:
+    """The hash of a log; that of a document is found with its first conversation."""
+    held = read.document
+    if held is None:
+        return digest.hexdigest()
+    held.digest = held.digest or digest.hexdigest()
+    return str(held.digest)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -25,20 +27,28 @@ class Kept(Struct, frozen=True):
     """The index of its record among the session's."""
     why: str | None = None
     """Why it has none: ``refused``, ``filtered`` or ``duplicate``."""
-    marks: list[Mark] = []
-    """Those of the record's assistant messages, where they are asked for."""
+    marks: dict[int, Mark] | None = None
+    """Of each of the assistant's messages that the record has, the first mark there, where they are asked for."""
 
-    def mark(self, ordinal: int) -> Mark | None:
-        """The mark of the first message that is made of one of the conversation's assistant messages."""
-        return next((mark for mark in self.marks if ordinal in mark.at), None)
+    @property
+    def has_all(self) -> bool:
+        """Whether it has a record with all of the assistant's messages."""
+        return self.record is not None and (self.marks is None or len(self.marks) == len(self.held.whole))
+
+    @property
+    def written(self) -> Container[int]:
+        """The assistant's messages that the record has."""
+        if self.record is None:
+            return ()
+        return self.held.whole if self.marks is None else self.marks
 
 
 def account(trees: Trees, paths: list[Path], kept: list[Kept], ids: dict[int, str]) -> list[LoggedReply]:
     """What became of every reply, in the order of the lines; ``ids`` are the names of the paths by their ``id()``."""
     owners = {reply.number: path for path in paths for reply in path.own}
     answered = {reply.asked: owners[reply.number] for reply in trees.replies if reply.number in owners}
-    standing = bearers([each.held for each in kept], [each.record is not None for each in kept], owners)
-    written = {id(each.held.path) for each in kept if each.record is not None}
+    standing = bearers([each.held for each in kept], [each.written for each in kept], owners)
+    written = {id(each.held.path) for each in kept if each.why != "refused"}
     fates = _Fates(kept, _replaced(paths, written), _holders(kept))
     rows: list[LoggedReply] = []
     for reply in trees.replies:
@@ -96,7 +106,7 @@ def _stands(reply: Reply, kept: Kept) -> Stands:
     """Where a reply stands in the record of a conversation."""
     assert kept.record is not None
     standing = kept.held.standing[reply.number]
-    mark = kept.mark(standing.ordinal)
+    mark = (kept.marks or {}).get(standing.ordinal)
     index, loss = (mark.place, int(not mark.why)) if mark else (None, 0)
     reasons = fate(reply.message, kept.held.message(reply.number)) == "carried"
     return Stands(kept.record, "rewritten" if standing.is_rewritten else "carried", index, loss, reasons)
