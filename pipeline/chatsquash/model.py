@@ -94,6 +94,8 @@ class Found(NamedTuple):
     """0-based index of the message in the record, if it is about one."""
     code: str = ""
     """The rule's name."""
+    conversation: str = ""
+    """The id of the conversation that it is about; empty where the session may have one only, or it is about all."""
 
 
 class Repeated(NamedTuple):
@@ -278,6 +280,8 @@ class Finding(NamedTuple):
     message: int | None
     """0-based index in the record."""
     text: str
+    conversation: str = ""
+    """The id of the conversation that it is about, as in ``Found``."""
 
 
 class Seen(NamedTuple):

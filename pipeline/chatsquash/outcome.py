@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from operator import add
 from typing import Literal, NamedTuple
 
@@ -22,6 +23,15 @@ class ToolUse(NamedTuple):
     """Calls without a result."""
 
 
+class SharedUse(NamedTuple):
+    """The calls of a message that stands in several records of a session."""
+
+    message: int
+    """What the message has for a number in all of them."""
+    calls: int
+    tools: tuple[ToolUse, ...]
+
+
 class Usage(NamedTuple):
     """How one session used its tools."""
 
@@ -32,6 +42,27 @@ class Usage(NamedTuple):
     assistant_turns_with_tools: int
     tools: tuple[ToolUse, ...]
     """Of the tools that it called."""
+    shared: tuple[SharedUse, ...] = ()
+    """Those of messages that other records of the session hold, too."""
+
+    def once(self, seen: set[int]) -> Usage:
+        """The same without the calls of messages that were seen."""
+        elsewhere = [each for each in self.shared if each.message in seen]
+        if not elsewhere:
+            return self
+        less = {tool.name: tool for tool in self.tools}
+        for tool in (tool for each in elsewhere for tool in each.tools):
+            name, calls, failed, unanswered = less[tool.name]
+            less[tool.name] = ToolUse(name, calls - tool.calls, failed - tool.failed, unanswered - tool.unanswered)
+        return self._replace(calls=self.calls - sum(each.calls for each in elsewhere), tools=tuple(less.values()))
+
+
+def counted_once(records: list[Record]) -> Iterator[tuple[Record, Usage]]:
+    """The records of a session, with the use of tools that none before them counts."""
+    seen: set[int] = set()
+    for record in records:
+        yield record, record.usage.once(seen)
+        seen.update(each.message for each in record.usage.shared)
 
 
 class Account(NamedTuple):
@@ -53,6 +84,10 @@ class Account(NamedTuple):
     def plus(self, other: Account) -> Account:
         """The sums of both."""
         return Account(*map(add, self, other))
+
+    def without(self, count: int) -> Account:
+        """The same where some of the selected entries become no record after all."""
+        return self._replace(selected=self.selected - count, left_out=self.left_out + count)
 
     def unwritten(self) -> Account:
         """The same where no record is written after all."""
@@ -106,6 +141,19 @@ class Place(NamedTuple):
         return f"{self.file}:{self.row}"
 
 
+class Stands(NamedTuple):
+    """Where a reply stands in a record."""
+
+    record: int
+    """The index of the record among the session's."""
+    status: Literal["carried", "rewritten"]
+    message: int | None
+    """0-based, in that record's messages."""
+    loss: int
+    reasons: bool
+    """Whether it has its reasoning there."""
+
+
 class LoggedReply(Struct, frozen=True):
     """What became of a logged reply, as ``reports/replies.jsonl`` has it but for what the run knows."""
 
@@ -124,6 +172,24 @@ class LoggedReply(Struct, frozen=True):
     loss: int = 0
     reasoning: Literal["carried", "lost", "withheld"] | None = None
     """What became of its reasoning; ``None``: it had none."""
+    others: tuple[Stands, ...] = ()
+    """Where else it stands, in the order of the records."""
+
+    def moved(self, others: tuple[Stands, ...]) -> LoggedReply:
+        """The same where its record is not written after all, but others are that hold it."""
+        first, *rest = others
+        fate = self.reasoning
+        if fate in ("carried", "lost"):
+            fate = "carried" if first.reasons else "lost"
+        return replace(
+            self,
+            status=first.status,
+            record=first.record,
+            message=first.message,
+            loss=first.loss,
+            reasoning=fate,
+            others=tuple(rest),
+        )
 
     def gone(self, why: str) -> LoggedReply:
         """The same where its record is not written after all."""
@@ -187,6 +253,10 @@ class Record(Struct, frozen=True):
     kind: ConversationKind = "main"
     parent: str | None = None
     """The id of the conversation that it comes from."""
+    chosen: Chosen | None = None
+    """What the log says about the entry that became it; ``None`` for the specified record."""
+    size: int = 0
+    """Bytes of the line of that entry; 0 for the specified record."""
     unflagged: bytes = b""
     """A digest of its line without flags, if it has some: equal records may have others."""
     marks: list[Mark] = []

@@ -7,12 +7,12 @@ from chatsquash.checks import coverage
 LOST = {"branch": 1, "compacted": 12, "duplicate": 1, "refused": 3, "retry": 2, "short-tail": 1, "side-request": 5}
 
 ROWS = [
-    (coverage.replies_lost(3, 2, {"branch": 1}), "replies-lost", "warning", "2 of 3 logged replies are in the records; 1 is not: 1 on another branch (--conversations all keeps 1)"),
-    (coverage.replies_lost(3, 1, {"branch": 2}), "replies-lost", "warning", "2 are not: 2 on other branches (--conversations all keeps 2)"),
-    (coverage.replies_lost(9, 7, {"subagent": 1, "compacted": 1}), "replies-lost", "warning", "2 are not: 1 of a sub-agent, 1 compacted away (--conversations all keeps 2)"),
-    (coverage.replies_lost(1, 0, {"short-tail": 1}), "replies-lost", "warning", "0 of 1 logged reply are in the records; 1 is not: 1 of another conversation (--conversations all keeps 1)"),
-    (coverage.replies_lost(2, 1, {"retry": 1}), "replies-lost", "warning", "1 is not: 1 retried"),
-    (coverage.replies_lost(1031, 1006, LOST), "replies-lost", "warning", "1,006 of 1,031 logged replies are in the records; 25 are not: 1 on another branch, 12 compacted away, 1 duplicate, 3 refused, 2 retried, 1 of another conversation, 5 side requests (--conversations all keeps 19)"),
+    (coverage.replies_lost(3, 2, {"branch": 1}, {"--conversations all": 1}), "replies-lost", "warning", "2 of 3 logged replies are in the records; 1 is not: 1 on another branch (--conversations all keeps 1)"),
+    (coverage.replies_lost(3, 1, {"branch": 2}, {"--conversations all": 2}), "replies-lost", "warning", "2 are not: 2 on other branches (--conversations all keeps 2)"),
+    (coverage.replies_lost(9, 7, {"subagent": 1, "compacted": 1}, {"--conversations all": 2}), "replies-lost", "warning", "2 are not: 1 of a sub-agent, 1 compacted away (--conversations all keeps 2)"),
+    (coverage.replies_lost(1, 0, {"short-tail": 1}, {"--conversations all": 1}), "replies-lost", "warning", "0 of 1 logged reply are in the records; 1 is not: 1 of another conversation (--conversations all keeps 1)"),
+    (coverage.replies_lost(2, 1, {"retry": 1}, {}), "replies-lost", "warning", "1 is not: 1 retried"),
+    (coverage.replies_lost(1031, 1006, LOST, {"--conversations all": 18, "--conversations all --no-cleanup-goose": 1}), "replies-lost", "warning", "1,006 of 1,031 logged replies are in the records; 25 are not: 12 compacted away, 5 side requests, 3 refused, 2 retried, 1 on another branch, 1 duplicate, 1 of another conversation (--conversations all keeps 18, --conversations all --no-cleanup-goose keeps 1)"),
     (coverage.reasoning_lost(412, 310, 60), "reasoning-lost", "info", "310 of 412 replies had reasoning, 60 in the records"),
     (coverage.reasoning_withheld(1), "reasoning-withheld", "info", "the reasoning of 1 reply was withheld at the source"),
     (coverage.reasoning_restored(2), "reasoning-restored", "info", "the reasoning of 2 messages is put back from the logged replies"),
@@ -31,4 +31,4 @@ def test_a_finding_has_its_code_and_severity_and_says_what_and_what_to_do(fact, 
 
 
 def test_what_no_option_keeps_is_not_promised():
-    assert "--conversations" not in coverage.replies_lost(2, 0, {"retry": 1, "duplicate": 1}).text
+    assert "--conversations" not in coverage.replies_lost(2, 0, {"retry": 1, "duplicate": 1}, {}).text

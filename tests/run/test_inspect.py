@@ -1,14 +1,20 @@
 """A session entry by entry, readable at 100 columns."""
 
 import os
+from pathlib import Path
 
 import pytest
 
 from chatsquash.errors import UsageError
+from chatsquash.model import Added, Entry, Reply
 from chatsquash.options import Options
+from chatsquash.report import conversations
 from chatsquash.run.inspect import inspect
+from chatsquash.tree.kinds import paths
+from chatsquash.tree.trees import Trees
 from tests.checks.rows import assistant, call, result, tool
-from tests.conftest import log_line, write_log
+from tests.conftest import log_line, user, write_log
+from tests.tree import logs
 
 TITLE = [
     {"role": "system", "content": "Reply with only a description in four words or less"},
@@ -37,7 +43,7 @@ def session(here):
 
 def test_a_table_shows_what_became_of_every_line(here):
     session(here)
-    assert shown("logs/a.jsonl")[:10] == [
+    assert shown("logs/a.jsonl")[:16] == [
         "logs/a.jsonl: session s1",
         "format: openai_chat (choices[].message in the response)",
         "line  time                     kept  added  tools  reply      outcome     roles added",
@@ -47,9 +53,15 @@ def test_a_table_shows_what_became_of_every_line(here):
         "5                                                  4 B        bad-line",
         "6     -                        2     1      0      none       selected    tool",
         "7     2026-01-13 10:00:04.000  1     0      0      A 35 B     cut",
+        "2 conversations, 3 replies:",
+        "main: 2 replies, lines 1, 4, 2026-01-13 10:00:00 to 10:00:02",
+        "│  hi … done",
+        "└─ branch: 1 reply, line 7, 2026-01-13 10:00:04",
+        "      hi … ",
+        "dropped by cleaning: line 2",
         "record: 704 bytes",
     ]
-    findings = shown("logs/a.jsonl")[10:]
+    findings = shown("logs/a.jsonl")[16:]
     assert [line.split("[")[1].split("]")[0] for line in findings] == [
         "bad-line", "short-tail", "cleaned", "missing-reply", "replies-lost", "missing-timestamp",
     ]  # fmt: skip
@@ -167,3 +179,149 @@ def test_each_session_of_a_file_is_shown_by_itself(here):
     write_log(here / "a.jsonl", *lines)
     found = shown("a.jsonl", sessions_by="id")
     assert [line for line in found if line.startswith("a.jsonl")] == ["a.jsonl: session a", "a.jsonl: session b"]
+
+
+def drawn(lines, here, **options):
+    """What is shown between the table of entries and the record."""
+    write_log(here / "a.jsonl", *lines)
+    found = shown("a.jsonl", **options)
+    first = next((at for at, line in enumerate(found) if line.endswith(("reply:", "replies:"))), None)
+    last = next(at for at, line in enumerate(found) if line.startswith("record: "))
+    return [] if first is None else found[first:last]
+
+
+DAY = "2026-01-13"
+TREES = [
+    (logs.grows, []),
+    (logs.compacted, [
+        "3 conversations, 4 replies:",
+        f"main: 2 replies, lines 1-2, {DAY} 10:00:00 to 10:01:00, gpt-4.1",
+        "│  Mend the failing test. … add() starts from one; I changed …",
+        f"├─ side, from line 2: 1 reply, line 3, {DAY} 10:02:00, gpt-4.1",
+        "│     Write a summary of this conversat… … The user wants the failing test o…",
+        f"└─ compacted, from line 3: 1 reply, line 4, {DAY} 10:03:00, gpt-4.1",
+        "      This session goes on from an earl… … All tests pass now.",
+    ]),
+    (logs.subagent, [
+        "2 conversations, 4 replies:",
+        f"main: 2 replies, lines 1, 4, {DAY} 10:00:00 to 10:03:00, gpt-4.1",
+        "│  Who calls add()? … main() calls it, with strings.",
+        f"└─ subagent, from line 1: 2 replies, lines 2-3, {DAY} 10:01:00 to 10:02:00, gpt-4.1",
+        "      Find every place in the repositor… … Only main() does, with strings.",
+    ]),
+    (logs.retried, [
+        "1 conversation, 3 replies:",
+        f"main: 2 replies, lines 2-3, {DAY} 10:01:00 to 10:02:00, gpt-4.1",
+        "   Which test fails? … It is mended.",
+        "retried: line 1",
+    ]),
+    (logs.twice, [
+        "1 conversation, 3 replies:",
+        f"main: 2 replies, lines 2-3, {DAY} 10:01:00 to 10:02:00, gpt-4.1",
+        "   Which test fails? … It is mended.",
+        "retried: line 1",
+    ]),
+    (logs.title_last, [
+        "2 conversations, 2 replies:",
+        f"main: 1 reply, line 1, {DAY} 10:00:00, gpt-4.1",
+        "│  Which test fails? … The test of sums.",
+        f"└─ side: 1 reply, line 2, {DAY} 10:01:00, gpt-4.1",
+        "      Which test fails? … A failing test",
+    ]),
+    (logs.lone, [
+        "2 conversations, 2 replies:",
+        f"main: 1 reply, line 1, {DAY} 10:00:00, gpt-4.1",
+        "   Which test fails? … The test of sums.",
+        f"main: 1 reply, line 2, {DAY} 10:01:00, gpt-4.1",
+        "   How large is the repository? … It has 40 files.",
+    ]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("log, expected", TREES, ids=[row[0].__name__ for row in TREES])
+def test_the_conversations_of_a_session_are_drawn(here, log, expected):
+    assert drawn(log(), here) == expected
+
+
+def rewound_to_each(count):
+    """One prompt after the other, each of which the user took back."""
+    log = logs.Log()
+    one = log.add(logs.AGENT, user("Name a number."), says="Which?")
+    for number in range(count):
+        log.add(logs.AGENT, user("Name a number."), one, user(f"Number {number}?"), says=f"It is {number}.")
+    return [{**line, "timestamp": at} for at, line in enumerate(log.lines, 1768298400)]
+
+
+def test_of_many_conversations_few_are_drawn_and_the_others_are_counted(here):
+    found = drawn(rewound_to_each(2000), here)
+    assert len(found) == 1 + 2 * (1 + 10) + 2
+    assert found[-3:] == [
+        "│     Number 9? … It is 9.",
+        "└─ … 1,989 more: 1,989 branch",
+        "1,989 of 2,000 conversations are not drawn here (--verbose draws them)",
+    ]
+    assert found[1].startswith("main: 2 replies, lines 1, 2001, ")
+    whole = drawn(rewound_to_each(2000), here, verbose=True)
+    assert len(whole) == 1 + 2 * 2000
+
+
+def summed_up(times):
+    """A conversation that is compacted so often."""
+    log = logs.Log()
+    asked = (logs.AGENT, user("Begin the long work."))
+    for number in range(times):
+        done = f"file {number + 1} was read, and {number * 7} lines of it were mended"
+        said = f"The user wants step {number} of the work; {done}."
+        one = log.add(*asked, says=f"Step {number} is done.")
+        log.add(*asked, one, logs.ASK_SUMMARY, says=said)
+        asked = (logs.AGENT, user(f"What was done so far: {said}"))
+    return [{**line, "timestamp": at} for at, line in enumerate(log.lines, 1768298400)]
+
+
+def test_conversations_that_come_from_each_other_are_indented_up_to_some_columns(here):
+    found = drawn(summed_up(200), here)
+    assert max(map(len, found)) <= 110
+    assert len(found) == 1 + 2 * 100 + 1
+    assert found[-1] == "299 of 399 conversations are not drawn here (--verbose draws them)"
+    assert len(drawn(summed_up(200), here, verbose=True)) == 1 + 2 * 399
+
+
+def test_lines_models_and_texts_of_a_conversation_are_shown_in_short_and_escaped(here):
+    log = logs.Log()
+    asked, evil = [logs.AGENT, user("\x1b[2J\u202e" * 1000)], "\x1b[31m" * 1000
+    for number in range(12):
+        asked.append(log.add(*asked, says=f"Reply {number}."))
+        asked.append(user("Go on."))
+        log.add({"role": "system", "content": f"Classify {number}"}, *asked, says="Fine.", max_tokens=1)
+    lines = log.lines
+    for number, line in enumerate(lines):
+        line["response"]["model"] = f"{evil}{number}"
+    lines[-1]["timestamp"] = "2026-01-14T00:00:00Z"
+    found = drawn(lines, here)
+    assert all(line.isprintable() and len(line) <= 200 for line in found)
+    assert found[1].startswith(f"main: 12 replies, lines 1, 3, 5, … 23, {DAY} 10:00:00 to 10:22:00, \\x1b[31m")
+    assert found[1].endswith(", 9 models more")
+    assert found[2] == "│  " + r"\x1b[2J\u202e\x1b[2J\u202e\x1b[2J…" + " … Reply 11."
+
+
+def test_a_reply_that_only_calls_is_shown_by_its_calls(here):
+    found = drawn(logs.subagent()[:3], here)
+    assert found[2] == "│  Who calls add()? … task()"
+
+
+def test_a_conversation_of_an_agents_file_is_told_on_a_line(here):
+    path = Path(__file__).parents[2] / "sample_logs/documents/claude_code-seating-csv.jsonl"
+    found = shown(str(path))
+    assert "main: 3 replies, lines 4, 10, 12, 2026-01-16 09:00:04 to 09:00:36, claude-example-4" in found
+
+
+def test_paths_that_come_from_each_other_in_a_circle_are_drawn_once():
+    trees = Trees()
+    for line in logs.lone():
+        messages = line["request"]["messages"]
+        reply = Reply(line["response"]["choices"][0]["message"], finish_reason="stop")
+        trees.add(Entry(len(trees.replies) + 1, None, None, messages, (Added(tuple(messages)),), [], reply), None, "")
+    one, two = paths(trees.replies, trees.links)
+    one.parent, two.parent = two, one
+    found = list(conversations.drawn([one, two], trees.links, {}, every=True))
+    assert [line for line in found if "reply" in line] == ["main: 1 reply, line 2", "└─ main: 1 reply, line 1"]

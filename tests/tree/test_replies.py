@@ -88,13 +88,13 @@ ROWS = [
     ),
     Row(
         logs.compacted,
-        last="1 main A: carried 1[2] | 2 main A: carried 1[4] | 3 side B<A: carried 1[6] | 4 compacted C<A: lost compacted",
+        last="1 main A: carried 1[2] | 2 main A: carried 1[4] | 3 side B<A: carried 1[6] | 4 compacted C<A: lost short-tail",
         main="1 main A: lost compacted | 2 main A: lost compacted | 3 side B<A: lost side-request | 4 compacted C<A: carried 1[2]",
         all="1 main A: carried 1[2] | 2 main A: carried 1[4] | 3 side B<A: carried 2[6] | 4 compacted C<A: carried 3[2]",
     ),
     Row(
         logs.compacted_twice,
-        last="1 main A: lost short-tail | 2 side B<A: lost side-request | 3 compacted C<A: carried 1[2] | 4 side D<C: carried 1[4] | 5 compacted E<C: lost compacted",
+        last="1 main A: lost compacted | 2 side B<A: lost side-request | 3 compacted C<A: carried 1[2] | 4 side D<C: carried 1[4] | 5 compacted E<C: lost short-tail",
         main="1 main A: lost compacted | 2 side B<A: lost side-request | 3 compacted C<A: lost compacted | 4 side D<C: lost side-request | 5 compacted E<C: carried 1[2]",
         all="1 main A: carried 1[2] | 2 side B<A: carried 2[4] | 3 compacted C<A: carried 3[2] | 4 side D<C: carried 4[4] | 5 compacted E<C: carried 5[2]",
     ),
@@ -150,7 +150,7 @@ ROWS = [
     ),
     Row(
         logs.kept_task_and_tail,
-        last="1 main A: carried 1[2] | 2 main A: carried 1[4] | 3 side B<A: carried 1[6] | 4 compacted C<A: lost compacted",
+        last="1 main A: carried 1[2] | 2 main A: carried 1[4] | 3 side B<A: carried 1[6] | 4 compacted C<A: lost short-tail",
         main="1 main A: lost compacted | 2 main A: lost compacted | 3 side B<A: lost side-request | 4 compacted C<A: carried 1[4]",
         all="1 main A: carried 1[2] | 2 main A: carried 1[4] | 3 side B<A: carried 2[6] | 4 compacted C<A: carried 3[4]",
     ),
@@ -184,7 +184,7 @@ ROWS = [
     ),
     Row(
         logs.cleaned_title,
-        each="1 side A: lost side-request | 2 main B: carried 1[2] | 3 main B: carried 1[4]",
+        each="1 side A<B: lost side-request | 2 main B: carried 1[2] | 3 main B: carried 1[4]",
     ),
     Row(
         logs.unanswered,

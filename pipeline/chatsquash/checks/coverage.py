@@ -21,7 +21,7 @@ _WORDS = {
     "filtered": ("filtered", "filtered"),
     "refused": ("refused", "refused"),
 }
-_NEVER = ("retry", "duplicate", "refused", "filtered")
+NEVER = ("retry", "duplicate", "refused", "filtered")
 """Why no record holds a reply, whatever is asked for."""
 
 
@@ -31,16 +31,17 @@ def by_why(lost: Mapping[str, int]) -> list[str]:
 
 
 @rule("warning", kind="replies")
-def replies_lost(logged: int, held: int, lost: Mapping[str, int]) -> Fact:
-    """Reported when replies of a session are in none of its records: the numbers, by why.
+def replies_lost(logged: int, held: int, lost: Mapping[str, int], ways: Mapping[str, int]) -> Fact:
+    """Reported when replies of a session are in none of its records: the numbers, by why, and options that keep them.
 
     A session may hold several conversations: histories that were edited, compacted or rewound, sub-agents, requests of
     the client's own. `--conversations all` writes a record for each.
     """
-    more = sum(count for why, count in lost.items() if why not in _NEVER)
-    keeps = f" (--conversations all keeps {more:,})" if more else ""
     missing = sum(lost.values())
-    rest = f"{missing:,} {'is' if missing == 1 else 'are'} not: {', '.join(by_why(lost))}{keeps}"
+    most_first = dict(sorted(lost.items(), key=lambda each: -each[1]))
+    keeps = ", ".join(f"{how} keeps {count:,}" for how, count in ways.items())
+    told = ", ".join(by_why(most_first)) + (f" ({keeps})" if keeps else "")
+    rest = f"{missing:,} {'is' if missing == 1 else 'are'} not: {told}"
     return Fact(f"{held:,} of {counted(logged, 'logged reply', 'logged replies')} are in the records; {rest}")
 
 

@@ -173,7 +173,8 @@ def short_tail(last_line: int, last_messages: int, kept_line: int, kept_messages
     """Reported when the last entry has fewer messages than an earlier one.
 
     The record is made from the last entry that has the most; what came after it, often a side request, is not trained
-    on.
+    on. With `--conversations main` or `all`, reported only where the last entry begins anew for no known reason, and
+    no record holds its reply.
     """
     last = f"line {last_line} has {counted(last_messages, 'message')}"
     kept = f"line {kept_line} has {kept_messages}"
@@ -251,7 +252,8 @@ def role_sequence(earlier_line: int, line: int, position: int, expected: str, se
 
     The conversation was rewritten, compacted or branched, and the record holds only the selected snapshot of it. An
     assistant message counts by whether it has text and calls; text and calls that stood in two messages may meet in
-    one.
+    one. With `--conversations main` or `all`, reported only where a conversation begins anew and neither a call nor a
+    summary nor the client began it.
     """
     there = f"message {position} is {quoted(seen)}" if seen else f"there is no message {position}"
     where = f"line {earlier_line} has {quoted(expected)}"

@@ -9,18 +9,23 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from chatsquash.checks import coverage as checks
+from chatsquash.checks.reading import short_tail
 from chatsquash.marks import by_ordinal
 from chatsquash.model import Entry, Found, Mark, Message
 from chatsquash.options import Options
 from chatsquash.outcome import Coverage, LoggedReply, Record, Refused
 from chatsquash.read.origins import line_of
+from chatsquash.run.asides import ways, with_asides
 from chatsquash.run.covered import Covered, lost_of
 from chatsquash.run.filters import RecordFilter, of_records
+from chatsquash.run.told import prefix
 from chatsquash.stages.select import ToolUnion
 from chatsquash.stages.session import Noted, Session, Snapshot
 from chatsquash.tree.account import Kept, account
+from chatsquash.tree.calls import shared_calls
 from chatsquash.tree.choose import chosen, names
 from chatsquash.tree.coverage import coverage
+from chatsquash.tree.explained import first_conversation, unexplained
 from chatsquash.tree.kinds import Path, paths
 from chatsquash.tree.loss import Judge
 from chatsquash.tree.replies import Reply
@@ -81,7 +86,8 @@ def of_last(
         shown.append(held(path, end.path(), _messages(snapshot.entry), trees.requests.canon))
     made = make(snapshot, _marks_of_last(trees, found, shown, snapshot, options))
     kept = [_kept(each, made, 0, {}) for each in shown]
-    rows = _with_asides(session, account(trees, found, kept, names(found, name)))
+    ids = names(found, name)
+    rows = with_asides(account(trees, found, kept, ids), session.asides, name, found, ids)
     kinds = Counter(each.kind for each in found if each is not path)
     covered = _summed(rows, len(found), dict(sorted(kinds.items())), len(session.asides))
     noted: list[Noted] = []
@@ -89,7 +95,7 @@ def of_last(
         line = snapshot.entry.line if snapshot else None
         if path and path.kind in ("side", "subagent"):
             noted.append((line, checks.side_request_selected(path.kind)))
-        noted += lost_of(covered, line)
+        noted += lost_of(covered, line, ways=ways(covered, len(session.asides), options))
         made = _counted(made, options)
     return made, Covered(covered, rows if options.trace_replies else [], noted)
 
@@ -149,22 +155,48 @@ def of_each(
     kept: list[Kept] = []
     noted: list[Noted] = []
     why: Found | None = None
-    unwanted = of_records(options)
+    begun, unwanted = first_conversation(trees, found), of_records(options)
     for each, (made, told) in zip(chosen_ones, _made(trees, found, chosen_ones, options, make), strict=True):
-        noted += [(line_of(each.entry, fact.at), fact) for fact in (*told, *each.restoring)]
+        path = each.held.path
+        noted += [
+            (line_of(each.entry, fact.at), fact._replace(conversation=ids[id(path)]))
+            for fact in (*told, *each.restoring)
+        ]
         kept.append(_kept(each.held, made, len(records), unwanted))
         if isinstance(made, Refused):
             why = why or made.why
             continue
-        parent = ids.get(id(each.held.path.parent)) if each.held.path.parent else None
-        records.append(_named(_counted(made, options), ids[id(each.held.path)], each.held.path, parent))
-    rows = _with_asides(session, account(trees, found, kept, ids))
+        parent = ids.get(id(path.parent)) if path.parent else None
+        records.append(_named(_begun(_counted(made, options), begun), ids[id(path)], path, parent))
+    rows = with_asides(account(trees, found, kept, ids), session.asides, name, found, ids)
     chosen_ids = set(map(id, wanted))
     kinds = Counter(each.kind for each in found if id(each) not in chosen_ids)
     covered = _summed(rows, len(found), dict(sorted(kinds.items())), len(session.asides))
     last = session.snapshot.entry.line if session.snapshot else None
-    lost = lost_of(covered, last, coverage(row for row in rows if row.why != "filtered"))
-    return records, noted, Covered(covered, rows, lost), why
+    alone = unexplained(trees, found, session.followed.unanswered)
+    noted += _tail(session, alone, chosen_ones, rows)
+    wanted_ones = coverage(row for row in rows if row.why != "filtered")
+    lost = lost_of(covered, last, wanted_ones, ways(covered, len(session.asides), options))
+    return records, noted, Covered(covered, rows, lost, alone), why
+
+
+def _tail(session: Session, alone: set[int], wanted: list[_Chosen], rows: list[LoggedReply]) -> list[Noted]:
+    """What is said where the log ends with a request that begins anew, and no record holds what it got."""
+    last = session.followed.last
+    if last is None or last.line not in alone or not wanted:
+        return []
+    if any(row.line == last.line and row.status != "lost" for row in rows):
+        return []
+    entry = wanted[-1].entry
+    return [(entry.line, short_tail(last.line, len(last.messages), entry.line, len(entry.messages)))]
+
+
+def _begun(record: Record, begun: Reply | None) -> Record:
+    """A record that is told apart by what its session begins with, whatever it begins with itself."""
+    if record.facts is None or begun is None:
+        return record
+    system: list[Message] = [{"role": "system", "content": begun.system}] if begun.system else []
+    return replace(record, facts=record.facts._replace(prefix=prefix([*system, *begun.behind])))
 
 
 class _Chosen(NamedTuple):
@@ -188,7 +220,11 @@ def _made(trees: Trees, found: list[Path], wanted: list[_Chosen], options: Optio
     A reply that several hold is trained on in one that is written, so where some are refused or filtered, others are
     made anew.
     """
-    snapshots = [_snapshot(each.held.path, each.entry, last_tools=options.tools == "last") for each in wanted]
+    last_tools, shared = options.tools == "last", shared_calls([each.held for each in wanted], trees)
+    snapshots = [
+        replace(_snapshot(each.held.path, each.entry, last_tools=last_tools), shared=calls)
+        for each, calls in zip(wanted, shared, strict=True)
+    ]
     if not _asks_marks(options):
         return [make(snapshot, None) for snapshot in snapshots]
     judge, shown = _judge(options), [each.held for each in wanted]
@@ -207,12 +243,6 @@ def _made(trees: Trees, found: list[Path], wanted: list[_Chosen], options: Optio
 
 def _named(record: Record, name: str, path: Path, parent: str | None) -> Record:
     return replace(record, conversation=name, kind=path.kind, parent=parent)
-
-
-def _with_asides(session: Session, rows: list[LoggedReply]) -> list[LoggedReply]:
-    """The rows of a session's replies with those to requests that cleaning dropped, in the order of the lines."""
-    asides = [LoggedReply(line, "side", "lost", "side-request", f"line-{line}", None) for line in session.asides]
-    return sorted([*rows, *asides], key=lambda row: row.line) if asides else rows
 
 
 def _summed(rows: list[LoggedReply], seen: int, not_chosen: dict[str, int], asides: int) -> Coverage:

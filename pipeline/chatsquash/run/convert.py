@@ -20,7 +20,7 @@ from chatsquash.errors import StoppedError, UsageError
 from chatsquash.log import Log
 from chatsquash.model import Finding, Found
 from chatsquash.options import Options, declared
-from chatsquash.outcome import Outcome, Place
+from chatsquash.outcome import Outcome, Place, counted_once
 from chatsquash.read import documents
 from chatsquash.read.sessions import cleared
 from chatsquash.records import presets
@@ -224,9 +224,9 @@ class _Conversion:
     def _write(self, log: Log, outcome: Outcome, group: str) -> tuple[Outcome, list[Place]]:
         """Write the records: what is known of their session then, and where they stand."""
         places: list[Place] = []
-        for record in outcome.records:
+        for record, usage in counted_once(outcome.records):
             if self._dataset:
-                outcome, place = self._dataset.add(log, outcome, record)
+                outcome, place = self._dataset.add(log, outcome, record, usage)
                 places += [place] if place else []
                 continue
             name = f"{group}.jsonl"

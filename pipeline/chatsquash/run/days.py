@@ -17,14 +17,17 @@ from chatsquash.times import day
 def days_logged(options: Options, log: Log) -> list[str]:
     """The UTC date of the first readable time that cleaning leaves in a log: that by which it is grouped.
 
-    Of a document that holds several sessions, the dates of all of them.
+    Of a document that holds several sessions, the dates of all of them; of a log each of whose conversations may become
+    a record, all dates.
     """
     with opened(log.path, options) as file:
         items = Reader(replace(options, sessions_by="file")).read(file, log).items
         left = (entry for entry in plan(options, None).through(items) if isinstance(entry, Entry))
         first = next((entry for entry in left if entry.origin or entry.at is not None), None)
         times = [first.at if first else None]
+        if options.conversations != "last" and first and not first.origin:
+            times += [entry.at for entry in left]  # since any line may begin a conversation
         if first and first.origin and options.sessions_by != "file":
             held = documents.document(file, options)  # which was read just now
             times = [each.origin.started for each in held.conversations if each.origin] if held else []
-        return [day(at) for at in times if at is not None]
+        return list(dict.fromkeys(day(at) for at in times if at is not None))

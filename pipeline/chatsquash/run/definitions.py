@@ -16,7 +16,7 @@ from chatsquash.options import Options
 from chatsquash.outcome import Outcome
 from chatsquash.run.inspect import each_session
 from chatsquash.run.session import Converter, EntryStream
-from chatsquash.stages.session import Snapshot
+from chatsquash.stages.session import Session
 from chatsquash.stages.supplied import as_toml
 from chatsquash.text import escaped
 
@@ -49,8 +49,8 @@ class _Seeing:
     def left(self, items: EntryStream) -> EntryStream:
         return items
 
-    def settle(self, seen: Seen | None, snapshot: Snapshot | None) -> None:
-        del snapshot
+    def settle(self, seen: Seen | None, session: Session) -> None:
+        del session
         self.seen = seen
 
 

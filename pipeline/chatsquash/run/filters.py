@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
@@ -10,11 +10,11 @@ from msgspec.structs import replace
 
 from chatsquash.checks import dataset
 from chatsquash.log import Log
-from chatsquash.model import Found
+from chatsquash.model import Finding, Found
 from chatsquash.options import ERRORS, Options
 from chatsquash.outcome import LoggedReply, Outcome, Record
 from chatsquash.records.line import digest
-from chatsquash.sources.days import is_between
+from chatsquash.sources.days import is_between, path_day
 from chatsquash.stages.session import finding
 from chatsquash.text import counted, quoted
 from chatsquash.tree.coverage import coverage
@@ -52,15 +52,15 @@ class Filters:
             gone[number] = "filtered" if option else "duplicate"
             filtered += [option] if option else []
             duplicates += not option
-            outcome = replace(outcome, findings=[*outcome.findings, finding(found, outcome.session, log.shown)])
-            last = found
+            last = found._replace(conversation=record.conversation)
+            outcome = outcome.also(finding(last, outcome.session, log.shown))
         if gone:
             outcome = _left(outcome, kept, gone, last.code)
         return Filtered(outcome, tuple(filtered), duplicates)
 
     def _unwanted(self, log: Log, outcome: Outcome, record: Record) -> tuple[Found | None, str]:
         """Why a record is not wanted, and the option that says so; none where it is there already."""
-        if log.part is not None and (untimely := self._untimely(outcome)):
+        if (log.part is not None or record.conversation) and (untimely := self._untimely(_day(log, outcome, record))):
             return dataset.filtered(*untimely), untimely[0]
         for option, unwanted in self._filters.items():
             if why := unwanted(outcome, record):
@@ -72,15 +72,21 @@ class Filters:
             self._seen[equal] = log.shown
         return None, ""
 
-    def _untimely(self, outcome: Outcome) -> tuple[str, str] | None:
-        """The option by which a session of a document with several is not wanted, and why: its file was, as a whole."""
+    def _untimely(self, day: str | None) -> tuple[str, str] | None:
+        """The option by which one of several conversations is not wanted, and why: its file was, as a whole."""
         since, until = self._options.since, self._options.until
         option = "--since" if since else "--until"
-        if outcome.day is None:
+        if day is None:
             return (option, "its file names no day of it") if since or until else None
-        if is_between(outcome.day, since, until):
+        if is_between(day, since, until):
             return None
-        return "--since" if since and outcome.day < since else "--until", f"it is of {outcome.day}"
+        return "--since" if since and day < since else "--until", f"it is of {day}"
+
+
+def _day(log: Log, outcome: Outcome, record: Record) -> str | None:
+    """The day of a record: that of its path, else that on which its conversation began."""
+    started = record.chosen.started if record.chosen else None
+    return path_day(log.name) or (started[:10] if started and record.conversation else outcome.day)
 
 
 def _left(outcome: Outcome, kept: list[int], gone: dict[int, str], code: str) -> Outcome:
@@ -96,7 +102,8 @@ def _left(outcome: Outcome, kept: list[int], gone: dict[int, str], code: str) ->
     addresses = sum(record.addresses for record in records)
     left = replace(outcome, records=records, replies=rows, coverage=covered, addresses=addresses)
     if kept:
-        return left
+        sizes = [outcome.records[number].size for number in gone]
+        return replace(left, account=outcome.account.without(len(sizes)), sizes=outcome.sizes.without(sum(sizes)))
     return replace(
         left,
         left_out=code,
@@ -107,10 +114,13 @@ def _left(outcome: Outcome, kept: list[int], gone: dict[int, str], code: str) ->
 
 
 def _moved(row: LoggedReply, places: dict[int, int], gone: dict[int, str]) -> LoggedReply:
-    """A reply's row once some records are gone."""
+    """A reply's row once some records are gone; it stands in the first one that is left of those that hold it."""
+    left = tuple(place._replace(record=places[place.record]) for place in row.others if place.record in places)
     if row.record is None:
         return row
-    return row.gone(gone[row.record]) if row.record in gone else replace(row, record=places[row.record])
+    if row.record in places:
+        return replace(row, record=places[row.record], others=left)
+    return row.moved(left) if left else row.gone(gone[row.record])
 
 
 Filter = Callable[[Outcome, Record], str | None]
@@ -164,9 +174,16 @@ def _other_model(record: Record, globs: tuple[str, ...]) -> str | None:
 def _dropper(code: str) -> Filter:
     if code == ERRORS:
         return _error
-    return lambda outcome, _: f"the session has {code}" if any(f.code == code for f in outcome.findings) else None
+    return lambda outcome, record: (
+        f"the session has {code}" if any(f.code == code for f in _of(outcome, record)) else None
+    )
 
 
-def _error(outcome: Outcome, _record: Record) -> str | None:
-    code = next((found.code for found in outcome.findings if found.severity == "error"), None)
+def _error(outcome: Outcome, record: Record) -> str | None:
+    code = next((found.code for found in _of(outcome, record) if found.severity == "error"), None)
     return f"the session has the error {code}" if code else None
+
+
+def _of(outcome: Outcome, record: Record) -> Iterator[Finding]:
+    """The findings about a record, and about all of its session."""
+    return (found for found in outcome.findings if found.conversation in ("", record.conversation))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -19,12 +20,15 @@ from chatsquash.outcome import Outcome
 from chatsquash.read import documents
 from chatsquash.read.envelopes import PLAIN
 from chatsquash.read.sessions import MixedSessionsError
+from chatsquash.read.usage import of_entry
+from chatsquash.report.conversations import drawn, in_lines, of_file
 from chatsquash.report.findings import as_text
 from chatsquash.run.parts import parts
 from chatsquash.run.session import Converter, EntryStream
 from chatsquash.sources.find import discover, nothing_to_read
-from chatsquash.stages.session import Snapshot
-from chatsquash.text import aligned, escaped
+from chatsquash.stages.session import Session
+from chatsquash.text import aligned, counted, escaped
+from chatsquash.tree.kinds import paths
 
 T = TypeVar("T")
 _COLUMNS = ("line", "time", "kept", "added", "tools", "reply", "outcome", "roles added")
@@ -49,13 +53,18 @@ class _Inspection:
 
     verbose: bool
     by_line: dict[int, _EntryRow] = field(default_factory=dict)
+    models: dict[int, str] = field(default_factory=dict)
+    """Of each line the model that it names."""
     seen: Seen | None = None
     """What the log's first lines told."""
+    session: Session | None = None
 
     def logged(self, items: EntryStream) -> EntryStream:
         for item in items:
             if isinstance(item, Entry):
                 self.by_line[item.line] = self._row(item)
+                if model := of_entry(item).model:
+                    self.models[item.line] = sys.intern(model)
             yield item
 
     def left(self, items: EntryStream) -> EntryStream:
@@ -64,9 +73,10 @@ class _Inspection:
                 self.by_line[item.line].outcome = "superseded"
             yield item
 
-    def settle(self, seen: Seen | None, snapshot: Snapshot | None) -> None:
+    def settle(self, seen: Seen | None, session: Session) -> None:
         """Mark what was selected, and what was cut behind it."""
-        self.seen = seen
+        self.seen, self.session = seen, session
+        snapshot = session.snapshot
         for line, row in self.by_line.items():
             if snapshot and row.outcome == "superseded" and line >= snapshot.entry.line:
                 row.outcome = "selected" if line == snapshot.entry.line else "cut"
@@ -138,6 +148,8 @@ def _shown(log: Log, inspection: _Inspection, outcome: Outcome) -> Iterator[str]
         yield from _wrapped(f"format: {escaped(seen.why)}", break_on_hyphens=True)
         yield from [f"envelope: {seen.envelope}"] if seen.envelope != PLAIN.NAME else []
     yield from _table([row for _, row in sorted(inspection.by_line.items())])
+    if inspection.session:
+        yield from _conversations(inspection.session, inspection)
     yield f"record: {len(outcome.record):,} bytes" if outcome.record else f"left out: {outcome.left_out}"
     yield from map(as_text, outcome.findings)
 
@@ -148,6 +160,24 @@ def _table(rows: list[_EntryRow]) -> Iterator[str]:
     for line, row in zip(lines, rows, strict=True):
         yield from _wrapped(f"{line}  {row.roles}")
         yield from (f"    {text}" for text in row.texts)
+
+
+def _conversations(session: Session, inspection: _Inspection) -> Iterator[str]:
+    """The tree of a session, if it holds more than one conversation, and which of its replies are in none."""
+    origin = session.snapshot.entry.origin if session.snapshot else None
+    if origin:
+        yield of_file(origin)
+        return
+    trees = session.followed.branch()
+    found = paths(trees.replies, trees.links)
+    retried = sorted([*(each.line for each in trees.again), *(each.line for each in trees.replies if each.is_retried)])
+    if len(found) < 2 and not retried:
+        return
+    replies = counted(len(trees.replies) + len(trees.again), "reply", "replies")
+    yield f"{counted(len(found), 'conversation')}, {replies}:"
+    yield from drawn(found, trees.links, inspection.models, every=inspection.verbose)
+    for what, lines in (("retried", retried), ("dropped by cleaning", session.asides)):
+        yield from [f"{what}: {in_lines(lines)}"] if lines else []
 
 
 def _wrapped(line: str, *, break_on_hyphens: bool = False) -> list[str]:

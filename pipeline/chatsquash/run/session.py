@@ -21,8 +21,8 @@ from chatsquash.read.reader import Reader, Reading
 from chatsquash.read.sessions import MixedSessionsError
 from chatsquash.redact.keys import load_key
 from chatsquash.redact.pseudonyms import Anonymizer
-from chatsquash.run.covered import Covered, lost_of
-from chatsquash.run.told import hash_of, in_files, is_whole, meeting, prefix, trace
+from chatsquash.run.covered import Covered, accounts, lost_of
+from chatsquash.run.told import digest_of, hash_of, in_files, is_whole, meeting, prefix, trace
 from chatsquash.sources.changes import as_found, change
 from chatsquash.sources.compression import stem
 from chatsquash.sources.days import path_day
@@ -54,8 +54,8 @@ class EntryObserver(Protocol):
     def left(self, items: EntryStream) -> EntryStream:
         """Those that cleaning left."""
 
-    def settle(self, seen: Seen | None, snapshot: Snapshot | None) -> None:
-        """What is known of the log, and what was selected."""
+    def settle(self, seen: Seen | None, session: Session) -> None:
+        """What is known of the log, and what its lines came to."""
 
 
 Also = Callable[[Log, BinaryIO], None]
@@ -109,8 +109,9 @@ class Converter:
         snapshot = session.snapshot
         records, left_out, later, covered = self._records(read, session, file, log)
         name = session.id or stem(log)
-        findings = in_files(session.findings([*later, *covered.found], name, log.shown), log)
-        account, sizes = session.accounts(written=bool(records))
+        found = covered.explained(session).findings([*later, *covered.found], name, log.shown)
+        findings = in_files(found, log)
+        account, sizes = accounts(session, records)
         return Outcome(
             session=name,
             records=records,
@@ -124,11 +125,11 @@ class Converter:
             addresses=sum(each.addresses for each in records),
             day=path_day(log.name) or (day(snapshot.started) if snapshot and snapshot.started is not None else None),
             trace=trace(snapshot) if snapshot and any(each.severity == "error" for each in findings) else "",
-            digest=hash_of(file, log) if log.reordered and not log.pieces else _digest(read, digest),
+            digest=hash_of(file, log) if log.reordered and not log.pieces else digest_of(read, digest),
             size=session.sizes.all,
             sizes=sizes,
-            chosen=self._chosen(snapshot) if snapshot else None,
-            coverage=covered.coverage,
+            chosen=(records[-1].chosen if records else None) or (self._chosen(snapshot) if snapshot else None),
+            coverage=covered.of_records(len(records)),
             meeting=meeting(session),
             replies=covered.rows,
         )
@@ -159,7 +160,7 @@ class Converter:
         if observer is None:
             return self._plan.select(self._plan.through(read.items))
         session = self._plan.select(observer.left(self._plan.through(observer.logged(read.items))))
-        observer.settle(read.seen, session.snapshot)
+        observer.settle(read.seen, session)
         return session
 
     def _records(
@@ -213,7 +214,10 @@ class Converter:
             return made, found
         addresses = self._anonymizer.count - before if self._anonymizer else 0
         facts = self._facts(session, snapshot, log) if self._tells_facts else None
-        return (structs.replace(made, facts=facts, addresses=addresses) if facts or addresses else made), found
+        made = structs.replace(made, facts=facts, addresses=addresses) if facts or addresses else made
+        if session.entries:
+            made = structs.replace(made, chosen=self._chosen(snapshot), size=snapshot.entry.size)
+        return made, found
 
     def _again(self, file: BinaryIO, log: Log, lines: set[int]) -> Iterator[Entry]:
         """The entries of some lines, read once more."""
@@ -304,12 +308,3 @@ def _unfit(seen: Seen | None, session: Session) -> Found | None:
 
 def _stamped(at: int | None) -> str | None:
     return None if at is None else stamp(at)
-
-
-def _digest(read: Reading, digest: xxh3_128) -> str:
-    """The hash of a log; that of a document is found with its first conversation."""
-    held = read.document
-    if held is None:
-        return digest.hexdigest()
-    held.digest = held.digest or digest.hexdigest()
-    return str(held.digest)

@@ -14,6 +14,7 @@ from chatsquash import chat, jsonio
 from chatsquash.log import Log
 from chatsquash.model import Finding, Message
 from chatsquash.outcome import Meeting
+from chatsquash.read.reader import Reading
 from chatsquash.read.sessions import SPAN
 from chatsquash.stages.session import Session, Snapshot
 from chatsquash.text import printable
@@ -93,3 +94,12 @@ def _said(user: str, reply: Message | None) -> int:
     if not calls and not is_long(f"{user} {text}"):
         return 0
     return xxh3_64_intdigest(jsonio.dumps([user.strip(), text, calls]))
+
+
+def digest_of(read: Reading, digest: xxh3_128) -> str:
+    """The hash of a log; that of a document is found with its first conversation."""
+    held = read.document
+    if held is None:
+        return digest.hexdigest()
+    held.digest = held.digest or digest.hexdigest()
+    return str(held.digest)

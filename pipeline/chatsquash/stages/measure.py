@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator, Mapping
 
 from chatsquash import chat
+from chatsquash.checks.exchanges import State, exchanges
 from chatsquash.checks.registry import View
 from chatsquash.checks.results import outcomes
-from chatsquash.outcome import ToolUse, Usage
+from chatsquash.outcome import SharedUse, ToolUse, Usage
 
 _SIDES = {"system": "client", "user": "client", "assistant": "assistant"}
 _BESIDE = ("tool", "function")
+_NONE: dict[int, int] = {}
 
 
-def measure(view: View) -> Usage:
-    """Count calls and turns of a record whose calls are native."""
+def measure(view: View, shared: Mapping[int, int] = _NONE) -> Usage:
+    """Count calls and turns of a record whose calls are native.
+
+    ``shared`` has the ``id()`` of the messages that other records of the session hold, too, with their numbers.
+    """
     calls = client = assistant = with_tools = 0
     side: str | None = None
     counted = False  # whether the present assistant turn is among those with tools
@@ -30,12 +36,24 @@ def measure(view: View) -> Usage:
             calls += count
             with_tools += not counted
             counted = True
-    return Usage(calls, tuple(sorted(view.tool_names)), client, assistant, with_tools, _by_tool(view))
+    used, elsewhere = _by_tool(outcomes(view)), tuple(_shared(view, shared)) if shared else ()
+    return Usage(calls, tuple(sorted(view.tool_names)), client, assistant, with_tools, used, elsewhere)
 
 
-def _by_tool(view: View) -> tuple[ToolUse, ...]:
+def _shared(view: View, shared: Mapping[int, int]) -> Iterator[SharedUse]:
+    """The calls of messages that stand in several records."""
+    states: dict[int, list[tuple[str, State]]] = {}
+    for call in view.once(exchanges).calls:
+        if call.name is not None:
+            states.setdefault(call.at, []).append((call.name, call.state))
+    for at, message in enumerate(view.messages):
+        if id(message) in shared:
+            yield SharedUse(shared[id(message)], chat.call_count(message), _by_tool(states.get(at, [])))
+
+
+def _by_tool(states: list[tuple[str, State]]) -> tuple[ToolUse, ...]:
     found: dict[str, list[int]] = {}
-    for name, state in outcomes(view):
+    for name, state in states:
         counts = found.setdefault(name, [0, 0, 0])
         counts[0] += 1
         counts[1] += state == "failed"

@@ -27,9 +27,8 @@ from chatsquash.stages.definitions import known
 from chatsquash.stages.measure import measure
 from chatsquash.stages.public import leave_out, public, with_media
 from chatsquash.stages.select import select
-from chatsquash.stages.session import Session, Snapshot
+from chatsquash.stages.session import Session, Snapshot, tally
 from chatsquash.stages.validate import validate
-from chatsquash.tree.follow import Followed
 
 if TYPE_CHECKING:
     from chatsquash.stages.join_texts import Wanted
@@ -52,7 +51,7 @@ class Plan(NamedTuple):
     """Over the conversation, to what was logged as chat messages have it."""
     checks: tuple[Check, ...]
     """Of what was logged."""
-    measure: Callable[[View], Usage]
+    measure: Callable[[View, dict[int, int]], Usage]
     refuse: Callable[[View], Found | None]
     """Why the preset cannot have what was logged."""
     conversation: tuple[ConversationStage, ...]
@@ -79,6 +78,7 @@ class Plan(NamedTuple):
         ``marks`` are those of its assistant messages; the record has them as they are in it.
         """
         conversation, composed = self.compose(snapshot, loaded=loaded, source=source, version=version)
+        shared = {id(conversation.messages[at]): number for at, number in snapshot.shared.items()}
         if marks is not None:
             conversation = replace(conversation, marks=marks)
         conversation, found = through(self.logged, conversation)
@@ -86,7 +86,7 @@ class Plan(NamedTuple):
         view = View(conversation, redefined=snapshot.redefined)
         for check in self.checks:
             found += check(conversation, view)
-        usage = self.measure(view)
+        usage = self.measure(view, shared)
         if why := self.refuse(view):
             return Refused(why), [*(each for each in found if each != why), why]
         without = without_tools(conversation) if self.checks else ""
@@ -134,8 +134,11 @@ def plan(options: Options, anonymizer: Anonymizer | None) -> Plan:
             trace_roles=options.integrity_analysis,
             last_tools=options.tools == "last",
             trace_calls=options.check_arguments,
-            following=partial(
-                Followed, looks_closely=options.restore in ("results", "all"), lazily=not asks_for_kinds(options)
+            begin=partial(
+                tally,
+                looks_closely=options.restore in ("results", "all"),
+                lazily=not asks_for_kinds(options),
+                lists_entries=options.conversations != "last",
             ),
         ),
         compose=compose,

@@ -13,7 +13,6 @@ from chatsquash.memo import Last, Same
 from chatsquash.model import Added, Entry, Kept, Skipped, Tool
 from chatsquash.stages.redefined import Answered, Definitions, Redefined
 from chatsquash.stages.session import Noted, Session, Snapshot, Tally
-from chatsquash.tree.follow import Followed
 
 
 def select(
@@ -22,15 +21,15 @@ def select(
     trace_roles: bool = True,
     last_tools: bool = False,
     trace_calls: bool = False,
-    following: Callable[[], Followed] = Followed,
+    begin: Callable[[], Tally] = Tally,
 ) -> Session:
     """Cut to the last entry with the most messages and take it; count every line.
 
     What is found by comparing entries behind it does not count, so that waits until an entry is known to stay.
     ``last_tools``: of definitions with one name the last is taken.  ``trace_calls``: the snapshot tells which one held
-    when a call was made.  ``following`` makes what tells which replies go on from which.
+    when a call was made.  ``begin`` gives what is counted with.
     """
-    tally = Tally(followed=following())
+    tally = begin()
     best: Entry | None = None
     last: Entry | None = None
     span = settled = _Span()
@@ -59,6 +58,8 @@ def select(
     if last is not best:
         short = reading.short_tail(last.line, len(last.messages), best.line, len(best.messages))
         tally.found.append((best.line, short))
+    if tally.lists_entries:  # since those behind the snapshot may become records, too
+        tally.found += waiting
     redefined = answered.redefined(best, tools.redefined()) if trace_calls else None
     return tally.session(_snapshot(best, tools.settled(), settled, span, redefined))
 

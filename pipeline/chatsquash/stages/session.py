@@ -50,6 +50,8 @@ class Snapshot(Struct, frozen=True):
     """Bytes of those behind it."""
     redefined: Redefined | None = None
     """The tools that were defined otherwise on the way, where the options ask for them."""
+    shared: dict[int, int] = {}
+    """The messages with calls that stand in other records of the session, too, by index, with their numbers."""
 
 
 class Counts(Struct):
@@ -82,6 +84,8 @@ class Session(Struct, frozen=True):
     """Whether any entry was loaded from a format that needs it."""
     lines: Counts
     sizes: Counts
+    entries: list[tuple[int, int]]
+    """The lines of all entries with their bytes, where somebody asks for them."""
     dropped: dict[str, int]
     """How many entries each cleaning rule dropped whole."""
     rejected: list[Rejected]
@@ -107,6 +111,16 @@ class Session(Struct, frozen=True):
         sizes = snapshot.entry.size, snapshot.superseded_size, snapshot.cut_size
         return self.lines.account(lines), self.sizes.account(sizes)
 
+    def accounts_of(self, selected: set[int]) -> tuple[Account, Account]:
+        """The same where the entries of these lines became a record each."""
+        last = max(selected)
+        lines, sizes = [0, 0, 0], [0, 0, 0]
+        for line, size in self.entries:
+            what = 0 if line in selected else 1 if line < last else 2
+            lines[what] += 1
+            sizes[what] += size
+        return self.lines.account((lines[0], lines[1], lines[2])), self.sizes.account((sizes[0], sizes[1], sizes[2]))
+
     def findings(self, later: Iterable[Noted], name: str, file: str) -> list[Finding]:
         """What was found of it, here and later, in the order of the lines as far as they are known."""
         repeated = [(first, _RULES[each.code](*each.values, times)) for each, (first, times) in self.repeated.items()]
@@ -116,7 +130,7 @@ class Session(Struct, frozen=True):
 
 def finding(found: Found, session: str, file: str, line: int | None = None) -> Finding:
     """A fact as it stands in the reports."""
-    return Finding(found.code, found.severity, session, file, line, found.at, found.text)
+    return Finding(found.code, found.severity, session, file, line, found.at, found.text, found.conversation)
 
 
 class Tally(Struct):
@@ -126,6 +140,9 @@ class Tally(Struct):
     loaded: bool = False
     lines: Counts = field(default_factory=Counts)
     sizes: Counts = field(default_factory=Counts)
+    lists_entries: bool = False
+    """Whether somebody asks which lines are entries."""
+    entries: list[tuple[int, int]] = field(default_factory=list)
     dropped: dict[str, int] = field(default_factory=dict)
     rejected: list[Rejected] = field(default_factory=list)
     found: list[Noted] = field(default_factory=list)
@@ -137,6 +154,8 @@ class Tally(Struct):
         """Count an entry."""
         self.lines.all += 1
         self.sizes.all += entry.size
+        if self.lists_entries:
+            self.entries.append((entry.line, entry.size))
         if self.id is None:
             self.id = entry.session_id
         if entry.loaded:
@@ -171,5 +190,10 @@ class Tally(Struct):
 
     def session(self, snapshot: Snapshot | None) -> Session:
         """What all lines came to."""
-        known = (self.dropped, self.rejected, self.found, self.repeated, self.asides, self.followed)
+        known = (self.entries, self.dropped, self.rejected, self.found, self.repeated, self.asides, self.followed)
         return Session(snapshot, self.id, self.loaded, self.lines, self.sizes, *known)
+
+
+def tally(*, looks_closely: bool, lazily: bool, lists_entries: bool) -> Tally:
+    """What a session is counted with; ``lists_entries`` is as in ``Tally``, the others are as in ``Followed``."""
+    return Tally(lists_entries=lists_entries, followed=Followed(looks_closely, lazily))

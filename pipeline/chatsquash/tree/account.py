@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Container
-from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from chatsquash.model import Mark, Message
-from chatsquash.outcome import LoggedReply
+from chatsquash.outcome import LoggedReply, Stands
 from chatsquash.tree.coverage import fate
 from chatsquash.tree.kinds import Path
 from chatsquash.tree.replies import Reply
 from chatsquash.tree.standing import Held, bearers
 from chatsquash.tree.trees import Trees
 
-_WHY = {"branch": "branch", "subagent": "subagent", "side": "side-request", "compacted": "compacted"}
+_WHY = {"branch": "branch", "subagent": "subagent", "side": "side-request"}
 """Why replies of conversations that were not chosen are lost, by their kinds."""
 
 
@@ -55,7 +54,7 @@ def account(trees: Trees, paths: list[Path], kept: list[Kept], ids: dict[int, st
     shown, present = [each.held for each in kept], [each.written for each in kept]
     standing = bearers(shown, present, owners)
     written = {id(each.held.path) for each in kept if each.why != "refused"}
-    fates = _Fates(kept, bearers(shown, present, {}), _replaced(paths, written))
+    fates = _Fates(kept, _replaced(paths, written), _holders(kept))
     rows: list[LoggedReply] = []
     for reply in trees.replies:
         path = owners.get(reply.number) or answered.get(reply.asked)  # that of the reply to the request sent again
@@ -78,10 +77,10 @@ class _Fates(Struct, frozen=True):
     """What tells what became of a reply that stands in one of the conversations, by its index."""
 
     kept: list[Kept]
-    firsts: dict[int, int]
-    """The first conversation that holds a reply, by its number."""
     replaced: set[int]
     """The conversations in whose place a later one of their chain is written."""
+    holders: dict[int, list[Kept]]
+    """Those with a record that hold each reply, in order."""
 
     def message(self, reply: Reply, found: int) -> Message | None:
         """The message that stands for a reply in a record."""
@@ -93,14 +92,14 @@ class _Fates(Struct, frozen=True):
         kept = None if found is None else self.kept[found]
         if kept is None or kept.record is None:
             return replace(row, why=self._why(row, path, kept))
-        mark = kept.mark(reply)
-        if kept.marks is not None and (mark is None or mark.why):  # it is trained on nowhere
-            kept = self.kept[self.firsts[reply.number]]
-            mark = kept.mark(reply)
-        is_rewritten = kept.held.standing[reply.number].is_rewritten
-        status: Literal["carried", "rewritten"] = "rewritten" if is_rewritten else "carried"
-        index, loss = (mark.place, int(not mark.why)) if mark else (None, 0)
-        return replace(row, status=status, record=kept.record, message=index, loss=loss)
+        holders = self.holders.get(reply.number) or [kept]
+        first = _stands(reply, kept)
+        if not first.loss and kept.marks is not None:  # it is trained on nowhere
+            kept = holders[0]
+            first = _stands(reply, kept)
+        others = tuple(_stands(reply, each) for each in holders if each is not kept)
+        record, status, message, loss, _ = first
+        return replace(row, status=status, record=record, message=message, loss=loss, others=others)
 
     def _why(self, row: LoggedReply, path: Path | None, kept: Kept | None) -> str | None:
         if row.kind == "retry":
@@ -112,17 +111,45 @@ class _Fates(Struct, frozen=True):
         return _WHY.get(row.kind, "short-tail")
 
 
+def _stands(reply: Reply, kept: Kept) -> Stands:
+    """Where a reply stands in the record of a conversation."""
+    assert kept.record is not None
+    standing = kept.held.standing[reply.number]
+    mark = kept.mark(reply)
+    index, loss = (mark.place, int(not mark.why)) if mark else (None, 0)
+    reasons = fate(reply.message, kept.held.message(reply.number)) == "carried"
+    return Stands(kept.record, "rewritten" if standing.is_rewritten else "carried", index, loss, reasons)
+
+
+def _holders(kept: list[Kept]) -> dict[int, list[Kept]]:
+    """The conversations with a record that hold each reply."""
+    found: dict[int, list[Kept]] = {}
+    for each in kept:
+        for reply, standing in each.held.standing.items():
+            if standing.ordinal in each.written:
+                found.setdefault(reply, []).append(each)
+    return found
+
+
 def _replaced(paths: list[Path], written: set[int]) -> set[int]:
     """The conversations in whose place a later one of their chain is written."""
     found: set[int] = set()
     for path in paths:
-        if id(path) not in written or path.kind != "compacted":
+        trunk = _trunk(path)
+        if id(path) not in written or trunk.kind != "compacted":
             continue
-        before = path.parent
+        before = trunk.parent
         while before and id(before) not in found:
             found.add(id(before))
             before = before.parent if before.kind == "compacted" else None
     return found - written
+
+
+def _trunk(path: Path) -> Path:
+    """The trunk of a path's tree."""
+    while path.parent and path.parent.last.tree == path.last.tree:
+        path = path.parent
+    return path
 
 
 def _again(line: int, is_same: bool, row: LoggedReply) -> LoggedReply:

@@ -57,6 +57,11 @@ def names(paths: Iterable[Path], session: str) -> dict[int, str]:
     return found
 
 
+def name_of_line(session: str, line: int) -> str:
+    """The id of the conversation of a request that cleaning dropped, which is in no path."""
+    return sha256(jsonio.dumps([session, "line", line])).hexdigest()[:16]
+
+
 def _said(message: object) -> object:
     if not isinstance(message, dict):
         return None

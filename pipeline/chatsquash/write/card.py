@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from chatsquash.outcome import Record
+from chatsquash.outcome import Record, Usage
 from chatsquash.stages.measure import ToolTotals
 from chatsquash.text import counted, escaped
 from chatsquash.write.arrow import Field
@@ -40,12 +40,12 @@ class Statistics:
 
     tools: ToolTotals = field(default_factory=ToolTotals)
 
-    def add(self, record: Record, day: str | None) -> None:
-        """One record more, and the day of its session."""
+    def add(self, record: Record, day: str | None, usage: Usage) -> None:
+        """One record more, the day of its session, and the use of tools that counts with it."""
         self.turns.append(record.usage.assistant_turns)
         self.calls.append(record.usage.calls)
         self.characters.append(len(record.line.decode()))
-        self.tools.add(record.usage)
+        self.tools.add(usage)
         self.with_tools += bool(record.usage.calls or record.usage.tool_names)
         if day:
             self.days = [min([day, *self.days]), max([day, *self.days])]

@@ -9,7 +9,7 @@ from chatsquash.checks import dataset as checks
 from chatsquash.log import Log
 from chatsquash.model import Found
 from chatsquash.options import Options
-from chatsquash.outcome import Outcome, Place, Record
+from chatsquash.outcome import Outcome, Place, Record, Usage
 from chatsquash.records.media import FOLDER as IMAGES
 from chatsquash.records.presets import named
 from chatsquash.stages.session import finding
@@ -39,9 +39,10 @@ class Dataset:
         """What is wrong with the dataset as a whole; complete when it is finished."""
         out.refuse_foreign(CARD, IGNORE, INFO, f"{FOLDER}/any")  # at once, not after the work is done
 
-    def add(self, log: Log, outcome: Outcome, record: Record) -> tuple[Outcome, Place]:
+    def add(self, log: Log, outcome: Outcome, record: Record, usage: Usage) -> tuple[Outcome, Place]:
         """Write a record: the outcome, with one finding more if it should stand elsewhere, and where it stands.
 
+        ``usage`` is what it has of the use of tools that no record before it of its session has.
         ``final`` says which parts of places are known at the end only.
         """
         begun = next((each for each in outcome.records if each.kind == "main"), outcome.records[0])
@@ -50,7 +51,7 @@ class Dataset:
         place = self._shards[split].add(record.line, beside, record.images)
         if self._options.format != "parquet":
             self._write(record.images)
-        self._statistics.add(record, outcome.day)
+        self._statistics.add(record, outcome.day, usage)
         if found is None:
             return outcome, place
         return outcome.also(finding(found, outcome.session, log.shown)), place

@@ -18,9 +18,12 @@ class Findings(Report):
     """Writes findings as they come."""
 
     def add(self, taken: TakenSession) -> Iterator[ReportLine]:
-        """The findings of a session, which name its record."""
-        record = str(taken.places[0]) if len(taken.places) == 1 else None
+        """The findings of a session, which name the record that they are about."""
+        records = [record.conversation for record in taken.outcome.records]
+        places = dict(zip(records, map(str, taken.places), strict=True))
+        only = str(taken.places[0]) if len(taken.places) == 1 else None
         for finding in taken.outcome.findings:
+            record = places.get(finding.conversation) if finding.conversation else only
             yield from _lines(finding, record, taken.filtered)
 
     def note(self, finding: Finding) -> Iterator[ReportLine]:

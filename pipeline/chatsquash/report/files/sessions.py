@@ -39,7 +39,7 @@ def _line(taken: TakenSession, place: Place | None, number: int) -> bytes:
     outcome = taken.outcome
     record = outcome.records[number] if place else None
     covered = outcome.coverage
-    chosen = outcome.chosen or _UNKNOWN
+    chosen = (record.chosen if record else None) or outcome.chosen or _UNKNOWN
     file, line = taken.log.at(chosen.line)
     return shown(
         {

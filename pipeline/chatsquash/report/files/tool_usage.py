@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from chatsquash.options import Options
-from chatsquash.outcome import Usage
+from chatsquash.outcome import Usage, counted_once
 from chatsquash.report.files import Report, ReportLine, TakenSession
 from chatsquash.stages.measure import ToolTotals
 from chatsquash.text import escaped
@@ -38,9 +38,9 @@ class ToolUsage(Report):
         self._tools = ToolTotals()
 
     def add(self, taken: TakenSession) -> Iterable[ReportLine]:
-        """Count the records of a session."""
-        for record in taken.outcome.records:
-            self.count(taken.group, record.usage)
+        """Count the records of a session, a call that several of them hold once."""
+        for _, usage in counted_once(taken.outcome.records):
+            self.count(taken.group, usage)
         return ()
 
     def count(self, group: str, usage: Usage) -> None:

@@ -1,0 +1,180 @@
+"""The conversations of a session, drawn as a tree: each with what is known of it, below the one that it comes from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+
+from msgspec import Struct
+
+from chatsquash import chat
+from chatsquash.model import Origin
+from chatsquash.text import counted, escaped, quoted
+from chatsquash.times import stamp
+from chatsquash.tree.canonical import without_reminders
+from chatsquash.tree.kinds import Path
+from chatsquash.tree.links import Link
+from chatsquash.tree.replies import Reply
+
+_DRAWN = 100
+"""Conversations of a session that are drawn unless all are wanted."""
+_BELOW = 10
+"""Those of them that come from one."""
+_DEEPEST = 24
+"""Columns by which a conversation is indented at most."""
+_RUNS, _MODELS = 4, 3
+_TEXT = 34
+"""Characters of a text that are shown."""
+_LOOKED_AT = 1000
+"""Those of which they are taken."""
+
+
+class Facts(Struct, frozen=True):
+    """What is known of the replies of a conversation."""
+
+    replies: int
+    lines: list[int]
+    """In order, from 1."""
+    times: list[int]
+    """In nanoseconds since the epoch."""
+    models: list[str]
+
+    def __str__(self) -> str:
+        """In words, without what is not known."""
+        known = counted(self.replies, "reply", "replies"), in_lines(self.lines), _period(self.times), *self._named()
+        return ", ".join(each for each in known if each)
+
+    def _named(self) -> list[str]:
+        named = list(dict.fromkeys(self.models))
+        shown = [_cut(escaped(name)) for name in named[:_MODELS]]
+        return [*shown, f"{len(named) - _MODELS:,} models more"] if len(named) > _MODELS else shown
+
+
+class _Row(Struct, frozen=True):
+    """A conversation, or how many are not drawn, with what stands before it and before the lines below it."""
+
+    shown: Path | Counter[str]
+    before: str = ""
+    below: str = ""
+
+
+def drawn(found: list[Path], links: list[Link], models: Mapping[int, str], *, every: bool) -> Iterator[str]:
+    """Conversations as lines of text, two for each; ``models`` are those of lines, ``every`` draws any number of them.
+
+    Without it, as many are drawn as people read, and the last line says how many are not.
+    """
+    following = _following(found)
+    waiting = [_Row(path) for path in reversed(_few(following.get(0, []), every=every))]
+    count = 0
+    while waiting and (every or count < _DRAWN):
+        row = waiting.pop()
+        if isinstance(row.shown, Counter):
+            kinds = ", ".join(f"{times:,} {kind}" for kind, times in sorted(row.shown.items()))
+            yield f"{row.before}… {row.shown.total():,} more: {kinds}"
+            continue
+        count += 1
+        rows = _rows(_few(following.get(id(row.shown), []), every=every), row.below)
+        yield f"{row.before}{_kind(row.shown, links)}: {_facts(row.shown.own, models)}"
+        yield f"{row.below}{'│' if rows else ' '}  {_said(row.shown)}"
+        waiting += reversed(rows)
+    if count < len(found):
+        yield f"{len(found) - count:,} of {len(found):,} conversations are not drawn here (--verbose draws them)"
+
+
+def of_file(origin: Origin) -> str:
+    """A conversation that the file of an agent or a client holds, on one line."""
+    comes = f", from {quoted(origin.parent)}" if origin.parent is not None else ""
+    replies = origin.replies
+    lines = sorted({reply.line for reply in replies if reply.line is not None})
+    times = [reply.time for reply in replies if reply.time is not None]
+    return f"{origin.kind}{comes}: {Facts(len(replies), lines, times, [each.model for each in replies if each.model])}"
+
+
+def in_lines(lines: list[int]) -> str:
+    """Numbers of lines in order, as in ``lines 1, 3-5``; the last one behind ``…`` where there are many runs."""
+    runs = [[line for _, line in run] for _, run in groupby(enumerate(lines), key=lambda each: each[1] - each[0])]
+    shown = [str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
+    if len(shown) > _RUNS:
+        shown = [*shown[: _RUNS - 1], f"… {lines[-1]}"]
+    return f"{'line' if len(lines) == 1 else 'lines'} {', '.join(shown)}" if shown else ""
+
+
+def _following(found: list[Path]) -> dict[int, list[Path]]:
+    """What comes from each conversation by its ``id()``, in the order in which it begins; under 0 what comes from none.
+
+    Of those that come from each other in a circle, one comes from none.
+    """
+    following: dict[int, list[Path]] = {}
+    met: dict[int, int] = {}
+    for number, path in enumerate(found):
+        each: Path | None = path
+        while each and id(each) not in met:
+            met[id(each)] = number
+            before = each.parent if each.parent and met.get(id(each.parent)) != number else None
+            following.setdefault(id(before) if before else 0, []).append(each)
+            each = each.parent
+    for paths in following.values():
+        paths.sort(key=lambda path: path.own[0].number)
+    return following
+
+
+def _few(paths: list[Path], *, every: bool) -> list[Path | Counter[str]]:
+    """The first ones, and the kinds of the others."""
+    if every or len(paths) <= _BELOW:
+        return [*paths]
+    return [*paths[:_BELOW], Counter(path.kind for path in paths[_BELOW:])]
+
+
+def _rows(shown: list[Path | Counter[str]], indent: str) -> list[_Row]:
+    """What comes from one conversation."""
+    indent = indent[:_DEEPEST]
+    rows = [_Row(each, f"{indent}├─ ", f"{indent}│  ") for each in shown[:-1]]
+    return [*rows, *(_Row(each, f"{indent}└─ ", f"{indent}   ") for each in shown[-1:])]
+
+
+def _kind(path: Path, links: list[Link]) -> str:
+    """The kind of a conversation, and the line of the reply that it comes from."""
+    before = _before(path, links[path.last.tree])
+    return f"{path.kind}, from line {before.line}" if before else path.kind
+
+
+def _before(path: Path, link: Link) -> Reply | None:
+    """The reply that a conversation leaves, or whose call or summary it begins with."""
+    if path.own[0].parent or (path.parent and path.parent.last.tree == path.last.tree):
+        return path.own[0].parent
+    if path.kind == "compacted":
+        return link.summary or next(reversed(link.copied), None)
+    return link.caller.reply if link.caller and path.parent else None
+
+
+def _facts(replies: list[Reply], models: Mapping[int, str]) -> Facts:
+    times = [reply.at for reply in replies if reply.at is not None]
+    named = [models[reply.line] for reply in replies if reply.line in models]
+    return Facts(len(replies), sorted(reply.line for reply in replies), times, named)
+
+
+def _period(times: list[int]) -> str:
+    """The first and the last time, with the day of the last one where that is another."""
+    if not times:
+        return ""
+    (day, first), (last_day, last) = (stamp(at)[:-1].split("T") for at in (min(times), max(times)))
+    if (day, first) == (last_day, last):
+        return f"{day} {first}"
+    return f"{day} {first} to {last}" if day == last_day else f"{day} {first} to {last_day} {last}"
+
+
+def _said(path: Path) -> str:
+    """How a conversation begins behind what it leaves, and how it ends."""
+    asked = next((text for _, message in path.own[0].users() if (text := chat.text(message))), "")
+    reply = path.last.message
+    answered = chat.text(reply) or " ".join(f"{chat.call_name(call)}()" for call in chat.calls(reply))
+    return " … ".join(_on_a_line(text) for text in (without_reminders(asked), answered))
+
+
+def _on_a_line(text: str) -> str:
+    return _cut(escaped(" ".join(text[:_LOOKED_AT].split())))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _TEXT else f"{text[: _TEXT - 1]}…"
