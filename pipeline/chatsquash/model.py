@@ -191,8 +191,8 @@ ConversationKind = Literal["main", "compacted", "branch", "subagent", "side"]
 class Sampled(NamedTuple):
     """A reply that a model gave, and what its file says of it."""
 
-    at: int
-    """0-based index of its message in the conversation."""
+    at: int | None
+    """0-based index of its message in the conversation; ``None``: cleaning took that out."""
     line: int | None = None
     """1-based line in the file."""
     time: int | None = None
@@ -221,7 +221,8 @@ class Origin(Struct, frozen=True):
     ended: int | None = None
     """The first and the last time in it, in nanoseconds since the epoch, UTC."""
     replies: tuple[Sampled, ...] = ()
-    """Those of its messages that a model gave; of what was copied from another conversation there is none."""
+    """Those of its messages that a model gave here, in order, and on the way to where it branched off; of what was
+    copied from a conversation that begins otherwise there is none."""
     found: tuple[tuple[int | None, Found | Repeated], ...] = ()
     """What was found in reading it, with the line of the file; ``None``: it is about the whole."""
     lines: tuple[int | None, ...] = ()

@@ -15,6 +15,7 @@ from chatsquash.formats.base import TurnError
 from chatsquash.model import Conversation, Json, Rejected
 from chatsquash.options import Options
 from chatsquash.read import contents, envelopes, recognise
+from chatsquash.read.lineage import Place, places
 from chatsquash.read.recognise import first_lines
 from chatsquash.sources.beginnings import beginning
 from chatsquash.sources.compression import Expanded, uncompressed
@@ -183,6 +184,8 @@ class LogDocument(Struct):
     """Of the file as it stands on the disk, once somebody knows it."""
     version: str | None = None
     """That of the agent, as far as the file says it."""
+    places: list[Place] = []
+    """What each of its conversations is."""
 
 
 _last: tuple[object, LogDocument | None] | None = None
@@ -237,7 +240,8 @@ def _read(held: Held, file: BinaryIO) -> LogDocument:
     file.seek(place)
     aside = bodies.Aside(0, [], []) if problem else held.aside()
     version = documents.version(held.format, held.objects)
-    return LogDocument(held.format, held.why, held.line, held.broken, aside, found, problem, cut, size, version=version)
+    told = (held.format, held.why, held.line, held.broken, aside, found, problem, cut, size)
+    return LogDocument(*told, version=version, places=places(found))
 
 
 def count(file: BinaryIO, options: Options) -> int:

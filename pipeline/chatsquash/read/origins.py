@@ -12,8 +12,8 @@ def first_line(origin: Origin) -> int | None:
 
 
 def line_of(entry: Entry, message: int | None) -> int:
-    """The line of a message of an entry; in a document its own, unless cleaning moved it."""
-    if message is None or entry.origin is None or any(entry.cleaned.values()):
+    """The line of a message of an entry; in a document its own."""
+    if message is None or entry.origin is None:
         return entry.line
     lines, replies = entry.origin.lines, entry.origin.replies
     known = lines[message] if message < len(lines) else None

@@ -21,12 +21,11 @@ from chatsquash.read.sessions import MixedSessionsError
 from chatsquash.redact.keys import load_key
 from chatsquash.redact.pseudonyms import Anonymizer
 from chatsquash.run.covered import Covered, lost_of
-from chatsquash.run.told import is_whole, prefix, trace
+from chatsquash.run.told import cleaned, is_whole, prefix, trace, unfit
 from chatsquash.sources.changes import as_found, change
 from chatsquash.sources.compression import stem
 from chatsquash.sources.days import path_day
 from chatsquash.sources.open import opened
-from chatsquash.stages import cleaning
 from chatsquash.stages.plan import plan
 from chatsquash.stages.session import Noted, Session, Snapshot, finding
 from chatsquash.text import printable
@@ -34,6 +33,8 @@ from chatsquash.times import day, stamp
 from chatsquash.tree.coverage import of_grown
 
 EntryStream = Iterator[Entry | Skipped]
+_Told = tuple[list[Record], Found | None, list[Noted], Covered]
+"""The records of a session, why there is none, what was found on the way, and what they hold of it."""
 
 
 def with_key(options: Options) -> Options:
@@ -151,17 +152,10 @@ class Converter:
         observer.settle(read.seen, session.snapshot)
         return session
 
-    def _records(
-        self, read: Reading, session: Session, file: BinaryIO, log: Log
-    ) -> tuple[list[Record], Found | None, list[Noted], Covered]:
-        """The records of a session, why there is none, what was found on the way, and what they hold of it."""
-        noted = _cleaned(session, self._options.cleanups)
-        if log.apart:
-            noted.append((None, reading.unrelated_requests(log.apart)))
-        why = _unfit(read.seen, session)
-        if why:
-            noted.append((None, why))
-        why = why or session.invalid
+    def _records(self, read: Reading, session: Session, file: BinaryIO, log: Log) -> _Told:
+        noted, why = self._noted(read, session, log)
+        if read.document and read.document.places:
+            return self._of_document(read, session, log, noted, why)
         if not self._is_asked_more and session.followed.trees is None and not session.asides:
             made = Refused(why) if why else self._made(read.seen, session, session.snapshot, noted, log)
             return _grown(session, made, noted)
@@ -188,6 +182,26 @@ class Converter:
             session, session.id or log.name, self._options, make, again
         )
         return records, why, [*noted, *found], covered
+
+    def _noted(self, read: Reading, session: Session, log: Log) -> tuple[list[Noted], Found | None]:
+        """What is found of a log as a whole, and why nothing can be made of it."""
+        noted = cleaned(session, self._options.cleanups)
+        if log.apart:
+            noted.append((None, reading.unrelated_requests(log.apart)))
+        why = unfit(read.seen, session)
+        if why:
+            noted.append((None, why))
+        return noted, why or session.invalid
+
+    def _of_document(self, read: Reading, session: Session, log: Log, noted: list[Noted], why: Found | None) -> _Told:
+        """What ``_records`` gives for a document, or a conversation of one; ``why`` there can be no record."""
+        from chatsquash.run import agents  # which logs do not need
+
+        def make() -> Record | Refused:
+            return Refused(why) if why else self._made(read.seen, session, session.snapshot, noted, log)
+
+        made = agents.records(agents.part(read.document, log, self._options), session, make)
+        return made.records, made.why, noted, made.covered
 
     def _made(
         self, seen: Seen | None, session: Session, snapshot: Snapshot | None, noted: list[Noted], log: Log
@@ -265,25 +279,6 @@ def _grown(
         return [], made.why, noted, Covered(covered.gone("refused"), [], [])
     line = session.snapshot.entry.line if session.snapshot else None
     return [made], None, noted, Covered(covered, [], lost_of(covered, line))
-
-
-def _cleaned(session: Session, sets: tuple[str, ...]) -> list[Noted]:
-    """What cleaning did."""
-    snapshot = session.snapshot
-    changed = {**(snapshot.entry.cleaned if snapshot else {}), **session.dropped}
-    if not any(changed.values()):
-        return []
-    counts = {rule.replace("_", " "): changed.get(rule, 0) for rule in cleaning.names(sets)}
-    found = reading.cleaned(counts, by_default=sets == ("goose",))
-    return [(snapshot.entry.line if snapshot else None, found)]
-
-
-def _unfit(seen: Seen | None, session: Session) -> Found | None:
-    """Why nothing can be made of a log."""
-    cleaned = session.lines.cleaned
-    if seen and seen.why and not seen.format and (seen.conflict or not (session.snapshot or cleaned)):
-        return reading.unknown_format(seen.why)
-    return None if session.snapshot else reading.empty_session(cleaned, len(session.rejected))
 
 
 def _stamped(at: int | None) -> str | None:

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from chatsquash.formats.agents.claude_code import unread
 from chatsquash.formats.agents.claude_code.conversation import conversation
-from chatsquash.formats.agents.claude_code.origins import owned, places
+from chatsquash.formats.agents.claude_code.origins import originals, places
 from chatsquash.formats.agents.claude_code.paths import paths
 from chatsquash.formats.agents.claude_code.rows import rows
 from chatsquash.formats.agents.claude_code.snapshots import in_force
@@ -57,10 +57,10 @@ def conversations(found: list[Json], lines: list[int] | None = None, meta: Json 
     held = rows(found, lines)
     tree = Tree(held)
     taken = paths(tree)
-    owners = owned(taken)
+    sampled = originals(taken)
     read = [
-        conversation(path, place, in_force(tree, path.leaf), own)
-        for path, place, own in zip(taken, places(tree, taken), owners, strict=True)
+        conversation(path, place, in_force(tree, path.leaf), sampled)
+        for path, place in zip(taken, places(tree, taken), strict=True)
     ]
     order = sorted(range(1, len(read)), key=lambda each: (taken[each].leaf.chain[0], taken[each].leaf.place))
     left = unread.count(held, {row.place for path in taken for row in path.rows})

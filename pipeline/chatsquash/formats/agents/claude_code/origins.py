@@ -41,18 +41,12 @@ def places(tree: Tree, taken: list[Path]) -> list[Place]:
     return [place._replace(began=began.get(place.id, {})) for place in found]
 
 
-def owned(taken: list[Path]) -> list[set[str]]:
-    """Of each conversation the first lines of its own replies: no earlier one has them, and they are no copies."""
+def originals(taken: list[Path]) -> set[str]:
+    """The first lines of replies that are no copies of earlier ones."""
     firsts: dict[object, Row] = {}
     for row in sorted((row for path in taken for row in path.rows if row.by_assistant), key=lambda row: row.place):
         firsts.setdefault((row.chain, row.message[2]), row)
-    originals = {row.key for row in firsts.values()}
-    owners = []
-    for path in taken:
-        own = {row.key for row in path.rows if row.key in originals and row.key not in path.kept}
-        originals -= own
-        owners.append(own)
-    return owners
+    return {row.key for row in firsts.values()}
 
 
 def _names(taken: list[Path]) -> list[str]:
