@@ -231,6 +231,17 @@ class Origin(Struct, frozen=True):
     """What stands in the file and is no part of any conversation, by name, and how often; with its first one."""
 
 
+class Mark(NamedTuple):
+    """An assistant message on its way to a record: what it is made of, and whether it is to be trained on."""
+
+    at: tuple[int, ...]
+    """Those of the snapshot's assistant messages, counted from 0; none for one that a stage made up."""
+    why: str = ""
+    """Why it is not to be trained on, a word of ``tree.loss``; empty: it is."""
+    place: int = 0
+    """0-based index in the record, once it is made."""
+
+
 class Conversation(Struct, frozen=True):
     """What becomes a record: canonical messages and flattened tool definitions."""
 
@@ -248,6 +259,8 @@ class Conversation(Struct, frozen=True):
     """What its file says of it, if that is an agent's or a client's."""
     version: str | None = None
     """That of the agent, as far as its file says it."""
+    marks: list[Mark] | None = None
+    """One for each assistant message, in order, where somebody asks for them."""
 
 
 Staged = tuple[Conversation, Iterable[Found]]

@@ -96,6 +96,8 @@ PAIRS = (
         )
         for each in ("reasoning", "all")
     ),
+    Pair("restored_loss", "loss", _is("none"), "`--restored-loss` without `--loss`", "weight"),
+    Pair("loss_skip_failed", "loss", _is("none"), "`--loss-skip-failed` without `--loss`", "weight"),
     Pair("unpaired_text", "unpaired", _is_not("close"), "`--unpaired-text` without `--unpaired close`", "close"),
     Pair("media", "preset", _is("chat"), "`--media` without a `--preset`; `chat` keeps media as they are", "hf"),
     Pair(
@@ -223,13 +225,22 @@ def _refuse_together(options: Options) -> None:
         from chatsquash.write.splits import parse  # not where none is asked for, which would take time
 
         parse(options.split)
-    if options.metadata and options.preset in _CLOSED:
-        raise UsageError(f"--metadata: the services of --preset {options.preset} refuse members that they do not know")
+    if options.preset in _CLOSED:
+        _refuse_unknown(options)
     least, most = options.min_turns, options.max_turns
     if least is not None and most is not None and least > most:
         raise UsageError(f"--min-turns {least} is more than --max-turns {most}: no session has both")
     if options.unpaired_text is not None and not _is_text(options.unpaired_text):
         raise UsageError(f"unpaired_text {options.unpaired_text!r}: not a text")
+
+
+def _refuse_unknown(options: Options) -> None:
+    """Refuse what gives records members that a service does not know."""
+    services = f"the services of --preset {options.preset}"
+    if options.metadata:
+        raise UsageError(f"--metadata: {services} refuse members that they do not know")
+    if options.loss not in ("none", "weight"):
+        raise UsageError(f"--loss {options.loss}: {services} refuse this member; --loss weight gives the one they know")
 
 
 def _is_text(value: object) -> bool:

@@ -15,6 +15,7 @@ OnInvalid = Literal["skip", "keep", "abort"]
 Reasoning = Literal["keep", "inline", "drop"]
 Conversations = Literal["last", "main", "all"]
 Restore = Literal["none", "reasoning", "results", "all"]
+Loss = Literal["none", "weight", "training", "loss"]
 SessionsBy = Literal["file", "id"]
 GroupBy = Literal["date", "scenario", "none"]
 Packing = Literal["jsonl", "jsonl.gz", "jsonl.zst", "parquet"]
@@ -164,6 +165,20 @@ class Options:
     side: bool = option(True, "Write requests of the client's own, too, with --conversations all.", group="sessions")
     restore: Restore = option(
         "none", "What the client took out of the history, and the log still has, put back.", group="sessions"
+    )
+    loss: Loss = option(
+        "none", "Say of each assistant message whether it is trained on, in the member of this name.", group="sessions"
+    )
+    restored_loss: int = option(
+        0,
+        "Whether replies that did not see what --restore shows are trained on: 0 or 1.",
+        group="sessions",
+        least=0,
+        most=1,
+        why_most="which trains on them",
+    )
+    loss_skip_failed: bool = option(
+        False, "Do not train on calls that failed and were then corrected.", group="sessions"
     )
     anonymize: bool = option(True, "Replace e-mail addresses by pseudonyms.", group="addresses")
     anonymize_key: bytes | None = option(

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chatsquash.model import ConversationKind, Finding, Found, Rejected
+from chatsquash.model import ConversationKind, Finding, Found, Mark, Rejected
 
 
 class ToolUse(NamedTuple):
@@ -187,6 +187,12 @@ class Record(Struct, frozen=True):
     kind: ConversationKind = "main"
     parent: str | None = None
     """The id of the conversation that it comes from."""
+    unflagged: bytes = b""
+    """A digest of its line without flags, if it has some: equal records may have others."""
+    marks: list[Mark] = []
+    """Those of its assistant messages, until it is known which replies they are."""
+    flags: dict[str, int] = {}
+    """How many of its messages are not trained on, by why; empty for those that are. Where flags are written."""
 
 
 class Refused(Struct, frozen=True):

@@ -234,7 +234,7 @@ def another(option: Declared) -> tuple[object, list[str]]:
         return not option.default, [option.flag.replace("--", "--no-") if option.default else option.flag]
     if option.metavar == "SIZE":
         return 64_000, [option.flag, "64kB"]
-    value = 7 if option.kind is int else "x" if option.metavar else option.choices[-1]
+    value = min(7, option.most or 7) if option.kind is int else "x" if option.metavar else option.choices[-1]
     return (value,) if option.kind == tuple[str, ...] else value, [option.flag, str(value)]
 
 

@@ -104,6 +104,16 @@ WRONG = [
         {"metadata": True, "preset": "openai"},
         "--metadata: the services of --preset openai refuse members that they do not know",
     ),
+    (
+        {"loss": "training", "preset": "openai"},
+        "--loss training: the services of --preset openai refuse this member; --loss weight gives the one they know",
+    ),
+    (
+        {"loss": "loss", "preset": "mistral"},
+        "--loss loss: the services of --preset mistral refuse this member; --loss weight gives the one they know",
+    ),
+    ({"loss": "labels"}, "loss 'labels': not known; known are none, weight, training, loss"),
+    ({"loss": "weight", "restored_loss": 2}, "restored_loss 2: at most 1, which trains on them"),
 ]
 
 

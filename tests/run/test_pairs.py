@@ -24,6 +24,8 @@ CASES = [
     ({"restore": "reasoning", "reasoning": "drop"}, "restore='reasoning' has no effect with reasoning='drop'", "--restore reasoning --reasoning drop", "--restore reasoning has no effect with --reasoning drop"),
     ({"restore": "all", "preset": "openai"}, "restore='all' has no effect with preset='openai'", "--restore all --preset openai", "--restore all has no effect with --preset openai"),
     ({"restore": "reasoning", "preset": "mistral"}, "restore='reasoning' has no effect with preset='mistral'", "--restore reasoning --preset mistral", "--restore reasoning has no effect with --preset mistral"),
+    ({"restored_loss": 1}, "restored_loss=1 has no effect without loss", "--restored-loss 1", "--restored-loss has no effect without --loss"),
+    ({"loss_skip_failed": True}, "loss_skip_failed=True has no effect without loss", "--loss-skip-failed", "--loss-skip-failed has no effect without --loss"),
     ({"unpaired_text": "-", "preset": "hf"}, "unpaired_text='-' has no effect without unpaired", "--unpaired-text - --preset hf", "--unpaired-text - has no effect without --unpaired"),
     ({"media": "drop"}, "media='drop' has no effect without preset", "--media drop", "--media drop has no effect without --preset"),
     ({"media": "keep", "preset": "text"}, "media='keep' has no effect with preset='text'", "--media keep --preset text", "--media keep has no effect with --preset text"),

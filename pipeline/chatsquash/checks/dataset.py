@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from chatsquash.checks.registry import Fact, rule
 from chatsquash.text import counted, escaped, quoted
 
@@ -18,6 +20,16 @@ def source_without_tools(source: str, records: int) -> Fact:
     """
     seen = f"{counted(records, 'record')} of {source} without tools, since its files hold no definitions of any"
     return Fact(f"{seen}: add them where calls are trained on")
+
+
+@rule("warning")
+def loss_not_read(flag: str, trainers: Sequence[str]) -> Fact:
+    """Reported once where trainers that a preset is for do not read the flag that `--loss` writes.
+
+    They train on all replies, or on those that an option of theirs says.
+    """
+    named = f"{', '.join(trainers[:-1])} and {trainers[-1]} do" if len(trainers) > 1 else f"{trainers[0]} does"
+    return Fact(f"{named} not read {quoted(flag)}: see docs/conversations.md for trainers that read it")
 
 
 @rule("info")

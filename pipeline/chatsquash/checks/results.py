@@ -145,6 +145,21 @@ def outcomes(view: View) -> list[tuple[str, State]]:
     return [(call.name, call.state) for call in view.once(exchanges).calls if call.name is not None]
 
 
+def corrected(view: View) -> set[int]:
+    """The messages with a call that failed, where a later call of its tool did not."""
+    found: set[int] = set()
+    worked: dict[str, int] = {}
+    """The last message in which a call of a tool did not fail."""
+    for call in reversed(view.once(exchanges).calls):
+        if call.name is None:
+            continue
+        if call.state == "ok":
+            worked.setdefault(call.name, call.at)
+        elif call.state == "failed" and worked.get(call.name, -1) > call.at:
+            found.add(call.at)
+    return found
+
+
 def _good_calls(view: View) -> Counter[tuple[int, str | None]]:
     """How many calls of a tool have a good result, by their block."""
     calls = view.once(exchanges).calls

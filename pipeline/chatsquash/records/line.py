@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import NamedTuple
 
-from chatsquash.model import Found
+from chatsquash.model import Found, Mark
 
 
 class RecordLine(NamedTuple):
@@ -17,3 +18,12 @@ class RecordLine(NamedTuple):
     """Why it cannot hold the conversation; it is among the findings."""
     images: dict[str, bytes] = {}  # noqa: RUF012 - never changed
     """The images that the record names."""
+    marks: list[Mark] = []  # noqa: RUF012
+    """Those of its assistant messages, as far as they were asked for."""
+    unflagged: bytes = b""
+    """A digest of it without flags, if it has some."""
+
+
+def digest(data: bytes) -> bytes:
+    """What equal records have alike."""
+    return sha256(data).digest()[:16]

@@ -8,6 +8,10 @@ Schema = dict[str, Any]
 
 TEXT: Schema = {"type": "string"}
 WORD: Schema = {"type": "string", "minLength": 1}
+WEIGHT: dict[str, Schema] = {"weight": {"enum": [0, 1]}}
+"""What ``--loss weight`` adds to messages."""
+FLAGS: dict[str, Schema] = {**WEIGHT, "training": {"type": "boolean"}, "loss": {"type": "boolean"}}
+"""What each value of ``--loss`` adds to them."""
 
 
 def exactly(required: dict[str, Schema], optional: dict[str, Schema] | None = None) -> Schema:
@@ -30,9 +34,9 @@ def record(required: dict[str, Schema], optional: dict[str, Schema] | None = Non
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **exactly(required, optional)}
 
 
-def said(role: str, **members: Schema) -> Schema:
+def said(role: str, optional: dict[str, Schema] | None = None, **members: Schema) -> Schema:
     """A message of a role."""
-    return exactly({"role": {"const": role}, "content": TEXT, **members})
+    return exactly({"role": {"const": role}, "content": TEXT, **members}, optional)
 
 
 def messages(*kinds: Schema) -> Schema:

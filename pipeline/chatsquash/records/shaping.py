@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from chatsquash import jsonio
+from chatsquash import jsonio, marks
 from chatsquash.checks import shapes
 from chatsquash.checks.contents import unfit
 from chatsquash.checks.registry import View
@@ -16,7 +16,7 @@ from chatsquash.memo import Last
 from chatsquash.model import Conversation, Found, Json
 from chatsquash.records import definitions, rounding, turns
 from chatsquash.records.arguments import Arguments, floats
-from chatsquash.records.line import RecordLine
+from chatsquash.records.line import RecordLine, digest
 from chatsquash.records.notes import CannotHoldError, Notes
 from chatsquash.records.presets import REFUSED, Choices, Preset, Shaped
 
@@ -59,20 +59,27 @@ def shaped(
     except RecursionError:
         why = _too_deep()
         return Shaped(None, [*notes.findings(as_text=as_text), why], why)
-    return Shaped(made, notes.findings(as_text=as_text))
+    held = conversation.marks
+    return Shaped(made, notes.findings(as_text=as_text), marks=held and marks.shaped(held, read, made))
 
 
-def line(preset: Preset, conversation: Conversation, choices: Choices = REFUSED) -> RecordLine:
-    """The JSON line of a conversation in the shape of a preset."""
-    record, findings, refused = preset.shape(conversation, choices)
+def line(preset: Preset, conversation: Conversation, choices: Choices = REFUSED, flag: str | None = None) -> RecordLine:
+    """The JSON line of a conversation in the shape of a preset, with a flag in its messages if one is named."""
+    record, findings, refused, held = preset.shape(conversation, choices)
     if record is None:
         return RecordLine(None, findings, refused)
+    held, unflagged = held or [], b""
     try:
         data = orjson.dumps(record, default=float)  # for numbers that lost digits, which are a class
+        if flag:
+            unflagged = digest(data)
+            flagged = marks.flag_record(record, held, flag, everywhere=any(each.members for each in preset.COLUMNS))
+            data = orjson.dumps(flagged, default=float)
     except orjson.JSONEncodeError:
         why = _refused(record)
         return RecordLine(None, [*findings, why], why)
-    return RecordLine(data, findings, images={str(name): name.data for name in record.get("images", ())})
+    images = {str(name): name.data for name in record.get("images", ())}
+    return RecordLine(data, findings, images=images, marks=held, unflagged=unflagged)
 
 
 def specified(conversation: Conversation, record: bytes) -> list[Found]:

@@ -48,6 +48,10 @@ class Summary:
     """What cleaning changed in the records, by rule."""
     replies: Replies = field(default_factory=Replies)
     """What the records hold of the logged replies, and the conversations that were seen."""
+    flags: Counter[str] = field(default_factory=Counter)
+    """Assistant messages of the records that are not trained on, by why, and by ``""`` those that are."""
+    has_flags: bool = False
+    """Whether records say so."""
     addresses: int = 0
     """E-mail addresses replaced."""
     findings: Counter[tuple[Severity, str]] = field(default_factory=Counter)
@@ -98,6 +102,7 @@ class Summary:
         for finding in outcome.findings:
             counted[finding.severity, finding.code] += 1
         for record in outcome.records:
+            self.flags.update(record.flags)
             if record.without_tools:
                 self.without_tools[record.without_tools] += 1
 
@@ -134,6 +139,7 @@ class Summary:
             "lines": {"seen": self.lines, **self.account._asdict()},
             "bytes": {"seen": self.bytes, **self.sizes._asdict()},
             **self.replies.counts(),
+            "loss": _loss(self.flags) if self.has_flags else {},
             "cleaned": {rule: count for rule, count in sorted(self.cleaned.items()) if count},
             "addresses": self.addresses,
             "findings": _by_severity(self.findings),
@@ -169,6 +175,8 @@ class Summary:
         parts = " + ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in self.account._asdict().items())
         yield f"{counted(self.lines, 'line')} seen = {parts}"
         yield from self.replies.lines()
+        if self.has_flags:
+            yield _loss_line(self.flags)
         rules = (rule for rule in cleaning.names() if self.cleaned[rule])
         named = ((rule.replace("_", " ").removesuffix("s"), self.cleaned[rule]) for rule in rules)
         cleaned = ", ".join(counted(count, rule) for rule, count in named)
@@ -194,6 +202,16 @@ class Summary:
             yield f"{self.size / 1e6:,.1f} MB in {self.seconds:.2f} s ({rate:,.0f} MB/s)"
         if self.reused:
             yield f"taken from an earlier run: {counted(self.reused, 'session')} (--full converts them again)"
+
+
+def _loss(flags: Counter[str]) -> dict[str, object]:
+    """The counts of flags as JSON values."""
+    return {"trained": flags[""], "not_trained": {why: count for why, count in sorted(flags.items()) if why}}
+
+
+def _loss_line(flags: Counter[str]) -> str:
+    parts = "".join(f" + {count:,} {why}" for why, count in sorted(flags.items()) if why)
+    return f"{counted(flags.total(), 'assistant message')} = {flags['']:,} trained on{parts}"
 
 
 def by_code(what: str, findings: Counter[tuple[Severity, str]]) -> Iterator[str]:

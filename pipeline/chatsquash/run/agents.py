@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
 
 from chatsquash.log import Log
-from chatsquash.model import Found, Message
+from chatsquash.model import Entry, Found, Mark, Message, Sampled
 from chatsquash.options import Options
 from chatsquash.outcome import LoggedReply, Record, Refused
 from chatsquash.read.documents import LogDocument
 from chatsquash.read.lineage import Place
+from chatsquash.run.conversations import MakeLast, asks_marks, counted
 from chatsquash.run.covered import Covered, lost_of
-from chatsquash.stages.session import Session
+from chatsquash.stages.session import Session, Snapshot
 from chatsquash.tree.choose import digest
 from chatsquash.tree.coverage import coverage, fate
+from chatsquash.tree.loss import ELSEWHERE, REWRITTEN, Judge
 
 _WHY = {
     "main": "short-tail",
@@ -65,33 +67,21 @@ class Part(NamedTuple):
         return digest(place.origin.session_id or self.log.name, first, last, place.origin.id or place.number)
 
 
-def part(document: LogDocument | None, log: Log, options: Options) -> Part:
-    """A document, or a conversation of one, as it was read."""
-    assert document
-    return Part(document, log, options)
-
-
-class Made(NamedTuple):
-    """What comes of a part."""
-
-    records: list[Record]
-    why: Found | None
-    """Why there is none."""
-    covered: Covered
-
-
-def records(part: Part, session: Session, make: Callable[[], Record | Refused]) -> Made:
+def records(
+    document: LogDocument, log: Log, options: Options, session: Session, make: MakeLast
+) -> tuple[list[Record], Found | None, Covered]:
     """The record of a conversation, if it is asked for, why there is none, and what it holds of the replies."""
-    made = make() if part.is_chosen else None
-    rows = list(_rows(part, session, made))
+    part = Part(document, log, options)
+    snapshot = session.snapshot
+    made = make(snapshot, _marks(part, snapshot)) if part.is_chosen else None
+    rows = list(_rows(part, snapshot, made))
     aside = Counter(each.kind for each in part.told if each is not part.place or made is None)
     covered = replace(coverage(rows), conversations=len(part.told), not_chosen=dict(sorted(aside.items())))
-    kept = rows if part.options.trace_replies else []
+    kept = rows if options.trace_replies else []
     if isinstance(made, Refused):
-        return Made([], made.why, Covered(covered, kept, []))
-    line = session.snapshot.entry.line if session.snapshot else None
-    found = Covered(covered, kept, lost_of(covered, line))
-    return Made([_named(made, part)] if made else [], None, found)
+        return [], made.why, Covered(covered, kept, [])
+    found = Covered(covered, kept, lost_of(covered, snapshot.entry.line if snapshot else None))
+    return [_named(counted(made, options), part)] if made else [], None, found
 
 
 def _named(record: Record, part: Part) -> Record:
@@ -101,9 +91,31 @@ def _named(record: Record, part: Part) -> Record:
     return replace(record, conversation=part.name(place), kind=place.kind, parent=part.name(place.parent))
 
 
-def _rows(part: Part, session: Session, made: Record | Refused | None) -> Iterator[LoggedReply]:
+def _marks(part: Part, snapshot: Snapshot | None) -> list[Mark] | None:
+    """The marks of the assistant messages of a conversation, where they are asked for."""
+    if snapshot is None or not asks_marks(part.options):
+        return None
+    entry, place = snapshot.entry, part.place
+    marks = Judge(skips_failed=part.options.loss_skip_failed).of_origin(entry.messages, entry.origin)
+    whys: dict[int, str] = {}
+    own = set(place.own if part.log.part is not None else range(place.length))
+    for number, (before, left) in enumerate(zip(place.origin.replies, _replies(entry), strict=True)):
+        if left.at is not None and before.at is not None and number not in own:
+            whys[left.at] = ELSEWHERE
+        elif left.at is not None and entry.messages[left.at] != place.conversation.messages[before.at or 0]:
+            whys[left.at] = REWRITTEN
+    spoken = (at for at, message in enumerate(entry.messages) if message["role"] == "assistant")
+    return [mark._replace(why=mark.why or whys.get(at, "")) for at, mark in zip(spoken, marks, strict=True)]
+
+
+def _replies(entry: Entry) -> tuple[Sampled, ...]:
+    """The replies of a conversation, as it is once it was cleaned."""
+    return entry.origin.replies if entry.origin else ()
+
+
+def _rows(part: Part, snapshot: Snapshot | None, made: Record | Refused | None) -> Iterator[LoggedReply]:
     """What became of the replies that belong to the conversations which are told of."""
-    standing = _Standing(part, session, made)
+    standing = _Standing(part, snapshot, made)
     for place in part.told:
         name, parent = part.name(place) or "", part.name(place.parent)
         for number in place.own:
@@ -114,29 +126,32 @@ def _rows(part: Part, session: Session, made: Record | Refused | None) -> Iterat
 class _Standing:
     """Where replies stand in the record of a conversation."""
 
-    def __init__(self, part: Part, session: Session, made: Record | Refused | None) -> None:
+    def __init__(self, part: Part, snapshot: Snapshot | None, made: Record | Refused | None) -> None:
         self._made = made
-        self._is_cleaned = session.snapshot is None
-        entry = session.snapshot.entry if session.snapshot else None
-        left = entry.origin.replies if entry and entry.origin else part.place.origin.replies
+        self._is_cleaned = snapshot is None
+        self._messages: list[Message] = snapshot.entry.messages if snapshot else []
+        left = _replies(snapshot.entry) if snapshot else part.place.origin.replies
         self._places = {key: reply.at for key, reply in zip(part.place.keys, left, strict=True)}
-        self._messages: list[Message] = entry.messages if entry else []
+        marks = {at: mark for mark in made.marks for at in mark.at} if isinstance(made, Record) else {}
+        spoken = (at for at, message in enumerate(self._messages) if message["role"] == "assistant")
+        self._marks = {at: marks[ordinal] for ordinal, at in enumerate(spoken) if ordinal in marks}
         chain = part.place.session.chain if part.place.session else []
         written = chain if made is None or part.log.part is not None else part.place.chain()
         self._summed_up = {each.number for each in written[1:]}
 
     def told(self, row: LoggedReply, place: Place, number: int) -> LoggedReply:
         """A reply's row with what became of it."""
-        key, reply = place.keys[number], place.origin.replies[number]
-        said = place.conversation.messages[reply.at or 0]
+        key = place.keys[number]
+        said = place.conversation.messages[place.origin.replies[number].at or 0]
         at = self._places.get(key)
-        if key not in self._places or not isinstance(self._made, Record) or at is None:
-            why = self._why(place) if key not in self._places or self._made is None else self._refused()
+        if at is None or not isinstance(self._made, Record):
+            is_own = key in self._places and self._made is not None
+            why = self._refused() if is_own else self._why(place)
             return replace(row, why=why, reasoning=fate(said, None))
-        message = self._messages[at]
-        status = "carried" if message == said else "rewritten"
-        whole = status == "carried" and reply.finish_reason != "length"
-        return replace(row, status=status, record=0, message=at, loss=int(whole), reasoning=fate(said, message))
+        message, mark = self._messages[at], self._marks.get(at)
+        status: Literal["carried", "rewritten"] = "carried" if message == said else "rewritten"
+        index, loss = (mark.place, int(not mark.why)) if mark else (None, 0)
+        return replace(row, status=status, record=0, message=index, loss=loss, reasoning=fate(said, message))
 
     def _refused(self) -> str:
         """Why a conversation that was asked for does not hold a reply of its own."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from chatsquash.checks import coverage as checks
-from chatsquash.model import Entry, Found, Message
+from chatsquash.model import Entry, Found, Mark, Message
 from chatsquash.options import Options
 from chatsquash.outcome import Coverage, LoggedReply, Record, Refused
 from chatsquash.read.origins import line_of
@@ -19,13 +20,16 @@ from chatsquash.tree.account import Kept, account
 from chatsquash.tree.choose import chosen, names
 from chatsquash.tree.coverage import coverage
 from chatsquash.tree.kinds import Path, paths
+from chatsquash.tree.loss import Judge
 from chatsquash.tree.replies import Reply
 from chatsquash.tree.restore import Wanted, restored
-from chatsquash.tree.standing import Held
+from chatsquash.tree.standing import Held, held
 from chatsquash.tree.trees import Trees
 
-Make = Callable[[Snapshot], tuple[Record | Refused, list[Found]]]
-"""Makes the record of a snapshot."""
+Make = Callable[[Snapshot, list[Mark] | None], tuple[Record | Refused, list[Found]]]
+"""Makes the record of a snapshot, whose assistant messages may have marks."""
+MakeLast = Callable[[Snapshot | None, list[Mark] | None], Record | Refused]
+"""Makes the specified record, whose assistant messages may have marks."""
 Reread = Callable[[set[int]], Iterator[Entry]]
 """Gives the entries of some lines of the log once more."""
 
@@ -59,21 +63,19 @@ def _restored(trees: Trees, path: list[Reply], entry: Entry, wanted: Wanted) -> 
 
 
 def of_last(
-    session: Session, snapshot: Snapshot | None, made: Record | Refused, name: str, options: Options
-) -> Covered:
-    """What the specified record holds, or would hold, of a session of this name."""
-    followed = session.followed
-    trees = followed.branch()
+    session: Session, snapshot: Snapshot | None, name: str, options: Options, make: MakeLast
+) -> tuple[Record | Refused, Covered]:
+    """The specified record, and what it holds, or would hold, of a session of this name."""
+    trees = session.followed.branch()
     found = paths(trees.replies, trees.links)
-    ids = names(found, name)
-    end = _end(trees, snapshot, followed.unanswered)
-    kept: list[Kept] = []
+    end = _end(trees, snapshot, session.followed.unanswered)
     path = _holder(found, end) if end else None
+    shown: list[Held] = []
     if snapshot and end and path:
-        index = 0 if isinstance(made, Record) else None
-        held = Held(path, end.path(), _messages(snapshot.entry))
-        kept = [Kept(held, index, None if index == 0 else "refused")]
-    rows = _with_asides(session, account(trees, found, kept, ids, restores=options.restore in _GIVES_CONTEXT))
+        shown.append(held(path, end.path(), _messages(snapshot.entry), trees.requests.canon))
+    made = make(snapshot, _marks_of_last(trees, found, shown, snapshot, options))
+    kept = [_kept(each, made, 0) for each in shown]
+    rows = _with_asides(session, account(trees, found, kept, names(found, name)))
     kinds = Counter(each.kind for each in found if each is not path)
     covered = _summed(rows, len(found), dict(sorted(kinds.items())), len(session.asides))
     noted: list[Noted] = []
@@ -82,7 +84,40 @@ def of_last(
         if path and path.kind in ("side", "subagent"):
             noted.append((line, checks.side_request_selected(path.kind)))
         noted += lost_of(covered, line)
-    return Covered(covered, rows if options.trace_replies else [], noted)
+        made = counted(made, options)
+    return made, Covered(covered, rows if options.trace_replies else [], noted)
+
+
+def _marks_of_last(
+    trees: Trees, found: list[Path], shown: list[Held], snapshot: Snapshot | None, options: Options
+) -> list[Mark] | None:
+    """The marks of the specified record's assistant messages, where they are asked for."""
+    if snapshot is None or not asks_marks(options):
+        return None
+    judge = _judge(options)
+    if shown:
+        return judge.of_trees(trees, found, shown, [True])[0]
+    return judge.of_origin(_messages(snapshot.entry), snapshot.entry.origin)
+
+
+def asks_marks(options: Options) -> bool:
+    """Whether anybody asks which messages are to be trained on, or where replies stand."""
+    return options.loss != "none" or options.trace_replies
+
+
+def _judge(options: Options) -> Judge:
+    restores = options.conversations != "last" or options.restore in _GIVES_CONTEXT
+    return Judge(restores and not options.restored_loss, options.loss_skip_failed)
+
+
+def _kept(shown: Held, made: Record | Refused, index: int) -> Kept:
+    return Kept(shown, None, "refused") if isinstance(made, Refused) else Kept(shown, index, marks=made.marks)
+
+
+def counted(record: Record, options: Options) -> Record:
+    """A record with its flags counted in place of its marks, once it is known which replies these are."""
+    flags = Counter(mark.why for mark in record.marks) if options.loss != "none" else {}
+    return replace(record, marks=[], flags=dict(sorted(flags.items())))
 
 
 def of_each(
@@ -93,30 +128,65 @@ def of_each(
     found = paths(trees.replies, trees.links)
     ids = names(found, name)
     wanted = chosen(found, every=options.conversations == "all", subagents=options.subagents, sides=options.side)
+    parts = Wanted(*_PARTS[options.restore], messages=True)
+    chosen_ones = [_chosen(trees, path, logged, parts) for path, logged in _entries(wanted, session, reread)]
     records: list[Record] = []
     kept: list[Kept] = []
     noted: list[Noted] = []
     why: Found | None = None
-    parts = Wanted(*_PARTS[options.restore], messages=True)
-    for path, logged in _entries(wanted, session, reread):
-        replies = path.last.path()
-        entry, restoring = _restored(trees, replies, logged, parts)
-        made, told = make(_snapshot(path, entry, last_tools=options.tools == "last"))
-        noted += [(line_of(entry, each.at), each) for each in (*told, *restoring)]
-        held = Held(path, replies, _messages(entry))
+    for each, (made, told) in zip(chosen_ones, _made(trees, found, chosen_ones, options, make), strict=True):
+        noted += [(line_of(each.entry, fact.at), fact) for fact in (*told, *each.restoring)]
+        kept.append(_kept(each.held, made, len(records)))
         if isinstance(made, Refused):
             why = why or made.why
-            kept.append(Kept(held, None, "refused"))
             continue
-        kept.append(Kept(held, len(records)))
-        parent = ids.get(id(path.parent)) if path.parent else None
-        records.append(_named(made, ids[id(path)], path, parent))
-    rows = _with_asides(session, account(trees, found, kept, ids, restores=True))
+        parent = ids.get(id(each.held.path.parent)) if each.held.path.parent else None
+        records.append(_named(counted(made, options), ids[id(each.held.path)], each.held.path, parent))
+    rows = _with_asides(session, account(trees, found, kept, ids))
     chosen_ids = set(map(id, wanted))
     kinds = Counter(each.kind for each in found if id(each) not in chosen_ids)
     covered = _summed(rows, len(found), dict(sorted(kinds.items())), len(session.asides))
     last = session.snapshot.entry.line if session.snapshot else None
     return records, noted, Covered(covered, rows, lost_of(covered, last)), why
+
+
+class _Chosen(NamedTuple):
+    """A conversation that was chosen, as far as it is made of the log."""
+
+    held: Held
+    entry: Entry
+    restoring: list[Found]
+    """What is said of what was restored in it."""
+
+
+def _chosen(trees: Trees, path: Path, logged: Entry, parts: Wanted) -> _Chosen:
+    replies = path.last.path()
+    entry, restoring = _restored(trees, replies, logged, parts)
+    return _Chosen(held(path, replies, _messages(entry), trees.requests.canon), entry, restoring)
+
+
+Made = tuple[Record | Refused, list[Found]]
+
+
+def _made(trees: Trees, found: list[Path], wanted: list[_Chosen], options: Options, make: Make) -> list[Made]:
+    """The records of conversations.
+
+    A reply that several hold is trained on in one that is written, so where some are not, others are made anew.
+    """
+    snapshots = [_snapshot(each.held.path, each.entry, last_tools=options.tools == "last") for each in wanted]
+    if not asks_marks(options):
+        return [make(snapshot, None) for snapshot in snapshots]
+    judge, shown = _judge(options), [each.held for each in wanted]
+    marks = judge.of_trees(trees, found, shown, [True] * len(shown))
+    made = [make(*each) for each in zip(snapshots, marks, strict=True)]
+    written = [isinstance(each, Record) for each, _ in made]
+    if all(written):
+        return made
+    others = judge.of_trees(trees, found, shown, written)
+    return [
+        each if before == after else make(snapshot, after)
+        for each, snapshot, before, after in zip(made, snapshots, marks, others, strict=True)
+    ]
 
 
 def _named(record: Record, name: str, path: Path, parent: str | None) -> Record:

@@ -23,6 +23,7 @@ from chatsquash.options import Options, declared
 from chatsquash.outcome import Outcome, Place
 from chatsquash.read import documents
 from chatsquash.read.sessions import cleared
+from chatsquash.records import presets
 from chatsquash.redact.pseudonyms import fingerprint
 from chatsquash.report import findings as report
 from chatsquash.report.files import TakenSession
@@ -170,6 +171,9 @@ class _Conversion:
             self._add(each)
         for what, count in sorted(found.others.items()):
             self._note(reading.file_not_read(what, count))
+        summary.has_flags = self._options.loss != "none"
+        if summary.has_flags and (unaware := presets.unaware(self._options.preset, self._options.loss)):
+            self._note(dataset.loss_not_read(self._options.loss, unaware))
         for source, count in sorted(summary.without_tools.items()):
             self._note(dataset.source_without_tools(source, count))
         if self._dataset:

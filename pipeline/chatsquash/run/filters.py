@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fnmatch import fnmatchcase
-from hashlib import sha256
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -14,6 +13,7 @@ from chatsquash.log import Log
 from chatsquash.model import Found
 from chatsquash.options import ERRORS, Options
 from chatsquash.outcome import LoggedReply, Outcome, Record
+from chatsquash.records.line import digest
 from chatsquash.sources.days import is_between
 from chatsquash.stages.session import finding
 from chatsquash.text import counted, quoted
@@ -66,10 +66,10 @@ class Filters:
             if why := unwanted(outcome, record):
                 return dataset.filtered(option, why), option
         if self._options.unique:
-            digest = sha256(record.line).digest()[:16]
-            if digest in self._seen:
-                return dataset.duplicate_record(self._seen[digest]), ""
-            self._seen[digest] = log.shown
+            equal = record.unflagged or digest(record.line)
+            if equal in self._seen:
+                return dataset.duplicate_record(self._seen[equal]), ""
+            self._seen[equal] = log.shown
         return None, ""
 
     def _untimely(self, outcome: Outcome) -> tuple[str, str] | None:

@@ -11,7 +11,7 @@ from xxhash import xxh3_128
 
 from chatsquash.checks import reading
 from chatsquash.log import Log
-from chatsquash.model import Entry, Found, Seen, Skipped
+from chatsquash.model import Entry, Found, Mark, Seen, Skipped
 from chatsquash.option_rules import refuse_wrong
 from chatsquash.options import Options
 from chatsquash.outcome import Chosen, Facts, Outcome, Record, Refused
@@ -74,6 +74,7 @@ class Converter:
         self._tells_facts = options.folder or bool(options.only_model)
         self._divides = options.sessions_by is None and not whole
         self._is_asked_more = options.trace_replies or options.conversations != "last" or options.restore != "none"
+        self._is_asked_more |= options.loss != "none"
 
     def convert(self, log: Log, observer: EntryObserver | None = None, also: Also | None = None) -> Outcome:
         """Convert a session log; raises ``OSError`` where it cannot be read, and as ``Reader.read``.
@@ -154,11 +155,25 @@ class Converter:
 
     def _records(self, read: Reading, session: Session, file: BinaryIO, log: Log) -> _Told:
         noted, why = self._noted(read, session, log)
+
+        def make(snapshot: Snapshot, marks: list[Mark] | None) -> tuple[Record | Refused, list[Found]]:
+            return self._finished(read.seen, session, snapshot, log, marks)
+
+        def make_last(snapshot: Snapshot | None, marks: list[Mark] | None = None) -> Record | Refused:
+            if why:
+                return Refused(why)
+            assert snapshot
+            made, told = make(snapshot, marks)
+            noted.extend((line_of(snapshot.entry, each.at), each) for each in told)
+            return made
+
         if read.document and read.document.places:
-            return self._of_document(read, session, log, noted, why)
+            from chatsquash.run import agents  # which logs do not need
+
+            records, refused, covered = agents.records(read.document, log, self._options, session, make_last)
+            return records, refused, noted, covered
         if not self._is_asked_more and session.followed.trees is None and not session.asides:
-            made = Refused(why) if why else self._made(read.seen, session, session.snapshot, noted, log)
-            return _grown(session, made, noted)
+            return _grown(session, make_last(session.snapshot), noted)
         from chatsquash.run import conversations  # which sessions that only grow do not need
 
         if self._options.conversations == "last" or why or session.followed.last is None:
@@ -166,22 +181,17 @@ class Converter:
             if not why and snapshot and self._options.restore != "none":
                 snapshot, told = conversations.restored_last(session, snapshot, self._options.restore)
                 noted += [(snapshot.entry.line, each) for each in told]
-            made = Refused(why) if why else self._made(read.seen, session, snapshot, noted, log)
-            covered = conversations.of_last(session, snapshot, made, session.id or log.name, self._options)
+            made, covered = conversations.of_last(session, snapshot, session.id or log.name, self._options, make_last)
             if isinstance(made, Refused):
                 return [], made.why, noted, covered
             return [made], None, noted, covered
 
-        def make(snapshot: Snapshot) -> tuple[Record | Refused, list[Found]]:
-            return self._finished(read.seen, session, snapshot, log)
-
         def again(lines: set[int]) -> Iterator[Entry]:
             return self._again(file, log, lines)
 
-        records, found, covered, why = conversations.of_each(
-            session, session.id or log.name, self._options, make, again
-        )
-        return records, why, [*noted, *found], covered
+        name = session.id or log.name
+        records, found, covered, refused = conversations.of_each(session, name, self._options, make, again)
+        return records, refused, [*noted, *found], covered
 
     def _noted(self, read: Reading, session: Session, log: Log) -> tuple[list[Noted], Found | None]:
         """What is found of a log as a whole, and why nothing can be made of it."""
@@ -193,30 +203,12 @@ class Converter:
             noted.append((None, why))
         return noted, why or session.invalid
 
-    def _of_document(self, read: Reading, session: Session, log: Log, noted: list[Noted], why: Found | None) -> _Told:
-        """What ``_records`` gives for a document, or a conversation of one; ``why`` there can be no record."""
-        from chatsquash.run import agents  # which logs do not need
-
-        def make() -> Record | Refused:
-            return Refused(why) if why else self._made(read.seen, session, session.snapshot, noted, log)
-
-        made = agents.records(agents.part(read.document, log, self._options), session, make)
-        return made.records, made.why, noted, made.covered
-
-    def _made(
-        self, seen: Seen | None, session: Session, snapshot: Snapshot | None, noted: list[Noted], log: Log
-    ) -> Record | Refused:
-        """The record of a session's snapshot, or why there is none; what is found goes to ``noted``."""
-        assert snapshot
-        made, found = self._finished(seen, session, snapshot, log)
-        noted += [(line_of(snapshot.entry, each.at), each) for each in found]
-        return made
-
     def _finished(
-        self, seen: Seen | None, session: Session, snapshot: Snapshot, log: Log
+        self, seen: Seen | None, session: Session, snapshot: Snapshot, log: Log, marks: list[Mark] | None
     ) -> tuple[Record | Refused, list[Found]]:
         source, version = (seen.format, seen.version) if seen else (None, None)
-        made, found = self._plan.finish(snapshot, loaded=session.loaded, source=source, version=version)
+        loaded = session.loaded
+        made, found = self._plan.finish(snapshot, loaded=loaded, source=source, version=version, marks=marks)
         if isinstance(made, Record) and self._tells_facts:
             made = structs.replace(made, facts=self._facts(session, snapshot, log))
         return made, found

@@ -11,4 +11,4 @@ def drop_system(conversation: Conversation) -> Staged:
     kept = [message for message in conversation.messages if message["role"] != "system"]
     gone = len(conversation.messages) - len(kept)
     found = [shapes.shape_changed({"system messages dropped": gone})] if gone else []
-    return Conversation(kept, conversation.tools), found
+    return Conversation(kept, conversation.tools, marks=conversation.marks), found

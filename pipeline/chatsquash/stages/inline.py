@@ -27,7 +27,7 @@ def inline(conversation: Conversation) -> Staged:
         messages.append(written)
     if rounded:
         found.append(reading.number_changed(rounded, len(rounded)))
-    return Conversation(messages, conversation.tools), found
+    return Conversation(messages, conversation.tools, marks=conversation.marks), found
 
 
 def _inlined(message: Message, rounded: list[str]) -> Message:

@@ -32,7 +32,7 @@ def join_texts(conversation: Conversation, *, wanted: Wanted, loaded_only: bool)
         else:
             messages.append(message)
     found = [shapes.shape_changed({"texts behind calls moved before them": moved})] if moved else []
-    return Conversation(messages, conversation.tools, loaded=conversation.loaded), found
+    return Conversation(messages, conversation.tools, loaded=conversation.loaded, marks=conversation.marks), found
 
 
 def _joined(message: Message, late: list[str]) -> Message:

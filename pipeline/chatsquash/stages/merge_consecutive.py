@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from chatsquash.checks import shapes
+from chatsquash.marks import joined
 from chatsquash.model import Conversation, Json, Message, Staged
 
 _ROLES = ("system", "user", "assistant")
@@ -18,14 +19,15 @@ def merge_consecutive(conversation: Conversation) -> Staged:
     Messages stay apart where text would come before calls that it followed, and where other members differ.
     """
     merged: list[Message] = []
-    for message in conversation.messages:
+    behind: list[int] = []
+    for at, message in enumerate(conversation.messages):
         if merged and _fit(merged[-1], message):
             merged[-1] = _merged(merged[-1], message)
+            behind.append(at)
         else:
             merged.append(message)
-    count = len(conversation.messages) - len(merged)
-    found = [shapes.shape_changed({"messages joined to the one before": count})] if count else []
-    return Conversation(merged, conversation.tools), found
+    found = [shapes.shape_changed({"messages joined to the one before": len(behind)})] if behind else []
+    return Conversation(merged, conversation.tools, marks=joined(conversation, behind)), found
 
 
 def _fit(first: Message, second: Message) -> bool:

@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec.structs import replace
+
 from chatsquash.checks import examine
 from chatsquash.checks.contents import unfit
 from chatsquash.checks.phrases import Phrases
 from chatsquash.checks.registry import View
 from chatsquash.memo import Last
-from chatsquash.model import Conversation, Entry, Found, Skipped, Staged, Tool
+from chatsquash.model import Conversation, Entry, Found, Mark, Skipped, Staged, Tool
 from chatsquash.options import Options
 from chatsquash.outcome import Record, Refused, Usage
 from chatsquash.records import presets
@@ -63,10 +65,21 @@ class Plan(NamedTuple):
         return items
 
     def finish(
-        self, snapshot: Snapshot, *, loaded: bool, source: str | None, version: str | None = None
+        self,
+        snapshot: Snapshot,
+        *,
+        loaded: bool,
+        source: str | None,
+        version: str | None = None,
+        marks: list[Mark] | None = None,
     ) -> tuple[Record | Refused, list[Found]]:
-        """The record of a snapshot, or why there is none, and what was found on the way."""
+        """The record of a snapshot, or why there is none, and what was found on the way.
+
+        ``marks`` are those of its assistant messages; the record has them as they are in it.
+        """
         conversation, composed = self.compose(snapshot, loaded=loaded, source=source, version=version)
+        if marks is not None:
+            conversation = replace(conversation, marks=marks)
         conversation, found = through(self.logged, conversation)
         found = [*composed, *found]
         view = View(conversation, redefined=snapshot.redefined)
@@ -82,7 +95,7 @@ class Plan(NamedTuple):
         if line.data is None:
             assert line.refused
             return Refused(line.refused), found
-        return Record(line.data, usage, line.images, without), found
+        return Record(line.data, usage, line.images, without, unflagged=line.unflagged, marks=line.marks), found
 
 
 def through(stages: Iterable[ConversationStage], conversation: Conversation) -> tuple[Conversation, list[Found]]:
@@ -140,10 +153,11 @@ def _nothing(view: View) -> None:
 
 def _record(options: Options) -> Callable[[Conversation], RecordLine]:
     phrases = Phrases(options.flag_phrase) if options.integrity_analysis else None
+    flag = None if options.loss == "none" else options.loss
     if options.preset == presets.DEFAULT:
-        return partial(record.specified, phrases=phrases, in_folder=options.folder)
+        return partial(record.specified, phrases=phrases, in_folder=options.folder, flag=flag)
     preset, choices = presets.named(options.preset), presets.choices(options)
-    return partial(record.shaped, preset=preset, choices=choices, phrases=phrases)
+    return partial(record.shaped, preset=preset, choices=choices, phrases=phrases, flag=flag)
 
 
 def _joins(options: Options) -> Wanted | None:
@@ -219,7 +233,7 @@ def _anonymize(
     tools, replaced = counted(conversation.tools)
     anonymizer.count += replaced
     messages, written = anonymizer.messages(conversation.messages)
-    return Conversation(messages, tools, written=written), ()
+    return Conversation(messages, tools, written=written, marks=conversation.marks), ()
 
 
 def _without_addresses(anonymizer: Anonymizer, tools: list[Tool]) -> tuple[list[Tool], int]:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from chatsquash import chat
 from chatsquash.chat import PRIVATE
 from chatsquash.checks import reading
+from chatsquash.marks import without
 from chatsquash.model import Conversation, Found, Json, Message, Staged
 from chatsquash.stages.join_texts import Wanted
 
@@ -25,14 +26,17 @@ def leave_out(conversation: Conversation, *, joins: Wanted | None = None, judged
         return conversation, ()
     messages: list[Message] = []
     found: list[Found] = []
-    for message in conversation.messages:
+    gone: list[int] = []
+    for at, message in enumerate(conversation.messages):
         kinds = Counter(_lost(message, joins)) if PRIVATE in message else None
         left = not kinds or _says_something(message) or (judged and bool(_media(message)))
         if kinds:
             found.append(reading.not_held(kinds, len(messages) if left else None))
         if left:
             messages.append(message)
-    return replace(conversation, messages=messages), found
+        else:
+            gone.append(at)
+    return replace(conversation, messages=messages, marks=without(conversation, gone)), found
 
 
 def with_media(conversation: Conversation) -> Staged:
@@ -40,7 +44,7 @@ def with_media(conversation: Conversation) -> Staged:
     if not conversation.loaded:
         return conversation, ()
     messages = [_with_media(message) for message in conversation.messages]
-    return Conversation(messages, conversation.tools, loaded=True), ()
+    return Conversation(messages, conversation.tools, loaded=True, marks=conversation.marks), ()
 
 
 def _with_media(message: Message) -> Message:
@@ -68,7 +72,7 @@ def public(conversation: Conversation) -> Staged:
     if not conversation.loaded:
         return conversation, ()
     messages = [_bare_message(message) for message in conversation.messages]
-    return Conversation(messages, _bare_tools(conversation.tools)), ()
+    return Conversation(messages, _bare_tools(conversation.tools), marks=conversation.marks), ()
 
 
 def _bare_message(message: Message) -> Message:

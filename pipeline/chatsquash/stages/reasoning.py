@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from chatsquash import chat
 from chatsquash.checks import reading
+from chatsquash.marks import without
 from chatsquash.model import Conversation, Message, Staged
 from chatsquash.reasoning import CLOSE, MEMBERS, OPEN, is_part, text
 
@@ -22,14 +23,16 @@ def reason(conversation: Conversation, *, mode: Literal["inline", "drop"]) -> St
     """
     work = _inline if mode == "inline" else _drop
     messages: list[Message] = []
-    alone = 0
-    for message in conversation.messages:
+    gone: list[int] = []
+    for at, message in enumerate(conversation.messages):
         new = work(message) if message["role"] == "assistant" else message
         left = new is message or _says_something(new) or not _says_something(message)
-        alone += not left
-        messages += [new] if left else []
-    found = [reading.not_held({"reasoning alone": alone}, None)] if alone else []
-    return Conversation(messages, conversation.tools), found
+        if left:
+            messages.append(new)
+        else:
+            gone.append(at)
+    found = [reading.not_held({"reasoning alone": len(gone)}, None)] if gone else []
+    return Conversation(messages, conversation.tools, marks=without(conversation, gone)), found
 
 
 def _says_something(message: Message) -> bool:

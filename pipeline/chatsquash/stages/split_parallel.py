@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from chatsquash import chat
 from chatsquash.checks import shapes
 from chatsquash.formats.openai_chat.members import identifier
+from chatsquash.marks import divided
 from chatsquash.model import Conversation, Json, Message, Staged
 
 _TOGETHER = "parallel calls without all results, not split"
@@ -20,13 +21,17 @@ def split_parallel(conversation: Conversation) -> Staged:
     """
     messages: list[Message] = []
     counts: Counter[str] = Counter()
+    parts: list[int] = []
     for first, *rest in _blocks(conversation.messages):
         split = None
         if len(chat.calls(first)) > 1:
             split = _split(first, rest)
             counts["parallel calls with messages of their own" if split else _TOGETHER] += 1
         messages += split or [first, *rest]
-    return Conversation(messages, conversation.tools), [shapes.shape_changed(counts)] if counts else []
+        if first["role"] == "assistant":
+            parts.append(len(chat.calls(first)) if split else 1)
+    found = [shapes.shape_changed(counts)] if counts else []
+    return Conversation(messages, conversation.tools, marks=divided(conversation, parts)), found
 
 
 def _blocks(messages: list[Message]) -> Iterator[list[Message]]:

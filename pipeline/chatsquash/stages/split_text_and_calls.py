@@ -6,15 +6,18 @@ from collections.abc import Iterator
 
 from chatsquash import chat
 from chatsquash.checks import shapes
+from chatsquash.marks import divided
 from chatsquash.model import Conversation, Message, Staged
 
 
 def split_text_and_calls(conversation: Conversation) -> Staged:
     """The text, with all but the calls, comes in a message before them; how often is reported."""
-    messages = [part for message in conversation.messages for part in _parts(message)]
+    split = [[*_parts(message)] for message in conversation.messages]
+    messages = [part for parts in split for part in parts]
     count = len(messages) - len(conversation.messages)
     found = [shapes.shape_changed({"texts split from calls": count})] if count else []
-    return Conversation(messages, conversation.tools), found
+    counts = [len(parts) for parts in split if parts[0]["role"] == "assistant"]
+    return Conversation(messages, conversation.tools, marks=divided(conversation, counts)), found
 
 
 def _parts(message: Message) -> Iterator[Message]:

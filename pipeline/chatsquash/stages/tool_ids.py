@@ -18,7 +18,7 @@ def shorten(conversation: Conversation) -> Staged:
     messages = [_shortened(message, short) for message in conversation.messages]
     changed = sum(ident != made for ident, made in short.items())
     found = [shapes.shape_changed({"ids shortened": changed})] if changed else []
-    return Conversation(messages, conversation.tools), found
+    return Conversation(messages, conversation.tools, marks=conversation.marks), found
 
 
 def _ids(messages: list[Message]) -> Iterator[Json]:

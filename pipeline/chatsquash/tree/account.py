@@ -7,13 +7,12 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chatsquash.model import Message
+from chatsquash.model import Mark, Message
 from chatsquash.outcome import LoggedReply
-from chatsquash.tree.canonical import Canon
 from chatsquash.tree.coverage import fate
 from chatsquash.tree.kinds import Path
 from chatsquash.tree.replies import Reply
-from chatsquash.tree.standing import Held, placed
+from chatsquash.tree.standing import Held, bearers
 from chatsquash.tree.trees import Trees
 
 _WHY = {"branch": "branch", "subagent": "subagent", "side": "side-request", "compacted": "compacted"}
@@ -28,20 +27,21 @@ class Kept(Struct, frozen=True):
     """The index of its record among the session's."""
     why: str | None = None
     """Why it has none: ``refused``, ``filtered`` or ``duplicate``."""
+    marks: list[Mark] = []
+    """Those of the record's assistant messages, where they are asked for."""
+
+    def mark(self, ordinal: int) -> Mark | None:
+        """The mark of the first message that is made of one of the conversation's assistant messages."""
+        return next((mark for mark in self.marks if ordinal in mark.at), None)
 
 
-def account(
-    trees: Trees, paths: list[Path], kept: list[Kept], ids: dict[int, str], *, restores: bool
-) -> list[LoggedReply]:
-    """What became of every reply, in the order of the lines.
-
-    ``ids`` are the names of the paths by their ``id()``; ``restores``: records hold what requests lacked.
-    """
+def account(trees: Trees, paths: list[Path], kept: list[Kept], ids: dict[int, str]) -> list[LoggedReply]:
+    """What became of every reply, in the order of the lines; ``ids`` are the names of the paths by their ``id()``."""
     owners = {reply.number: path for path in paths for reply in path.own}
     answered = {reply.asked: owners[reply.number] for reply in trees.replies if reply.number in owners}
-    standing = _standing(kept, trees.requests.canon, owners)
+    standing = bearers([each.held for each in kept], [each.record is not None for each in kept], owners)
     written = {id(each.held.path) for each in kept if each.record is not None}
-    fates = _Fates(kept, _replaced(paths, written), any(reply.is_ended for reply in trees.replies), restores)
+    fates = _Fates(kept, _replaced(paths, written))
     rows: list[LoggedReply] = []
     for reply in trees.replies:
         path = owners.get(reply.number) or answered.get(reply.asked)  # that of the reply to the request sent again
@@ -53,64 +53,41 @@ def account(
             why=None,
             conversation=ids[id(path)] if path else "",
             parent=ids.get(id(path.parent)) if path and path.parent else None,
-            reasoning=fate(reply.message, found.message if found and found.record is not None else None),
+            reasoning=fate(reply.message, None if found is None else fates.message(reply, found)),
         )
         rows.append(fates.row(row, reply, path, found))
     rows += [_again(each.line, each.is_same_response, rows[each.by.number]) for each in trees.again]
     return sorted(rows, key=lambda row: row.line)
 
 
-class _Standing(Struct, frozen=True):
-    """Where a reply stands."""
-
-    kept: int
-    """The index of the chosen conversation."""
-    record: int | None
-    place: int
-    is_rewritten: bool
-    message: Message
-    is_own: bool
-
-
-def _standing(kept: list[Kept], canon: Canon, owners: dict[int, Path]) -> dict[int, _Standing]:
-    """Where each reply stands: in the record of its own conversation, else in the first one that holds it."""
-    found: dict[int, _Standing] = {}
-    for number, each in enumerate(kept):
-        for reply, (place, is_rewritten) in placed(each.held, canon).items():
-            is_own = owners.get(reply) is each.held.path
-            before = found.get(reply)
-            better = before is None or (
-                each.record is not None and (before.record is None or (is_own and not before.is_own))
-            )
-            if better:
-                message = each.held.messages[place]
-                found[reply] = _Standing(number, each.record, place, is_rewritten, message, is_own)
-    return found
-
-
 class _Fates(Struct, frozen=True):
-    """What tells what became of a reply."""
+    """What tells what became of a reply that stands in one of the conversations, by its index."""
 
     kept: list[Kept]
     replaced: set[int]
     """The conversations in whose place a later one of their chain is written."""
-    says_ends: bool
-    restores: bool
 
-    def row(self, row: LoggedReply, reply: Reply, path: Path | None, found: _Standing | None) -> LoggedReply:
+    def message(self, reply: Reply, found: int) -> Message | None:
+        """The message that stands for a reply in a record."""
+        kept = self.kept[found]
+        return None if kept.record is None else kept.held.message(reply.number)
+
+    def row(self, row: LoggedReply, reply: Reply, path: Path | None, found: int | None) -> LoggedReply:
         """A reply's row with what became of it."""
-        if found and found.record is not None:
-            broke_off = reply.is_limited or reply.broke_off(says_ends=self.says_ends)
-            whole = not (found.is_rewritten or reply.is_retried or broke_off or (self.restores and reply.lacks))
-            status: Literal["carried", "rewritten"] = "rewritten" if found.is_rewritten else "carried"
-            return replace(row, status=status, record=found.record, message=found.place, loss=int(whole))
-        return replace(row, why=self._why(row, path, found))
+        kept = None if found is None else self.kept[found]
+        if kept is None or kept.record is None:
+            return replace(row, why=self._why(row, path, kept))
+        standing = kept.held.standing[reply.number]
+        mark = kept.mark(standing.ordinal)
+        status: Literal["carried", "rewritten"] = "rewritten" if standing.is_rewritten else "carried"
+        index, loss = (mark.place, int(not mark.why)) if mark else (None, 0)
+        return replace(row, status=status, record=kept.record, message=index, loss=loss)
 
-    def _why(self, row: LoggedReply, path: Path | None, found: _Standing | None) -> str | None:
+    def _why(self, row: LoggedReply, path: Path | None, kept: Kept | None) -> str | None:
         if row.kind == "retry":
             return "retry"
-        if found:
-            return self.kept[found.kept].why
+        if kept:
+            return kept.why
         if path and id(path) in self.replaced:
             return "compacted"
         return _WHY.get(row.kind, "short-tail")

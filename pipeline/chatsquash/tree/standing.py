@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -12,46 +13,76 @@ from chatsquash.tree.kinds import Path
 from chatsquash.tree.replies import Reply
 
 
+class Standing(NamedTuple):
+    """Where a reply stands."""
+
+    ordinal: int
+    """Which of the assistant's messages it is."""
+    is_rewritten: bool
+    """Whether in another wording."""
+
+
 class Held(Struct, frozen=True):
-    """A record, and the replies of its path."""
+    """A conversation that was chosen, and where the replies of its path stand."""
 
     path: Path
-    replies: list[Reply]
-    """In order."""
     messages: list[Message]
     """Of the request that it is made of, and its reply."""
+    assistants: list[int]
+    """The indices of the assistant's messages."""
+    standing: dict[int, Standing]
+    """The replies, by number."""
+
+    def message(self, reply: int) -> Message:
+        """The message that stands for a reply."""
+        return self.messages[self.assistants[self.standing[reply].ordinal]]
 
 
-def placed(held: Held, canon: Canon) -> dict[int, tuple[int, bool]]:
-    """Where the replies of a record's path stand among its messages, and whether in another wording, by number.
+def held(path: Path, replies: list[Reply], messages: list[Message], canon: Canon) -> Held:
+    """A conversation with the replies of its path, which are given in order.
 
     A reply stands where a message is the same by what counts; of those between two such places, each stands at the
     next message of an assistant, as long as there are some.
     """
-    places = [at for at, message in enumerate(held.messages) if message["role"] == "assistant"]
-    numbers = [canon.number(held.messages[at]) for at in places]
+    places = [at for at, message in enumerate(messages) if message["role"] == "assistant"]
     by_number: dict[int, list[int]] = {}
-    for at, number in enumerate(numbers):
-        by_number.setdefault(number, []).append(at)
-    found: dict[int, tuple[int, bool]] = {}
+    for ordinal, at in enumerate(places):
+        by_number.setdefault(canon.number(messages[at]), []).append(ordinal)
+    found: dict[int, Standing] = {}
     waiting: list[Reply] = []
     last = -1
-    for reply in held.replies:
+    for reply in replies:
         same = by_number.get(reply.said, [])
         behind = bisect_right(same, last)
         if behind == len(same):
             waiting.append(reply)
             continue
         fitting = same[behind]
-        _fill(found, waiting, places[last + 1 : fitting])
-        found[reply.number] = places[fitting], False
+        _fill(found, waiting, range(last + 1, fitting))
+        found[reply.number] = Standing(fitting, False)
         last = fitting
-    _fill(found, waiting, places[last + 1 :])
-    return found
+    _fill(found, waiting, range(last + 1, len(places)))
+    return Held(path, messages, places, found)
 
 
-def _fill(found: dict[int, tuple[int, bool]], waiting: list[Reply], places: list[int]) -> None:
+def _fill(found: dict[int, Standing], waiting: list[Reply], places: range) -> None:
     """Give the replies that were not found the places between two that were; the last ones stand last."""
     for reply, place in zip(reversed(waiting), reversed(places), strict=False):
-        found[reply.number] = place, True
+        found[reply.number] = Standing(place, True)
     waiting.clear()
+
+
+def bearers(held: list[Held], written: list[bool], owners: dict[int, Path]) -> dict[int, int]:
+    """The conversation that each reply counts in, by its index.
+
+    That is one that is written, has the reply in its own words, and is the reply's own, as far as there is such a one;
+    of several the first.
+    """
+    found: dict[int, int] = {}
+    ranks: dict[int, tuple[bool, bool, bool]] = {}
+    for index, each in enumerate(held):
+        for reply, standing in each.standing.items():
+            rank = written[index], not standing.is_rewritten, owners.get(reply) is each.path
+            if reply not in ranks or rank > ranks[reply]:
+                found[reply], ranks[reply] = index, rank
+    return found

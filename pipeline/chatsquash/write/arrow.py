@@ -14,7 +14,7 @@ from typing import NamedTuple
 KEY = "ARROW:schema"
 _VERSION = 4  # Arrow's V5
 _SCHEMA = 1  # kind of message
-_INT, _BINARY, _UTF8, _LIST, _STRUCT = 2, 4, 5, 12, 13  # members of the union of types
+_INT, _BINARY, _UTF8, _BOOL, _LIST, _STRUCT = 2, 4, 5, 6, 12, 13  # members of the union of types
 _EXTENSION = {"ARROW:extension:name": "arrow.json", "ARROW:extension:metadata": ""}
 
 
@@ -23,7 +23,7 @@ class Field(NamedTuple):
 
     name: str
     kind: str
-    """``text``, ``json``, ``int``, ``list``, ``struct``, ``binary``, or ``image``, which is its bytes and a name."""
+    """``text``, ``json``, ``int``, ``bool``, ``list``, ``struct``, ``binary``, or ``image``: its bytes and a name."""
     children: tuple[Field, ...] = ()
 
     @property
@@ -63,6 +63,7 @@ def _field(field: Field) -> _Table:
         field = Field(field.name, "struct", IMAGE)
     number, members = {
         "int": (_INT, (_Scalar("<i", 64), _Scalar("<B", 1))),
+        "bool": (_BOOL, ()),
         "list": (_LIST, ()),
         "binary": (_BINARY, ()),
         "struct": (_STRUCT, ()),

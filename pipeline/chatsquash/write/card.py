@@ -185,6 +185,10 @@ def _making(facts: CardFacts) -> Iterator[str]:
     yield f"- cleaned: {cleaned or 'nothing'}"
     addresses = counted(facts.counts["addresses"], "e-mail address", "e-mail addresses")
     yield f"- anonymised: {addresses} replaced by pseudonyms" if facts.anonymized else "- not anonymised"
+    if loss := facts.counts.get("loss"):
+        whys = ", ".join(f"{why}: {count:,}" for why, count in loss["not_trained"].items())
+        aside = f"{sum(loss['not_trained'].values()):,} not" + (f" ({whys})" if whys else "")
+        yield f"- assistant messages: {loss['trained']:,} trained on + {aside}, as `{facts.asked['loss']}` says"
     preset = facts.asked.get("preset", "chat")
     yield f"- preset: `{preset}`"
     others = {name: value for name, value in facts.asked.items() if name != "preset"}

@@ -24,22 +24,23 @@ CONVERSATION = (Field("conversation", "text"), Field("parent", "text"), Field("k
 _ITEM = "item"  # what Arrow calls what is in a list
 IMAGES = Field("images", "list", (Field(_ITEM, "image"),))
 """The images of a record, in their order."""
-_DTYPES = {"text": "string", "json": "json", "int": "int64"}
+_DTYPES = {"text": "string", "json": "json", "int": "int64", "bool": "bool"}
 
 
 def fields(options: Options) -> list[Field]:
     """The columns that the options ask for, in the order of a record."""
     columns = [column for column in named(options.preset).COLUMNS if column.kind != "images" or options.media == "keep"]
     beside = (*METADATA, *(CONVERSATION if options.conversations != "last" else ())) if options.metadata else ()
-    return [*map(_field, columns), *beside]
+    return [*(_field(column, options.loss) for column in columns), *beside]
 
 
-def _field(column: Column) -> Field:
+def _field(column: Column, loss: str) -> Field:
     if column.kind == "images":
         return IMAGES
     if column.kind == "text":
         return Field(column.name, "text")
-    members = tuple(Field(name, "text") for name in column.members)
+    flags = (Field(loss, "int" if loss == "weight" else "bool"),) if loss != "none" else ()
+    members = (*(Field(name, "text") for name in column.members), *flags) if column.members else ()
     return Field(column.name, "list", (Field(_ITEM, "struct", members) if members else Field(_ITEM, "json"),))
 
 

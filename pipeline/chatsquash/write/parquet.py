@@ -124,7 +124,7 @@ def _row_type(fields: list[Field]) -> type[msgspec.Struct]:
 def _items(field: Field) -> Any:
     if field == IMAGES:
         return list[str]
-    return list[Raw] if field.is_json_list else list[dict[str, str]]
+    return list[Raw] if field.is_json_list else list[dict[str, str | bool | int]]
 
 
 def _dtype(field: Field) -> Any:
@@ -133,4 +133,4 @@ def _dtype(field: Field) -> Any:
         return polars.List(_dtype(field.children[0]))
     if field.kind in ("image", "struct"):
         return polars.Struct({each.name: _dtype(each) for each in field.children or arrow.IMAGE})
-    return {"int": polars.Int64, "binary": polars.Binary}.get(field.kind, polars.String)
+    return {"int": polars.Int64, "bool": polars.Boolean, "binary": polars.Binary}.get(field.kind, polars.String)

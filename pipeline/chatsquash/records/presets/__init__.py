@@ -14,7 +14,7 @@ from chatsquash.registry import Room
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from chatsquash.model import Conversation, Found
+    from chatsquash.model import Conversation, Found, Mark
     from chatsquash.options import Media, Options, Unpaired
     from chatsquash.records.reading import StoredRecord
 
@@ -54,6 +54,8 @@ class Shaped(NamedTuple):
     findings: list[Found]
     refused: Found | None = None
     """Why it cannot hold the conversation; it is among the findings."""
+    marks: list[Mark] | None = None
+    """Those of the conversation, as the record has its assistant messages."""
 
 
 class Preset(Protocol):
@@ -85,6 +87,13 @@ class Readable(Preset, Protocol):
         """The conversation in messages whose calls and results stand in texts; ``None`` where they are not."""
 
 
+class WithTrainers(Preset, Protocol):
+    """A preset that is for certain trainers."""
+
+    TRAINERS: dict[str, tuple[str, ...]]
+    """What of ``--loss`` each of them reads."""
+
+
 class WithFiles(Preset, Protocol):
     """A preset whose trainers want files of their own beside the dataset's."""
 
@@ -97,6 +106,12 @@ def choices(options: Options) -> Choices:
     """What the options say of such records."""
     text = NO_RESULT if options.unpaired_text is None else options.unpaired_text
     return Choices(options.unpaired, text, options.media)
+
+
+def unaware(preset: str, flag: str) -> list[str]:
+    """The trainers of a preset that do not read a flag."""
+    trainers = getattr(named(preset), "TRAINERS", {})
+    return [name for name, flags in trainers.items() if flag not in flags]
 
 
 _ROOM: Room[Preset] = Room(sys.modules[__name__], place=lambda item: item.name != DEFAULT)

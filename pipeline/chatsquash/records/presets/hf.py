@@ -12,6 +12,14 @@ from chatsquash.records.schema import TEXT, WORD
 from chatsquash.records.shaping import Plain, shaped
 
 NAME = "hf"
+TRAINERS: dict[str, tuple[str, ...]] = {
+    "TRL": (),
+    "axolotl": ("training",),
+    "Unsloth": (),
+    "ms-swift": ("loss",),
+    "Oumi": (),
+    "Megatron-Bridge": (),
+}
 _FILE = f"^{media.FOLDER}/[0-9a-f]{{40}}\\.(png|jpg|gif|webp)$"
 _PARTS: schema.Schema = {
     "type": "array",
@@ -26,7 +34,7 @@ _SAID: schema.Schema = {"anyOf": [TEXT, _PARTS]}
 """A text, or with ``--media keep`` texts and images in order."""
 _ASSISTANT = schema.exactly(
     {"role": {"const": "assistant"}, "content": _SAID},
-    {"reasoning_content": WORD, "tool_calls": schema.calls({"type": "object"})},
+    {"reasoning_content": WORD, "tool_calls": schema.calls({"type": "object"}), **schema.FLAGS},
 )
 _FUNCTION = {
     "type": "object",

@@ -17,6 +17,7 @@ from chatsquash.records.turns import Turn
 from chatsquash.short_ids import PATTERN, short_ids
 
 NAME = "mistral"
+TRAINERS = {"Mistral": ("weight",), "mistral-finetune": ("weight",)}
 _ID = {"type": "string", "pattern": PATTERN}
 _ASSISTANT = {"role": {"const": "assistant"}}
 SCHEMA: dict[str, Any] = schema.record(
@@ -24,9 +25,10 @@ SCHEMA: dict[str, Any] = schema.record(
         "messages": schema.messages(
             schema.said("system"),
             schema.said("user"),
-            schema.exactly({**_ASSISTANT, "content": WORD}),
+            schema.exactly({**_ASSISTANT, "content": WORD}, schema.WEIGHT),
             schema.exactly(
-                {**_ASSISTANT, "content": {"const": ""}, "tool_calls": schema.calls(TEXT, ident=_ID, name=wire.NAME)}
+                {**_ASSISTANT, "content": {"const": ""}, "tool_calls": schema.calls(TEXT, ident=_ID, name=wire.NAME)},
+                schema.WEIGHT,
             ),
             schema.said("tool", tool_call_id=_ID, name=wire.NAME),
         )

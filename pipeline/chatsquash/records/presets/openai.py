@@ -13,14 +13,15 @@ from chatsquash.records.shaping import Plain, shaped
 from chatsquash.records.turns import Turn
 
 NAME = "openai"
+TRAINERS = dict.fromkeys(("OpenAI", "Azure", "Together", "Fireworks"), ("weight",))
 _CALLS = schema.calls(TEXT, name=wire.NAME)
 SCHEMA: dict[str, Any] = schema.record(
     {
         "messages": schema.messages(
             schema.said("system"),
             schema.said("user"),
-            schema.said("assistant"),
-            schema.exactly({"role": {"const": "assistant"}, "tool_calls": _CALLS}, {"content": WORD}),
+            schema.said("assistant", schema.WEIGHT),
+            schema.exactly({"role": {"const": "assistant"}, "tool_calls": _CALLS}, {"content": WORD, **schema.WEIGHT}),
             schema.said("tool", tool_call_id=WORD),
         )
     },

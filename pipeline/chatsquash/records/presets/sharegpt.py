@@ -24,8 +24,9 @@ from chatsquash.records.turns import Turn
 from chatsquash.text import json_type
 
 NAME = "sharegpt"
+TRAINERS: dict[str, tuple[str, ...]] = {"LLaMA-Factory": ()}
 _ASKED, _ANSWERED = ("human", "observation"), ("gpt", "function_call")
-_TURNS = schema.many(schema.exactly({"from": {"enum": [*_ASKED, *_ANSWERED]}, "value": TEXT}))
+_TURNS = schema.many(schema.exactly({"from": {"enum": [*_ASKED, *_ANSWERED]}, "value": TEXT}, schema.FLAGS))
 SCHEMA: dict[str, Any] = schema.record({"conversations": {**_TURNS, "minItems": 2}, "system": TEXT, "tools": TEXT})
 COLUMNS = (Column("conversations", "messages", ("from", "value")), Column("system", "text"), Column("tools", "text"))
 _ROLES = {"human": "user", "gpt": "assistant", "function_call": "assistant", "observation": "tool", "system": "system"}

@@ -21,8 +21,9 @@ from chatsquash.records.shaping import Plain, shaped
 from chatsquash.records.turns import Turn
 
 NAME = "text"
+TRAINERS: dict[str, tuple[str, ...]] = {"verl": (), "torchtune": (), "NeMo Automodel": (), "Unsloth Studio": ()}
 SCHEMA: dict[str, Any] = schema.record(
-    {"messages": schema.messages(*map(schema.said, ("system", "user", "assistant")))}
+    {"messages": schema.messages(*(schema.said(role, schema.FLAGS) for role in ("system", "user", "assistant")))}
 )
 COLUMNS = (Column("messages", "messages", ("role", "content")),)
 _TOOLS = """\
@@ -98,7 +99,7 @@ def native(messages: list[Any]) -> StoredRecord | None:
 
 
 def _is_plain(message: dict[str, Any]) -> bool:
-    texts = message.keys() == {"role", "content"} and isinstance(message["content"], str)
+    texts = message.keys() - schema.FLAGS == {"role", "content"} and isinstance(message["content"], str)
     return texts and message["role"] in ("system", "user", "assistant")
 
 

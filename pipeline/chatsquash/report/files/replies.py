@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msgspec.structs import replace
-
 from chatsquash.options import Options
 from chatsquash.outcome import LoggedReply, Place
 from chatsquash.report.files import Report, ReportLine, TakenSession
@@ -19,27 +17,16 @@ WHOLE, PLACES = False, True
 class Replies(Report):
     """Writes the replies of sessions as they come."""
 
-    def __init__(self, *, tells_places: bool) -> None:
-        self._tells_places = tells_places
-        """Whether messages of records stand where they stood in the conversation."""
-
     def add(self, taken: TakenSession) -> Iterator[ReportLine]:
         """The replies of a session, in the order of its lines."""
         for reply in taken.outcome.replies:
             place = taken.places[reply.record] if reply.record is not None else None
-            yield REPLIES, _line(taken, reply if self._tells_places else replace(reply, message=None), place)
+            yield REPLIES, _line(taken, reply, place)
 
 
 def report(options: Options) -> Replies | None:
     """The replies, where they are asked for."""
-    return Replies(tells_places=not _moves(options)) if options.trace_replies else None
-
-
-def _moves(options: Options) -> bool:
-    """Whether options may give messages other places than they have in the conversation."""
-    divided = options.merge_consecutive or options.split_parallel or options.split_text_and_calls
-    shaped = options.preset not in ("chat", "hf", "openai") or options.unpaired != "refuse"
-    return divided or shaped or options.system != "keep"
+    return Replies() if options.trace_replies else None
 
 
 def _line(taken: TakenSession, reply: LoggedReply, place: Place | None) -> bytes:

@@ -1,0 +1,113 @@
+"""The marks of a conversation's assistant messages, as stages drop, join and divide these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import Any
+
+import orjson
+from msgspec.structs import replace
+
+from chatsquash.model import Conversation, Json, Mark, Message
+
+FLAGS = {"weight": (0, 1), "training": (False, True), "loss": (False, True)}
+"""What each flag says of a message that is not to be trained on, and of one that is."""
+_ANSWERED = ("gpt", "function_call")
+"""What ``from`` says of assistant messages, in records that have ``conversations``."""
+
+
+def without(conversation: Conversation, gone: list[int]) -> list[Mark] | None:
+    """The marks that are left where messages are dropped, by their indices."""
+    marks = conversation.marks
+    if not marks or not gone:
+        return marks
+    dropped = set(gone)
+    return [mark for at, mark in zip(_places(conversation.messages), marks, strict=True) if at not in dropped]
+
+
+def joined(conversation: Conversation, behind: list[int]) -> list[Mark] | None:
+    """The marks where messages, by their indices, became one with what stands before them."""
+    marks = conversation.marks
+    if not marks or not behind:
+        return marks
+    continued = set(behind)
+    found: list[Mark] = []
+    for at, mark in zip(_places(conversation.messages), marks, strict=True):
+        if at in continued:
+            found[-1] = _together((found[-1], mark))
+        else:
+            found.append(mark)
+    return found
+
+
+def divided(conversation: Conversation, parts: list[int]) -> list[Mark] | None:
+    """The marks where each assistant message became so many."""
+    marks = conversation.marks
+    if marks is None:
+        return None
+    return [mark for mark, count in zip(marks, parts, strict=True) for _ in range(count)]
+
+
+def shaped(marks: list[Mark], turns: Iterable[dict[str, Any]], record: dict[str, Any]) -> list[Mark]:
+    """The marks of a record, made of turns that may have lost the last of the messages.
+
+    A preset gives each assistant turn a message of its own, or those that follow each other one together.
+    """
+    is_plain = "messages" in record
+    places = [*_places(record["messages"])] if is_plain else [*_answered(record["conversations"])]
+    runs = [(role, len([*run])) for role, run in groupby(turn["role"] for turn in turns)]
+    counts = [count for role, count in runs if role == "assistant"]
+    if sum(counts) == len(places):
+        counts = [1] * len(places)
+    left = iter(marks)
+    made = [_together([next(left) for _ in range(count)]) for count in counts]
+    return [mark._replace(place=at) for mark, at in zip(made, places, strict=True)]
+
+
+def placed(conversation: Conversation) -> list[Mark]:
+    """The marks with the indices of their messages."""
+    places = _places(conversation.messages)
+    return [mark._replace(place=at) for at, mark in zip(places, conversation.marks or (), strict=True)]
+
+
+def flagged(conversation: Conversation, flag: str) -> Conversation:
+    """The conversation with the flag in each assistant message."""
+    messages, written = conversation.messages.copy(), conversation.written and conversation.written.copy()
+    for mark in placed(conversation):
+        messages[mark.place] = _with(messages[mark.place], flag, mark)
+        if written:
+            written[mark.place] = orjson.dumps(messages[mark.place])
+    return replace(conversation, messages=messages, written=written)
+
+
+def flag_record(record: dict[str, Any], marks: list[Mark], flag: str, *, everywhere: bool) -> dict[str, Any]:
+    """A preset's record with the flag in each assistant message.
+
+    ``everywhere``: in all others, too, which are not trained on, so that all have the same members.
+    """
+    name = "messages" if "messages" in record else "conversations"
+    said = [{**message, flag: FLAGS[flag][0]} if everywhere else message for message in record[name]]
+    for mark in marks:
+        said[mark.place] = _with(said[mark.place], flag, mark)
+    return {**record, name: said}
+
+
+def _with(message: Any, flag: str, mark: Mark) -> Any:
+    return {**message, flag: FLAGS[flag][not mark.why]}
+
+
+def _together(marks: Iterable[Mark]) -> Mark:
+    """The mark of several messages as one, which is trained on only if all of them are."""
+    held = [*marks]
+    why = next((mark.why for mark in held if mark.why), "")
+    return Mark(tuple(at for mark in held for at in mark.at), why)
+
+
+def _places(messages: Iterable[Message | Json]) -> Iterator[int]:
+    """The indices of the assistant messages."""
+    return (at for at, message in enumerate(messages) if message["role"] == "assistant")
+
+
+def _answered(turns: Iterable[dict[str, Json]]) -> Iterator[int]:
+    return (at for at, turn in enumerate(turns) if turn["from"] in _ANSWERED)

@@ -1,0 +1,84 @@
+"""Which assistant messages of the records of a session are to be trained on, and why not the others."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from chatsquash.checks.error_replies import is_error
+from chatsquash.checks.registry import View
+from chatsquash.checks.results import corrected
+from chatsquash.model import Conversation, Mark, Message, Origin
+from chatsquash.tree.kinds import Path
+from chatsquash.tree.replies import Reply
+from chatsquash.tree.standing import Held, bearers
+from chatsquash.tree.trees import TRUNCATED, Trees
+
+NOT_LOGGED = "not-logged"
+"""No logged reply is this message: the client made it up, or the log does not say who did."""
+REWRITTEN = "rewritten"
+"""The client put another wording in the place of a logged reply."""
+TRUNCATED_REPLY = "truncated"
+"""The reply reached its limit or broke off."""
+ERROR = "error-text"
+"""The reply is an error that the client or a proxy logged as one."""
+RESTORED = "context-restored"
+"""The record shows what the request of the reply lacked."""
+FAILED = "failed-call"
+"""A call of the reply failed and was then corrected."""
+ELSEWHERE = "other-record"
+"""The reply is trained on in another record of the session."""
+REASONS = (NOT_LOGGED, REWRITTEN, TRUNCATED_REPLY, ERROR, RESTORED, FAILED, ELSEWHERE)
+
+
+class Judge(Struct, frozen=True):
+    """Tells which replies are to be trained on."""
+
+    restores: bool = False
+    """Whether replies are left out that did not see what their record shows."""
+    skips_failed: bool = False
+    """Whether calls are left out that failed and were then corrected."""
+
+    def of_trees(self, trees: Trees, paths: list[Path], held: list[Held], written: list[bool]) -> list[list[Mark]]:
+        """The marks of the assistant messages of each conversation, of which some are written."""
+        owners = {reply.number: path for path in paths for reply in path.own}
+        says_ends = any(reply.is_ended for reply in trees.replies)
+        whys = [self._why(reply, says_ends=says_ends) for reply in trees.replies]
+        borne: list[set[int]] = [set() for _ in held]
+        for reply, index in bearers(held, written, owners).items():
+            borne[index].add(reply)
+        return [self._marks(*each, whys) for each in zip(held, borne, strict=True)]
+
+    def of_origin(self, messages: list[Message], origin: Origin | None) -> list[Mark]:
+        """The marks of a conversation of which its file says what a model gave."""
+        sampled = {each.at: each for each in origin.replies} if origin else {}
+        places = [at for at, message in enumerate(messages) if message["role"] == "assistant"]
+        whys: dict[int, str] = {}
+        for ordinal, at in enumerate(places):
+            if at in sampled:
+                is_cut = sampled[at].finish_reason in TRUNCATED
+                whys[ordinal] = TRUNCATED_REPLY if is_cut else ERROR if is_error(messages[at]) else ""
+        return self._with_failed(messages, places, whys)
+
+    def _marks(self, held: Held, borne: set[int], whys: list[str]) -> list[Mark]:
+        """The marks of a conversation that some replies count in, given why each reply is not trained on."""
+        found: dict[int, str] = {}
+        for reply, standing in held.standing.items():
+            elsewhere = "" if reply in borne else ELSEWHERE
+            found[standing.ordinal] = REWRITTEN if standing.is_rewritten else whys[reply] or elsewhere
+        return self._with_failed(held.messages, held.assistants, found)
+
+    def _with_failed(self, messages: list[Message], places: list[int], whys: dict[int, str]) -> list[Mark]:
+        """The marks of the assistant messages at some places, of which ``whys`` tells."""
+        failed = corrected(View(Conversation(messages, []))) if self.skips_failed else set()
+        return [
+            Mark((ordinal,), whys.get(ordinal, NOT_LOGGED) or (FAILED if at in failed else ""))
+            for ordinal, at in enumerate(places)
+        ]
+
+    def _why(self, reply: Reply, *, says_ends: bool) -> str:
+        """Why a reply is not trained on, wherever it stands."""
+        if reply.is_limited or reply.is_retried or reply.broke_off(says_ends=says_ends):
+            return TRUNCATED_REPLY
+        if is_error(reply.message):
+            return ERROR
+        return RESTORED if self.restores and reply.lacks else ""
