@@ -201,6 +201,27 @@ class Refused(Struct, frozen=True):
     why: Found
 
 
+class Relative(NamedTuple):
+    """Another file that tells something of a log."""
+
+    pattern: bytes
+    """A glob, as the file system spells it."""
+    state: bytes
+    """What tells the file from what it was; empty where none was there."""
+
+
+class Family(NamedTuple):
+    """What the conversations of an agent's session have in common, by which none of them is in another split."""
+
+    session: str
+    prefix: str
+    """As in ``Facts``, of the conversation that the session begins with."""
+    log: str
+    """The name of the log that it stands in, without its suffix."""
+    day: str | None
+    """As in ``Outcome``."""
+
+
 class Outcome(Struct, frozen=True):
     """What became of one session; plain data, so that it can cross to another process."""
 
@@ -235,6 +256,10 @@ class Outcome(Struct, frozen=True):
     coverage: Coverage = Coverage()
     replies: list[LoggedReply] = []
     """What became of each logged reply, where several records may hold it, or the options ask for it."""
+    family: Family | None = None
+    """Of a conversation in an agent's or a client's file, where there are several splits."""
+    relatives: list[Relative] = []
+    """The other files that it was made of."""
 
     def also(self, finding: Finding) -> Outcome:
         """The same with one finding more."""

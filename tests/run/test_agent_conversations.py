@@ -1,5 +1,6 @@
 """Conversations of agents' files in a run: which become records, what becomes of each reply, and every sum."""
 
+import gzip
 import json
 from collections import Counter
 from pathlib import Path
@@ -275,3 +276,137 @@ def test_workers_and_reruns_give_the_same_bytes(logs):
     assert convert("logs", "one", options).reused == 8
     convert("logs", "full", options)
     assert comparable("one") == comparable("full")
+
+
+# Sub-agents in files of their own
+
+AGENT = [agent(7, "g1", None, "user", "Look."), agent(8, "g2", "g1", "assistant", "Found it.")]
+CALLER = [each for each in LINES if each not in AGENT and "toolUseResult" not in each]
+META = {"agentType": "Explore", "toolUseId": "t1"}
+
+
+def two_calls():
+    """A session whose first conversation and whose compacted one hold a call each; only the file beside tells which."""
+    again = task("t2")
+    more = [line(15, "u15", "a14", "user", "again"), line(16, "a16", "u15", "assistant", again)]
+    lines = [*LINES[:2], *CALLER[4:6], *compacted_after("a6"), *more]
+    return [*lines, line(17, "u17", "a16", "user", answer("t2", "Found it."))]
+
+
+def compacted_after(parent):
+    boundary = {**compaction(11, "c11"), "logicalParentUuid": parent}
+    return [boundary, *LINES[11:]]
+
+
+@pytest.fixture
+def beside(here):
+    write_log(here / "logs/p/s1.jsonl", *two_calls())
+    write_log(here / "logs/p/s1/subagents/agent-g1.jsonl", *AGENT)
+    tell(here, "t1")
+    return here
+
+
+def tell(here, call_id):
+    path = here / "logs/p/s1/subagents/agent-g1.meta.json"
+    path.write_text(json.dumps({**META, "toolUseId": call_id}))
+
+
+def callers():
+    """The kinds of the conversations that sub-agents come from."""
+    kinds = {row["conversation"]: row["kind"] for row in report("sessions.jsonl")}
+    return [kinds.get(row["parent"]) for row in report("sessions.jsonl") if row["kind"] == "subagent"]
+
+
+def test_a_sub_agents_file_comes_from_the_conversation_that_holds_its_call(beside):
+    run(conversations="all")
+    assert [(row["kind"], row["session"]) for row in report("sessions.jsonl")] == [
+        ("subagent", "s1"), ("compacted", "s1"), ("main", "s1"),
+    ]  # fmt: skip
+    assert callers() == ["main"]
+    assert {row["kind"]: row["why"] for row in report("replies.jsonl")} == dict.fromkeys(KINDS[::2] + KINDS[3:])
+
+
+def test_main_leaves_a_sub_agents_file_out(beside):
+    summary = run(conversations="main")
+    assert [record["messages"][0]["content"] for record in written()] == ["In short: found."]
+    assert manifest()["counts"]["conversations"]["not_chosen"] == {"main": 1, "subagent": 1}
+    assert summary.complete
+
+
+def test_a_rerun_sees_that_the_file_beside_a_sub_agent_changed(beside):
+    run(conversations="all")
+    assert run(conversations="all").unchanged
+    tell(beside, "t2")
+    again = run(conversations="all")
+    assert (again.unchanged, again.reused, callers()) == (False, 2, ["compacted"])
+
+
+def test_a_rerun_sees_that_the_session_of_a_sub_agent_goes_on(beside):
+    run(conversations="all")
+    tell(beside, "t2")
+    run(conversations="all")
+    more = [line(18, "a18", "u17", "assistant", "So it is.")]
+    write_log(beside / "logs/p/s1.jsonl", *two_calls(), *more)
+    run(conversations="all")
+    assert callers() == ["compacted"]
+
+
+WITHOUT = [
+    ("no file beside", lambda at: at.with_name("agent-g1.meta.json").unlink(), ["main"]),
+    ("one that is no JSON", lambda at: at.with_name("agent-g1.meta.json").write_text("{"), ["main"]),
+    ("one that names no call", lambda at: at.with_name("agent-g1.meta.json").write_text("[3]"), ["main"]),
+    (
+        "one that names another",
+        lambda at: at.with_name("agent-g1.meta.json").write_text('{"toolUseId": "t9"}'),
+        ["main"],
+    ),
+    ("no session", lambda at: (at.parents[2] / "s1.jsonl").unlink(), [None]),
+    ("a session that is broken", lambda at: (at.parents[2] / "s1.jsonl").write_text('{"a": 1}\n'), [None]),
+]
+
+
+@pytest.mark.parametrize("sentence, change, expected", WITHOUT, ids=[row[0] for row in WITHOUT])
+def test_a_sub_agent_of_which_less_is_told_is_of_the_session_all_the_same(beside, sentence, change, expected):
+    change(beside / "logs/p/s1/subagents/agent-g1.jsonl")
+    run(conversations="all", on_invalid="keep")
+    assert callers() == expected, sentence
+
+
+def test_a_compressed_sub_agent_has_its_file_beside(beside):
+    path = beside / "logs/p/s1/subagents/agent-g1.jsonl"
+    tell(beside, "t2")
+    path.with_suffix(".jsonl.gz").write_bytes(gzip.compress(path.read_bytes()))
+    path.unlink()
+    run(conversations="all")
+    assert callers() == ["compacted"]
+
+
+def test_an_older_sub_agent_lies_beside_its_session(here):
+    write_log(here / "logs/s1.jsonl", *LINES[:2], *CALLER[4:6])
+    write_log(here / "logs/agent-g1.jsonl", *AGENT)
+    run(conversations="all")
+    assert callers() == ["main"]
+
+
+SPLIT = {"split": "train=0.5,test=0.5", "conversations": "all", "metadata": True, "format": "jsonl"}
+
+
+@pytest.mark.parametrize("split_by", ["prompt", "session", "scenario", "day"])
+@pytest.mark.parametrize("conversations", ["last", "all"])
+def test_all_conversations_of_a_session_are_in_one_split(here, split_by, conversations):
+    for number in range(12):
+        lines = [{**each, "sessionId": f"s{number}"} for each in two_calls()]
+        lines[0] = {**lines[0], "message": {"role": "user", "content": f"hi {number}"}}
+        write_log(here / f"logs/s{number}.jsonl", *lines)
+        inner = [
+            {**each, "sessionId": f"s{number}", "timestamp": f"2026-03-{number + 1:02}T12:00:00Z"} for each in AGENT
+        ]
+        write_log(here / f"logs/s{number}/subagents/agent-g1.jsonl", *inner)
+    run(**{**SPLIT, "conversations": conversations}, split_by=split_by)
+    splits: dict[str, set[str]] = {}
+    for path in Path("out/data").iterdir():
+        for record in path.read_text("utf-8").splitlines():
+            splits.setdefault(json.loads(record)["session_id"], set()).add(path.name.split("-")[0])
+    assert len(splits) == 12
+    assert {len(each) for each in splits.values()} == {1}
+    assert len(set.union(*splits.values())) == (1 if split_by == "day" else 2)

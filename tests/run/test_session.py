@@ -316,7 +316,15 @@ ROWS = [
     Row("cleaned", "an entry that is superseded, in a record that is as logged", [line(A, user(INFO)), line(A, C, second=1)]),
 ]  # fmt: skip
 
-OF_DATASETS = {"filtered", "duplicate-record", "split-leak", "empty-split", "split-share", "source-without-tools", "loss-not-read"}
+OF_DATASETS = {
+    "filtered",
+    "duplicate-record",
+    "split-leak",
+    "empty-split",
+    "split-share",
+    "source-without-tools",
+    "loss-not-read",
+}
 OF_RUNS = {
     "unreadable-log",
     "file-not-read",

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from errno import EFBIG
 from io import BytesIO
+from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from msgspec import Struct
 
-from chatsquash import footprint, formats
+from chatsquash import footprint, formats, jsonio
 from chatsquash.formats import bodies, documents
 from chatsquash.formats.base import TurnError
 from chatsquash.model import Conversation, Json, Rejected
 from chatsquash.options import Options
+from chatsquash.outcome import Relative
 from chatsquash.read import contents, envelopes, recognise
 from chatsquash.read.lineage import Place, places
 from chatsquash.read.recognise import first_lines
-from chatsquash.sources.beginnings import beginning
+from chatsquash.sources import relatives
+from chatsquash.sources.beginnings import beginning, read
 from chatsquash.sources.compression import Expanded, uncompressed
 from chatsquash.sources.open import opened
 
@@ -38,11 +42,13 @@ class Held(NamedTuple):
     """Of each object the line that it begins at, from 1."""
     line: bytes = b""
     """All of it as one line, where it is an exchange that stands on several; it holds no conversations then."""
+    meta: Json = None
+    """What the file holds that lies beside."""
 
     def conversations(self) -> list[Conversation]:
         """Its conversations; raises ``TurnError`` for a document that is broken."""
         if self.format in documents.names():
-            return documents.load(self.format, self.objects, self.lines)
+            return documents.load(self.format, self.objects, self.lines, self.meta)
         return [bodies.load(formats.named(self.format), body) for body in self.objects]
 
     def aside(self) -> bodies.Aside:
@@ -186,6 +192,8 @@ class LogDocument(Struct):
     """That of the agent, as far as the file says it."""
     places: list[Place] = []
     """What each of its conversations is."""
+    relatives: list[Relative] = []
+    """The files beside it that tell of it."""
 
 
 _last: tuple[object, LogDocument | None] | None = None
@@ -199,11 +207,16 @@ def document(file: BinaryIO, options: Options) -> LogDocument | None:
     if _last and key == _last[0]:
         return _last[1]
     _last = None
-    held = look(file, options.from_format, options)
-    found = _read(held, file) if held else None
+    found = alone(file, options)
     if key:
         _last = key, found
     return found
+
+
+def alone(file: BinaryIO, options: Options) -> LogDocument | None:
+    """The document in a file, which is not kept in mind; ``None`` and errors as in ``look``."""
+    held = look(file, options.from_format, options)
+    return _read(held, file) if held else None
 
 
 def forget(file: BinaryIO | None = None) -> None:
@@ -230,6 +243,8 @@ def _status(file: BinaryIO) -> tuple[int, ...] | None:
 
 def _read(held: Held, file: BinaryIO) -> LogDocument:
     problem, found = None, list[Conversation]()
+    beside = _beside(held, file)
+    held = held._replace(meta=_meta(beside)) if beside else held
     try:
         found = [] if held.line else held.conversations()
     except TurnError as raised:
@@ -241,7 +256,28 @@ def _read(held: Held, file: BinaryIO) -> LogDocument:
     aside = bodies.Aside(0, [], []) if problem else held.aside()
     version = documents.version(held.format, held.objects)
     told = (held.format, held.why, held.line, held.broken, aside, found, problem, cut, size)
-    return LogDocument(*told, version=version, places=places(found))
+    met = [relatives.look(beside)] if beside else []
+    return LogDocument(*told, version=version, places=places(found), relatives=met)
+
+
+def _beside(held: Held, file: BinaryIO) -> str | None:
+    """A glob for the file that lies beside a document."""
+    path = getattr(file, "name", "")
+    if held.format not in documents.names() or not isinstance(path, str) or not path:
+        return None
+    place = Path(path).absolute()
+    other = documents.beside(held.format, uncompressed(place.name))
+    return glob.escape(str(place.with_name(other))) if other else None
+
+
+def _meta(pattern: str) -> Json:
+    """What a small file holds; ``None`` for one that is not there, or no JSON."""
+    path = relatives.path_of(pattern)
+    try:
+        with opened(path or "") as file:
+            return jsonio.loads(read(file, _GLANCE))
+    except (OSError, ValueError, RecursionError):
+        return None
 
 
 def count(file: BinaryIO, options: Options) -> int:

@@ -30,6 +30,8 @@ class Place(Struct, eq=False):
     """Of its replies, those that other conversations have before it, too."""
     kind: ConversationKind = "main"
     parent: Place | None = None
+    begun: Origin = Origin()
+    """What the file says of the conversation that its branch, if it is one, comes from at last."""
     own: list[int] = field(default_factory=list)
     """Which of its replies belong to it."""
     session: FileSession | None = None
@@ -44,6 +46,15 @@ class Place(Struct, eq=False):
         """What is greater the later it ends; of conversations that end at once, for the first of the file."""
         last = self.origin.replies[-1] if self.origin.replies else Sampled(0)
         return last.time or self.origin.ended or 0, last.line or 0, -self.number
+
+    @property
+    def calls(self) -> Iterator[str]:
+        """The ids of the calls in the replies that belong to it."""
+        for number in self.own:
+            at = self.origin.replies[number].at
+            for call in chat.calls(self.conversation.messages[at]) if at is not None else ():
+                if isinstance(call_id := call.get("id"), str):
+                    yield call_id
 
     def chain(self) -> list[Place]:
         """Itself, and what summaries in it stand for, the last one first; nothing where no person began it."""
@@ -76,7 +87,7 @@ def places(conversations: list[Conversation]) -> list[Place]:
     for tree in trees:
         tree.tell_kinds()
     owners = _own(trees)
-    calls = {call_id: owners[key] for place in found for call_id, key in _calls(place)}
+    calls = {call_id: place for place in found for call_id in place.calls}
     for tree in trees:
         tree.tell_parents(owners, calls, names)
     _tell_sessions(found)
@@ -126,6 +137,7 @@ class _Tree(Struct):
         kind: ConversationKind = "main" if self.root.origin.kind == "branch" else self.root.origin.kind
         for number, place in enumerate(self.members):
             place.kind = "branch" if number and kind != "side" else kind
+            place.begun = self.root.origin
 
     def tell_parents(self, owners: dict[Key, Place], calls: dict[str, Place], names: _Names) -> None:
         """A branch comes from what it leaves, a sub-agent from what holds its call, others from what the file names."""
@@ -167,15 +179,6 @@ def _own(trees: list[_Tree]) -> dict[Key, Place]:
         for place in tree.members:
             place.own = [number for number, key in enumerate(place.keys) if owners.setdefault(key, place) is place]
     return owners
-
-
-def _calls(place: Place) -> Iterator[tuple[str, Key]]:
-    """The ids of the calls in the replies of a conversation, and what these belong to."""
-    for reply, key in zip(place.origin.replies, place.keys, strict=True):
-        message = place.conversation.messages[reply.at] if reply.at is not None else None
-        for call in chat.calls(message) if message else ():
-            if isinstance(call_id := call.get("id"), str):
-                yield call_id, key
 
 
 def _tell_sessions(found: list[Place]) -> None:

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Literal, NamedTuple
+from functools import cached_property
+from typing import Literal
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from chatsquash.log import Log
 from chatsquash.model import Entry, Found, Mark, Message, Sampled
 from chatsquash.options import Options
-from chatsquash.outcome import LoggedReply, Record, Refused
+from chatsquash.outcome import Family, LoggedReply, Record, Refused
 from chatsquash.read.documents import LogDocument
 from chatsquash.read.lineage import Place
+from chatsquash.run import homes
 from chatsquash.run.conversations import MakeLast, asks_marks, counted
 from chatsquash.run.covered import Covered, lost_of
 from chatsquash.stages.session import Session, Snapshot
-from chatsquash.tree.choose import digest
 from chatsquash.tree.coverage import coverage, fate
 from chatsquash.tree.loss import ELSEWHERE, REWRITTEN, Judge
 
@@ -31,7 +33,7 @@ _WHY = {
 """Why replies of conversations that were not chosen are lost, by their kinds."""
 
 
-class Part(NamedTuple):
+class Part(Struct, frozen=True, dict=True):
     """A log that is a document, or a conversation of one."""
 
     document: LogDocument
@@ -57,14 +59,35 @@ class Part(NamedTuple):
         unwanted = {*(() if options.subagents else ("subagent",)), *(() if options.side else ("side",))}
         return place.kind not in unwanted
 
-    def name(self, place: Place | None) -> str | None:
-        """The id of a conversation: a digest of its session, of what it begins with and of its last reply."""
-        if place is None:
+    def names(self, place: Place) -> tuple[str, str | None]:
+        """The id of a conversation, and of that which it comes from, which may stand in another file."""
+        own = homes.name(place, self.log)
+        if place.parent:
+            return own, homes.name(place.parent, self.log)
+        home = self.found.home if place.kind == "subagent" and self.found else None
+        caller = home.caller(place) if home else None
+        return own, home.names[caller] if home and caller is not None else None
+
+    @cached_property
+    def found(self) -> homes.Found | None:
+        """The file of the session that the conversation belongs to, if a sub-agent has a file of its own."""
+        options = self.options
+        is_asked = options.conversations != "last" or options.trace_replies or options.split
+        begun = self.place.session.first if self.place.session else self.place
+        if not is_asked or begun.kind != "subagent" or begun.parent:
             return None
-        messages, replies = place.conversation.messages, place.origin.replies
-        first = next((message for message in messages if message["role"] == "user"), None)
-        last = messages[replies[-1].at] if replies and replies[-1].at is not None else None
-        return digest(place.origin.session_id or self.log.name, first, last, place.origin.id or place.number)
+        return homes.find(self.document, begun, self.log, self.options)
+
+    def family(self) -> Family | None:
+        """The session of the conversation, where there are several splits."""
+        if self.options.split is None:
+            return None
+        begun = self.place.session.first if self.place.session else self.place
+        home = self.found.home if self.found else None
+        caller = home.caller(begun) if home else None
+        if home and caller is not None:
+            return home.families[caller]
+        return homes.family(self.place, self.log, self.options)
 
 
 def records(
@@ -78,9 +101,11 @@ def records(
     aside = Counter(each.kind for each in part.told if each is not part.place or made is None)
     covered = replace(coverage(rows), conversations=len(part.told), not_chosen=dict(sorted(aside.items())))
     kept = rows if options.trace_replies else []
+    met = [*document.relatives, *([part.found.relative] if part.found else [])]
     if isinstance(made, Refused):
-        return [], made.why, Covered(covered, kept, [])
-    found = Covered(covered, kept, lost_of(covered, snapshot.entry.line if snapshot else None))
+        return [], made.why, Covered(covered, kept, [], relatives=met)
+    lost = lost_of(covered, snapshot.entry.line if snapshot else None)
+    found = Covered(covered, kept, lost, part.family(), met)
     return [_named(counted(made, options), part)] if made else [], None, found
 
 
@@ -88,7 +113,8 @@ def _named(record: Record, part: Part) -> Record:
     if part.options.conversations == "last":
         return record
     place = part.place
-    return replace(record, conversation=part.name(place), kind=place.kind, parent=part.name(place.parent))
+    conversation, parent = part.names(place)
+    return replace(record, conversation=conversation, kind=place.kind, parent=parent)
 
 
 def _marks(part: Part, snapshot: Snapshot | None) -> list[Mark] | None:
@@ -117,7 +143,7 @@ def _rows(part: Part, snapshot: Snapshot | None, made: Record | Refused | None) 
     """What became of the replies that belong to the conversations which are told of."""
     standing = _Standing(part, snapshot, made)
     for place in part.told:
-        name, parent = part.name(place) or "", part.name(place.parent)
+        name, parent = part.names(place)
         for number in place.own:
             row = LoggedReply(place.number + 1, place.kind, "lost", None, name, parent)
             yield standing.told(row, place, number)

@@ -157,7 +157,7 @@ class _Conversion:
         done = cleared(outcomes(logs, self._options, incremental.journals, expanded), expanded)
         for log, outcome in islice(done, self._options.limit):
             self._take(log, outcome)
-            incremental.see(log)
+            incremental.see(log, outcome)
             if self._observer:
                 self._observer(log, outcome, total)
         self._summary.reused = incremental.journals.reused

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from chatsquash.checks import coverage as checks
-from chatsquash.outcome import Coverage, LoggedReply
+from chatsquash.outcome import Coverage, Family, LoggedReply, Relative
 from chatsquash.stages.session import Noted
 
 
@@ -15,6 +15,8 @@ class Covered(NamedTuple):
     coverage: Coverage
     rows: list[LoggedReply]
     found: list[Noted]
+    family: Family | None = None
+    relatives: list[Relative] = []  # noqa: RUF012 - never changed
 
 
 def lost_of(covered: Coverage, line: int | None) -> list[Noted]:

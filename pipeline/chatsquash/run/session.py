@@ -128,6 +128,8 @@ class Converter:
             chosen=self._chosen(snapshot) if snapshot else None,
             coverage=covered.coverage,
             replies=covered.rows,
+            family=covered.family,
+            relatives=covered.relatives,
         )
 
     def _is_apart(self, session: Session, log: Log) -> bool:

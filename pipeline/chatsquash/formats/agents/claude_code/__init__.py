@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from glob import escape
+
 from msgspec.structs import replace
 
 from chatsquash.formats.agents.claude_code import unread
@@ -11,7 +13,7 @@ from chatsquash.formats.agents.claude_code.paths import paths
 from chatsquash.formats.agents.claude_code.rows import rows
 from chatsquash.formats.agents.claude_code.snapshots import in_force
 from chatsquash.formats.agents.claude_code.tree import Tree
-from chatsquash.formats.values import string
+from chatsquash.formats.values import is_plain_name, string
 from chatsquash.model import Conversation, Json, Origin, Repeated
 
 NAME = "claude_code"
@@ -45,6 +47,16 @@ def beside(name: str) -> str | None:
     """The name of the file that lies beside one of a sub-agent, and tells which call began it."""
     is_agent = name.startswith("agent-") and name.endswith(".jsonl")
     return f"{name.removesuffix('.jsonl')}.meta.json" if is_agent else None
+
+
+def home(path: str, origin: Origin) -> str | None:
+    """The session of a sub-agent lies beside the folder that is named after it, in older versions beside the agent."""
+    folder, _, name = path.rpartition("/")
+    above, inside, _ = f"{folder}/".rpartition("/subagents/")
+    if inside:
+        return f"{escape(above)}.jsonl*"
+    is_beside = beside(name) and is_plain_name(origin.session_id)
+    return f"{escape(folder)}/{origin.session_id}.jsonl*" if is_beside else None
 
 
 def conversations(found: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
