@@ -410,3 +410,68 @@ def test_all_conversations_of_a_session_are_in_one_split(here, split_by, convers
     assert len(splits) == 12
     assert {len(each) for each in splits.values()} == {1}
     assert len(set.union(*splits.values())) == (1 if split_by == "day" else 2)
+
+
+def gemini(session, *messages, **more):
+    start = {"sessionId": session, "projectHash": "p", "startTime": "2026-02-01T12:00:00Z", **more}
+    return [
+        start,
+        *({"id": f"{session}{at}", "timestamp": "2026-02-01T12:00:01Z", **each} for at, each in enumerate(messages)),
+    ]
+
+
+def of_gemini(here):
+    called = {"id": "c1", "name": "codebase", "args": {"q": "Look."}, "agentId": "b-2", "result": "Found it."}
+    asked, sent = {"type": "user", "content": "hi"}, {"type": "gemini", "content": "", "toolCalls": [called]}
+    path = here / "logs/chats"
+    write_log(path / "session-2026-a1b2c3d4.jsonl", *gemini("a1b2c3d4-1", asked, sent))
+    inner = [{"type": "user", "content": "Look."}, {"type": "gemini", "content": "Found it."}]
+    write_log(path / "a1b2c3d4-1/b-2.jsonl", *gemini("b-2", *inner, kind="subagent"))
+
+
+def rollout(session, *words, **more):
+    said = [
+        {
+            "type": "message",
+            "role": role,
+            "content": [{"type": "input_text" if role == "user" else "output_text", "text": each}],
+        }
+        for role, each in zip(("user", "assistant"), words, strict=True)
+    ]
+    lines = [("session_meta", {"id": session, **more}), *(("response_item", each) for each in said)]
+    return [
+        {"timestamp": f"2026-02-01T12:00:{at:02}Z", "type": of, "payload": each} for at, (of, each) in enumerate(lines)
+    ]
+
+
+def of_codex(here):
+    source = {"subagent": {"thread_spawn": {"parent_thread_id": "a-1"}}}
+    write_log(here / "logs/rollout-2026-02-01T12-00-00-a-1.jsonl", *rollout("a-1", "hi", "hello"))
+    write_log(here / "logs/rollout-2026-02-01T12-00-01-b-2.jsonl", *rollout("b-2", "Look.", "Found it.", source=source))
+
+
+OTHERS = [("gemini_cli", of_gemini), ("codex", of_codex)]
+
+
+@pytest.mark.parametrize("name, write", OTHERS, ids=[row[0] for row in OTHERS])
+def test_sub_agents_of_other_agents_come_from_their_sessions(here, name, write):
+    write(here)
+    run(conversations="all")
+    assert callers() == ["main"]
+    run(conversations="main")
+    assert manifest()["counts"]["conversations"]["not_chosen"] == {"subagent": 1}
+
+
+@pytest.mark.parametrize("name, write", OTHERS, ids=[row[0] for row in OTHERS])
+def test_they_are_in_one_split_with_them(here, name, write):
+    write(here)
+    for seed in range(8):
+        run(split="train=0.5,test=0.5", format="jsonl", seed=seed)
+        assert len(list(Path("out/data").iterdir())) == 1
+
+
+def test_a_name_of_a_session_that_is_a_path_names_no_file(here):
+    source = {"subagent": {"thread_spawn": {"parent_thread_id": "../../secret/*"}}}
+    write_log(here / "logs/a.jsonl", *rollout("b-2", "Look.", "Found it.", source=source))
+    run(conversations="all")
+    assert callers() == [None]
