@@ -202,12 +202,12 @@ class Refused(Struct, frozen=True):
 
 
 class Relative(NamedTuple):
-    """Another file that tells something of a log."""
+    """Another file that tells something of a log, or several."""
 
     pattern: bytes
     """A glob, as the file system spells it."""
     state: bytes
-    """What tells the file from what it was; empty where none was there."""
+    """What tells the files from what they were."""
 
 
 class Family(NamedTuple):

@@ -475,3 +475,63 @@ def test_a_name_of_a_session_that_is_a_path_names_no_file(here):
     write_log(here / "logs/a.jsonl", *rollout("b-2", "Look.", "Found it.", source=source))
     run(conversations="all")
     assert callers() == [None]
+
+
+# Events in files of their own
+
+EVENTS = [
+    {"kind": "SystemPromptEvent", "source": "agent", "system_prompt": {"type": "text", "text": "Be brief."}, "tools": []},
+    {"kind": "MessageEvent", "source": "user", "llm_message": {"role": "user", "content": [{"type": "text", "text": "hi"}]}},
+    {"kind": "MessageEvent", "source": "agent", "llm_message": {"role": "assistant", "content": [{"type": "text", "text": "ho"}]}},
+]  # fmt: skip
+STATE = {"id": "abc", "agent": {"llm": {"model": "small-1"}}, "execution_status": "finished"}
+
+
+def event(number, here):
+    return here / f"logs/abc/events/event-{number:05}-e{number}.json"
+
+
+@pytest.fixture
+def openhands(here):
+    for number, each in enumerate(EVENTS):
+        stamped = {"id": f"e{number}", "timestamp": f"2026-02-01T12:00:0{number}Z", **each}
+        write_log(event(number, here), stamped)
+    write_log(here / "logs/abc/base_state.json", STATE)
+    return here
+
+
+def test_events_in_files_of_their_own_are_one_session(openhands):
+    summary = run(only_model=("small-1",))
+    assert [message["role"] for message in written()[0]["messages"]] == ["system", "user", "assistant"]
+    assert [(row["session"], row["model"], row["start"]) for row in report("sessions.jsonl")] == [
+        ("abc", "small-1", "2026-02-01T12:00:00Z")
+    ]
+    assert (summary.sessions, dict(summary.others)) == (1, {"part of another file": 3})
+
+
+def test_a_rerun_sees_events_that_are_new(openhands):
+    run()
+    assert run().unchanged
+    write_log(event(3, openhands), {"id": "e3", "timestamp": "2026-02-01T12:00:03Z", **EVENTS[1]})
+    assert not run().unchanged
+    assert len(written()[0]["messages"]) == 4
+
+
+def test_an_event_that_cannot_be_read_costs_itself_alone(openhands):
+    event(1, openhands).write_text("{")
+    run()
+    assert [message["role"] for message in written()[0]["messages"]] == ["system", "assistant"]
+    assert "'event that cannot be read' 1" in findings("not-read")[0]["text"]
+
+
+def test_events_without_a_file_above_them_are_read_by_themselves(openhands):
+    (openhands / "logs/abc/base_state.json").unlink()
+    assert run().sessions == 3
+
+
+def test_events_that_are_too_large_together_are_not_read(openhands):
+    event(1, openhands).write_text(
+        json.dumps({**EVENTS[1], "id": "e1", "timestamp": "2026-02-01T12:00:00Z", "x": "y" * 90_000})
+    )
+    run(max_memory=1_000_000)
+    assert [each["code"] for each in findings("unreadable-log")] == ["unreadable-log"]

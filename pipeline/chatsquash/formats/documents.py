@@ -39,8 +39,8 @@ class DocumentFormat(Protocol):
     """The conversations in a file, of its objects; raises ``TurnError`` for what is broken, and says where.
 
     A function that has the argument ``lines``, the second, gets the 1-based numbers of the lines that hold the objects;
-    ``None`` stands for 1, 2, 3 and so on.  One that has ``meta``, the third, gets what the file holds that lies beside;
-    its module has a function ``beside``, too, which gives the name of that for the name of a file.
+    ``None`` stands for 1, 2, 3 and so on.  One that has ``meta``, the third, gets what the file holds that lies beside,
+    or a list of what several hold; its module has a function ``beside``, too, which gives a glob for a file's name.
     """
 
 
@@ -71,9 +71,15 @@ def load(name: str, objects: list[Json], lines: list[int] | None = None, meta: J
 
 
 def beside(name: str, file: str) -> str | None:
-    """The name of the file that lies beside one of a format and tells more of it, if there may be one."""
+    """A glob for what lies beside a file of a format and tells more of it, if there may be anything."""
     named_beside: Callable[[str], str | None] | None = getattr(named(name), "beside", None)
     return named_beside(file) if named_beside else None
+
+
+def owners(path: str) -> list[str]:
+    """The files that one with this path may be a part of; modules of formats whose files are divided say so."""
+    divided = (getattr(named(name), "owner", None) for name in names())
+    return [owner for told in divided if told and (owner := told(path))]
 
 
 def home(name: str, path: str, origin: Origin) -> str | None:

@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-import glob
 import os
 from errno import EFBIG
 from io import BytesIO
-from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from msgspec import Struct
 
-from chatsquash import footprint, formats, jsonio
+from chatsquash import footprint, formats
 from chatsquash.formats import bodies, documents
 from chatsquash.formats.base import TurnError
 from chatsquash.model import Conversation, Json, Rejected
 from chatsquash.options import Options
 from chatsquash.outcome import Relative
-from chatsquash.read import contents, envelopes, recognise
+from chatsquash.read import beside, contents, envelopes, recognise
 from chatsquash.read.lineage import Place, places
 from chatsquash.read.recognise import first_lines
 from chatsquash.sources import relatives
-from chatsquash.sources.beginnings import beginning, read
+from chatsquash.sources.beginnings import beginning
 from chatsquash.sources.compression import Expanded, uncompressed
 from chatsquash.sources.open import opened
 
 _GLANCE = 1 << 16
 _DEFAULTS = Options()
+_PART = "part of another file"
 _ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
 
 
@@ -139,11 +138,13 @@ def as_line(data: bytes) -> bytes | None:
     return line if envelopes.recognise(line) is not None else None
 
 
-def is_document(path: str, options: Options = _DEFAULTS) -> bool:
+def is_document(path: str, options: Options = _DEFAULTS) -> bool | str:
     """Whether a file begins like one that is recognised: a document, one that is broken in a way to be said, or a log.
 
-    Of a database, only what its first rows tell is read.
+    Of a database, only what its first rows tell is read.  One that is read with another file is no document itself.
     """
+    if any(map(os.path.isfile, documents.owners(path))):
+        return _PART
     try:
         with opened(path, options) as file:
             start = beginning(file, options.max_memory)
@@ -216,7 +217,7 @@ def document(file: BinaryIO, options: Options) -> LogDocument | None:
 def alone(file: BinaryIO, options: Options) -> LogDocument | None:
     """The document in a file, which is not kept in mind; ``None`` and errors as in ``look``."""
     held = look(file, options.from_format, options)
-    return _read(held, file) if held else None
+    return _read(held, file, options) if held else None
 
 
 def forget(file: BinaryIO | None = None) -> None:
@@ -241,10 +242,10 @@ def _status(file: BinaryIO) -> tuple[int, ...] | None:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-def _read(held: Held, file: BinaryIO) -> LogDocument:
+def _read(held: Held, file: BinaryIO, options: Options) -> LogDocument:
     problem, found = None, list[Conversation]()
-    beside = _beside(held, file)
-    held = held._replace(meta=_meta(beside)) if beside else held
+    pattern = beside.pattern(held.format, file)
+    held = held._replace(meta=beside.read(pattern, options)) if pattern else held
     try:
         found = [] if held.line else held.conversations()
     except TurnError as raised:
@@ -256,28 +257,8 @@ def _read(held: Held, file: BinaryIO) -> LogDocument:
     aside = bodies.Aside(0, [], []) if problem else held.aside()
     version = documents.version(held.format, held.objects)
     told = (held.format, held.why, held.line, held.broken, aside, found, problem, cut, size)
-    met = [relatives.look(beside)] if beside else []
+    met = [relatives.look(pattern)] if pattern else []
     return LogDocument(*told, version=version, places=places(found), relatives=met)
-
-
-def _beside(held: Held, file: BinaryIO) -> str | None:
-    """A glob for the file that lies beside a document."""
-    path = getattr(file, "name", "")
-    if held.format not in documents.names() or not isinstance(path, str) or not path:
-        return None
-    place = Path(path).absolute()
-    other = documents.beside(held.format, uncompressed(place.name))
-    return glob.escape(str(place.with_name(other))) if other else None
-
-
-def _meta(pattern: str) -> Json:
-    """What a small file holds; ``None`` for one that is not there, or no JSON."""
-    path = relatives.path_of(pattern)
-    try:
-        with opened(path or "") as file:
-            return jsonio.loads(read(file, _GLANCE))
-    except (OSError, ValueError, RecursionError):
-        return None
 
 
 def count(file: BinaryIO, options: Options) -> int:

@@ -6,18 +6,27 @@ import glob
 import os
 from pathlib import Path
 
+from xxhash import xxh3_128
+
 from chatsquash.outcome import Relative
 
 
 def look(pattern: str) -> Relative:
-    """The first file that fits a glob, and what tells it from what it was."""
-    path = _found(pattern)
-    return Relative(os.fsencode(pattern), _state(path) if path else b"")
+    """The files that fit a glob, and what tells them from what they were."""
+    digest = xxh3_128()
+    for path in paths_of(pattern):
+        digest.update(_state(path))
+    return Relative(os.fsencode(pattern), digest.digest())
 
 
 def path_of(pattern: str) -> str | None:
     """The first file that fits a glob."""
-    return _found(pattern)
+    return next(iter(paths_of(pattern)), None)
+
+
+def paths_of(pattern: str) -> list[str]:
+    """All files that fit a glob, in order."""
+    return sorted(filter(os.path.isfile, glob.glob(pattern)))
 
 
 def is_same(relative: Relative) -> bool:
@@ -25,13 +34,9 @@ def is_same(relative: Relative) -> bool:
     return look(os.fsdecode(relative.pattern)) == relative
 
 
-def _found(pattern: str) -> str | None:
-    return min(filter(os.path.isfile, glob.glob(pattern)), default=None)
-
-
 def _state(path: str) -> bytes:
     try:
         status = Path(path).stat()
     except OSError:
         return b""
-    return os.fsencode(path) + f" {status.st_size} {status.st_mtime_ns}".encode()
+    return os.fsencode(path) + f" {status.st_size} {status.st_mtime_ns}\n".encode()

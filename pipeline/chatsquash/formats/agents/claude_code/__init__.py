@@ -44,9 +44,9 @@ def _is_line(line: Json) -> bool:
 
 
 def beside(name: str) -> str | None:
-    """The name of the file that lies beside one of a sub-agent, and tells which call began it."""
+    """A glob for the file that lies beside one of a sub-agent, and tells which call began it."""
     is_agent = name.startswith("agent-") and name.endswith(".jsonl")
-    return f"{name.removesuffix('.jsonl')}.meta.json" if is_agent else None
+    return escape(f"{name.removesuffix('.jsonl')}.meta.json") if is_agent else None
 
 
 def home(path: str, origin: Origin) -> str | None:
