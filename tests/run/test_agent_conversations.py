@@ -535,3 +535,41 @@ def test_events_that_are_too_large_together_are_not_read(openhands):
     )
     run(max_memory=1_000_000)
     assert [each["code"] for each in findings("unreadable-log")] == ["unreadable-log"]
+
+
+# Agents that Claude Code sends for itself
+
+
+def aside(name):
+    """What the session was up to its compaction, given once more to an agent of Claude Code's own."""
+    lines = [{**each, "isSidechain": True, "agentId": name} for each in [*LINES[:2], *CALLER[4:6]]]
+    lines = [
+        {**each, "uuid": f"x{each['uuid']}", "parentUuid": each["parentUuid"] and f"x{each['parentUuid']}"}
+        for each in lines
+    ]
+    more = [line(10, "s1", "xa6", "user", "Sum up."), line(10, "s2", "s1", "assistant", "In short: found.")]
+    return [*lines, *({**each, "isSidechain": True, "agentId": name} for each in more)]
+
+
+@pytest.mark.parametrize("name", ["acompact-1f", "aprompt_suggestion-1f", "aside_question-1f"])
+def test_an_agent_of_claude_codes_own_is_a_side_request(here, name):
+    write_log(here / "logs/s1.jsonl", *LINES)
+    write_log(here / f"logs/s1/subagents/agent-{name}.jsonl", *aside(name))
+    run(conversations="all")
+    assert [(row["kind"], row["turns"]) for row in report("sessions.jsonl")][:1] == [("side", 3)]
+    rows = [row for row in report("replies.jsonl") if row["kind"] == "side"]
+    assert [(row["message"], row["loss"]) for row in rows] == [(5, 1)]
+    (main,) = {row["conversation"] for row in report("replies.jsonl") if row["kind"] == "main"}
+    assert {row["parent"] for row in rows} == {main}
+    run(conversations="all", side=False)
+    assert manifest()["counts"]["conversations"]["not_chosen"] == {"side": 1}
+    assert manifest()["counts"]["replies"]["lost"] == {"side-request": 1}
+
+
+def test_a_compaction_that_such_an_agent_was_given_once_more_is_none_of_its_conversations(here):
+    again = [
+        {**each, "isSidechain": True, "agentId": "acompact-1f"} for each in LINES if each["uuid"] not in ("g1", "g2")
+    ]
+    write_log(here / "logs/s1/subagents/agent-acompact-1f.jsonl", *again)
+    run(conversations="all")
+    assert [(row["kind"], row["why"], row["message"]) for row in report("replies.jsonl")] == [("side", None, 2)]

@@ -31,6 +31,8 @@ _WHY = {
     "side": "side-request",
 }
 """Why replies of conversations that were not chosen are lost, by their kinds."""
+_BEGUN = ("subagent", "side")
+"""Kinds of conversations that another one began, which may stand in another file."""
 
 
 class Part(Struct, frozen=True, dict=True):
@@ -64,7 +66,7 @@ class Part(Struct, frozen=True, dict=True):
         own = homes.name(place, self.log)
         if place.parent:
             return own, homes.name(place.parent, self.log)
-        home = self.found.home if place.kind == "subagent" and self.found else None
+        home = self.found.home if place.kind in _BEGUN and self.found else None
         caller = home.caller(place) if home else None
         return own, home.names[caller] if home and caller is not None else None
 
@@ -74,7 +76,7 @@ class Part(Struct, frozen=True, dict=True):
         options = self.options
         is_asked = options.conversations != "last" or options.trace_replies or options.split
         begun = self.place.session.first if self.place.session else self.place
-        if not is_asked or begun.kind != "subagent" or begun.parent:
+        if not is_asked or begun.kind not in _BEGUN or begun.parent:
             return None
         return homes.find(self.document, begun, self.log, self.options)
 

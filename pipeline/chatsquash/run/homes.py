@@ -38,24 +38,26 @@ class Home(Struct, frozen=True):
     """The conversations by the ids of their calls."""
     by_agent: dict[str, int]
     """Those by the sub-agents that they began."""
-    by_session: dict[str, int]
-    """The first ones of sessions."""
+    by_session: dict[str, list[int]]
+    """Those of a person in each session, in the order in which they began."""
+    started: list[int]
+    """When each began; 0 where nobody knows."""
     names: list[str]
     """The ids of the conversations."""
     families: list[Family]
     """The sessions that they belong to."""
 
     def caller(self, place: Place) -> int | None:
-        """The conversation that began a sub-agent; of an agent that none names, the first of its session."""
+        """The conversation that began a sub-agent; of an agent that none names, the one of its session at the time."""
         begun = place.begun
         known = (
             self.by_call.get(begun.call or ""),
             self.by_agent.get(begun.id),
             self.by_agent.get(begun.session_id or ""),
-            self.by_session.get(begun.parent or ""),
-            self.by_session.get(begun.session_id or ""),
         )
-        return next((number for number in known if number is not None), None)
+        named = self.by_session.get(begun.parent or "") or self.by_session.get(begun.session_id or "", [])
+        earlier = [number for number in named if self.started[number] <= (begun.started or 0)]
+        return next((number for number in (*known, *earlier[-1:], *named) if number is not None), None)
 
 
 def name(place: Place, log: Log) -> str:
@@ -128,9 +130,12 @@ def _home(form: str, path: str, pattern: str, log: Log, options: Options) -> Hom
 def _told(places: list[Place], log: Log, options: Options) -> Home:
     calls = {call_id: place.number for place in reversed(places) for call_id in place.calls}
     agents = {agent: place.number for place in reversed(places) for agent in place.origin.began}
-    firsts = {place.origin.session_id: place.session.first.number for place in places if place.session}
-    sessions = {session: number for session, number in firsts.items() if session}
+    sessions: dict[str, list[int]] = {}
+    for place in sorted(places, key=lambda each: (each.origin.started or 0, each.number)):
+        if place.kind in ("main", "compacted") and place.origin.session_id:
+            sessions.setdefault(place.origin.session_id, []).append(place.number)
     families = {id(place.session): place for place in places}
     told = {session: family(place, log, options) for session, place in families.items()}
     names = [name(place, log) for place in places]
-    return Home(calls, agents, sessions, names, [told[id(place.session)] for place in places])
+    started = [place.origin.started or 0 for place in places]
+    return Home(calls, agents, sessions, started, names, [told[id(place.session)] for place in places])

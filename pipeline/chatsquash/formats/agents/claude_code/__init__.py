@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from chatsquash.formats.agents.claude_code import unread
 from chatsquash.formats.agents.claude_code.conversation import conversation
-from chatsquash.formats.agents.claude_code.origins import originals, places
+from chatsquash.formats.agents.claude_code.origins import is_aside, originals, places
 from chatsquash.formats.agents.claude_code.paths import paths
 from chatsquash.formats.agents.claude_code.rows import rows
 from chatsquash.formats.agents.claude_code.snapshots import in_force
@@ -70,6 +70,7 @@ def conversations(found: list[Json], lines: list[int] | None = None, meta: Json 
     tree = Tree(held)
     taken = paths(tree)
     sampled = originals(taken)
+    taken = [path for path in taken if not is_aside(path) or any(row.key in sampled for row in path.rows)] or taken
     read = [
         conversation(path, place, in_force(tree, path.leaf), sampled)
         for path, place in zip(taken, places(tree, taken), strict=True)
