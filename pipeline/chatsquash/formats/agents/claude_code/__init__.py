@@ -14,7 +14,7 @@ from chatsquash.formats.agents.claude_code.rows import rows
 from chatsquash.formats.agents.claude_code.snapshots import in_force
 from chatsquash.formats.agents.claude_code.tree import Tree
 from chatsquash.formats.values import is_plain_name, string
-from chatsquash.model import Conversation, Json, Origin, Repeated
+from chatsquash.model import Conversation, Json, Origin, Repeated, Sampled
 
 NAME = "claude_code"
 HOLDS_TOOLS = False
@@ -69,7 +69,7 @@ def conversations(found: list[Json], lines: list[int] | None = None, meta: Json 
     held = rows(found, lines)
     tree = Tree(held)
     taken = paths(tree)
-    sampled = originals(taken)
+    sampled: dict[str, Sampled | None] = dict.fromkeys(originals(taken))
     taken = [path for path in taken if not is_aside(path) or any(row.key in sampled for row in path.rows)] or taken
     read = [
         conversation(path, place, in_force(tree, path.leaf), sampled)
