@@ -1,6 +1,7 @@
 """Conversations of agents' files in a run: which become records, what becomes of each reply, and every sum."""
 
 import gzip
+import io
 import json
 from collections import Counter
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.run.verify import verify
+from chatsquash.translate.files import Translation, write_all
 from tests.conftest import write_log
 from tests.run.outputs import comparable, findings, manifest, report
 
@@ -573,3 +575,10 @@ def test_a_compaction_that_such_an_agent_was_given_once_more_is_none_of_its_conv
     write_log(here / "logs/s1/subagents/agent-acompact-1f.jsonl", *again)
     run(conversations="all")
     assert [(row["kind"], row["why"], row["message"]) for row in report("replies.jsonl")] == [("side", None, 2)]
+
+
+def test_events_in_files_of_their_own_are_translated_as_one_conversation(openhands):
+    done = write_all(["logs"], Translation("openai_chat", "out", lossless=False), io.BytesIO(), io.BytesIO())
+    assert (done.written, [name for name in done.passed_over if "part of" in name]) == (1, [])
+    (path,) = Path("out").rglob("*.json")
+    assert [message["role"] for message in json.loads(path.read_bytes())["messages"]] == ["system", "user", "assistant"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import glob
 from errno import EFBIG
 from pathlib import Path
-from typing import BinaryIO
 
 from chatsquash import footprint, jsonio
 from chatsquash.formats import documents
@@ -19,9 +18,8 @@ _LONGEST = 256 << 20
 """Bytes of all files together."""
 
 
-def pattern(form: str, file: BinaryIO) -> str | None:
-    """A glob for what lies beside a document of a format."""
-    path = getattr(file, "name", "")
+def pattern(form: str, path: object) -> str | None:
+    """A glob for what lies beside a document of a format; ``path`` is where it lies, if that is a text."""
     if form not in documents.names() or not isinstance(path, str) or not path:
         return None
     place = Path(path).absolute()

@@ -25,7 +25,8 @@ from chatsquash.sources.open import opened
 
 _GLANCE = 1 << 16
 _DEFAULTS = Options()
-_PART = "part of another file"
+PART = "part of another file"
+"""What a file counts as that is read with another one."""
 _ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
 
 
@@ -144,7 +145,7 @@ def is_document(path: str, options: Options = _DEFAULTS) -> bool | str:
     Of a database, only what its first rows tell is read.  One that is read with another file is no document itself.
     """
     if any(map(os.path.isfile, documents.owners(path))):
-        return _PART
+        return PART
     try:
         with opened(path, options) as file:
             start = beginning(file, options.max_memory)
@@ -244,7 +245,7 @@ def _status(file: BinaryIO) -> tuple[int, ...] | None:
 
 def _read(held: Held, file: BinaryIO, options: Options) -> LogDocument:
     problem, found = None, list[Conversation]()
-    pattern = beside.pattern(held.format, file)
+    pattern = beside.pattern(held.format, getattr(file, "name", ""))
     held = held._replace(meta=beside.read(pattern, options)) if pattern else held
     try:
         found = [] if held.line else held.conversations()
