@@ -210,6 +210,14 @@ def test_a_report_is_written(chatsquash, logs, tmp_path):
     chatsquash("verify", "out")
 
 
+def test_a_preset_that_knows_no_flags_says_so(chatsquash, logs, tmp_path):
+    chatsquash("convert", "logs", "-q", "--preset", "cat", "--loss", "weight", "-o", "out")
+    (record,) = (tmp_path / "out/data").glob("*.jsonl")
+    assert json.loads(record.read_text()) == {"meows": SAID}
+    texts = [json.loads(line)["text"] for line in (tmp_path / "out/reports/findings.jsonl").read_text().splitlines()]
+    assert sum("member weight of assistant messages 2" in text for text in texts) == 1
+
+
 def test_a_preset_is_read_back_by_check(chatsquash, logs):
     chatsquash("convert", "logs", "-q", "--preset", "cat", "-o", "out")
     assert "shouted-text" in chatsquash("check", "out/data")

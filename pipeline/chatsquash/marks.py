@@ -71,6 +71,15 @@ def placed(conversation: Conversation) -> list[Mark]:
     return [mark._replace(place=at) for at, mark in zip(places, conversation.marks or (), strict=True)]
 
 
+def by_ordinal(marks: Iterable[Mark]) -> dict[int, Mark]:
+    """Of each message that those of a record are made of, the first mark."""
+    found: dict[int, Mark] = {}
+    for mark in marks:
+        for at in mark.at:
+            found.setdefault(at, mark)
+    return found
+
+
 def flagged(conversation: Conversation, flag: str) -> Conversation:
     """The conversation with the flag in each assistant message."""
     messages, written = conversation.messages.copy(), conversation.written and conversation.written.copy()

@@ -85,6 +85,7 @@ def option(default: Any, text: str, *, group: str, decides: Decides = "records",
     return field(default=default, repr=not {"secret", "content"} & more.keys(), metadata=metadata)
 
 
+_session = partial(option, group="sessions")
 _shape = partial(option, group="shape")
 _supplied = partial(option, group="supplied", metavar="FILE", content=True)
 _dataset = partial(option, group="dataset")
@@ -166,20 +167,11 @@ class Options:
     restore: Restore = option(
         "none", "What the client took out of the history, and the log still has, put back.", group="sessions"
     )
-    loss: Loss = option(
-        "none", "Say of each assistant message whether it is trained on, in the member of this name.", group="sessions"
+    loss: Loss = _session("none", "A member of each assistant message that says whether it is to be trained on.")
+    restored_loss: int = _session(
+        0, "Train on replies that did not see what is restored: 0 or 1.", least=0, most=1, why_most="for yes"
     )
-    restored_loss: int = option(
-        0,
-        "Whether replies that did not see what --restore shows are trained on: 0 or 1.",
-        group="sessions",
-        least=0,
-        most=1,
-        why_most="which trains on them",
-    )
-    loss_skip_failed: bool = option(
-        False, "Do not train on calls that failed and were then corrected.", group="sessions"
-    )
+    loss_skip_failed: bool = _session(False, "Do not train on calls that failed and were then corrected.")
     anonymize: bool = option(True, "Replace e-mail addresses by pseudonyms.", group="addresses")
     anonymize_key: bytes | None = option(
         None,

@@ -191,6 +191,8 @@ class Record(Struct, frozen=True):
     """A digest of its line without flags, if it has some: equal records may have others."""
     marks: list[Mark] = []
     """Those of its assistant messages, until it is known which replies they are."""
+    addresses: int = 0
+    """E-mail addresses that were replaced in it."""
     flags: dict[str, int] = {}
     """How many of its messages are not trained on, by why; empty for those that are. Where flags are written."""
 

@@ -72,7 +72,7 @@ TOOLS = [
 
 def judged(name: str, conversation: Conversation, choices: Choices) -> None:
     """A record is valid; where there is none, an error with a code that is known says why."""
-    written, findings, refused, _ = line(presets.named(name), conversation, choices)
+    written, findings, refused, *_ = line(presets.named(name), conversation, choices)
     assert {found.code for found in findings} <= set(rules())
     if written is None:
         assert refused.severity == "error"

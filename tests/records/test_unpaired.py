@@ -32,7 +32,7 @@ def texts(findings):
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_refuse_is_the_default_and_names_what_can_be_done(preset):
-    written, _, found, _ = line(presets.named(preset), talk(user(), assistant("", call()), assistant("b")))
+    written, _, found, *_ = line(presets.named(preset), talk(user(), assistant("", call()), assistant("b")))
     assert written is None
     assert (found.code, found.severity, found.at) == ("unpaired-call", "error", 2)
     assert "--unpaired cut" in found.text

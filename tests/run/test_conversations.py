@@ -284,7 +284,6 @@ def test_filters_look_at_each_record_and_the_rest_is_written(here):
     assert summary.complete
 
 
-@pytest.mark.xfail(strict=True, reason="where else a reply stands is not known once records are filtered")
 def test_a_reply_of_a_filtered_record_stands_in_another_one_that_has_it(here):
     """The trunk is filtered, the branch is not, and holds what both begin with."""
     write_log(here / "one" / "a.jsonl", *logs.regenerated())
@@ -293,6 +292,18 @@ def test_a_reply_of_a_filtered_record_stands_in_another_one_that_has_it(here):
     assert [(each["line"], each["status"], each["why"]) for each in report("replies.jsonl")] == [
         (1, "carried", None), (2, "carried", None), (3, "lost", "filtered"), (4, "lost", "filtered"),
     ]  # fmt: skip
+
+
+def test_of_replies_of_filtered_records_nothing_is_found(here):
+    found = outcome(logs.stripped(), given(conversations="all", min_turns=9))
+    assert {each.code for each in found.findings}.isdisjoint({"replies-lost", "reasoning-lost"})
+    assert found.coverage.lost == {"filtered": 3}
+    (text,) = [
+        each.text
+        for each in outcome(logs.same_words(), given(conversations="all", min_turns=9)).findings
+        if each.code == "replies-lost"
+    ]
+    assert text == "0 of 3 logged replies are in the records; 3 are not: 1 duplicate, 2 filtered"
 
 
 def outcome_lines(lines: list[Any]) -> list[str]:

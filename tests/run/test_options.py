@@ -113,7 +113,7 @@ WRONG = [
         "--loss loss: the services of --preset mistral refuse this member; --loss weight gives the one they know",
     ),
     ({"loss": "labels"}, "loss 'labels': not known; known are none, weight, training, loss"),
-    ({"loss": "weight", "restored_loss": 2}, "restored_loss 2: at most 1, which trains on them"),
+    ({"loss": "weight", "restored_loss": 2}, "restored_loss 2: at most 1, for yes"),
 ]
 
 

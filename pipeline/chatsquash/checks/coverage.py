@@ -21,7 +21,7 @@ _WORDS = {
     "filtered": ("filtered", "filtered"),
     "refused": ("refused", "refused"),
 }
-_NEVER = ("retry", "duplicate", "refused")
+_NEVER = ("retry", "duplicate", "refused", "filtered")
 """Why no record holds a reply, whatever is asked for."""
 
 

@@ -21,7 +21,7 @@ _BEGINS = re.compile(
     |(?i:(?:http|status)[ ](?:error[ ])?[45]\d\d)\b
     |[45]\d\d[ ](?:\{|(?i:bad[ ]request|unauthorized|forbidden|not[ ]found|too[ ]many[ ]requests
         |internal[ ]server[ ]error|bad[ ]gateway|service[ ]unavailable|gateway[ ]time-?out)\b)
-    |(?:[a-z_]\w*+\.)++[A-Z]\w*+(?:Error|Exception):[ ]
+    |(?:[a-z_]\w*+\.)++[A-Z]\w{0,80}(?:Error|Exception):[ ]
     |(?:RateLimit|BadRequest|Authentication|PermissionDenied|NotFound|InternalServer|APIConnection|APITimeout|APIStatus
         |API|Overloaded|ServiceUnavailable|ContextWindowExceeded)Error(?::[ ]|\Z)
     |(?i:connection[ ]error|request[ ]timed[ ]out|request[ ]was[ ]aborted|overloaded)\.?\Z

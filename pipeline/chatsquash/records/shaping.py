@@ -68,6 +68,9 @@ def line(preset: Preset, conversation: Conversation, choices: Choices = REFUSED,
     record, findings, refused, held = preset.shape(conversation, choices)
     if record is None:
         return RecordLine(None, findings, refused)
+    if flag and held is None:
+        dropped = {f"member {flag} of assistant messages": len(conversation.marks or ())}
+        flag, findings = None, [*findings, shapes.shape_dropped(dropped)]
     held, unflagged = held or [], b""
     try:
         data = orjson.dumps(record, default=float)  # for numbers that lost digits, which are a class

@@ -9,11 +9,13 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from chatsquash.checks import coverage as checks
+from chatsquash.marks import by_ordinal
 from chatsquash.model import Entry, Found, Mark, Message
 from chatsquash.options import Options
 from chatsquash.outcome import Coverage, LoggedReply, Record, Refused
 from chatsquash.read.origins import line_of
 from chatsquash.run.covered import Covered, lost_of
+from chatsquash.run.filters import RecordFilter, of_records
 from chatsquash.stages.select import ToolUnion
 from chatsquash.stages.session import Noted, Session, Snapshot
 from chatsquash.tree.account import Kept, account
@@ -26,10 +28,14 @@ from chatsquash.tree.restore import Wanted, restored
 from chatsquash.tree.standing import Held, held
 from chatsquash.tree.trees import Trees
 
-Make = Callable[[Snapshot, list[Mark] | None], tuple[Record | Refused, list[Found]]]
-"""Makes the record of a snapshot, whose assistant messages may have marks."""
+Made = tuple[Record | Refused, list[Found]]
+"""The record of a snapshot, or why there is none, and what was found."""
 MakeLast = Callable[[Snapshot | None, list[Mark] | None], Record | Refused]
 """Makes the specified record, whose assistant messages may have marks."""
+
+
+Make = Callable[[Snapshot, list[Mark] | None], Made]
+"""Makes the record of a snapshot, whose assistant messages may have marks."""
 Reread = Callable[[set[int]], Iterator[Entry]]
 """Gives the entries of some lines of the log once more."""
 
@@ -74,7 +80,7 @@ def of_last(
     if snapshot and end and path:
         shown.append(held(path, end.path(), _messages(snapshot.entry), trees.requests.canon))
     made = make(snapshot, _marks_of_last(trees, found, shown, snapshot, options))
-    kept = [_kept(each, made, 0) for each in shown]
+    kept = [_kept(each, made, 0, {}) for each in shown]
     rows = _with_asides(session, account(trees, found, kept, names(found, name)))
     kinds = Counter(each.kind for each in found if each is not path)
     covered = _summed(rows, len(found), dict(sorted(kinds.items())), len(session.asides))
@@ -96,7 +102,7 @@ def _marks_of_last(
         return None
     judge = _judge(options)
     if shown:
-        return judge.of_trees(trees, found, shown, [True])[0]
+        return judge.of_trees(trees, found, shown, [shown[0].whole])[0]
     return judge.of_origin(_messages(snapshot.entry), snapshot.entry.origin)
 
 
@@ -110,8 +116,18 @@ def _judge(options: Options) -> Judge:
     return Judge(restores and not options.restored_loss, options.loss_skip_failed)
 
 
-def _kept(shown: Held, made: Record | Refused, index: int) -> Kept:
-    return Kept(shown, None, "refused") if isinstance(made, Refused) else Kept(shown, index, marks=made.marks)
+def _why_not(made: Record | Refused, unwanted: dict[str, RecordFilter]) -> str | None:
+    """Why a conversation is not written, as far as it tells by itself."""
+    if isinstance(made, Refused):
+        return "refused"
+    return "filtered" if any(why(made) for why in unwanted.values()) else None
+
+
+def _kept(shown: Held, made: Record | Refused, index: int, unwanted: dict[str, RecordFilter]) -> Kept:
+    if why := _why_not(made, unwanted):
+        return Kept(shown, None, why)
+    assert isinstance(made, Record)
+    return Kept(shown, index, marks=by_ordinal(made.marks) if made.marks else None)
 
 
 def counted(record: Record, options: Options) -> Record:
@@ -134,9 +150,10 @@ def of_each(
     kept: list[Kept] = []
     noted: list[Noted] = []
     why: Found | None = None
+    unwanted = of_records(options)
     for each, (made, told) in zip(chosen_ones, _made(trees, found, chosen_ones, options, make), strict=True):
         noted += [(line_of(each.entry, fact.at), fact) for fact in (*told, *each.restoring)]
-        kept.append(_kept(each.held, made, len(records)))
+        kept.append(_kept(each.held, made, len(records), unwanted))
         if isinstance(made, Refused):
             why = why or made.why
             continue
@@ -147,7 +164,8 @@ def of_each(
     kinds = Counter(each.kind for each in found if id(each) not in chosen_ids)
     covered = _summed(rows, len(found), dict(sorted(kinds.items())), len(session.asides))
     last = session.snapshot.entry.line if session.snapshot else None
-    return records, noted, Covered(covered, rows, lost_of(covered, last)), why
+    lost = lost_of(covered, last, coverage(row for row in rows if row.why != "filtered"))
+    return records, noted, Covered(covered, rows, lost), why
 
 
 class _Chosen(NamedTuple):
@@ -165,24 +183,23 @@ def _chosen(trees: Trees, path: Path, logged: Entry, parts: Wanted) -> _Chosen:
     return _Chosen(held(path, replies, _messages(entry), trees.requests.canon), entry, restoring)
 
 
-Made = tuple[Record | Refused, list[Found]]
-
-
 def _made(trees: Trees, found: list[Path], wanted: list[_Chosen], options: Options, make: Make) -> list[Made]:
     """The records of conversations.
 
-    A reply that several hold is trained on in one that is written, so where some are not, others are made anew.
+    A reply that several hold is trained on in one that is written, so where some are refused or filtered, others are
+    made anew.
     """
     snapshots = [_snapshot(each.held.path, each.entry, last_tools=options.tools == "last") for each in wanted]
     if not asks_marks(options):
         return [make(snapshot, None) for snapshot in snapshots]
     judge, shown = _judge(options), [each.held for each in wanted]
-    marks = judge.of_trees(trees, found, shown, [True] * len(shown))
+    marks = judge.of_trees(trees, found, shown, [each.whole for each in shown])
     made = [make(*each) for each in zip(snapshots, marks, strict=True)]
-    written = [isinstance(each, Record) for each, _ in made]
-    if all(written):
+    unwanted = of_records(options)
+    kept = [_kept(each, record, 0, unwanted) for each, (record, _) in zip(shown, made, strict=True)]
+    if all(each.has_all for each in kept):
         return made
-    others = judge.of_trees(trees, found, shown, written)
+    others = judge.of_trees(trees, found, shown, [each.written for each in kept])
     return [
         each if before == after else make(snapshot, after)
         for each, snapshot, before, after in zip(made, snapshots, marks, others, strict=True)

@@ -19,13 +19,14 @@ class Covered(NamedTuple):
     relatives: list[Relative] = []  # noqa: RUF012 - never changed
 
 
-def lost_of(covered: Coverage, line: int | None) -> list[Noted]:
-    """What is lost, as findings."""
+def lost_of(covered: Coverage, line: int | None, wanted: Coverage | None = None) -> list[Noted]:
+    """What is lost, as findings; ``wanted`` are the same sums without replies of filtered records."""
+    wanted = wanted or covered
     noted: list[Noted] = []
-    if covered.lost.keys() - {"refused"}:
+    if wanted.lost.keys() - {"refused"}:
         noted.append((line, checks.replies_lost(covered.logged, covered.held, covered.lost)))
-    if covered.with_reasoning < covered.reasoned:
-        noted.append((line, checks.reasoning_lost(covered.logged, covered.reasoned, covered.with_reasoning)))
+    if wanted.with_reasoning < wanted.reasoned:
+        noted.append((line, checks.reasoning_lost(wanted.logged, wanted.reasoned, wanted.with_reasoning)))
     if covered.withheld:
         noted.append((line, checks.reasoning_withheld(covered.withheld)))
     return noted

@@ -92,7 +92,9 @@ def _left(outcome: Outcome, kept: list[int], gone: dict[int, str], code: str) ->
         covered = replace(sums, conversations=before.conversations, not_chosen=before.not_chosen)
     else:
         rows, covered = [], outcome.coverage.gone(gone[0])
-    left = replace(outcome, records=[outcome.records[number] for number in kept], replies=rows, coverage=covered)
+    records = [outcome.records[number] for number in kept]
+    addresses = sum(record.addresses for record in records)
+    left = replace(outcome, records=records, replies=rows, coverage=covered, addresses=addresses)
     if kept:
         return left
     return replace(
@@ -101,7 +103,6 @@ def _left(outcome: Outcome, kept: list[int], gone: dict[int, str], code: str) ->
         account=outcome.account.unwritten(),
         sizes=outcome.sizes.unwritten(),
         cleaned={},
-        addresses=0,
     )
 
 
@@ -114,20 +115,32 @@ def _moved(row: LoggedReply, places: dict[int, int], gone: dict[int, str]) -> Lo
 
 Filter = Callable[[Outcome, Record], str | None]
 """Why a record is not wanted; ``None`` for one that is."""
+RecordFilter = Callable[[Record], str | None]
+"""The same of a filter that looks at nothing else."""
+
+
+def of_records(options: Options) -> dict[str, RecordFilter]:
+    """The filters that look at records alone, by their options, in the order in which they are counted."""
+    filters: dict[str, RecordFilter] = {}
+    if (least := options.min_turns) is not None:
+        filters["--min-turns"] = lambda record: _turns(record) if record.usage.assistant_turns < least else None
+    if (most := options.max_turns) is not None:
+        filters["--max-turns"] = lambda record: _turns(record) if record.usage.assistant_turns > most else None
+    if (chars := options.max_chars) is not None:
+        filters["--max-chars"] = lambda record: _too_long(record, chars)
+    if options.only_model:
+        filters["--only-model"] = lambda record: _other_model(record, options.only_model)
+    return filters
 
 
 def _filters(options: Options) -> dict[str, Filter]:
     """The filters that the options ask for, by their options, in the order in which they are counted."""
-    filters: dict[str, Filter] = {}
-    if (least := options.min_turns) is not None:
-        filters["--min-turns"] = lambda _, record: _turns(record) if record.usage.assistant_turns < least else None
-    if (most := options.max_turns) is not None:
-        filters["--max-turns"] = lambda _, record: _turns(record) if record.usage.assistant_turns > most else None
-    if (chars := options.max_chars) is not None:
-        filters["--max-chars"] = lambda _, record: _too_long(record, chars)
-    if options.only_model:
-        filters["--only-model"] = lambda _, record: _other_model(record, options.only_model)
+    filters = {option: _of_record(unwanted) for option, unwanted in of_records(options).items()}
     return filters | {f"--drop {code}": _dropper(code) for code in options.drop}
+
+
+def _of_record(unwanted: RecordFilter) -> Filter:
+    return lambda _, record: unwanted(record)
 
 
 def _turns(record: Record) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import BinaryIO, Protocol
 
 from msgspec import structs
@@ -104,7 +105,6 @@ class Converter:
             raise MixedSessionsError
         assert is_whole(session, file, log), log
         snapshot = session.snapshot
-        replaced = self._anonymizer.count if self._anonymizer else 0
         records, left_out, later, covered = self._records(read, session, file, log)
         name = session.id or stem(log)
         findings = session.findings([*later, *covered.found], name, log.shown)
@@ -119,7 +119,7 @@ class Converter:
             account=account,
             cleaned=snapshot.entry.cleaned if snapshot and records else {},
             dropped=session.dropped,
-            addresses=self._anonymizer.count - replaced if self._anonymizer and records else 0,
+            addresses=sum(each.addresses for each in records),
             day=path_day(log.name) or (day(snapshot.started) if snapshot and snapshot.started is not None else None),
             trace=trace(snapshot) if snapshot and any(each.severity == "error" for each in findings) else "",
             digest=_digest(read, digest),
@@ -158,8 +158,7 @@ class Converter:
     def _records(self, read: Reading, session: Session, file: BinaryIO, log: Log) -> _Told:
         noted, why = self._noted(read, session, log)
 
-        def make(snapshot: Snapshot, marks: list[Mark] | None) -> tuple[Record | Refused, list[Found]]:
-            return self._finished(read.seen, session, snapshot, log, marks)
+        make = partial(self._finished, read.seen, session, log)
 
         def make_last(snapshot: Snapshot | None, marks: list[Mark] | None = None) -> Record | Refused:
             if why:
@@ -206,14 +205,17 @@ class Converter:
         return noted, why or session.invalid
 
     def _finished(
-        self, seen: Seen | None, session: Session, snapshot: Snapshot, log: Log, marks: list[Mark] | None
+        self, seen: Seen | None, session: Session, log: Log, snapshot: Snapshot, marks: list[Mark] | None
     ) -> tuple[Record | Refused, list[Found]]:
         source, version = (seen.format, seen.version) if seen else (None, None)
+        before = self._anonymizer.count if self._anonymizer else 0
         loaded = session.loaded
         made, found = self._plan.finish(snapshot, loaded=loaded, source=source, version=version, marks=marks)
-        if isinstance(made, Record) and self._tells_facts:
-            made = structs.replace(made, facts=self._facts(session, snapshot, log))
-        return made, found
+        if isinstance(made, Refused):
+            return made, found
+        addresses = self._anonymizer.count - before if self._anonymizer else 0
+        facts = self._facts(session, snapshot, log) if self._tells_facts else None
+        return (structs.replace(made, facts=facts, addresses=addresses) if facts or addresses else made), found
 
     def _again(self, file: BinaryIO, log: Log, lines: set[int]) -> Iterator[Entry]:
         """The entries of some lines, read once more."""

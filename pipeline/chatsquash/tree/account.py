@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Literal
 
 from msgspec import Struct
@@ -27,21 +28,34 @@ class Kept(Struct, frozen=True):
     """The index of its record among the session's."""
     why: str | None = None
     """Why it has none: ``refused``, ``filtered`` or ``duplicate``."""
-    marks: list[Mark] = []
-    """Those of the record's assistant messages, where they are asked for."""
+    marks: dict[int, Mark] | None = None
+    """Of each of the assistant's messages that the record has, the first mark there, where they are asked for."""
 
-    def mark(self, ordinal: int) -> Mark | None:
-        """The mark of the first message that is made of one of the conversation's assistant messages."""
-        return next((mark for mark in self.marks if ordinal in mark.at), None)
+    def mark(self, reply: Reply) -> Mark | None:
+        """The mark of the first message of the record that is made of a reply."""
+        return (self.marks or {}).get(self.held.standing[reply.number].ordinal)
+
+    @property
+    def has_all(self) -> bool:
+        """Whether it has a record with all of the assistant's messages."""
+        return self.record is not None and (self.marks is None or len(self.marks) == len(self.held.whole))
+
+    @property
+    def written(self) -> Container[int]:
+        """The assistant's messages that the record has."""
+        if self.record is None:
+            return ()
+        return self.held.whole if self.marks is None else self.marks
 
 
 def account(trees: Trees, paths: list[Path], kept: list[Kept], ids: dict[int, str]) -> list[LoggedReply]:
     """What became of every reply, in the order of the lines; ``ids`` are the names of the paths by their ``id()``."""
     owners = {reply.number: path for path in paths for reply in path.own}
     answered = {reply.asked: owners[reply.number] for reply in trees.replies if reply.number in owners}
-    standing = bearers([each.held for each in kept], [each.record is not None for each in kept], owners)
-    written = {id(each.held.path) for each in kept if each.record is not None}
-    fates = _Fates(kept, _replaced(paths, written))
+    shown, present = [each.held for each in kept], [each.written for each in kept]
+    standing = bearers(shown, present, owners)
+    written = {id(each.held.path) for each in kept if each.why != "refused"}
+    fates = _Fates(kept, bearers(shown, present, {}), _replaced(paths, written))
     rows: list[LoggedReply] = []
     for reply in trees.replies:
         path = owners.get(reply.number) or answered.get(reply.asked)  # that of the reply to the request sent again
@@ -64,6 +78,8 @@ class _Fates(Struct, frozen=True):
     """What tells what became of a reply that stands in one of the conversations, by its index."""
 
     kept: list[Kept]
+    firsts: dict[int, int]
+    """The first conversation that holds a reply, by its number."""
     replaced: set[int]
     """The conversations in whose place a later one of their chain is written."""
 
@@ -77,9 +93,12 @@ class _Fates(Struct, frozen=True):
         kept = None if found is None else self.kept[found]
         if kept is None or kept.record is None:
             return replace(row, why=self._why(row, path, kept))
-        standing = kept.held.standing[reply.number]
-        mark = kept.mark(standing.ordinal)
-        status: Literal["carried", "rewritten"] = "rewritten" if standing.is_rewritten else "carried"
+        mark = kept.mark(reply)
+        if kept.marks is not None and (mark is None or mark.why):  # it is trained on nowhere
+            kept = self.kept[self.firsts[reply.number]]
+            mark = kept.mark(reply)
+        is_rewritten = kept.held.standing[reply.number].is_rewritten
+        status: Literal["carried", "rewritten"] = "rewritten" if is_rewritten else "carried"
         index, loss = (mark.place, int(not mark.why)) if mark else (None, 0)
         return replace(row, status=status, record=kept.record, message=index, loss=loss)
 

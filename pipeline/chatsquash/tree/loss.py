@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from msgspec import Struct
 
 from chatsquash.checks.error_replies import is_error
@@ -18,7 +20,7 @@ NOT_LOGGED = "not-logged"
 REWRITTEN = "rewritten"
 """The client put another wording in the place of a logged reply."""
 TRUNCATED_REPLY = "truncated"
-"""The reply reached its limit or broke off."""
+"""The reply reached its limit, met a filter or broke off."""
 ERROR = "error-text"
 """The reply is an error that the client or a proxy logged as one."""
 RESTORED = "context-restored"
@@ -38,8 +40,10 @@ class Judge(Struct, frozen=True):
     skips_failed: bool = False
     """Whether calls are left out that failed and were then corrected."""
 
-    def of_trees(self, trees: Trees, paths: list[Path], held: list[Held], written: list[bool]) -> list[list[Mark]]:
-        """The marks of the assistant messages of each conversation, of which some are written."""
+    def of_trees(
+        self, trees: Trees, paths: list[Path], held: list[Held], written: list[Container[int]]
+    ) -> list[list[Mark]]:
+        """The marks of the assistant messages of each conversation; ``written`` is as in ``bearers``."""
         owners = {reply.number: path for path in paths for reply in path.own}
         says_ends = any(reply.is_ended for reply in trees.replies)
         whys = [self._why(reply, says_ends=says_ends) for reply in trees.replies]

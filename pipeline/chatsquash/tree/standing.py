@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Container
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -32,6 +33,11 @@ class Held(Struct, frozen=True):
     """The indices of the assistant's messages."""
     standing: dict[int, Standing]
     """The replies, by number."""
+
+    @property
+    def whole(self) -> range:
+        """All of the assistant's messages."""
+        return range(len(self.assistants))
 
     def message(self, reply: int) -> Message:
         """The message that stands for a reply."""
@@ -72,17 +78,18 @@ def _fill(found: dict[int, Standing], waiting: list[Reply], places: range) -> No
     waiting.clear()
 
 
-def bearers(held: list[Held], written: list[bool], owners: dict[int, Path]) -> dict[int, int]:
+def bearers(held: list[Held], written: list[Container[int]], owners: dict[int, Path]) -> dict[int, int]:
     """The conversation that each reply counts in, by its index.
 
-    That is one that is written, has the reply in its own words, and is the reply's own, as far as there is such a one;
-    of several the first.
+    That is one whose record has the reply, in its own words, and is the reply's own, as far as there is such a one; of
+    several the first.  ``written`` are the assistant's messages of each that its record has.
     """
     found: dict[int, int] = {}
     ranks: dict[int, tuple[bool, bool, bool]] = {}
     for index, each in enumerate(held):
         for reply, standing in each.standing.items():
-            rank = written[index], not standing.is_rewritten, owners.get(reply) is each.path
+            is_written = standing.ordinal in written[index]
+            rank = is_written, not standing.is_rewritten, owners.get(reply) is each.path
             if reply not in ranks or rank > ranks[reply]:
                 found[reply], ranks[reply] = index, rank
     return found

@@ -17,7 +17,7 @@ from chatsquash.tree.restore import has_emptied
 from chatsquash.tree.rewrites import Spoken, is_reworded, of_path, segments, words
 from chatsquash.tree.texts import is_long, is_similar_prompt
 
-TRUNCATED = ("length", "max_tokens", "MAX_TOKENS", "max_output_tokens", "incomplete")
+TRUNCATED = ("length", "max_tokens", "MAX_TOKENS", "max_output_tokens", "incomplete", "content_filter")
 """Reasons for which replies end before they are whole."""
 _CANDIDATES = 8
 """Replies that are looked at where several say the same."""

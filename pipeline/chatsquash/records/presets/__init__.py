@@ -55,7 +55,7 @@ class Shaped(NamedTuple):
     refused: Found | None = None
     """Why it cannot hold the conversation; it is among the findings."""
     marks: list[Mark] | None = None
-    """Those of the conversation, as the record has its assistant messages."""
+    """Those of the conversation, as the record has its assistant messages; ``None``: it has no place for flags."""
 
 
 class Preset(Protocol):
