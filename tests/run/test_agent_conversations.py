@@ -582,3 +582,12 @@ def test_events_in_files_of_their_own_are_translated_as_one_conversation(openhan
     assert (done.written, [name for name in done.passed_over if "part of" in name]) == (1, [])
     (path,) = Path("out").rglob("*.json")
     assert [message["role"] for message in json.loads(path.read_bytes())["messages"]] == ["system", "user", "assistant"]
+
+
+def test_a_reply_that_a_modifier_divides_stands_at_its_first_message(here):
+    both = [{"type": "text", "text": "I look."}, *task("t1")]
+    lines = [LINES[0], line(2, "a2", "u1", "assistant", both), line(3, "u3", "a2", "user", answer("t1", "x"))]
+    write_log(here / "logs/a.jsonl", *lines, line(4, "a4", "u3", "assistant", "So."))
+    run(split_text_and_calls=True)
+    assert [message["role"] for message in written()[0]["messages"]][1:3] == ["assistant", "assistant"]
+    assert [(row["message"], row["loss"]) for row in report("replies.jsonl")] == [(1, 1), (4, 1)]

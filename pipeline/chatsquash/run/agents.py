@@ -160,7 +160,7 @@ class _Standing:
         self._messages: list[Message] = snapshot.entry.messages if snapshot else []
         left = _replies(snapshot.entry) if snapshot else part.place.origin.replies
         self._places = {key: reply.at for key, reply in zip(part.place.keys, left, strict=True)}
-        marks = {at: mark for mark in made.marks for at in mark.at} if isinstance(made, Record) else {}
+        marks = {at: mark for mark in reversed(made.marks) for at in mark.at} if isinstance(made, Record) else {}
         spoken = (at for at, message in enumerate(self._messages) if message["role"] == "assistant")
         self._marks = {at: marks[ordinal] for ordinal, at in enumerate(spoken) if ordinal in marks}
         chain = part.place.session.chain if part.place.session else []
