@@ -94,6 +94,8 @@ class Found(NamedTuple):
     """0-based index of the message in the record, if it is about one."""
     code: str = ""
     """The rule's name."""
+    logged: int | None = None
+    """Where that message was logged, if that is another index."""
 
 
 class Repeated(NamedTuple):

@@ -591,3 +591,10 @@ def test_a_reply_that_a_modifier_divides_stands_at_its_first_message(here):
     run(split_text_and_calls=True)
     assert [message["role"] for message in written()[0]["messages"]][1:3] == ["assistant", "assistant"]
     assert [(row["message"], row["loss"]) for row in report("replies.jsonl")] == [(1, 1), (4, 1)]
+
+
+def test_findings_have_their_lines_where_a_system_prompt_is_supplied(here):
+    call = [{"type": "tool_use", "id": "t", "name": "", "input": {}}]
+    write_log(here / "logs/a.jsonl", LINES[0], line(2, "a2", "u1", "assistant", call))
+    run(system_file=b"Be brief.")
+    assert [(each["line"], each["message"]) for each in findings("tool-call-name")] == [(2, 2)]

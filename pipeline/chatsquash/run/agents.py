@@ -172,11 +172,12 @@ class _Standing:
         key = place.keys[number]
         said = place.conversation.messages[place.origin.replies[number].at or 0]
         at = self._places.get(key)
-        if at is None or not isinstance(self._made, Record):
+        mark = self._marks.get(at) if at is not None else None
+        if at is None or not isinstance(self._made, Record) or (self._made.marks and mark is None):
             is_own = key in self._places and self._made is not None
             why = self._refused() if is_own else self._why(place)
             return replace(row, why=why, reasoning=fate(said, None))
-        message, mark = self._messages[at], self._marks.get(at)
+        message = self._messages[at]
         status: Literal["carried", "rewritten"] = "carried" if message == said else "rewritten"
         index, loss = (mark.place, int(not mark.why)) if mark else (None, 0)
         return replace(row, status=status, record=0, message=index, loss=loss, reasoning=fate(said, message))

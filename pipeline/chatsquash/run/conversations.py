@@ -152,7 +152,7 @@ def of_each(
     why: Found | None = None
     unwanted = of_records(options)
     for each, (made, told) in zip(chosen_ones, _made(trees, found, chosen_ones, options, make), strict=True):
-        noted += [(line_of(each.entry, fact.at), fact) for fact in (*told, *each.restoring)]
+        noted += [(line_of(each.entry, fact), fact) for fact in (*told, *each.restoring)]
         kept.append(_kept(each.held, made, len(records), unwanted))
         if isinstance(made, Refused):
             why = why or made.why

@@ -165,7 +165,7 @@ class Converter:
                 return Refused(why)
             assert snapshot
             made, told = make(snapshot, marks)
-            noted.extend((line_of(snapshot.entry, each.at), each) for each in told)
+            noted.extend((line_of(snapshot.entry, each), each) for each in told)
             return made
 
         if read.document and read.document.places:
