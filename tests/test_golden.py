@@ -24,7 +24,7 @@ def test_a_case_becomes_the_bytes_expected_in_memory_and_in_a_run(case, tmp_path
     found = [
         record.line
         for log in golden.logs(case)
-        for each in convert_session(log.read_bytes().split(b"\n"), golden.options(case))
+        for each in convert_session(golden.source(case, log), golden.options(case))
         for record in each.records
     ]
     assert b"".join(line + b"\n" for line in found) == expected

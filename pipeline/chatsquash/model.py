@@ -96,6 +96,8 @@ class Found(NamedTuple):
     """The rule's name."""
     conversation: str = ""
     """The id of the conversation that it is about; empty where the session may have one only, or it is about all."""
+    logged: int | None = None
+    """Where that message was logged, if that is another index."""
 
 
 class Repeated(NamedTuple):
@@ -193,8 +195,8 @@ ConversationKind = Literal["main", "compacted", "branch", "subagent", "side"]
 class Sampled(NamedTuple):
     """A reply that a model gave, and what its file says of it."""
 
-    at: int
-    """0-based index of its message in the conversation."""
+    at: int | None
+    """0-based index of its message in the conversation; ``None``: cleaning took that out."""
     line: int | None = None
     """1-based line in the file."""
     time: int | None = None
@@ -223,7 +225,8 @@ class Origin(Struct, frozen=True):
     ended: int | None = None
     """The first and the last time in it, in nanoseconds since the epoch, UTC."""
     replies: tuple[Sampled, ...] = ()
-    """Those of its messages that a model gave; of what was copied from another conversation there is none."""
+    """Those of its messages that a model gave here, in order, and on the way to where it branched off; of what was
+    copied from a conversation that begins otherwise there is none."""
     found: tuple[tuple[int | None, Found | Repeated], ...] = ()
     """What was found in reading it, with the line of the file; ``None``: it is about the whole."""
     lines: tuple[int | None, ...] = ()

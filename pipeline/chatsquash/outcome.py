@@ -283,6 +283,27 @@ class Meeting(NamedTuple):
     """Of what it ends with: what the user said first, and its last reply."""
 
 
+class Relative(NamedTuple):
+    """Another file that tells something of a log, or several."""
+
+    pattern: bytes
+    """A glob, as the file system spells it."""
+    state: bytes
+    """What tells the files from what they were."""
+
+
+class Family(NamedTuple):
+    """What the conversations of an agent's session have in common, by which none of them is in another split."""
+
+    session: str
+    prefix: str
+    """As in ``Facts``, of the conversation that the session begins with."""
+    log: str
+    """The name of the log that it stands in, without its suffix."""
+    day: str | None
+    """As in ``Outcome``."""
+
+
 class Outcome(Struct, frozen=True):
     """What became of one session; plain data, so that it can cross to another process."""
 
@@ -319,6 +340,10 @@ class Outcome(Struct, frozen=True):
     """``None`` for a document."""
     replies: list[LoggedReply] = []
     """What became of each logged reply, where several records may hold it, or the options ask for it."""
+    family: Family | None = None
+    """Of a conversation in an agent's or a client's file, where there are several splits."""
+    relatives: list[Relative] = []
+    """The other files that it was made of."""
 
     def also(self, finding: Finding) -> Outcome:
         """The same with one finding more."""

@@ -7,6 +7,7 @@ import pytest
 from chatsquash.formats import documents
 from chatsquash.formats.base import TurnError
 from chatsquash.model import Repeated, Sampled
+from chatsquash.read.lineage import places
 
 CLAUDE = documents.named("claude_code")
 NOON = 1_767_268_800 * 10**9
@@ -178,7 +179,7 @@ def test_what_is_said_of_a_reply():
     assert found.origin.session_id == "s"
 
 
-def test_a_reply_is_sampled_in_one_conversation():
+def test_a_reply_belongs_to_one_conversation():
     for lines in (
         [*TALK[:2], *FORK, *AGAIN],
         [*TALK, boundary(preservedMessages={"uuids": ["u3", "a4"]}), summary(), *AFTER],
@@ -192,7 +193,7 @@ def test_a_reply_is_sampled_in_one_conversation():
         ],
     ):
         found = CLAUDE.conversations(lines)
-        ids = [reply.response_id for each in found for reply in each.origin.replies]
+        ids = [place.origin.replies[number].response_id for place in places(found) for number in place.own]
         assert sorted(ids) == sorted({line["message"]["id"] for line in lines if line["type"] == "assistant"})
         for each in found:
             assert all(each.messages[reply.at]["role"] == "assistant" for reply in each.origin.replies)

@@ -26,7 +26,14 @@ def cases() -> list[Path]:
 
 
 def logs(case: Path) -> list[Path]:
-    return sorted((case / "logs").iterdir())
+    """The logs of a case; what lies in folders beside them is told by them."""
+    return sorted(path for path in (case / "logs").iterdir() if path.is_file())
+
+
+def source(case: Path, log: Path) -> Path | list[bytes]:
+    """The lines of a log, or its path where other files tell something of it."""
+    has_folders = any(path.is_dir() for path in (case / "logs").iterdir())
+    return log if has_folders else log.read_bytes().split(b"\n")
 
 
 def options(case: Path, **more: object) -> Options:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from inspect import signature
-from typing import Protocol
+from typing import Any, Protocol
 
 from msgspec import Struct
 
 from chatsquash.formats import agents, clients
 from chatsquash.formats.base import TurnError
-from chatsquash.model import Conversation, Json
+from chatsquash.model import Conversation, Json, Origin
 from chatsquash.registry import Room
 
 _FIRST = 100
@@ -39,7 +39,8 @@ class DocumentFormat(Protocol):
     """The conversations in a file, of its objects; raises ``TurnError`` for what is broken, and says where.
 
     A function that has the argument ``lines``, the second, gets the 1-based numbers of the lines that hold the objects;
-    ``None`` stands for 1, 2, 3 and so on.
+    ``None`` stands for 1, 2, 3 and so on.  One that has ``meta``, the third, gets what the file holds that lies beside,
+    or a list of what several hold; its module has a function ``beside``, too, which gives a glob for a file's name.
     """
 
 
@@ -61,10 +62,33 @@ _ROOM: Room[DocumentFormat] = Room(agents, clients)
 names, named = _ROOM.names, _ROOM.named
 
 
-def load(name: str, objects: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+def load(name: str, objects: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
     """The conversations in a file; raises as ``DocumentFormat.conversations``."""
     read = named(name).conversations
-    return read(objects, lines) if "lines" in signature(read).parameters else read(objects)
+    taken = signature(read).parameters
+    given: dict[str, Any] = {"lines": lines, "meta": meta}
+    return read(objects, **{key: value for key, value in given.items() if key in taken})
+
+
+def beside(name: str, file: str) -> str | None:
+    """A glob for what lies beside a file of a format and tells more of it, if there may be anything."""
+    named_beside: Callable[[str], str | None] | None = getattr(named(name), "beside", None)
+    return named_beside(file) if named_beside else None
+
+
+def owners(path: str) -> list[str]:
+    """The files that one with this path may be a part of; modules of formats whose files are divided say so."""
+    divided = (getattr(named(name), "owner", None) for name in names())
+    return [owner for told in divided if told and (owner := told(path))]
+
+
+def home(name: str, path: str, origin: Origin) -> str | None:
+    """A glob for the file of the session that began a sub-agent, whose own file has this path; ``None``: nobody knows.
+
+    Modules of formats whose sub-agents have files of their own have this function, without the name.
+    """
+    found: Callable[[str, Origin], str | None] | None = getattr(named(name), "home", None)
+    return found(path, origin) if found else None
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, TypeVar
 
 from chatsquash import jsonio
@@ -11,6 +12,7 @@ Object = dict[str, Any]
 T = TypeVar("T")
 _MOST = 1 << 53
 """More tokens than this nobody counts; sums of a few still fit into 64 bits."""
+_PLAIN_NAME = re.compile(r"[0-9A-Za-z_-]{1,100}")
 
 
 def kind(value: Json) -> str:
@@ -22,6 +24,11 @@ def kind(value: Json) -> str:
 def compact(value: Json) -> str:
     """A value as text, order kept, without white space and without escapes for what is not ASCII."""
     return jsonio.dumps(value).decode("utf-8", "surrogatepass")
+
+
+def is_plain_name(value: Json) -> bool:
+    """Whether a value is a text that may be part of a file's name, whatever it is put together with."""
+    return isinstance(value, str) and _PLAIN_NAME.fullmatch(value) is not None
 
 
 def count(value: Json) -> int | None:

@@ -14,14 +14,19 @@ from chatsquash.formats import bodies, documents
 from chatsquash.formats.base import TurnError
 from chatsquash.model import Conversation, Json, Rejected
 from chatsquash.options import Options
-from chatsquash.read import contents, envelopes, recognise
+from chatsquash.outcome import Relative
+from chatsquash.read import beside, contents, envelopes, recognise
+from chatsquash.read.lineage import Place, places
 from chatsquash.read.recognise import first_lines
+from chatsquash.sources import relatives
 from chatsquash.sources.beginnings import beginning
 from chatsquash.sources.compression import Expanded, uncompressed
 from chatsquash.sources.open import opened
 
 _GLANCE = 1 << 16
 _DEFAULTS = Options()
+PART = "part of another file"
+"""What a file counts as that is read with another one."""
 _ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
 
 
@@ -37,11 +42,13 @@ class Held(NamedTuple):
     """Of each object the line that it begins at, from 1."""
     line: bytes = b""
     """All of it as one line, where it is an exchange that stands on several; it holds no conversations then."""
+    meta: Json = None
+    """What the file holds that lies beside."""
 
     def conversations(self) -> list[Conversation]:
         """Its conversations; raises ``TurnError`` for a document that is broken."""
         if self.format in documents.names():
-            return documents.load(self.format, self.objects, self.lines)
+            return documents.load(self.format, self.objects, self.lines, self.meta)
         return [bodies.load(formats.named(self.format), body) for body in self.objects]
 
     def aside(self) -> bodies.Aside:
@@ -132,11 +139,13 @@ def as_line(data: bytes) -> bytes | None:
     return line if envelopes.recognise(line) is not None else None
 
 
-def is_document(path: str, options: Options = _DEFAULTS) -> bool:
+def is_document(path: str, options: Options = _DEFAULTS) -> bool | str:
     """Whether a file begins like one that is recognised: a document, one that is broken in a way to be said, or a log.
 
-    Of a database, only what its first rows tell is read.
+    Of a database, only what its first rows tell is read.  One that is read with another file is no document itself.
     """
+    if any(map(os.path.isfile, documents.owners(path))):
+        return PART
     try:
         with opened(path, options) as file:
             start = beginning(file, options.max_memory)
@@ -183,6 +192,10 @@ class LogDocument(Struct):
     """Of the file as it stands on the disk, once somebody knows it."""
     version: str | None = None
     """That of the agent, as far as the file says it."""
+    places: list[Place] = []
+    """What each of its conversations is."""
+    relatives: list[Relative] = []
+    """The files beside it that tell of it."""
 
 
 _last: tuple[object, LogDocument | None] | None = None
@@ -196,11 +209,16 @@ def document(file: BinaryIO, options: Options) -> LogDocument | None:
     if _last and key == _last[0]:
         return _last[1]
     _last = None
-    held = look(file, options.from_format, options)
-    found = _read(held, file) if held else None
+    found = alone(file, options)
     if key:
         _last = key, found
     return found
+
+
+def alone(file: BinaryIO, options: Options) -> LogDocument | None:
+    """The document in a file, which is not kept in mind; ``None`` and errors as in ``look``."""
+    held = look(file, options.from_format, options)
+    return _read(held, file, options) if held else None
 
 
 def forget(file: BinaryIO | None = None) -> None:
@@ -225,8 +243,10 @@ def _status(file: BinaryIO) -> tuple[int, ...] | None:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-def _read(held: Held, file: BinaryIO) -> LogDocument:
+def _read(held: Held, file: BinaryIO, options: Options) -> LogDocument:
     problem, found = None, list[Conversation]()
+    pattern = beside.pattern(held.format, getattr(file, "name", ""))
+    held = held._replace(meta=beside.read(pattern, options)) if pattern else held
     try:
         found = [] if held.line else held.conversations()
     except TurnError as raised:
@@ -237,7 +257,9 @@ def _read(held: Held, file: BinaryIO) -> LogDocument:
     file.seek(place)
     aside = bodies.Aside(0, [], []) if problem else held.aside()
     version = documents.version(held.format, held.objects)
-    return LogDocument(held.format, held.why, held.line, held.broken, aside, found, problem, cut, size, version=version)
+    told = (held.format, held.why, held.line, held.broken, aside, found, problem, cut, size)
+    met = [relatives.look(pattern)] if pattern else []
+    return LogDocument(*told, version=version, places=places(found), relatives=met)
 
 
 def count(file: BinaryIO, options: Options) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chatsquash.model import Entry, Origin
+from chatsquash.model import Entry, Found, Origin
 
 
 def first_line(origin: Origin) -> int | None:
@@ -11,9 +11,10 @@ def first_line(origin: Origin) -> int | None:
     return next((line for line in known if line is not None), None)
 
 
-def line_of(entry: Entry, message: int | None) -> int:
-    """The line of a message of an entry; in a document its own, unless cleaning moved it."""
-    if message is None or entry.origin is None or any(entry.cleaned.values()):
+def line_of(entry: Entry, found: Found) -> int:
+    """The line of the message that something is found of; in a document its own."""
+    message = found.at if found.logged is None else found.logged
+    if message is None or entry.origin is None:
         return entry.line
     lines, replies = entry.origin.lines, entry.origin.replies
     known = lines[message] if message < len(lines) else None

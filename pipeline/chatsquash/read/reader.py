@@ -35,6 +35,7 @@ _NEAR = 1 << 16
 
 Items = Generator[Entry | Skipped, None, str | None]
 """The entries of a log and its lines that are none, in file order; returns why the rest of it is not read."""
+_Begun = tuple[Seen | None, Items, documents.LogDocument | None]
 
 
 class Reading(NamedTuple):
@@ -45,7 +46,7 @@ class Reading(NamedTuple):
     items: Iterator[Entry | Skipped]
     """Its entries and its lines that are none, in file order, read as they are asked for."""
     document: documents.LogDocument | None = None
-    """The document that it is a conversation of, if that is so."""
+    """The document that it is, or is a conversation of, if that is so."""
 
 
 class Reader:
@@ -87,14 +88,14 @@ class Reader:
             stream = lines(file, self._bounds.line, hashed, self._room)
         if places is not None:
             stream = _noting(stream, places)
-        seen, items = self._begun(file, stream, log)
-        return Reading(seen, _to_the_end(items, stream, log, expanded if log.spans is None else None))
+        seen, items, held = self._begun(file, stream, log)
+        return Reading(seen, _to_the_end(items, stream, log, expanded if log.spans is None else None), held)
 
-    def _begun(self, file: BinaryIO, stream: Iterator[Line], log: Log) -> tuple[Seen | None, Items]:
-        """What the first lines tell, and the entries."""
+    def _begun(self, file: BinaryIO, stream: Iterator[Line], log: Log) -> _Begun:
+        """What the first lines tell, the entries, and the document that all lines are."""
         first = next(stream, None)
         if first is None:
-            return None, _nothing()
+            return None, _nothing(), None
         if self._from is not None or (self._by_id and log.spans is None):
             return self._as(self._look(file), file, chain([first], stream), log)
         held = [first, *_agreeing(first, stream)]
@@ -107,12 +108,10 @@ class Reader:
             if not exchange or not recognise.is_plain(exchange):
                 break
         else:
-            return recognise.PLAIN_LOG, _then(begun, items)
+            return recognise.PLAIN_LOG, _then(begun, items), None
         return self._as(self._look(file), file, chain(held, stream), log)
 
-    def _as(
-        self, shape_seen: tuple[Shape, Seen], file: BinaryIO, stream: Iterator[Line], log: Log
-    ) -> tuple[Seen | None, Items]:
+    def _as(self, shape_seen: tuple[Shape, Seen], file: BinaryIO, stream: Iterator[Line], log: Log) -> _Begun:
         """The entries of a log, or what is none, as its first lines tell or the user says."""
         shape, seen = shape_seen
         if seen.format is None or self._from:
@@ -124,10 +123,10 @@ class Reader:
                 if len(held.conversations) > 1 and self._split:
                     raise MixedSessionsError
                 deque(stream, maxlen=0)  # which hashes the rest
-                return self._spread(held) if held.line else (_seen(held), _whole(held, log))
+                return (*self._spread(held), None) if held.line else (_seen(held), _whole(held, log), held)
         if log.spans is None and (self._by_id or (shape.envelope.MIXES and self._split)):
             raise MixedSessionsError
-        return seen, self._lines(shape).entries(stream)
+        return seen, self._lines(shape).entries(stream), None
 
     def _lines(self, shape: Shape) -> EntryReader:
         return EntryReader(shape, self._known, self._bounds)

@@ -96,7 +96,7 @@ def of_last(
         if path and path.kind in ("side", "subagent"):
             noted.append((line, checks.side_request_selected(path.kind)))
         noted += lost_of(covered, line, ways=ways(covered, len(session.asides), options))
-        made = _counted(made, options)
+        made = counted(made, options)
     return made, Covered(covered, rows if options.trace_replies else [], noted)
 
 
@@ -104,7 +104,7 @@ def _marks_of_last(
     trees: Trees, found: list[Path], shown: list[Held], snapshot: Snapshot | None, options: Options
 ) -> list[Mark] | None:
     """The marks of the specified record's assistant messages, where they are asked for."""
-    if snapshot is None or not _asks_marks(options):
+    if snapshot is None or not asks_marks(options):
         return None
     judge = _judge(options)
     if shown:
@@ -112,7 +112,8 @@ def _marks_of_last(
     return judge.of_origin(_messages(snapshot.entry), snapshot.entry.origin)
 
 
-def _asks_marks(options: Options) -> bool:
+def asks_marks(options: Options) -> bool:
+    """Whether anybody asks which messages are to be trained on, or where replies stand."""
     return options.loss != "none" or options.trace_replies
 
 
@@ -135,7 +136,7 @@ def _kept(shown: Held, made: Record | Refused, index: int, unwanted: dict[str, R
     return Kept(shown, index, marks=by_ordinal(made.marks) if made.marks else None)
 
 
-def _counted(record: Record, options: Options) -> Record:
+def counted(record: Record, options: Options) -> Record:
     """A record with its flags counted in place of its marks, once it is known which replies these are."""
     flags = Counter(mark.why for mark in record.marks) if options.loss != "none" else {}
     return replace(record, marks=[], flags=dict(sorted(flags.items())))
@@ -159,15 +160,14 @@ def of_each(
     for each, (made, told) in zip(chosen_ones, _made(trees, found, chosen_ones, options, make), strict=True):
         path = each.held.path
         noted += [
-            (line_of(each.entry, fact.at), fact._replace(conversation=ids[id(path)]))
-            for fact in (*told, *each.restoring)
+            (line_of(each.entry, fact), fact._replace(conversation=ids[id(path)])) for fact in (*told, *each.restoring)
         ]
         kept.append(_kept(each.held, made, len(records), unwanted))
         if isinstance(made, Refused):
             why = why or made.why
             continue
         parent = ids.get(id(path.parent)) if path.parent else None
-        records.append(_named(_begun(_counted(made, options), begun), ids[id(path)], path, parent))
+        records.append(_named(_begun(counted(made, options), begun), ids[id(path)], path, parent))
     rows = with_asides(account(trees, found, kept, ids), session.asides, name, found, ids)
     chosen_ids = set(map(id, wanted))
     kinds = Counter(each.kind for each in found if id(each) not in chosen_ids)
@@ -225,7 +225,7 @@ def _made(trees: Trees, found: list[Path], wanted: list[_Chosen], options: Optio
         replace(_snapshot(each.held.path, each.entry, last_tools=last_tools), shared=calls)
         for each, calls in zip(wanted, shared, strict=True)
     ]
-    if not _asks_marks(options):
+    if not asks_marks(options):
         return [make(snapshot, None) for snapshot in snapshots]
     judge, shown = _judge(options), [each.held for each in wanted]
     marks = judge.of_trees(trees, found, shown, [each.whole for each in shown])

@@ -165,6 +165,7 @@ class _Conversion:
             done = cleared(outcomes(logs, self._options, incremental.journals, expanded), expanded)
         for log, outcome in islice(done, self._options.limit):
             self._take(log, outcome)
+            incremental.take(outcome)
             if not found:
                 self._manifest.add(log, outcome.digest)
                 incremental.see(log)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from chatsquash.checks import coverage as checks
-from chatsquash.outcome import Account, Coverage, LoggedReply, Record
+from chatsquash.outcome import Account, Coverage, Family, LoggedReply, Record, Relative
 from chatsquash.stages.session import Noted, Session
 
 _SEQUENCE, _TAIL = "role-sequence", "short-tail"
@@ -22,6 +22,8 @@ class Covered(NamedTuple):
     found: list[Noted]
     unexplained: set[int] | None = None
     """The lines whose history no tree explains; ``None``: there are no trees, and any line may be reported."""
+    family: Family | None = None
+    relatives: list[Relative] = []  # noqa: RUF012 - never changed
 
     def of_records(self, count: int) -> Coverage:
         """The same of a session with so many records: a record without any logged reply is of a conversation, too."""

@@ -15,9 +15,11 @@ from xxhash import xxh3_128
 from chatsquash.errors import ChatsquashError, ShortageError
 from chatsquash.log import Log
 from chatsquash.options import Options
+from chatsquash.outcome import Outcome, Relative
 from chatsquash.report.summary import Summary
 from chatsquash.run.journal import Journals, JournalWriter, code_version, identify, identity, is_passing
 from chatsquash.sources.find import Discovered
+from chatsquash.sources.relatives import is_same
 from chatsquash.text import counted
 from chatsquash.write.store import Output
 
@@ -29,6 +31,8 @@ class Memory(Struct):
     """The hash of all logs, as ``Incremental.see`` sees them, and of all options; empty where a log was not read."""
     journals: list[str]
     summary: Summary
+    relatives: list[Relative] = []
+    """The other files that outcomes were made of."""
 
 
 class Incremental:
@@ -43,6 +47,7 @@ class Incremental:
         self._last = ""
         self._memory = b""
         self._useless: set[str] = set()
+        self._relatives: dict[Relative, None] = {}
 
     def unchanged(self, found: Discovered) -> Summary | None:
         """The summary of the last run, where nothing changed since: no log, no option, no file that it wrote.
@@ -51,7 +56,8 @@ class Incremental:
         """
         data, is_as_left = self._out.remembered()
         memory = _remembered(data)
-        if memory and is_as_left and not self._options.full and memory.logs == self._hash(found):
+        is_known = memory and is_as_left and not self._options.full and all(map(is_same, memory.relatives))
+        if memory and is_known and memory.logs == self._hash(found):
             return replace(memory.summary, unchanged=True)
         known = memory.journals if memory else ()
         names = self.journals.names()
@@ -60,6 +66,10 @@ class Incremental:
         if self._options.resume:
             self.journals.load(name for name in names if name not in known)
         return None
+
+    def take(self, outcome: Outcome) -> None:
+        """Take note of a session that was converted."""
+        self._relatives.update(dict.fromkeys(outcome.relatives))
 
     def see(self, log: Log) -> None:
         """Take note of a log that was converted; its sessions follow each other."""
@@ -75,7 +85,7 @@ class Incremental:
         logs = b"" if passing else _digest(self._seen, found)
         kept = self.journals.settle()
         self._useless = set(self.journals.names()).difference(kept)
-        self._memory = msgspec.msgpack.encode(Memory(logs, kept, replace(summary, reused=0)))
+        self._memory = msgspec.msgpack.encode(Memory(logs, kept, replace(summary, reused=0), list(self._relatives)))
         return self._memory
 
     def finished(self) -> None:

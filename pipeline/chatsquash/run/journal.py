@@ -25,6 +25,7 @@ from chatsquash.folder import Folder
 from chatsquash.log import Log
 from chatsquash.options import declared
 from chatsquash.outcome import Outcome
+from chatsquash.sources.relatives import is_same
 
 _FRAME = struct.Struct("<Q16s8s")
 """The length of an outcome, the key of its session, and the hash of both."""
@@ -205,7 +206,7 @@ class Journals(Struct):
         return None
 
     def get(self, frame: Frame) -> Outcome | None:
-        """An outcome; ``None`` where it is damaged."""
+        """An outcome; ``None`` where it is damaged, and where another file that it was made of changed."""
         try:
             data = _read(self.folder, frame)
             _, key, digest = _FRAME.unpack_from(data)
@@ -214,6 +215,8 @@ class Journals(Struct):
                 return None
             outcome = _decoder().decode(payload)
         except (OSError, struct.error, msgspec.MsgspecError):
+            return None
+        if not all(map(is_same, outcome.relatives)):
             return None
         self.reused += 1
         self._used.setdefault(frame.journal, {})[frame.offset] = frame.size

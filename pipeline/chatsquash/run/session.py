@@ -22,12 +22,22 @@ from chatsquash.read.sessions import MixedSessionsError
 from chatsquash.redact.keys import load_key
 from chatsquash.redact.pseudonyms import Anonymizer
 from chatsquash.run.covered import Covered, accounts, lost_of
-from chatsquash.run.told import digest_of, hash_of, in_files, is_whole, meeting, prefix, trace
+from chatsquash.run.told import (
+    cleaned,
+    digest_of,
+    hash_of,
+    in_files,
+    is_whole,
+    meeting,
+    prefix,
+    taken_apart,
+    trace,
+    unfit,
+)
 from chatsquash.sources.changes import as_found, change
 from chatsquash.sources.compression import stem
 from chatsquash.sources.days import path_day
 from chatsquash.sources.joined import opened_log
-from chatsquash.stages import cleaning
 from chatsquash.stages.plan import asks_for_kinds, plan
 from chatsquash.stages.session import Noted, Session, Snapshot, finding
 from chatsquash.text import printable
@@ -35,6 +45,8 @@ from chatsquash.times import day, stamp
 from chatsquash.tree.coverage import of_grown
 
 EntryStream = Iterator[Entry | Skipped]
+_Told = tuple[list[Record], Found | None, list[Noted], Covered]
+"""The records of a session, why there is none, what was found on the way, and what they hold of it."""
 
 
 def with_key(options: Options) -> Options:
@@ -132,6 +144,8 @@ class Converter:
             coverage=covered.of_records(len(records)),
             meeting=meeting(session),
             replies=covered.rows,
+            family=covered.family,
+            relatives=covered.relatives,
         )
 
     def _is_out_of_order(self, session: Session, log: Log) -> bool:
@@ -163,14 +177,8 @@ class Converter:
         observer.settle(read.seen, session)
         return session
 
-    def _records(
-        self, read: Reading, session: Session, file: BinaryIO, log: Log
-    ) -> tuple[list[Record], Found | None, list[Noted], Covered]:
-        """The records of a session, why there is none, what was found on the way, and what they hold of it."""
-        noted = [*_cleaned(session, self._options.cleanups), *_taken_apart(log)]
-        unfit = _unfit(read.seen, session)
-        noted += [(None, unfit)] if unfit else []
-        why = unfit or session.invalid
+    def _records(self, read: Reading, session: Session, file: BinaryIO, log: Log) -> _Told:
+        noted, why = self._noted(read, session, log)
 
         make = partial(self._finished, read.seen, session, log)
 
@@ -179,9 +187,14 @@ class Converter:
                 return Refused(why)
             assert snapshot
             made, told = make(snapshot, marks)
-            noted.extend((line_of(snapshot.entry, each.at), each) for each in told)
+            noted.extend((line_of(snapshot.entry, each), each) for each in told)
             return made
 
+        if read.document and read.document.places:
+            from chatsquash.run import agents  # which logs do not need
+
+            records, refused, covered = agents.records(read.document, log, self._options, session, make_last)
+            return records, refused, noted, covered
         if not self._is_asked_more and not session.asides and session.followed.only_grew():
             return _grown(session, make_last(session.snapshot), noted)
         from chatsquash.run import conversations  # which sessions that only grow do not need
@@ -202,6 +215,14 @@ class Converter:
         name = session.id or log.name
         records, found, covered, refused = conversations.of_each(session, name, self._options, make, again)
         return records, refused, [*noted, *found], covered
+
+    def _noted(self, read: Reading, session: Session, log: Log) -> tuple[list[Noted], Found | None]:
+        """What is found of a log as a whole, and why nothing can be made of it."""
+        noted = [*cleaned(session, self._options.cleanups), *taken_apart(log)]
+        why = unfit(read.seen, session)
+        if why:
+            noted.append((None, why))
+        return noted, why or session.invalid
 
     def _finished(
         self, seen: Seen | None, session: Session, log: Log, snapshot: Snapshot, marks: list[Mark] | None
@@ -277,33 +298,6 @@ def _grown(
         return [], made.why, noted, Covered(covered.gone("refused"), [], [])
     line = session.snapshot.entry.line if session.snapshot else None
     return [made], None, noted, Covered(covered, [], lost_of(covered, line))
-
-
-def _cleaned(session: Session, sets: tuple[str, ...]) -> list[Noted]:
-    """What cleaning did."""
-    snapshot = session.snapshot
-    changed = {**(snapshot.entry.cleaned if snapshot else {}), **session.dropped}
-    if not any(changed.values()):
-        return []
-    counts = {rule.replace("_", " "): changed.get(rule, 0) for rule in cleaning.names(sets)}
-    found = reading.cleaned(counts, by_default=sets == ("goose",))
-    return [(snapshot.entry.line if snapshot else None, found)]
-
-
-def _taken_apart(log: Log) -> Iterator[Noted]:
-    """How the lines of a session were taken out of their files."""
-    if log.apart:
-        yield None, reading.unrelated_requests(log.apart)
-    if log.reordered:
-        yield None, reading.reordered(log.reordered)
-
-
-def _unfit(seen: Seen | None, session: Session) -> Found | None:
-    """Why nothing can be made of a log."""
-    cleaned = session.lines.cleaned
-    if seen and seen.why and not seen.format and (seen.conflict or not (session.snapshot or cleaned)):
-        return reading.unknown_format(seen.why)
-    return None if session.snapshot else reading.empty_session(cleaned, len(session.rejected))
 
 
 def _stamped(at: int | None) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
+from collections.abc import Iterator
 from functools import partial
 from hashlib import sha256
 from typing import BinaryIO
@@ -11,12 +12,14 @@ from typing import BinaryIO
 from xxhash import xxh3_64_intdigest, xxh3_128
 
 from chatsquash import chat, jsonio
+from chatsquash.checks import reading
 from chatsquash.log import Log
-from chatsquash.model import Finding, Message
+from chatsquash.model import Finding, Found, Message, Seen
 from chatsquash.outcome import Meeting
 from chatsquash.read.reader import Reading
 from chatsquash.read.sessions import SPAN
-from chatsquash.stages.session import Session, Snapshot
+from chatsquash.stages import cleaning
+from chatsquash.stages.session import Noted, Session, Snapshot
 from chatsquash.text import printable
 from chatsquash.tree.texts import is_long
 
@@ -103,3 +106,30 @@ def digest_of(read: Reading, digest: xxh3_128) -> str:
         return digest.hexdigest()
     held.digest = held.digest or digest.hexdigest()
     return str(held.digest)
+
+
+def cleaned(session: Session, sets: tuple[str, ...]) -> list[Noted]:
+    """What cleaning did."""
+    snapshot = session.snapshot
+    changed = {**(snapshot.entry.cleaned if snapshot else {}), **session.dropped}
+    if not any(changed.values()):
+        return []
+    counts = {rule.replace("_", " "): changed.get(rule, 0) for rule in cleaning.names(sets)}
+    found = reading.cleaned(counts, by_default=sets == ("goose",))
+    return [(snapshot.entry.line if snapshot else None, found)]
+
+
+def unfit(seen: Seen | None, session: Session) -> Found | None:
+    """Why nothing can be made of a log."""
+    cleaned = session.lines.cleaned
+    if seen and seen.why and not seen.format and (seen.conflict or not (session.snapshot or cleaned)):
+        return reading.unknown_format(seen.why)
+    return None if session.snapshot else reading.empty_session(cleaned, len(session.rejected))
+
+
+def taken_apart(log: Log) -> Iterator[Noted]:
+    """How the lines of a session were taken out of their files."""
+    if log.apart:
+        yield None, reading.unrelated_requests(log.apart)
+    if log.reordered:
+        yield None, reading.reordered(log.reordered)

@@ -32,6 +32,10 @@ SAME_FILE, EARLIER_OUTPUT, SECOND_COPY = "same file again", "earlier output", "s
 _NAMED = 5  # arguments in an error
 
 
+IsDocument = Callable[[str, Options], bool | str]
+"""Whether a file is to be read; a text says what it is that is not read by itself."""
+
+
 class Discovered(Struct):
     """The logs to convert, and what else lay beside them."""
 
@@ -51,15 +55,15 @@ def _no_days(_: Log) -> list[str]:
 def discover(
     logs: Iterable[str],
     options: Options,
-    is_document: Callable[[str, Options], bool],
+    is_document: IsDocument,
     out: Path | None = None,
     days_of: Callable[[Log], list[str]] = _no_days,
 ) -> Discovered:
     """The session logs in directories, files and globs; ``out``, the output folder, is never read.
 
-    ``is_document`` tells whether a file with the suffix of documents is to be read.  ``days_of`` gives the days of the
-    sessions in a log whose path has none; it is asked only where options choose by day.  Raises ``UsageError`` for an
-    argument that names nothing and for a date that is none.
+    ``is_document`` tells whether a file with the suffix of documents is to be read, or what it is a part of.
+    ``days_of`` gives the days of the sessions in a log whose path has none; it is asked only where options choose by
+    day.  Raises ``UsageError`` for an argument that names nothing and for a date that is none.
     """
     check_dates(options.since, options.until)
     found = Discovered()
@@ -73,7 +77,7 @@ class _Search(Struct):
     """Takes files in the order of their paths, each once."""
 
     options: Options
-    is_document: Callable[[str, Options], bool]
+    is_document: IsDocument
     out: Path | None
     days_of: Callable[[Log], list[str]]
     found: Discovered
@@ -151,7 +155,10 @@ class _Search(Struct):
         suffix = _suffix(name)
         inner = _suffix(uncompressed(name)) if suffix in KINDS else suffix
         is_log = inner in SUFFIXES or inner in asked or suffix in asked
-        if not is_log and not (inner in DOCUMENTS and self.is_document(path, self.options)):
+        told = is_log or (inner in DOCUMENTS and self.is_document(path, self.options))
+        if isinstance(told, str):
+            self.found.others[told] += 1
+        elif not told:
             self.found.others[escaped(suffix) or NO_SUFFIX] += 1
         elif not self._wanted(name):
             self.found.passed_over += 1

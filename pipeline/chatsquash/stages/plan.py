@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from operator import is_
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
@@ -13,7 +14,7 @@ from chatsquash.checks.contents import unfit
 from chatsquash.checks.phrases import Phrases
 from chatsquash.checks.registry import View
 from chatsquash.memo import Last
-from chatsquash.model import Conversation, Entry, Found, Mark, Skipped, Staged, Tool
+from chatsquash.model import Conversation, Entry, Found, Mark, Message, Skipped, Staged, Tool
 from chatsquash.options import Options
 from chatsquash.outcome import Record, Refused, Usage
 from chatsquash.records import presets
@@ -81,14 +82,19 @@ class Plan(NamedTuple):
         shared = {id(conversation.messages[at]): number for at, number in snapshot.shared.items()}
         if marks is not None:
             conversation = replace(conversation, marks=marks)
+        logged = conversation.messages
         conversation, found = through(self.logged, conversation)
         found = [*composed, *found]
         view = View(conversation, redefined=snapshot.redefined)
         for check in self.checks:
             found += check(conversation, view)
         usage = self.measure(view, shared)
-        if why := self.refuse(view):
-            return Refused(why), [*(each for each in found if each != why), why]
+        why = self.refuse(view)
+        found = [*(each for each in found if each != why), *([why] if why else [])]
+        if snapshot.entry.origin:
+            found = as_logged(found, logged, conversation.messages)
+        if why:
+            return Refused(why), found
         without = without_tools(conversation) if self.checks else ""
         conversation, more = through(self.conversation, conversation)
         line = self.record(conversation)
@@ -103,6 +109,17 @@ def asks_for_kinds(options: Options) -> bool:
     """Whether options ask for more of the conversations of a session than which replies its record holds."""
     asks = options.trace_replies or options.conversations != "last"
     return asks or options.restore != "none" or options.loss != "none"
+
+
+def as_logged(found: list[Found], logged: list[Message], messages: list[Message]) -> list[Found]:
+    """Facts on messages, each with where its message was logged, as far as messages were added or left out."""
+    if len(logged) == len(messages) and all(map(is_, logged, messages)):
+        return found
+    places = {id(message): at for at, message in enumerate(logged)}
+    return [
+        each if each.at is None else each._replace(logged=places.get(id(messages[each.at]), each.logged))
+        for each in found
+    ]
 
 
 def through(stages: Iterable[ConversationStage], conversation: Conversation) -> tuple[Conversation, list[Found]]:

@@ -58,10 +58,11 @@ def load_all(
     *,
     every: bool = False,
     lines: list[int] | None = None,
+    meta: Json = None,
 ) -> list[Conversation]:
     """Every conversation in a file, whose lines, or whose one value, these are; raises as ``load``.
 
-    ``lines`` are the numbers of these lines, from 1, where others stand between them.
+    ``lines`` are the numbers of these lines, from 1, where others stand between them; ``meta`` is what lies beside.
     ``every``: of a history also the branches that others go on from, all in the order of the file.
     """
     name = format or recognise(objects)
@@ -73,7 +74,7 @@ def load_all(
         elif every and hasattr(form, "every"):
             found = form.every(objects)
         else:
-            found = documents.load(name, objects, lines)
+            found = documents.load(name, objects, lines, meta)
     except TurnError as problem:
         raise UsageError(f"not {name}: {problem}") from None
     if not found:

@@ -19,7 +19,7 @@ from chatsquash.formats.base import Format, TurnError
 from chatsquash.log import Log
 from chatsquash.model import OURS, Conversation, Json, Rejected, Tool
 from chatsquash.options import Options
-from chatsquash.read import contents, envelopes
+from chatsquash.read import beside, contents, envelopes
 from chatsquash.read import documents as read_documents
 from chatsquash.read.reader import Reader
 from chatsquash.read.sessions import MixedSessionsError, by_ids
@@ -99,7 +99,8 @@ class Sources:
         """The conversations of files that nobody named; one that cannot be read is counted, if another can."""
         read_documents.forget()
         found = discover([given], Options(), read_documents.is_document, self.out)
-        self.passed_over.update({f"{what} in {given}": count for what, count in found.others.items()})
+        others = {what: count for what, count in found.others.items() if what != read_documents.PART}
+        self.passed_over.update({f"{what} in {given}": count for what, count in others.items()})
         paths = [log.path for log in found.logs if not self._is_out(log.path)]
         if not paths:
             raise UsageError(nothing_to_read([given], found))
@@ -148,8 +149,9 @@ class Sources:
             return
         objects, broken, lines = _objects(data, self.from_format)
         form = self.from_format or conversations.recognise(objects)
+        meta = _lying_beside(form, shown)
         try:
-            found = conversations.load_all(objects, form, every=self.every_branch, lines=lines)
+            found = conversations.load_all(objects, form, every=self.every_branch, lines=lines, meta=meta)
         except UsageError:
             objects, broken = strays.aside(objects, broken, form, data)
             found = conversations.load_all(objects, form, every=self.every_branch)
@@ -240,6 +242,15 @@ def _objects(data: bytes, forced: str | None) -> contents.Parsed:
     if not is_known:
         raise _NoLineLeftError(f"line {broken[0].line} is {broken[0].reason}")
     return found
+
+
+def _lying_beside(form: str, path: str) -> Json:
+    """What other files tell of a document."""
+    pattern = beside.pattern(form, path)
+    try:
+        return beside.read(pattern, Options()) if pattern else None
+    except OSError as problem:
+        raise UsageError(f"what lies beside cannot be read ({problem.strerror})") from None
 
 
 def _is_document(objects: list[Json], forced: str | None) -> bool:

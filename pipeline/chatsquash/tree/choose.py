@@ -50,8 +50,7 @@ def names(paths: Iterable[Path], session: str) -> dict[int, str]:
     times: dict[str, int] = {}
     for path in paths:
         first = next((message for _, message in path.last.path()[0].users()), None)
-        begins, ends = (_said(each) for each in (first, path.last.message))
-        name = sha256(jsonio.dumps([session, begins, ends])).hexdigest()[:16]
+        name = digest(session, first, path.last.message)
         times[name] = times.get(name, 0) + 1
         found[id(path)] = name if times[name] == 1 else f"{name}-{times[name]}"
     return found
@@ -60,6 +59,11 @@ def names(paths: Iterable[Path], session: str) -> dict[int, str]:
 def name_of_line(session: str, line: int) -> str:
     """The id of the conversation of a request that cleaning dropped, which is in no path."""
     return sha256(jsonio.dumps([session, "line", line])).hexdigest()[:16]
+
+
+def digest(session: str, first: object, last: object, *more: object) -> str:
+    """What a conversation is called, given what the user says first in it and the last reply."""
+    return sha256(jsonio.dumps([session, _said(first), _said(last), *more])).hexdigest()[:16]
 
 
 def _said(message: object) -> object:

@@ -17,7 +17,7 @@ from chatsquash.errors import UsageError
 from chatsquash.log import Log
 from chatsquash.model import Found
 from chatsquash.options import Options
-from chatsquash.outcome import Outcome, Record
+from chatsquash.outcome import Family, Outcome, Record
 from chatsquash.sources.compression import stem
 from chatsquash.write.groups import UNDATED, scenario
 
@@ -95,7 +95,7 @@ class Splits:
         """A record's split, and what is wrong with it."""
         if len(self.splits) == 1:
             return self.splits[0].name, None
-        name = self._group(log, outcome, record)
+        name = self._group(_family(log, outcome, record))
         if name not in self._groups:
             self._groups[name] = Group(self._drawn(name), log.shown)
         group = self._groups[name]
@@ -128,9 +128,14 @@ def _prefix(record: Record) -> str:
     return record.facts.prefix if record.facts else ""
 
 
-_GROUPS: dict[str, Callable[[Log, Outcome, Record], str]] = {
-    "prompt": lambda _log, _outcome, record: _prefix(record),
-    "session": lambda _log, outcome, _record: outcome.session,
-    "scenario": lambda log, _outcome, _record: scenario(stem(log)),
-    "day": lambda _log, outcome, _record: outcome.day or UNDATED,
+def _family(log: Log, outcome: Outcome, record: Record) -> Family:
+    """What a record's session has in common; conversations of an agent's file are of one session."""
+    return outcome.family or Family(outcome.session, _prefix(record), stem(log), outcome.day)
+
+
+_GROUPS: dict[str, Callable[[Family], str]] = {
+    "prompt": lambda family: family.prefix,
+    "session": lambda family: family.session,
+    "scenario": lambda family: scenario(family.log),
+    "day": lambda family: family.day or UNDATED,
 }

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from chatsquash.edits import compose
-from chatsquash.model import Added, Edits, Entry, Message, Reply, Skipped
+from chatsquash.model import Added, Edits, Entry, Message, Origin, Reply, Skipped
 from chatsquash.registry import Room
 from chatsquash.stages.cleaning._tidied import Followed, Follower, Tidied, Tidy
 
@@ -107,7 +107,8 @@ def clean(items: Iterator[Entry | Skipped], chosen: tuple[str, ...] = ("goose",)
         if request.is_plain and since is None:
             yield entry
         else:
-            yield replace(entry, messages=request.messages, edits=edits, cleaned=request.cleaned())
+            moved = request.moved(entry.origin) if entry.origin else None
+            yield replace(entry, messages=request.messages, edits=edits, cleaned=request.cleaned(), origin=moved)
         since = None
 
 
@@ -143,6 +144,19 @@ class _CleanedRequest:
         if self._tidied is None or self._followed is None:
             return {}
         return {name: self._tidied.count(name) + self._followed.count(name) for name in self._rules.names}
+
+    def moved(self, origin: Origin) -> Origin:
+        """What a file says of a conversation, with the places that its messages have now."""
+        replies = (each._replace(at=None if each.at is None else self._place(each.at)) for each in origin.replies)
+        lines = (line for at, line in enumerate(origin.lines) if self._place(at) is not None)
+        return replace(origin, replies=tuple(replies), lines=tuple(lines))
+
+    def _place(self, at: int) -> int | None:
+        """Where a message of the request is now; ``None`` for one that went."""
+        if self._tidied is None or self._followed is None:
+            return at
+        place = self._tidied.place(at)
+        return None if place is None else self._followed.place(place)
 
     def _is_plain(self, message: Message) -> bool:
         """Whether no rule could touch a message, whatever its neighbours."""

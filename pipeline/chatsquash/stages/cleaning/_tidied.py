@@ -52,6 +52,11 @@ class _Places:
         if gone:
             self.gone.append(at)
 
+    def left(self, at: int) -> int | None:
+        """Where a place is among those that did not go; ``None`` for one that did."""
+        is_gone = _place(self.gone, at) == _place(self.gone, at + 1)
+        return None if is_gone else _place(self.gone, at)
+
 
 class Tidied:
     """The messages of a request, each tidied by itself; some become nothing."""
@@ -65,6 +70,10 @@ class Tidied:
     def count(self, name: str) -> int:
         """How many messages of the request a rule touched."""
         return len(self._places.by_rule.get(name, ()))
+
+    def place(self, at: int) -> int | None:
+        """Where a message of the request is in what is left; ``None`` for one that went."""
+        return self._places.left(at)
 
     def follow(self, edits: Edits) -> Edits:
         """The edits of what is left, where those of the request are these."""
@@ -110,6 +119,10 @@ class Followed:
     def count(self, name: str) -> int:
         """How many messages of the list a rule took out."""
         return len(self._places.by_rule.get(name, ()))
+
+    def place(self, at: int) -> int | None:
+        """Where a message of the list is in what is left; ``None`` for one that went."""
+        return self._places.left(at)
 
     def follow(self, before: list[Message], edits: Edits) -> Edits:
         """The edits of what is left, where those of the list are these; ``before`` is the list that they edit."""

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from glob import escape
+
 from msgspec.structs import replace
 
 from chatsquash.formats.agents.claude_code import unread
 from chatsquash.formats.agents.claude_code.conversation import conversation
-from chatsquash.formats.agents.claude_code.origins import owned, places
+from chatsquash.formats.agents.claude_code.origins import is_aside, originals, places
 from chatsquash.formats.agents.claude_code.paths import paths
 from chatsquash.formats.agents.claude_code.rows import rows
 from chatsquash.formats.agents.claude_code.snapshots import in_force
 from chatsquash.formats.agents.claude_code.tree import Tree
-from chatsquash.formats.values import string
-from chatsquash.model import Conversation, Json, Origin, Repeated
+from chatsquash.formats.values import is_plain_name, string
+from chatsquash.model import Conversation, Json, Origin, Repeated, Sampled
 
 NAME = "claude_code"
 HOLDS_TOOLS = False
@@ -42,9 +44,19 @@ def _is_line(line: Json) -> bool:
 
 
 def beside(name: str) -> str | None:
-    """The name of the file that lies beside one of a sub-agent, and tells which call began it."""
+    """A glob for the file that lies beside one of a sub-agent, and tells which call began it."""
     is_agent = name.startswith("agent-") and name.endswith(".jsonl")
-    return f"{name.removesuffix('.jsonl')}.meta.json" if is_agent else None
+    return escape(f"{name.removesuffix('.jsonl')}.meta.json") if is_agent else None
+
+
+def home(path: str, origin: Origin) -> str | None:
+    """The session of a sub-agent lies beside the folder that is named after it, in older versions beside the agent."""
+    folder, _, name = path.rpartition("/")
+    above, inside, _ = f"{folder}/".rpartition("/subagents/")
+    if inside:
+        return f"{escape(above)}.jsonl*"
+    is_beside = beside(name) and is_plain_name(origin.session_id)
+    return f"{escape(folder)}/{origin.session_id}.jsonl*" if is_beside else None
 
 
 def conversations(found: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
@@ -57,10 +69,11 @@ def conversations(found: list[Json], lines: list[int] | None = None, meta: Json 
     held = rows(found, lines)
     tree = Tree(held)
     taken = paths(tree)
-    owners = owned(taken)
+    sampled: dict[str, Sampled | None] = dict.fromkeys(originals(taken))
+    taken = [path for path in taken if not is_aside(path) or any(row.key in sampled for row in path.rows)] or taken
     read = [
-        conversation(path, place, in_force(tree, path.leaf), own)
-        for path, place, own in zip(taken, places(tree, taken), owners, strict=True)
+        conversation(path, place, in_force(tree, path.leaf), sampled)
+        for path, place in zip(taken, places(tree, taken), strict=True)
     ]
     order = sorted(range(1, len(read)), key=lambda each: (taken[each].leaf.chain[0], taken[each].leaf.place))
     left = unread.count(held, {row.place for path in taken for row in path.rows})

@@ -32,8 +32,8 @@ class _Turn(NamedTuple):
     rows: list[Row]
 
 
-def conversation(path: Path, place: Place, snapshot: Snapshot, own: set[str]) -> Conversation:
-    """A conversation of a file; ``own`` are the keys of lines whose replies no other one has."""
+def conversation(path: Path, place: Place, snapshot: Snapshot, sampled: dict[str, Sampled | None]) -> Conversation:
+    """A conversation of a file; ``sampled`` are the lines that begin replies, by their keys, with what is known."""
     turns = _turns(path.rows)
     loaded = placed(anthropic, [(f"entry {turn.rows[0].place}", turn.value) for turn in turns])
     told = [(message, turns[indices.start]) for message, indices in loaded]
@@ -41,7 +41,8 @@ def conversation(path: Path, place: Place, snapshot: Snapshot, own: set[str]) ->
     messages = [*system, *(message for message, _ in told)]
     lines = [*(snapshot.line for _ in system), *(turn.rows[0].line for _, turn in told)]
     spoken = [each for each in enumerate(told, len(system)) if each[1][0]["role"] == "assistant"]
-    replies = [(index, turn) for index, (_, turn) in spoken if turn.rows[0].key in own]
+    firsts = ((index, turn, turn.rows[0].key) for index, (_, turn) in spoken)
+    replies = [(index, turn) for index, turn, key in firsts if key in sampled and key not in path.kept]
     own_rows = [row for row in path.rows if row.key not in path.kept]
     moments = [moment for row in own_rows if (moment := _time(row)) is not None]
     origin = Origin(
@@ -53,7 +54,7 @@ def conversation(path: Path, place: Place, snapshot: Snapshot, own: set[str]) ->
         began=place.began,
         started=min(moments, default=None),
         ended=max(moments, default=None),
-        replies=tuple(_sampled(index, turn) for index, turn in replies),
+        replies=tuple(_known(sampled, index, turn) for index, turn in replies),
         found=(*_client_texts(messages, lines), *_naive(own_rows)),
         lines=tuple(lines),
     )
@@ -127,6 +128,14 @@ def _has_grown(before: Json, after: Json) -> bool:
 
 
 # Replies
+
+
+def _known(known: dict[str, Sampled | None], index: int, turn: _Turn) -> Sampled:
+    """What the lines of a reply say of it, which is read once for all conversations that hold it."""
+    key = turn.rows[0].key
+    found = known[key] or _sampled(index, turn)
+    known[key] = found
+    return found._replace(at=index)
 
 
 def _sampled(index: int, turn: _Turn) -> Sampled:

@@ -11,6 +11,9 @@ from chatsquash.formats.agents.claude_code.tree import Tree, ids
 from chatsquash.formats.values import at, objects, string
 from chatsquash.model import ConversationKind
 
+_SIDE = ("acompact-", "aprompt_suggestion-", "aside_question-")
+"""What the ids of agents begin with that Claude Code sends for itself; they are given the conversation once more."""
+
 
 class Place(NamedTuple):
     """What a conversation is among those of its file."""
@@ -41,18 +44,22 @@ def places(tree: Tree, taken: list[Path]) -> list[Place]:
     return [place._replace(began=began.get(place.id, {})) for place in found]
 
 
-def owned(taken: list[Path]) -> list[set[str]]:
-    """Of each conversation the first lines of its own replies: no earlier one has them, and they are no copies."""
+def originals(taken: list[Path]) -> set[str]:
+    """The first lines of replies that are no copies of earlier ones, nor of what an agent is asked about."""
     firsts: dict[object, Row] = {}
+    aside: dict[object, Row] = {}
     for row in sorted((row for path in taken for row in path.rows if row.by_assistant), key=lambda row: row.place):
-        firsts.setdefault((row.chain, row.message[2]), row)
-    originals = {row.key for row in firsts.values()}
-    owners = []
-    for path in taken:
-        own = {row.key for row in path.rows if row.key in originals and row.key not in path.kept}
-        originals -= own
-        owners.append(own)
-    return owners
+        first = firsts.setdefault((row.chain, row.message[2]), row)
+        if row.chain[0] and row.chain[1].startswith(_SIDE):
+            aside[row.chain] = first
+    last = {row.key for row in aside.values()}
+    return {row.key for row in firsts.values() if row.chain not in aside or row.key in last}
+
+
+def is_aside(path: Path) -> bool:
+    """Whether Claude Code asked for it of its own: for a summary, a suggestion, or beside the conversation."""
+    is_inner, agent = path.begun.chain
+    return is_inner and agent.startswith(_SIDE)
 
 
 def _names(taken: list[Path]) -> list[str]:
@@ -78,6 +85,8 @@ class _Links(NamedTuple):
 
 
 def _place(name: str, path: Path, links: _Links) -> Place:
+    if is_aside(path):
+        return Place(name, "side")
     if path.is_branch:
         shared = (links.owners.get(row.key, name) for row in reversed(path.rows))
         return Place(name, "branch", next((each for each in shared if each != name), links.begun[path.begun.key]))

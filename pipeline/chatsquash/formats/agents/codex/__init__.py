@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from glob import escape
+
 from chatsquash.formats import openai_responses
 from chatsquash.formats.agents.codex.items import is_bare
 from chatsquash.formats.agents.codex.rollout import History, Meta, Rollout
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, numbers, origin, told
-from chatsquash.formats.values import Object, at, string
-from chatsquash.model import Conversation, Json, Message, Repeated
+from chatsquash.formats.values import Object, at, is_plain_name, string
+from chatsquash.model import Conversation, Json, Message, Origin, Repeated
 
 NAME = "codex"
 HOLDS_TOOLS = False
@@ -39,6 +41,12 @@ def _is_header(line: Json) -> bool:
 
 def _is_old_line(line: Json) -> bool:
     return isinstance(line, dict) and (line.get("record_type") == "state" or is_bare(line))
+
+
+def home(path: str, origin: Origin) -> str | None:
+    """The session that began a sub-agent lies in the same folder, that of the day; names of files end with the id."""
+    folder = path.rpartition("/")[0]
+    return f"{escape(folder)}/rollout-*-{origin.parent}.jsonl*" if is_plain_name(origin.parent) else None
 
 
 def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:

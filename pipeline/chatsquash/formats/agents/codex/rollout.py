@@ -15,7 +15,9 @@ from chatsquash.times import Moment
 _REPEATING = ("user_message", "agent_message", "agent_reasoning", "agent_reasoning_raw_content")
 """Events that tell what items tell."""
 _LINE = ("timestamp", "ordinal", "type", "payload")
-_META = ("id", "timestamp", "base_instructions", "instructions", "history_base", "source")
+_META = ("id", "timestamp", "base_instructions", "instructions", "history_base", "source", "forked_from_id")
+_BURST = 10**9
+"""Nanoseconds between two lines of what was copied at most: these are written at once, with the time of the copy."""
 
 
 class Meta(NamedTuple):
@@ -80,6 +82,9 @@ class Rollout:
     model: str | None = None
     unread: Unread = field(default_factory=Unread)
     histories: int = 1
+    copies: bool = False
+    """Whether lines are still those of another session, which this one goes on from."""
+    last_time: Moment | None = None
 
     @property
     def parent(self) -> str | None:
@@ -92,6 +97,21 @@ class Rollout:
         """Whether the session begins in another file."""
         return bool(self.meta) and isinstance(self.meta[0].payload.get("history_base"), dict)
 
+    def pass_time(self, time: Moment | None) -> None:
+        """Lines that come later than the copied ones are the session's own."""
+        if time and self.last_time and time.at - self.last_time.at > _BURST:
+            self.copies = False
+        self.last_time = time or self.last_time
+
+    def begin(self, meta: Meta) -> None:
+        """Take what a session says of itself; the lines of another one, or what was forked of it, are copies."""
+        first = self.meta[0] if self.meta else meta
+        is_other = first.payload.get("id") != meta.payload.get("id")
+        if is_other or (first is meta and string(meta.payload, "forked_from_id")):
+            self.copies = not any(each.sampled for each in (self.now, *self.left))
+        self.meta.append(meta)
+        self.unread.rest("session_meta", meta.payload, *_META)
+
     def header(self, number: int, line: Object) -> None:
         """Take the first line of one of the oldest files."""
         self.meta.append(Meta(number, moment(line.get("timestamp")), line))
@@ -101,6 +121,7 @@ class Rollout:
         """Take one line."""
         payload = line["payload"] if isinstance(line.get("payload"), dict) else {}
         evidence = Evidence(number, moment(line.get("timestamp")))
+        self.pass_time(evidence.time)
         of = line.get("type")
         if of is not None and not is_bare(line):
             self.unread.rest("line", line, *_LINE)
@@ -108,8 +129,7 @@ class Rollout:
             case "response_item":
                 self.item(place, line.get("payload"), evidence)
             case "session_meta":
-                self.meta.append(Meta(number, evidence.time or moment(payload.get("timestamp")), payload))
-                self.unread.rest("session_meta", payload, *_META)
+                self.begin(Meta(number, evidence.time or moment(payload.get("timestamp")), payload))
             case "turn_context":
                 self.model = string(payload, "model") or self.model
                 self.unread.rest("turn_context", payload, "model")
@@ -131,7 +151,7 @@ class Rollout:
         taken = ordinary(item, self.unread)
         if taken is None:
             return
-        if not is_copied and is_of_model(taken):
+        if not (is_copied or self.copies) and is_of_model(taken):
             evidence = evidence._replace(is_sampled=True, model=self.model)
         self.now.add(Turn(place, taken, evidence))
         if not (self.has_events or is_copied) and is_prompt(taken):
@@ -187,6 +207,8 @@ class Rollout:
             self.now = begun
 
     def leave(self, history: History, start: int) -> None:
-        """Keep a history if the assistant said some of the items that go."""
-        if history.has_reply_from(start):
+        """Keep a history if the assistant said some of the items that go; what was copied stands in another file."""
+        if history.has_reply_from(start) and self.copies:
+            self.unread.one("copied conversation")
+        elif history.has_reply_from(start):
             self.left.append(history)

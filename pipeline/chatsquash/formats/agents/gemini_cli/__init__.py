@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from glob import escape
+
 from chatsquash.formats import gemini
 from chatsquash.formats.agents.gemini_cli.session import KINDS, Session, Way
 from chatsquash.formats.agents.gemini_cli.turns import Reader
 from chatsquash.formats.evidence import Evidence, Turn, numbers, origin, told
-from chatsquash.model import Conversation, Json
+from chatsquash.formats.values import is_plain_name
+from chatsquash.model import Conversation, Json, Origin
 
 NAME = "gemini_cli"
 HOLDS_TOOLS = False
@@ -47,6 +50,13 @@ def _is_content(value: Json) -> bool:
     return isinstance(held, list) and all(isinstance(part, dict) and "type" not in part for part in held)
 
 
+def home(path: str, origin: Origin) -> str | None:
+    """Sub-agents lie in a folder with the id of their session, which lies beside that; its name has 8 letters of it."""
+    del origin
+    chats, _, parent = path.rpartition("/")[0].rpartition("/")
+    return f"{escape(chats)}/session-*{parent[:8]}.json*" if is_plain_name(parent) else None
+
+
 def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
     """The conversation as it ended, then what it was before messages were taken back or replaced.
 
@@ -69,7 +79,11 @@ def _of_content(content: Json) -> Evidence:
 
 def _conversation(session: Session, turns: list[Turn], way: Way, place: int) -> Conversation:
     found = told(gemini, turns)
-    known = session.known() | {"kind": way.kind or session.kind, "unread": session.unread.of(place)}
+    known = session.known() | {
+        "kind": way.kind or session.kind,
+        "unread": session.unread.of(place),
+        "began": way.began(),
+    }
     if any(each.time for each in found.evidence):
         known = {name: value for name, value in known.items() if name not in ("started", "ended")}
     return Conversation(found.messages, [], origin=origin(found, id=way.id, parent=way.parent, **known))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Unread, moment
-from chatsquash.formats.values import Object, kind, string, without
+from chatsquash.formats.values import Object, kind, objects, string, without
 from chatsquash.model import ConversationKind, Json
 
 KINDS = ("user", "gemini", "info", "error", "warning")
@@ -30,6 +30,11 @@ class Way(NamedTuple):
     """``None``: the kind of the session."""
     parent: str | None
     records: list[Record]
+
+    def began(self) -> dict[str, str]:
+        """The sub-agents that its calls began, with the ids of the calls."""
+        calls = (call for each in self.records for call in objects(each.record.get("toolCalls")))
+        return {agent: string(call, "id") for call in calls if (agent := string(call, "agentId"))}
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ from chatsquash.formats.values import at as member
 from chatsquash.model import Json
 
 _RECORD = ("id", "timestamp", "type", "content", "toolCalls", "thoughts", "tokens", "model")
-_CALL = ("id", "name", "args", "result")
+_CALL = ("id", "name", "args", "result", "agentId")
 
 
 class Reader:

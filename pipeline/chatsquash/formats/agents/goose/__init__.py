@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec import structs
+
 from chatsquash import chat, jsonio
 from chatsquash.formats import anthropic
 from chatsquash.formats.agents.goose.content import SHOWN, block
 from chatsquash.formats.agents.goose.database import from_database as from_database
 from chatsquash.formats.agents.goose.database import holds_sessions as holds_sessions
+from chatsquash.formats.agents.goose.eras import eras, is_given, is_visible, passed
 from chatsquash.formats.base import TurnError, with_private, without_private
 from chatsquash.formats.evidence import Evidence, Told, Turn, Unread, moment, numbers, origin, told
 from chatsquash.formats.values import Object, at, count, kind, listed, objects, string, without
-from chatsquash.model import Conversation, Json, Message
+from chatsquash.model import Conversation, Json, Message, Origin
 
 NAME = "goose"
 HOLDS_TOOLS = False
@@ -47,7 +50,10 @@ def _has_tags(message: Object) -> bool:
 
 
 def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """What the model saw of each session: neither the system prompt nor the tools are kept in it."""
+    """What the model sees of each session, then what it saw of it before each compaction.
+
+    Neither the system prompt nor the tools are kept in it.
+    """
     sessions: list[list[_Line]] = []
     for place, (number, line) in enumerate(zip(numbers(found, lines), found, strict=True), 1):
         if not isinstance(line, dict):
@@ -55,23 +61,44 @@ def conversations(found: list[Json], lines: list[int] | None = None) -> list[Con
         if "working_dir" in line or not sessions:
             sessions.append([])
         sessions[-1].append((place, number, line))
-    told_of = [_session(lines) for lines in sessions]
+    told_of = [conversation for lines in sessions for conversation in _session(lines)]
     return [conversation for conversation in told_of if conversation.messages]
 
 
-def _session(lines: list[_Line]) -> Conversation:
+def _session(lines: list[_Line]) -> list[Conversation]:
     unread = Unread()
     header = lines[0][2] if "working_dir" in lines[0][2] else {}
     unread.rest("session", header, *_SESSION, *_MODEL)
-    model, turns = _model(header), list[Turn]()
+    model, read = _model(header), list[Turn]()
     for place, number, line in lines:
         held = _held(line, place) if "working_dir" in line else [(f"entry {place}", line)]
-        for where, message in held:
-            if turn := _turn(message, where, unread):
-                turns.append(Turn(where, turn, _evidence(message, number, model)))
+        read += [Turn(where, message, _evidence(message, number, model)) for where, message in held]
+    *before, now = eras(read)
+    last = _told([each for each in now if is_visible(each.turn) or _hidden(unread)], unread)
+    earlier = [_told(passed(era), unread) for era in before if any(each.evidence.is_sampled for each in era)]
+    used = last._replace(evidence=_used(last.evidence, header))
+    whole = [*earlier, used]
+    names = [f"{header.get('id') or lines[0][0]}.{number}" for number in range(1, len(whole) + 1)] if earlier else [""]
+    *others, first = [_linked(each, header, names[: number + 1]) for number, each in enumerate(whole)]
+    return [structs.replace(first, origin=structs.replace(first.origin or Origin(), unread=unread.of(0))), *others]
+
+
+def _hidden(unread: Unread) -> bool:
+    unread.one("message that the agent does not see")
+    return False
+
+
+def _told(read: list[Turn], unread: Unread) -> Told:
+    turns = [each._replace(turn=turn) for each in read if (turn := _turn(each.turn, each.place, unread))]
     found = told(anthropic, turns)
-    found = Told([_signed(message) for message in found.messages], _used(found.evidence, header))
-    known = {**_of(header, found), "unread": unread.of(0)}
+    return found._replace(messages=[_signed(message) for message in found.messages])
+
+
+def _linked(found: Told, header: Object, names: list[str]) -> Conversation:
+    """A conversation of a session, which goes on from a summary of the one before; ``names`` are their ids up to it."""
+    *before, name = names
+    known = _of(header, found) | {"id": name}
+    known |= {"kind": "compacted", "parent": before[-1]} if before else {}
     return Conversation(found.messages, [], origin=origin(found, **known))
 
 
@@ -97,8 +124,10 @@ def _model(header: Object) -> str | None:
     return string(config, "model_name") or None
 
 
-def _evidence(message: Object, line: int, model: str | None) -> Evidence:
-    if message.get("role") != "assistant":
+def _evidence(message: Json, line: int, model: str | None) -> Evidence:
+    if not isinstance(message, dict):
+        return Evidence(line)
+    if message.get("role") != "assistant" or is_given(message):
         return Evidence(line, moment(message.get("created")))
     used = at(message, "metadata", "usage")
     tokens = count(at(used, "inputTokens")), count(at(used, "outputTokens"))
@@ -127,9 +156,6 @@ def _held(session: Object, place: int) -> list[tuple[str, Json]]:
 
 def _turn(message: Json, place: str, unread: Unread) -> Object | None:
     """A message as Anthropic would have it, without its id and time; ``None`` if only the user sees what is in it."""
-    if at(message, "metadata", "agentVisible") is False:
-        unread.one("message that the agent does not see")  # any more: a compaction replaced it
-        return None
     if not isinstance(message, dict):
         raise TurnError(f"{place} is no object")
     content = message.get("content")

@@ -11,18 +11,21 @@ from chatsquash.formats.agents.openhands import v0, v1
 from chatsquash.formats.agents.openhands.v1 import Event
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Unread, numbers
-from chatsquash.formats.values import Object, at, kind
+from chatsquash.formats.values import Object, at, kind, string
 from chatsquash.model import Conversation, Json, Origin
 
 NAME = "openhands"
 HOLDS_TOOLS = True
 
+_STATE, _EVENTS = "base_state.json", "events"
 _HOLDING = ("history", "trajectory")
 """Members that hold the events of one run, beside what came of it."""
 
 
 def fits(found: list[Json]) -> str | None:
     """Most objects are events, or all of them hold a list of such."""
+    if _is_state(found):
+        return "agent.llm and execution_status"
     runs = [_events(each) for each in found]
     held = [events for events in runs if events is not None]
     if held and len(held) == len(found):
@@ -32,15 +35,46 @@ def fits(found: list[Json]) -> str | None:
     return f"events of OpenHands {generation}" if generation else None
 
 
-def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """The conversation of each run: the events are one, or each object holds those of another."""
+def beside(name: str) -> str | None:
+    """A glob for the events of a session, each in a file of its own; what lies above them tells the rest."""
+    return f"{_EVENTS}/event-*.json" if name == _STATE else None
+
+
+def owner(path: str) -> str | None:
+    """The file that tells the rest of the session which an event is of."""
+    folder, _, name = path.rpartition("/")
+    is_event = name.startswith("event-") and name.endswith(".json")
+    above = folder.removesuffix(_EVENTS)
+    return f"{above}{_STATE}" if is_event and f"/{folder}".endswith(f"/{_EVENTS}") else None
+
+
+def conversations(found: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
+    """The conversation of each run: the events are one, or each object holds those of another, or they lie beside."""
     unread, runs = Unread(), list[_Run]()
+    if _is_state(found):
+        return _of_state(found[0], meta if isinstance(meta, list) else [], unread)
     for value, line in zip(found, numbers(found, lines), strict=True):
         if (events := _events(value)) is not None:
             runs.append(_Run(value, events, [line] * len(events)))
     whole = [_conversation(run, unread) for run in runs or [_Run({}, found, numbers(found, lines))]]
     told_of = [each for each in whole if each.messages]
     return [_counted(each, unread.of(place)) for place, each in enumerate(told_of)]
+
+
+def _of_state(state: Object, held: list[Json], unread: Unread) -> list[Conversation]:
+    """The conversation of a session whose events are files of their own; one that is no JSON costs no other."""
+    events = [event for event in held if event is not None]
+    unread.rest("state", state, "id", "agent")
+    for _ in range(len(held) - len(events)):
+        unread.one("event that cannot be read")
+    each = _conversation(_Run(state, events, [1] * len(events)), unread)
+    known = structs.replace(each.origin or Origin(), session_id=string(state, "id") or None)
+    return [_counted(structs.replace(each, origin=known), unread.of(0))] if each.messages else []
+
+
+def _is_state(found: list[Json]) -> bool:
+    """Whether a file tells of a session what its events do not."""
+    return len(found) == 1 and isinstance(at(found[0], "agent", "llm"), dict) and "execution_status" in found[0]
 
 
 class _Run(NamedTuple):
@@ -73,7 +107,7 @@ def _generation(events: list[Json]) -> str | None:
 
 
 def _conversation(run: _Run, unread: Unread) -> Conversation:
-    if isinstance(run.value, dict):
+    if isinstance(run.value, dict) and not _is_state([run.value]):
         unread.rest("run", run.value, *_HOLDING)
     known: dict[str, Event] = {}
     for place, (event, line) in enumerate(zip(run.events, run.lines, strict=True)):
@@ -82,8 +116,8 @@ def _conversation(run: _Run, unread: Unread) -> Conversation:
         logged = event.get("id")
         known.setdefault(str(logged) if isinstance(logged, int | str) else f"event {place}", Event(line, event))
     left = list(known.values())
-    named = at(run.value, "metadata", "llm_config", "model")
-    model = named if isinstance(named, str) else None
+    settings = at(run.value, "metadata", "llm_config") or at(run.value, "agent", "llm")
+    model = string(settings, "model") or None
     if any(v1.is_event(each.event) for each in left):
         return v1.conversation(left, model, unread)
     return v0.conversation(left, model, unread)

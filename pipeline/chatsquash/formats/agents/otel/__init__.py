@@ -59,20 +59,27 @@ def _numbered(each: Conversation, place: int, unread: Object) -> Conversation:
 def _longest(whole: list[Conversation]) -> list[Conversation]:
     """The conversations without those that are the beginning of another one, or that one again.
 
-    Their replies are those of the one that goes on.
+    Their replies are those of all that go on.  One that has a reply of an earlier one is a branch.
     """
     encoded = [list(map(jsonio.dumps, each.messages)) for each in whole]
-    kept = [place for place in unrepeated(encoded) if encoded[place]]
-    beginnings: dict[bytes, int] = {}
-    for place in kept:
-        for digest in _chain(encoded[place]):
-            beginnings.setdefault(digest, place)
-    homes = [beginnings.get(chain[-1]) if (chain := _chain(messages)) else None for messages in encoded]
-    found = {place: list[Origin]() for place in kept}
-    for home, each in zip(homes, whole, strict=True):
-        if home is not None and each.origin:
-            found[home].append(each.origin)
-    return [_with(whole[place], found[place]) for place in kept]
+    chains = list(map(_chain, encoded))
+    ends: dict[bytes, list[Origin]] = {}
+    for chain, each in zip(chains, whole, strict=True):
+        if chain:
+            ends.setdefault(chain[-1], []).append(each.origin or Origin())
+    found: list[Conversation] = []
+    begun: dict[tuple[str | None, bytes], str] = {}
+    for place in unrepeated(encoded):
+        if not encoded[place]:
+            continue
+        session = (whole[place].origin or Origin()).session_id
+        said = [(session, digest) for digest in chains[place]]
+        parents = [begun[key] for key in said if key in begun and key[1] in ends]
+        origins = [origin for digest in chains[place] for origin in ends.get(digest, ())]
+        found.append(_with(whole[place], origins, parents[-1] if parents else None))
+        for key in said:
+            begun.setdefault(key, str(len(found)))
+    return found
 
 
 def _chain(messages: list[bytes]) -> list[bytes]:
@@ -84,16 +91,17 @@ def _chain(messages: list[bytes]) -> list[bytes]:
     return found
 
 
-def _with(conversation: Conversation, beginnings: list[Origin]) -> Conversation:
+def _with(conversation: Conversation, beginnings: list[Origin], parent: str | None) -> Conversation:
     """A conversation with the replies and the times of all that it goes on from, and its own."""
-    replies: dict[int, Sampled] = {}
+    replies: dict[int | None, Sampled] = {}
     for reply in (reply for each in beginnings for reply in each.replies):
         replies.setdefault(reply.at, reply)
     times = [time for each in beginnings for time in (each.started, each.ended) if time is not None]
     spread = {"started": min(times), "ended": max(times)} if times else {}
-    ordered = tuple(replies[at] for at in sorted(replies))
-    known = structs.replace(conversation.origin or Origin(), replies=ordered, **spread)
-    return structs.replace(conversation, origin=known)
+    known = structs.replace(conversation.origin or Origin(), replies=tuple(replies.values()), **spread)
+    return structs.replace(
+        conversation, origin=structs.replace(known, kind="branch" if parent else "main", parent=parent)
+    )
 
 
 def _conversations(holder: Holder) -> Iterator[Conversation]:

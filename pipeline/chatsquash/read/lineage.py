@@ -1,0 +1,218 @@
+"""What the conversations of a file are to each other: their kinds, where they come from, which replies belong to each.
+
+What branches of one beginning share belongs to the branch with the most replies, the trunk, which has the kind of the
+beginning; what others share belongs to the longest of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from msgspec import Struct, field
+from xxhash import xxh3_128_digest
+
+from chatsquash import chat, jsonio
+from chatsquash.model import Conversation, ConversationKind, Origin, Sampled
+
+Key = tuple[object, ...]
+"""What tells a reply from the others of its file."""
+
+
+class Place(Struct, eq=False):
+    """A conversation among those of its file."""
+
+    number: int
+    """0-based, in the file."""
+    conversation: Conversation
+    origin: Origin
+    keys: list[Key]
+    """Of its replies, those that other conversations have before it, too."""
+    kind: ConversationKind = "main"
+    parent: Place | None = None
+    begun: Origin = Origin()
+    """What the file says of the conversation that its branch, if it is one, comes from at last."""
+    own: list[int] = field(default_factory=list)
+    """Which of its replies belong to it."""
+    session: FileSession | None = None
+
+    @property
+    def length(self) -> int:
+        """How many replies it has."""
+        return len(self.keys)
+
+    @property
+    def ends(self) -> tuple[int, int, int]:
+        """What is greater the later it ends; of conversations that end at once, for the first of the file."""
+        last = self.origin.replies[-1] if self.origin.replies else Sampled(0)
+        return last.time or self.origin.ended or 0, last.line or 0, -self.number
+
+    @property
+    def calls(self) -> Iterator[str]:
+        """The ids of the calls in the replies that belong to it."""
+        for number in self.own:
+            at = self.origin.replies[number].at
+            for call in chat.calls(self.conversation.messages[at]) if at is not None else ():
+                if isinstance(call_id := call.get("id"), str):
+                    yield call_id
+
+    def chain(self) -> list[Place]:
+        """Itself, and what summaries in it stand for, the last one first; nothing where no person began it."""
+        found: list[Place] = []
+        met: set[int] = set()
+        place: Place | None = self
+        while place and place.kind == "compacted" and place.number not in met:
+            met.add(place.number)
+            found.append(place)
+            place = place.parent
+        if place and place.kind in ("subagent", "side"):
+            return []
+        return [*found, place] if place and place.kind == "main" else found
+
+
+class FileSession(Struct, frozen=True):
+    """What a file holds of a session."""
+
+    first: Place
+    """The conversation that it begins with."""
+    chain: list[Place]
+    """The person's: the last conversation, and what summaries stand for; of several the one with the most replies."""
+
+
+def places(conversations: list[Conversation]) -> list[Place]:
+    """The conversations of a file, in its order."""
+    found = [_place(number, each, alone=len(conversations) == 1) for number, each in enumerate(conversations)]
+    names = _Names(found)
+    trees = _trees(found, names)
+    for tree in trees:
+        tree.tell_kinds()
+    owners = _own(trees)
+    calls = {call_id: place for place in found for call_id in place.calls}
+    for tree in trees:
+        tree.tell_parents(owners, calls, names)
+    _tell_sessions(found)
+    return found
+
+
+def _place(number: int, conversation: Conversation, *, alone: bool) -> Place:
+    origin = conversation.origin or Origin()
+    keys: list[Key] = [(at,) for at in range(len(origin.replies))] if alone else list(_keys(conversation, origin))
+    return Place(number, conversation, origin, keys, origin.kind)
+
+
+def _keys(conversation: Conversation, origin: Origin) -> Iterator[Key]:
+    """What is said and when; replies without times that say the same are told apart by their order."""
+    times: Counter[Key] = Counter()
+    for reply in origin.replies:
+        when = ("line", reply.line) if reply.time is None else reply.time
+        message = conversation.messages[reply.at] if reply.at is not None else None
+        key = when, reply.response_id, xxh3_128_digest(jsonio.dumps(message))
+        times[key] += 1
+        yield *key, times[key]
+
+
+class _Names:
+    """Finds conversations by what files call them."""
+
+    def __init__(self, found: list[Place]) -> None:
+        self._ids = {place.origin.id: place for place in reversed(found) if place.origin.id}
+        mains = [place for place in reversed(found) if place.origin.kind != "subagent"]
+        self._sessions = {place.origin.session_id: place for place in mains if place.origin.session_id}
+
+    def find(self, name: str | None) -> Place | None:
+        """The conversation of this id, else the first one of the session of this id."""
+        return (self._ids.get(name) or self._sessions.get(name)) if name else None
+
+
+class _Tree(Struct):
+    """Conversations that begin alike."""
+
+    root: Place
+    """The one that the file does not call a branch."""
+    members: list[Place] = field(default_factory=list)
+
+    def tell_kinds(self) -> None:
+        """The trunk has the kind of the tree; it stands first then, and longer ones before others."""
+        self.members.sort(key=lambda each: (each.length, each.ends), reverse=True)
+        kind: ConversationKind = "main" if self.root.origin.kind == "branch" else self.root.origin.kind
+        for number, place in enumerate(self.members):
+            place.kind = "branch" if number and kind != "side" else kind
+            place.begun = self.root.origin
+
+    def tell_parents(self, owners: dict[Key, Place], calls: dict[str, Place], names: _Names) -> None:
+        """A branch comes from what it leaves, a sub-agent from what holds its call, others from what the file names."""
+        trunk, *branches = self.members
+        own = {place.number for place in self.members}
+        origin = self.root.origin
+        caller = calls.get(origin.call) if origin.call else None
+        parent = caller or (names.find(origin.parent) if origin.kind != "branch" else None)
+        trunk.parent = parent if parent and parent.number not in own else None
+        for place in branches:
+            shared = (owners[key] for key in reversed(place.keys) if owners[key] is not place)
+            place.parent = next((each for each in shared if each.number in own), trunk)
+
+
+def _trees(found: list[Place], names: _Names) -> list[_Tree]:
+    trees: dict[int, _Tree] = {}
+    roots: dict[int, Place] = {}
+    for place in found:
+        root = _root(place, names, roots)
+        trees.setdefault(root.number, _Tree(root)).members.append(place)
+    return list(trees.values())
+
+
+def _root(place: Place, names: _Names, roots: dict[int, Place]) -> Place:
+    """The conversation whose branch, or branch of a branch, another one is; ``roots`` are those that are known."""
+    passed: dict[int, Place] = {}
+    while place.origin.kind == "branch" and place.number not in passed and place.number not in roots:
+        passed[place.number] = place
+        place = names.find(place.origin.parent) or place
+    place = roots.get(place.number, place)
+    roots.update(dict.fromkeys(passed, place))
+    return place
+
+
+def _own(trees: list[_Tree]) -> dict[Key, Place]:
+    """Give each reply to the trunk, else to the longest path; what a compaction copied belongs to what was there."""
+    owners: dict[Key, Place] = {}
+    for tree in sorted(trees, key=lambda each: each.root.origin.kind == "compacted"):
+        for place in tree.members:
+            place.own = [number for number, key in enumerate(place.keys) if owners.setdefault(key, place) is place]
+    return owners
+
+
+def _tell_sessions(found: list[Place]) -> None:
+    """Conversations are of one session where one comes from the other, or the file has one id for both."""
+    homes = list(range(len(found)))
+
+    def home(number: int) -> int:
+        while homes[number] != number:
+            homes[number] = homes[homes[number]]
+            number = homes[number]
+        return number
+
+    by_id: dict[str, int] = {}
+    for place in found:
+        if place.parent:
+            homes[home(place.number)] = home(place.parent.number)
+        if place.origin.session_id:
+            homes[home(place.number)] = home(by_id.setdefault(place.origin.session_id, place.number))
+    sessions: dict[int, list[Place]] = {}
+    for place in found:
+        sessions.setdefault(home(place.number), []).append(place)
+    for members in sessions.values():
+        session = FileSession(_first(members), _chain(members))
+        for place in members:
+            place.session = session
+
+
+def _first(members: list[Place]) -> Place:
+    begun = [each for each in members if each.kind == "main"] or members
+    return min(begun, key=lambda each: (each.origin.started or 0, each.number))
+
+
+def _chain(members: list[Place]) -> list[Place]:
+    """The chain main, compacted, compacted that has the most replies together; of equals that which ends last."""
+    before = {place.parent.number for place in members if place.kind == "compacted" and place.parent}
+    chains = [chain for place in members if place.number not in before and (chain := place.chain())]
+    return max(chains, key=lambda chain: (sum(each.length for each in chain), chain[0].ends), default=[])

@@ -1,0 +1,192 @@
+"""The conversations of agents' and clients' files as records, and what became of each of their replies."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from chatsquash.log import Log
+from chatsquash.model import Entry, Found, Mark, Message, Sampled
+from chatsquash.options import Options
+from chatsquash.outcome import Family, LoggedReply, Record, Refused
+from chatsquash.read.documents import LogDocument
+from chatsquash.read.lineage import Place
+from chatsquash.run import homes
+from chatsquash.run.conversations import MakeLast, asks_marks, counted
+from chatsquash.run.covered import Covered, lost_of
+from chatsquash.stages.session import Session, Snapshot
+from chatsquash.tree.coverage import coverage, fate
+from chatsquash.tree.loss import ELSEWHERE, REWRITTEN, Judge
+
+_WHY = {
+    "main": "short-tail",
+    "compacted": "compacted",
+    "branch": "branch",
+    "subagent": "subagent",
+    "side": "side-request",
+}
+"""Why replies of conversations that were not chosen are lost, by their kinds."""
+_BEGUN = ("subagent", "side")
+"""Kinds of conversations that another one began, which may stand in another file."""
+
+
+class Part(Struct, frozen=True, dict=True):
+    """A log that is a document, or a conversation of one."""
+
+    document: LogDocument
+    log: Log
+    options: Options
+
+    @property
+    def place(self) -> Place:
+        """The conversation that may become a record."""
+        return self.document.places[self.log.part or 0]
+
+    @property
+    def told(self) -> list[Place]:
+        """The conversations that are told of with it: of a file that is one session, all."""
+        return self.document.places if self.log.part is None else [self.place]
+
+    @property
+    def is_chosen(self) -> bool:
+        """Whether the conversation is to become a record."""
+        place, options = self.place, self.options
+        if options.conversations == "main":
+            return bool(place.session and place is next(iter(place.session.chain), None))
+        unwanted = {*(() if options.subagents else ("subagent",)), *(() if options.side else ("side",))}
+        return place.kind not in unwanted
+
+    def names(self, place: Place) -> tuple[str, str | None]:
+        """The id of a conversation, and of that which it comes from, which may stand in another file."""
+        own = homes.name(place, self.log)
+        if place.parent:
+            return own, homes.name(place.parent, self.log)
+        home = self.found.home if place.kind in _BEGUN and self.found else None
+        caller = home.caller(place) if home else None
+        return own, home.names[caller] if home and caller is not None else None
+
+    @cached_property
+    def found(self) -> homes.Found | None:
+        """The file of the session that the conversation belongs to, if a sub-agent has a file of its own."""
+        options = self.options
+        is_asked = options.conversations != "last" or options.trace_replies or options.split
+        begun = self.place.session.first if self.place.session else self.place
+        if not is_asked or begun.kind not in _BEGUN or begun.parent:
+            return None
+        return homes.find(self.document, begun, self.log, self.options)
+
+    def family(self) -> Family | None:
+        """The session of the conversation, where there are several splits."""
+        if self.options.split is None:
+            return None
+        begun = self.place.session.first if self.place.session else self.place
+        home = self.found.home if self.found else None
+        caller = home.caller(begun) if home else None
+        if home and caller is not None:
+            return home.families[caller]
+        return homes.family(self.place, self.log, self.options)
+
+
+def records(
+    document: LogDocument, log: Log, options: Options, session: Session, make: MakeLast
+) -> tuple[list[Record], Found | None, Covered]:
+    """The record of a conversation, if it is asked for, why there is none, and what it holds of the replies."""
+    part = Part(document, log, options)
+    snapshot = session.snapshot
+    made = make(snapshot, _marks(part, snapshot)) if part.is_chosen else None
+    rows = list(_rows(part, snapshot, made))
+    aside = Counter(each.kind for each in part.told if each is not part.place or made is None)
+    covered = replace(coverage(rows), conversations=len(part.told), not_chosen=dict(sorted(aside.items())))
+    kept = rows if options.trace_replies else []
+    met = [*document.relatives, *([part.found.relative] if part.found else [])]
+    if isinstance(made, Refused):
+        return [], made.why, Covered(covered, kept, [], relatives=met)
+    lost = lost_of(covered, snapshot.entry.line if snapshot else None)
+    found = Covered(covered, kept, lost, family=part.family(), relatives=met)
+    return [_named(counted(made, options), part)] if made else [], None, found
+
+
+def _named(record: Record, part: Part) -> Record:
+    if part.options.conversations == "last":
+        return record
+    place = part.place
+    conversation, parent = part.names(place)
+    return replace(record, conversation=conversation, kind=place.kind, parent=parent)
+
+
+def _marks(part: Part, snapshot: Snapshot | None) -> list[Mark] | None:
+    """The marks of the assistant messages of a conversation, where they are asked for."""
+    if snapshot is None or not asks_marks(part.options):
+        return None
+    entry, place = snapshot.entry, part.place
+    marks = Judge(skips_failed=part.options.loss_skip_failed).of_origin(entry.messages, entry.origin)
+    whys: dict[int, str] = {}
+    own = set(place.own if part.log.part is not None else range(place.length))
+    for number, (before, left) in enumerate(zip(place.origin.replies, _replies(entry), strict=True)):
+        if left.at is not None and before.at is not None and number not in own:
+            whys[left.at] = ELSEWHERE
+        elif left.at is not None and entry.messages[left.at] != place.conversation.messages[before.at or 0]:
+            whys[left.at] = REWRITTEN
+    spoken = (at for at, message in enumerate(entry.messages) if message["role"] == "assistant")
+    return [mark._replace(why=mark.why or whys.get(at, "")) for at, mark in zip(spoken, marks, strict=True)]
+
+
+def _replies(entry: Entry) -> tuple[Sampled, ...]:
+    """The replies of a conversation, as it is once it was cleaned."""
+    return entry.origin.replies if entry.origin else ()
+
+
+def _rows(part: Part, snapshot: Snapshot | None, made: Record | Refused | None) -> Iterator[LoggedReply]:
+    """What became of the replies that belong to the conversations which are told of."""
+    standing = _Standing(part, snapshot, made)
+    for place in part.told:
+        name, parent = part.names(place)
+        for number in place.own:
+            row = LoggedReply(place.number + 1, place.kind, "lost", None, name, parent)
+            yield standing.told(row, place, number)
+
+
+class _Standing:
+    """Where replies stand in the record of a conversation."""
+
+    def __init__(self, part: Part, snapshot: Snapshot | None, made: Record | Refused | None) -> None:
+        self._made = made
+        self._is_cleaned = snapshot is None
+        self._messages: list[Message] = snapshot.entry.messages if snapshot else []
+        left = _replies(snapshot.entry) if snapshot else part.place.origin.replies
+        self._places = {key: reply.at for key, reply in zip(part.place.keys, left, strict=True)}
+        marks = {at: mark for mark in reversed(made.marks) for at in mark.at} if isinstance(made, Record) else {}
+        spoken = (at for at, message in enumerate(self._messages) if message["role"] == "assistant")
+        self._marks = {at: marks[ordinal] for ordinal, at in enumerate(spoken) if ordinal in marks}
+        chain = part.place.session.chain if part.place.session else []
+        written = chain if made is None or part.log.part is not None else part.place.chain()
+        self._summed_up = {each.number for each in written[1:]}
+
+    def told(self, row: LoggedReply, place: Place, number: int) -> LoggedReply:
+        """A reply's row with what became of it."""
+        key = place.keys[number]
+        said = place.conversation.messages[place.origin.replies[number].at or 0]
+        at = self._places.get(key)
+        mark = self._marks.get(at) if at is not None else None
+        if at is None or not isinstance(self._made, Record) or (self._made.marks and mark is None):
+            is_own = key in self._places and self._made is not None
+            why = self._refused() if is_own else self._why(place)
+            return replace(row, why=why, reasoning=fate(said, None))
+        message = self._messages[at]
+        status: Literal["carried", "rewritten"] = "carried" if message == said else "rewritten"
+        index, loss = (mark.place, int(not mark.why)) if mark else (None, 0)
+        return replace(row, status=status, record=0, message=index, loss=loss, reasoning=fate(said, message))
+
+    def _refused(self) -> str:
+        """Why a conversation that was asked for does not hold a reply of its own."""
+        if self._is_cleaned:
+            return "side-request"
+        return "refused" if isinstance(self._made, Refused) else "filtered"
+
+    def _why(self, place: Place) -> str:
+        return "compacted" if place.number in self._summed_up else _WHY[place.kind]

@@ -1,0 +1,141 @@
+"""What conversations of agents' files are called, and which conversation of which file began a sub-agent."""
+
+from __future__ import annotations
+
+import os
+from itertools import islice
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from chatsquash.formats import documents as formats
+from chatsquash.formats.base import TurnError
+from chatsquash.log import Log
+from chatsquash.model import Added, Entry, Message, Reply
+from chatsquash.options import Options
+from chatsquash.outcome import Family, Relative
+from chatsquash.read import documents
+from chatsquash.read.documents import LogDocument
+from chatsquash.read.lineage import Place
+from chatsquash.run.told import prefix
+from chatsquash.sources import relatives
+from chatsquash.sources.compression import stem, uncompressed
+from chatsquash.sources.days import path_day
+from chatsquash.sources.open import opened
+from chatsquash.stages.cleaning import clean
+from chatsquash.times import day
+from chatsquash.tree.choose import digest
+
+_BEGINNING = 16
+"""Messages by which it is told what a conversation begins with."""
+
+
+class Home(Struct, frozen=True):
+    """What the file of a session tells of the sub-agents whose files lie elsewhere."""
+
+    by_call: dict[str, int]
+    """The conversations by the ids of their calls."""
+    by_agent: dict[str, int]
+    """Those by the sub-agents that they began."""
+    by_session: dict[str, list[int]]
+    """Those of a person in each session, in the order in which they began."""
+    started: list[int]
+    """When each began; 0 where nobody knows."""
+    names: list[str]
+    """The ids of the conversations."""
+    families: list[Family]
+    """The sessions that they belong to."""
+
+    def caller(self, place: Place) -> int | None:
+        """The conversation that began a sub-agent; of an agent that none names, the one of its session at the time."""
+        begun = place.begun
+        known = (
+            self.by_call.get(begun.call or ""),
+            self.by_agent.get(begun.id),
+            self.by_agent.get(begun.session_id or ""),
+        )
+        named = self.by_session.get(begun.parent or "") or self.by_session.get(begun.session_id or "", [])
+        earlier = [number for number in named if self.started[number] <= (begun.started or 0)]
+        return next((number for number in (*known, *earlier[-1:], *named) if number is not None), None)
+
+
+def name(place: Place, log: Log) -> str:
+    """The id of a conversation: a digest of its session, of what it begins with and of its last reply."""
+    messages, replies = place.conversation.messages, place.origin.replies
+    first = next((message for message in messages if message["role"] == "user"), None)
+    last = messages[replies[-1].at] if replies and replies[-1].at is not None else None
+    return digest(place.origin.session_id or log.name, first, last, place.origin.id or place.number)
+
+
+def family(place: Place, log: Log, options: Options) -> Family:
+    """The session that a conversation belongs to."""
+    first = place.session.first if place.session else place
+    started = first.origin.started
+    logged = path_day(log.name) or (day(started) if started is not None else None)
+    outer = first.begun.parent if first.kind == "subagent" else None
+    session = outer or first.origin.session_id or stem(log)
+    return Family(session, prefix(_cleaned(first, options)), stem(log), logged)
+
+
+def _cleaned(place: Place, options: Options) -> list[Message]:
+    """What a conversation begins with, once it is cleaned."""
+    messages = list(islice(place.conversation.messages, _BEGINNING))
+    entry = Entry(1, None, None, messages, (Added(tuple(messages)),), [], Reply(included=True))
+    left = clean(iter([entry]), options.cleanups) if options.cleanups else [entry]
+    return next((each.messages for each in left if isinstance(each, Entry)), messages)
+
+
+class Found(NamedTuple):
+    """The file of a session that a sub-agent was begun in."""
+
+    home: Home | None
+    relative: Relative
+
+
+_last: tuple[object, Found] | None = None
+"""What was found last, since the sub-agents of a session lie beside each other."""
+
+
+def find(document: LogDocument, place: Place, log: Log, options: Options) -> Found | None:
+    """The file of the session that began a sub-agent; ``None`` where nobody knows where that would be."""
+    global _last  # noqa: PLW0603 - one of a process
+    path = str(Path(log.path).absolute())
+    pattern = formats.home(document.format, uncompressed(path), place.begun)
+    if pattern is None:
+        return None
+    relative = relatives.look(pattern)
+    key = relative, document.format, options
+    if _last is None or _last[0] != key:
+        _last = key, Found(_home(document.format, path, pattern, log, options), relative)
+    return _last[1]
+
+
+def _home(form: str, path: str, pattern: str, log: Log, options: Options) -> Home | None:
+    found = relatives.path_of(pattern)
+    if found is None or found == path:
+        return None
+    try:
+        with opened(found, options) as file:
+            held = documents.alone(file, options)
+    except (OSError, TurnError):
+        return None
+    if held is None or held.format != form:
+        return None
+    below = os.path.relpath(found, Path(path).parent)
+    named = os.path.normpath(PurePosixPath(log.name).parent / below)
+    return _told(held.places, Log(found, found, named, held.size), options)
+
+
+def _told(places: list[Place], log: Log, options: Options) -> Home:
+    calls = {call_id: place.number for place in reversed(places) for call_id in place.calls}
+    agents = {agent: place.number for place in reversed(places) for agent in place.origin.began}
+    sessions: dict[str, list[int]] = {}
+    for place in sorted(places, key=lambda each: (each.origin.started or 0, each.number)):
+        if place.kind in ("main", "compacted") and place.origin.session_id:
+            sessions.setdefault(place.origin.session_id, []).append(place.number)
+    families = {id(place.session): place for place in places}
+    told = {session: family(place, log, options) for session, place in families.items()}
+    names = [name(place, log) for place in places]
+    started = [place.origin.started or 0 for place in places]
+    return Home(calls, agents, sessions, started, names, [told[id(place.session)] for place in places])
