@@ -193,6 +193,8 @@ def _around(each: Reply, last: Reply) -> Iterator[str]:
     for message in each.behind:
         if each.parent or message["role"] != "user":
             yield chat.text(message) or ""
+    if each is last and not each.parent and each.behind:  # which a beginning that is kept is not
+        yield chat.text(each.behind[-1]) or ""
 
 
 def is_tail(first: Reply, link: Link) -> bool:

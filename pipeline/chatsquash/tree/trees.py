@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from msgspec import Struct, field
 
 from chatsquash import chat, reasoning
@@ -50,9 +52,9 @@ class Trees(Struct):
     _by_chain: dict[int, Reply] = field(default_factory=dict)
     _cut: set[int] = field(default_factory=set)
     """The chains of histories that lack messages."""
-    _by_spoken: dict[int, list[Reply]] = field(default_factory=dict)
+    _by_spoken: dict[int, Reply] = field(default_factory=dict)
     _by_asked: dict[int, Reply] = field(default_factory=dict)
-    _by_said: dict[int, list[Reply]] = field(default_factory=dict)
+    _by_said: dict[int, Reply] = field(default_factory=dict)
     _beginning: Reply | None = None
     """The last first reply of a tree."""
 
@@ -151,10 +153,10 @@ class Trees(Struct):
         self.replies.append(reply)
         self._by_asked[reply.asked] = reply
         self._by_chain[reply.chain] = reply
-        for found, key in ((self._by_spoken, reply.spoken), (self._by_said, reply.said)):
-            others = found.setdefault(key, [])
-            others.append(reply)
-            del others[:-_CANDIDATES]
+        reply.said_before = self._by_said.get(reply.said)
+        self._by_said[reply.said] = reply
+        reply.spoken_before = self._by_spoken.get(reply.spoken)
+        self._by_spoken[reply.spoken] = reply
 
     def _added(self, behind: int) -> tuple[list[int], list[Message]]:
         """The numbers of the request's messages from a place on, and these messages."""
@@ -166,7 +168,7 @@ class Trees(Struct):
         """The replies of other trees that the request holds."""
         requests = self.requests
         found = (self._by_said.get(requests.numbers[place]) for place in requests.assistants)
-        return [replies[-1] for replies in found if replies]
+        return [reply for reply in found if reply]
 
     def _hear(self, parent: Reply, behind: int) -> None:
         """Note the results of a reply's calls, from a place on."""
@@ -186,7 +188,9 @@ class Trees(Struct):
 
     def copied_reasoning(self, number: int) -> str:
         """The reasoning of the logged replies that a message is the same as; empty where they do not agree."""
-        texts = {reasoning.text(reply.message) for reply in self._by_said.get(number, ())}
+        last = self._by_said.get(number)
+        replies = islice(last.saying_the_same(), _CANDIDATES) if last else ()
+        texts = {reasoning.text(reply.message) for reply in replies}
         return texts.pop() if len(texts) == 1 else ""
 
     # The same request again
@@ -197,7 +201,7 @@ class Trees(Struct):
         if found and found.parent is reply.parent and is_similar_prompt(found.system, reply.system):
             return found
         last = reply.parent.last_child if reply.parent else self._beginning
-        others = last.siblings(_CANDIDATES) if last else ()
+        others = islice(last.siblings(), _CANDIDATES) if last else ()
         return next((each for each in others if is_resent(each, reply, loosely=self.rewords)), None)
 
     def _is_again(self, earlier: Reply, reply: Reply) -> bool:
@@ -229,8 +233,9 @@ class Trees(Struct):
 
     def _rewritten(self, place: int, spoken: int) -> Reply | None:
         """The reply behind the same words of assistants, where what others say is rewritten only."""
-        candidates = self._by_spoken.get(spoken, ())
-        for reply in reversed(candidates):
+        last = self._by_spoken.get(spoken)
+        candidates = [*islice(last.behind_the_same(), _CANDIDATES)] if last else []
+        for reply in candidates:
             if self._is_rewritten(reply, place, unique=len(candidates) == 1):
                 return reply
         return None
@@ -268,7 +273,8 @@ class Trees(Struct):
     def _window(self, place: int) -> None:
         """Where messages were left out before a place: the reply there whose path holds all of them, in order."""
         requests = self.requests
-        for reply in reversed(self._by_said.get(requests.numbers[place], ())):
+        last = self._by_said.get(requests.numbers[place])
+        for reply in islice(last.saying_the_same(), _CANDIDATES) if last else ():
             if is_similar_prompt(reply.system, requests.system()) and self._is_cut(reply, place):
                 chain = requests.chains[place]
                 self._by_chain[chain] = reply
