@@ -10,7 +10,9 @@ from msgspec import Struct, field
 
 from chatsquash import chat
 from chatsquash.model import Message
+from chatsquash.tree.canonical import NOTHING
 from chatsquash.tree.replies import Reply
+from chatsquash.tree.requests import Requests
 from chatsquash.tree.texts import is_long, is_rewritten, is_similar_prompt, share_ends
 
 
@@ -22,6 +24,16 @@ class Spoken(NamedTuple):
     user: Message | None
     """Itself, if it is the user's."""
     is_reply: bool = False
+
+
+def said_in(requests: Requests, first: int, last: int) -> list[Spoken]:
+    """The messages of a request from one place to another, of which the last is taken for a reply."""
+    found = []
+    for at in range(first, last + 1):
+        if (number := requests.numbers[at]) != NOTHING:
+            message = requests.messages[at]
+            found.append(Spoken(number, message if message["role"] == "user" else None, at == last))
+    return found
 
 
 def between(first: Reply | None, last: Reply) -> list[Reply] | None:
