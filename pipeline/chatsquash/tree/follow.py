@@ -87,7 +87,8 @@ class Followed(Struct):
             return False
         if self.last is None:
             return True
-        is_probe = usage.limit(self.last.limit) == 1
+        limit = self.last.limit
+        is_probe = limit == b"1" or (limit[:1] == b"{" and usage.limit(limit) == 1)
         return not is_probe and (self._growth is None or self._growth.holds_all(self.last, self.grown))
 
     def branch(self) -> Trees:

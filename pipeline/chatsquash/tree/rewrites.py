@@ -153,8 +153,8 @@ _COMPARED = 64
 def is_part(messages: list[Spoken], reply: Reply, *, loosely: bool) -> list[Pair] | None:
     """What users say that is worded otherwise on the path to a reply, where messages are some of that path's.
 
-    They are to stand there in the same order; ``None`` where they do not.  What stands before a short reply, which may be
-    said more than once, is to stand right before it.
+    They are to stand there in the same order; ``None`` where they do not.  What stands before a short reply, which may
+    be said more than once, is to stand right before it.
     """
     wanted = list(messages)
     last = len(wanted) - 1 if not is_long(words(reply.message)) else 0
