@@ -361,3 +361,18 @@ def transcript_of_one_reply() -> list[Any]:
     log.add(TITLE, user(f"Summarise this:\n\nuser: Which test fails?\n\nassistant: {said}"), says=SUMMARY)
     log.add(AGENT, user("Which test fails?"), one, user("Mend it."), says="It is mended.")
     return log.lines
+
+
+def short_tail_of_summary() -> list[Any]:
+    """Behind a summary stands a short answer that is given again later; then the prompt behind it was edited."""
+    log = Log(tools=[READ])
+    one = log.add(AGENT, user("Mend the failing test."), says=calling("read_file", '{"path": "a.py"}'))
+    began = (one, result("def add(): ..."))
+    two = log.add(AGENT, user("Mend the failing test."), *began, says="ok")
+    log.add(AGENT, user("Mend the failing test."), *began, two, ASK_SUMMARY, says=SUMMARY)
+    begin = (AGENT, user(f"This session goes on from an earlier one:\n{SUMMARY}"), *began, two)
+    three = log.add(*begin, user("Run all tests."), says="They pass.")
+    log.add(*begin, user("Run all tests."), three, user("Go on."), says="ok")
+    noted = user(f"{begin[1]['content']}\n\nNote: it is noon.")
+    log.add(AGENT, noted, *begin[2:], user("Make a release of it."), says="Which number is it to have?")
+    return log.lines

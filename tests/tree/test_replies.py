@@ -167,6 +167,12 @@ ROWS = [
         all="1 main A: carried 2[2] | 2 side B<A: carried 1[2] | 3 main A: carried 2[4]",
     ),
     Row(
+        logs.short_tail_of_summary,
+        last="1 main A: lost compacted | 2 main A: lost compacted | 3 side B<A: lost side-request | 4 compacted C<A: carried 1[6] | 5 compacted C<A: carried 1[8] | 6 branch D<C: lost branch",
+        main="1 main A: lost compacted | 2 main A: lost compacted | 3 side B<A: lost side-request | 4 compacted C<A: carried 1[6] | 5 compacted C<A: carried 1[8] | 6 branch D<C: lost branch",
+        all="1 main A: carried 1[2] | 2 main A: carried 1[4] | 3 side B<A: carried 2[6] | 4 compacted C<A: carried 3[6] | 5 compacted C<A: carried 3[8] | 6 branch D<C: carried 4[6]",
+    ),
+    Row(
         logs.broken,
         each="1 main A: carried 1[2] | 2 main A: carried 1[4] no loss",
     ),

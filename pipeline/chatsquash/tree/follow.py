@@ -57,6 +57,8 @@ class Followed(Struct):
     unanswered: dict[int, replies.Reply | None] = field(default_factory=dict)
     """The lines of requests without a reply, and the last logged reply that each holds."""
     _ends: deque[int] = field(default_factory=deque)
+    _limit: tuple[bytes, int | None] | None = None
+    """How many tokens the last reply was to have at most, as it is logged and as a number."""
     _growth: Growth | None = None
     """What held requests to those before them that do not have the same messages."""
 
@@ -88,7 +90,8 @@ class Followed(Struct):
             return False
         if self.last is None:
             return True
-        is_probe = usage.limit(self.last.limit) == 1
+        limit = self.last.limit
+        is_probe = limit == b"1" or (limit[:1] == b"{" and usage.limit(limit) == 1)
         return not is_probe and (self._growth is None or self._growth.holds_all(self.last, self.grown))
 
     def branch(self) -> Trees:
@@ -119,7 +122,9 @@ class Followed(Struct):
 
     def _add(self, entry: Entry, response: str, edits: Edits | None = None) -> None:
         assert self.trees is not None
-        reply = self.trees.add(entry, usage.limit(entry.limit), response, edits)
+        if self._limit is None or self._limit[0] != entry.limit:
+            self._limit = entry.limit, usage.limit(entry.limit)
+        reply = self.trees.add(entry, self._limit[1], response, edits)
         self.last = entry
         if entry.reply.message is None:
             self.unanswered[entry.line] = self.trees.met[-1].reply if self.trees.met else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 
@@ -69,10 +70,11 @@ class Links(Struct):
         self._learn(before)
         texts = [text for _, message in first.users() if (text := _text(message))]
         link = Link(copied=copied)
-        for text in texts:
-            self._read(text, first, link)
+        said = [runs(text) for text in texts]
+        for words in said:
+            self._read(words, first, link)
         if link.summary is None and texts:
-            self._find_call(texts[0], link)
+            self._find_call(texts[0], said[0], link)
         if link.caller and not link.is_exact:
             self._awaited.setdefault(link.caller.reply.number, {})[link.caller.place] = link
         return link
@@ -81,8 +83,8 @@ class Links(Struct):
         """Whether what a text has beside another one stands for what a reply summed up that nothing goes on from."""
         self._learn(before)
         words = runs(text) - runs(other)
-        quoted = {reply.number: reply for run in words for reply in self._by_run.get(run, ())}
-        return any(_is_summary(reply, words) for reply in quoted.values())
+        count: Counter[Reply] = Counter(reply for run in words for reply in self._by_run.get(run, ()))
+        return any(_is_summary(reply, words) for reply, _ in count.most_common(_HELD))
 
     def awaits(self, reply: Reply) -> bool:
         """Whether the result of a call of this reply is wanted."""
@@ -116,22 +118,22 @@ class Links(Struct):
             others.append((call, held))
             del others[:-_HELD]
 
-    def _read(self, text: str, first: Reply, link: Link) -> None:
+    def _read(self, words: set[int], first: Reply, link: Link) -> None:
         """Look for replies that a text of a beginning quotes, and for a summary among them."""
-        words = runs(text)
         hits: dict[int, Reply] = {}
-        count: dict[int, int] = {}
+        count: Counter[int] = Counter()
         for run in words:
             for reply in self._by_run.get(run, ()):
                 hits[reply.number] = reply
-                count[reply.number] = count.get(reply.number, 0) + 1
+                count[reply.number] += 1
         quoted = sorted(number for number, times in count.items() if times >= _QUOTED)
         link.quotes += len(quoted)
-        for number in quoted:
-            reply = hits[number]
-            link.quoted = reply if link.quoted is None or number > link.quoted.number else link.quoted
-            if _is_summary(reply, words) and not _has_transcript(reply, words):
-                self._sum_up(reply, first, link)
+        if quoted and (link.quoted is None or quoted[-1] > link.quoted.number):
+            link.quoted = hits[quoted[-1]]
+        candidates = (hits[number] for number in _most_quoted(quoted, count))
+        summaries = (each for each in candidates if _is_summary(each, words) and not _has_transcript(each, words))
+        if summary := next(summaries, None):
+            self._sum_up(summary, first, link)
         if link.summary and not link.same:
             self._claimed[link.summary.number] = first
             link.summary.is_summary = True
@@ -144,18 +146,23 @@ class Links(Struct):
         elif other is not first and (other.tools == first.tools or is_similar_prompt(other.system, first.system)):
             link.same = other
 
-    def _find_call(self, text: str, link: Link) -> None:
+    def _find_call(self, text: str, words: set[int], link: Link) -> None:
         """Look for the call that a tree's first text is the argument of, or holds it."""
         if call := self._by_argument.get(text):
             link.caller, link.is_exact = call, True
             return
         counts: dict[tuple[int, int], list[tuple[Call, Sketch]]] = {}
-        for run in runs(text):
+        for run in words if self._by_argument_run else ():
             for call, held in self._by_argument_run.get(run, ()):
                 counts.setdefault((call.reply.number, call.place), []).append((call, held))
         fitting = [found[0][0] for found in counts.values() if len(found) >= max(_PROMPTED, len(found[0][1].runs) - 1)]
         if fitting:
             link.caller = max(fitting, key=lambda call: (call.reply.number, call.place))
+
+
+def _most_quoted(quoted: list[int], count: Counter[int]) -> list[int]:
+    """Of replies those that a text quotes the most, the last one first."""
+    return sorted(sorted(quoted, key=lambda number: (count[number], number))[-_HELD:], reverse=True)
 
 
 def _is_summary(reply: Reply, words: set[int]) -> bool:
@@ -186,6 +193,8 @@ def _around(each: Reply, last: Reply) -> Iterator[str]:
     for message in each.behind:
         if each.parent or message["role"] != "user":
             yield chat.text(message) or ""
+    if each is last and not each.parent and each.behind:  # which a beginning that is kept is not
+        yield chat.text(each.behind[-1]) or ""
 
 
 def is_tail(first: Reply, link: Link) -> bool:

@@ -66,6 +66,11 @@ class Reply(Struct, eq=False):
     is_summary: bool = False
     """Whether a later conversation begins with what it says."""
 
+    said_before: Reply | None = None
+    """The last reply before it that says the same."""
+    spoken_before: Reply | None = None
+    """The last one before it behind the same words of assistants."""
+
     def users(self) -> Iterator[tuple[int, Message]]:
         """What the user says before it, behind its parent, by what each is the same by."""
         for number, message in zip(self.added, self.behind, strict=True):
@@ -76,12 +81,26 @@ class Reply(Struct, eq=False):
         """Whether it is not whole; ``says_ends``: the log says of some replies why they ended."""
         return self.is_cut or (says_ends and not self.is_ended)
 
-    def siblings(self, most: int) -> Iterator[Reply]:
+    def siblings(self) -> Iterator[Reply]:
         """Itself, and those of its parent, or first replies of trees, that came before it, the last one first."""
         reply: Reply | None = self
-        while reply is not None and most:
+        while reply is not None:
             yield reply
-            reply, most = reply.before, most - 1
+            reply = reply.before
+
+    def saying_the_same(self) -> Iterator[Reply]:
+        """Itself, and the replies before it that say the same, the last one first."""
+        reply: Reply | None = self
+        while reply is not None:
+            yield reply
+            reply = reply.said_before
+
+    def behind_the_same(self) -> Iterator[Reply]:
+        """Itself, and the replies before it behind the same words of assistants, the last one first."""
+        reply: Reply | None = self
+        while reply is not None:
+            yield reply
+            reply = reply.spoken_before
 
     def path(self) -> list[Reply]:
         """The replies that it goes on from, the first one first, and itself."""

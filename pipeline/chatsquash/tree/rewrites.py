@@ -10,7 +10,9 @@ from msgspec import Struct, field
 
 from chatsquash import chat
 from chatsquash.model import Message
+from chatsquash.tree.canonical import NOTHING
 from chatsquash.tree.replies import Reply
+from chatsquash.tree.requests import Requests
 from chatsquash.tree.texts import is_long, is_rewritten, is_similar_prompt, share_ends
 
 
@@ -22,6 +24,16 @@ class Spoken(NamedTuple):
     user: Message | None
     """Itself, if it is the user's."""
     is_reply: bool = False
+
+
+def said_in(requests: Requests, first: int, last: int) -> list[Spoken]:
+    """The messages of a request from one place to another, of which the last is taken for a reply."""
+    found = []
+    for at in range(first, last + 1):
+        if (number := requests.numbers[at]) != NOTHING:
+            message = requests.messages[at]
+            found.append(Spoken(number, message if message["role"] == "user" else None, at == last))
+    return found
 
 
 def between(first: Reply | None, last: Reply) -> list[Reply] | None:
@@ -141,9 +153,11 @@ _COMPARED = 64
 def is_part(messages: list[Spoken], reply: Reply, *, loosely: bool) -> list[Pair] | None:
     """What users say that is worded otherwise on the path to a reply, where messages are some of that path's.
 
-    They are to stand there in the same order; ``None`` where they do not.
+    They are to stand there in the same order; ``None`` where they do not.  What stands before a short reply, which may
+    be said more than once, is to stand right before it.
     """
     wanted = list(messages)
+    last = len(wanted) - 1 if not is_long(words(reply.message)) else 0
     reworded: list[Pair] = []
     left = _COMPARED
     for each in reply.back():
@@ -158,6 +172,8 @@ def is_part(messages: list[Spoken], reply: Reply, *, loosely: bool) -> list[Pair
                 if is_reminded(user, message, loosely=loosely):
                     reworded.append((chat.text(user) or "", chat.text(message) or ""))
                     wanted.pop()
+            if last and last == len(wanted) and number != reply.said:
+                return None
     return None if wanted else reworded
 
 

@@ -6,7 +6,7 @@ import math
 import re
 from array import array
 from collections.abc import Callable
-from itertools import islice, takewhile
+from itertools import accumulate, takewhile
 from typing import NamedTuple
 
 from xxhash import xxh3_64_intdigest
@@ -20,6 +20,8 @@ _ALIKE = 0.6
 _WORD = re.compile(r"\w+")
 _MOST = 20_000
 """Words of a text that are looked at."""
+_LETTERS = 16
+"""Characters of a word and what stands behind it, at most on average."""
 
 
 class Sketch(NamedTuple):
@@ -32,14 +34,14 @@ class Sketch(NamedTuple):
 
 def runs(text: str) -> set[int]:
     """The numbers of all runs of words of a text, whatever stands between words; of a shorter one of all its words."""
-    words = [found[0] for found in islice(_WORD.finditer(text.lower()), _MOST)]
-    if len(words) < RUN:
-        return {_number(words)} if words else set()
-    return {_number(words[at : at + RUN]) for at in range(len(words) - RUN + 1)}
-
-
-def _number(words: list[str]) -> int:
-    return xxh3_64_intdigest(" ".join(words).encode("utf-8", "surrogatepass"))
+    words = _WORD.findall(text.lower(), 0, _MOST * _LETTERS)[:_MOST]
+    said = " ".join(words)
+    joined = said.encode("utf-8", "surrogatepass")
+    if len(words) <= RUN:
+        return {xxh3_64_intdigest(joined)} if words else set()
+    lengths = words if len(said) == len(joined) else [word.encode("utf-8", "surrogatepass") for word in words]
+    begins = [*accumulate(map(len, lengths), lambda begin, length: begin + length + 1, initial=0)]
+    return {xxh3_64_intdigest(joined[at : end - 1]) for at, end in zip(begins, begins[RUN:], strict=False)}
 
 
 def sketch(text: str) -> Sketch:

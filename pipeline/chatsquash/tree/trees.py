@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from msgspec import Struct, field
 
 from chatsquash import chat, reasoning
@@ -11,13 +13,15 @@ from chatsquash.tree.links import Link, Links
 from chatsquash.tree.replies import Again, How, Reply
 from chatsquash.tree.requests import Requests
 from chatsquash.tree.restore import has_emptied
-from chatsquash.tree.rewrites import Spoken, between, is_part, is_resent, is_reworded, of_path, segments, words
+from chatsquash.tree.rewrites import Spoken, between, is_part, is_resent, is_reworded, of_path, said_in, segments, words
 from chatsquash.tree.texts import is_long, is_similar_prompt
 
 TRUNCATED = ("length", "max_tokens", "MAX_TOKENS", "max_output_tokens", "incomplete", "content_filter")
 """Reasons for which replies end before they are whole."""
 _CANDIDATES = 8
 """Replies that are looked at where several say the same."""
+_COMPARED, _COMPARED_LEAST = 2, 256
+"""How many messages are looked at for one of a request, and at least, to tell whether they are worded anew."""
 
 
 class Met(Struct, frozen=True):
@@ -50,13 +54,15 @@ class Trees(Struct):
     """By what they are the same by, the replies that first requests hold, which nobody logged before."""
     _lacks: bool = False
     """Whether results that the present request holds are emptied."""
+    _left: int = 0
+    """Messages of the present request that may still be held to what came before replies of the same words."""
     _lookup: Links = field(default_factory=Links)
     _by_chain: dict[int, Reply] = field(default_factory=dict)
     _cut: set[int] = field(default_factory=set)
     """The chains of histories that lack messages."""
-    _by_spoken: dict[int, list[Reply]] = field(default_factory=dict)
+    _by_spoken: dict[int, Reply] = field(default_factory=dict)
     _by_asked: dict[int, Reply] = field(default_factory=dict)
-    _by_said: dict[int, list[Reply]] = field(default_factory=dict)
+    _by_said: dict[int, Reply] = field(default_factory=dict)
     _beginning: Reply | None = None
     """The last first reply of a tree."""
 
@@ -118,6 +124,7 @@ class Trees(Struct):
         kept = edits[0].stop if edits and isinstance(edits[0], Kept) and edits[0].start == 0 else 0
         while self.met and self.met[-1].place >= kept:
             self.met.pop()
+        self._left = _COMPARED * len(entry.messages) + _COMPARED_LEAST
         requests.follow(entry.messages, edits, self._meet)
         if before == kept < len(entry.messages) and requests.chains[before - 1 : before] not in ([], [0]):
             self.grows = True
@@ -157,10 +164,10 @@ class Trees(Struct):
         self.replies.append(reply)
         self._by_asked[reply.asked] = reply
         self._by_chain[reply.chain] = reply
-        for found, key in ((self._by_spoken, reply.spoken), (self._by_said, reply.said)):
-            others = found.setdefault(key, [])
-            others.append(reply)
-            del others[:-_CANDIDATES]
+        reply.said_before = self._by_said.get(reply.said)
+        self._by_said[reply.said] = reply
+        reply.spoken_before = self._by_spoken.get(reply.spoken)
+        self._by_spoken[reply.spoken] = reply
 
     def _added(self, behind: int) -> tuple[list[int], list[Message]]:
         """The numbers of the request's messages from a place on, and these messages."""
@@ -170,9 +177,8 @@ class Trees(Struct):
 
     def _copied(self) -> list[Reply]:
         """The replies of other trees that the request holds."""
-        requests = self.requests
-        found = (self._by_said.get(requests.numbers[place]) for place in requests.assistants)
-        return [replies[-1] for replies in found if replies]
+        found = (self._by_said.get(self.requests.numbers[place]) for place in self.requests.assistants)
+        return [reply for reply in found if reply]
 
     def _hear(self, parent: Reply, behind: int) -> None:
         """Note the results of a reply's calls, from a place on."""
@@ -196,7 +202,9 @@ class Trees(Struct):
 
     def copied_reasoning(self, number: int) -> str:
         """The reasoning of the logged replies that a message is the same as; empty where they do not agree."""
-        texts = {reasoning.text(reply.message) for reply in self._by_said.get(number, ())}
+        last = self._by_said.get(number)
+        replies = islice(last.saying_the_same(), _CANDIDATES) if last else ()
+        texts = {reasoning.text(reply.message) for reply in replies}
         return texts.pop() if len(texts) == 1 else ""
 
     # The same request again
@@ -207,7 +215,7 @@ class Trees(Struct):
         if found and found.parent is reply.parent and is_similar_prompt(found.system, reply.system):
             return found
         last = reply.parent.last_child if reply.parent else self._beginning
-        others = last.siblings(_CANDIDATES) if last else ()
+        others = islice(last.siblings(), _CANDIDATES) if last else ()
         return next((each for each in others if is_resent(each, reply, loosely=self.rewords)), None)
 
     def _is_again(self, earlier: Reply, reply: Reply) -> bool:
@@ -239,9 +247,10 @@ class Trees(Struct):
 
     def _rewritten(self, place: int, spoken: int) -> Reply | None:
         """The reply behind the same words of assistants, where what others say is rewritten only."""
-        candidates = self._by_spoken.get(spoken, ())
-        for reply in reversed(candidates):
-            if self._is_rewritten(reply, place, unique=len(candidates) == 1):
+        last = self._by_spoken.get(spoken)
+        candidates = [*islice(last.behind_the_same(), _CANDIDATES)] if last else []
+        for reply in candidates:
+            if self._left > 0 and self._is_rewritten(reply, place, unique=len(candidates) == 1):
                 return reply
         return None
 
@@ -249,24 +258,29 @@ class Trees(Struct):
         """Whether a request holds what came before a reply, behind the last one that it is known to hold."""
         last = self.met[-1] if self.met else None
         path = between(last.reply if last else None, reply)
+        begin = last.place + 1 if last else 0
+        self._left -= place - begin + len(path or ())
         if path is None:
             return False
-        ours, theirs = segments(self._between(last.place + 1 if last else 0, place)), segments(of_path(path))
+        ours, theirs = segments(said_in(self.requests, begin, place)), segments(of_path(path))
         if len(ours) != len(theirs):
             return False
         changed = [(one, other) for one, other in zip(ours, theirs, strict=True) if one.numbers != other.numbers]
         if any(one.others != other.others for one, other in changed):
             return False
-        if any(self._lookup.sums_up(*pair, self.replies) for one, other in changed for pair in one.more(other)):
-            return False
-        before = sum(each.how == "rewritten" for each in self.met)
         is_rewritten = (
             all(one.is_rewritten(other, loosely=self.rewords) for one, other in changed)
-            or 3 * (len(changed) + before) <= len(ours) + len(self.met)
             or (unique and is_long(words(reply.message)))
-        )
+            or self._are_few(len(changed), len(ours))
+        ) and not any(self._lookup.sums_up(*pair, self.replies) for one, other in changed for pair in one.more(other))
         self.rewords = self.rewords or is_rewritten
         return is_rewritten
+
+    def _are_few(self, changed: int, of: int) -> bool:
+        """Whether so many changes are few, with those in what the request is known to hold."""
+        if 3 * changed > of + len(self.met):
+            return False
+        return 3 * (changed + sum(each.how == "rewritten" for each in self.met)) <= of + len(self.met)
 
     def _reworded(self, place: int) -> Reply | None:
         """The reply to what stands before a place, where another wording of it stands there."""
@@ -278,8 +292,10 @@ class Trees(Struct):
     def _window(self, place: int) -> None:
         """Where messages were left out before a place: the reply there whose path holds all of them, in order."""
         requests = self.requests
-        for reply in reversed(self._by_said.get(requests.numbers[place], ())):
-            if is_similar_prompt(reply.system, requests.system()) and self._is_cut(reply, place):
+        last = self._by_said.get(requests.numbers[place])
+        held = said_in(requests, 0, place) if last else []
+        for reply in islice(last.saying_the_same(), _CANDIDATES) if last else ():
+            if is_similar_prompt(reply.system, requests.system()) and self._is_cut(reply, held):
                 chain = requests.chains[place]
                 self._by_chain[chain] = reply
                 self._cut.add(chain)
@@ -287,20 +303,10 @@ class Trees(Struct):
                 requests.rebase(place, reply.chain, reply.spoken)
                 return
 
-    def _is_cut(self, reply: Reply, place: int) -> bool:
-        """Whether the messages up to a place are some of those of a reply's path, and no summary among them."""
-        reworded = is_part(self._between(0, place), reply, loosely=self.rewords)
+    def _is_cut(self, reply: Reply, held: list[Spoken]) -> bool:
+        """Whether messages are some of those of a reply's path, and no summary among them."""
+        reworded = is_part(held, reply, loosely=self.rewords)
         return reworded is not None and not any(self._lookup.sums_up(*pair, self.replies) for pair in reworded)
-
-    def _between(self, first: int, last: int) -> list[Spoken]:
-        """The messages from one place to another, of which the last is taken for a reply."""
-        requests = self.requests
-        found = []
-        for at in range(first, last + 1):
-            if (number := requests.numbers[at]) != NOTHING:
-                message = requests.messages[at]
-                found.append(Spoken(number, message if message["role"] == "user" else None, at == last))
-        return found
 
 
 def _is_one(earlier: Reply, reply: Reply) -> bool:

@@ -25,8 +25,9 @@ class SessionTable(Report):
 
     def add(self, taken: TakenSession) -> Iterator[ReportLine]:
         """What became of a session."""
+        counts = _counted(taken.outcome)
         for number, place in enumerate(taken.places or [None]):
-            yield SESSIONS, _line(taken, place, number)
+            yield SESSIONS, _line(taken, place, number, counts)
 
 
 def report(options: Options) -> SessionTable:
@@ -35,7 +36,7 @@ def report(options: Options) -> SessionTable:
     return SessionTable()
 
 
-def _line(taken: TakenSession, place: Place | None, number: int) -> bytes:
+def _line(taken: TakenSession, place: Place | None, number: int, counts: dict[Severity, int]) -> bytes:
     outcome = taken.outcome
     record = outcome.records[number] if place else None
     covered = outcome.coverage
@@ -53,7 +54,7 @@ def _line(taken: TakenSession, place: Place | None, number: int) -> bytes:
             "model": printable(chosen.model) if chosen.model else None,
             "entries": chosen.entries,
             "turns": record.usage.assistant_turns if record else taken.turns,
-            "findings": _counted(outcome),
+            "findings": counts,
             "left_out": outcome.left_out,
             "filtered": taken.filtered,
             "conversation": record.conversation or None if record else None,
