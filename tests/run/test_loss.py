@@ -290,6 +290,27 @@ def test_a_reply_of_a_conversation_that_is_filtered_is_trained_on_in_another():
     ]  # fmt: skip
 
 
+def limited_twice() -> list[Any]:
+    """A branch and the trunk go on from a reply that reached its limit."""
+    log = Log()
+    one = log.add(AGENT, user("Which test fails?"), says="The test of", finish="length")
+    log.add(AGENT, user("Which test fails?"), one, user("Go on."), says="sums.")
+    two = log.add(AGENT, user("Which test fails?"), one, user("And?"), says="It adds strings.")
+    log.add(AGENT, user("Which test fails?"), one, user("And?"), two, user("Mend it."), says="It is mended.")
+    return log.lines
+
+
+def test_a_reply_that_is_trained_on_nowhere_is_in_the_first_record_that_holds_it():
+    found = outcome(limited_twice(), conversations="all", trace_replies=True)
+    assert [weights(record) for record in found.records] == ["0 1", "0 1 1"]
+    assert [(each.record, each.message, each.loss) for each in found.replies] == [
+        (0, 2, 0),
+        (0, 4, 1),
+        (1, 4, 1),
+        (1, 6, 1),
+    ]
+
+
 def cut_trunk() -> list[Any]:
     """In the trunk a call has no result, in a branch it has one."""
     log = Log(tools=[READ])

@@ -118,7 +118,7 @@ class Converter:
             account=account,
             cleaned=snapshot.entry.cleaned if snapshot and records else {},
             dropped=session.dropped,
-            addresses=sum(each.addresses for each in records),
+            addresses=sum([each.addresses for each in records]),
             day=path_day(log.name) or (day(snapshot.started) if snapshot and snapshot.started is not None else None),
             trace=trace(snapshot) if snapshot and any(each.severity == "error" for each in findings) else "",
             digest=digest_of(read, digest),
@@ -170,7 +170,7 @@ class Converter:
                 return Refused(why)
             assert snapshot
             made, told = make(snapshot, marks)
-            noted.extend((line_of(snapshot.entry, each.at), each) for each in told)
+            noted.extend([(line_of(snapshot.entry, each.at), each) for each in told])
             return made
 
         if not self._is_asked_more and session.followed.trees is None and not session.asides:

@@ -30,6 +30,10 @@ class Kept(Struct, frozen=True):
     marks: dict[int, Mark] | None = None
     """Of each of the assistant's messages that the record has, the first mark there, where they are asked for."""
 
+    def mark(self, reply: Reply) -> Mark | None:
+        """The mark of the first message of the record that is made of a reply."""
+        return (self.marks or {}).get(self.held.standing[reply.number].ordinal)
+
     @property
     def has_all(self) -> bool:
         """Whether it has a record with all of the assistant's messages."""
@@ -47,9 +51,10 @@ def account(trees: Trees, paths: list[Path], kept: list[Kept], ids: dict[int, st
     """What became of every reply, in the order of the lines; ``ids`` are the names of the paths by their ``id()``."""
     owners = {reply.number: path for path in paths for reply in path.own}
     answered = {reply.asked: owners[reply.number] for reply in trees.replies if reply.number in owners}
-    standing = bearers([each.held for each in kept], [each.written for each in kept], owners)
+    shown, present = [each.held for each in kept], [each.written for each in kept]
+    standing = bearers(shown, present, owners)
     written = {id(each.held.path) for each in kept if each.why != "refused"}
-    fates = _Fates(kept, _replaced(paths, written), _holders(kept))
+    fates = _Fates(kept, bearers(shown, present, {}), _replaced(paths, written), _holders(kept))
     rows: list[LoggedReply] = []
     for reply in trees.replies:
         path = owners.get(reply.number) or answered.get(reply.asked)  # that of the reply to the request sent again
@@ -72,6 +77,8 @@ class _Fates(Struct, frozen=True):
     """What tells what became of a reply that stands in one of the conversations, by its index."""
 
     kept: list[Kept]
+    firsts: dict[int, int]
+    """The first conversation that holds a reply, by its number."""
     replaced: set[int]
     """The conversations in whose place a later one of their chain is written."""
     holders: dict[int, list[Kept]]
@@ -87,9 +94,11 @@ class _Fates(Struct, frozen=True):
         kept = None if found is None else self.kept[found]
         if kept is None or kept.record is None:
             return replace(row, why=self._why(row, path, kept))
-        first = _stands(reply, kept)
+        mark = kept.mark(reply)
+        if kept.marks is not None and (mark is None or mark.why):  # it is trained on nowhere
+            kept = self.kept[self.firsts[reply.number]]
         others = tuple(_stands(reply, each) for each in self.holders[reply.number] if each is not kept)
-        record, status, message, loss, _ = first
+        record, status, message, loss, _ = _stands(reply, kept)
         return replace(row, status=status, record=record, message=message, loss=loss, others=others)
 
     def _why(self, row: LoggedReply, path: Path | None, kept: Kept | None) -> str | None:
@@ -105,8 +114,7 @@ class _Fates(Struct, frozen=True):
 def _stands(reply: Reply, kept: Kept) -> Stands:
     """Where a reply stands in the record of a conversation."""
     assert kept.record is not None
-    standing = kept.held.standing[reply.number]
-    mark = (kept.marks or {}).get(standing.ordinal)
+    standing, mark = kept.held.standing[reply.number], kept.mark(reply)
     index, loss = (mark.place, int(not mark.why)) if mark else (None, 0)
     reasons = fate(reply.message, kept.held.message(reply.number)) == "carried"
     return Stands(kept.record, "rewritten" if standing.is_rewritten else "carried", index, loss, reasons)
