@@ -32,8 +32,9 @@ convert: $(VENV)/installed ## Convert LOGS (sample_logs) to OUT (out, or out- an
 	@$(if $(OUT),out="$(OUT)";,$(if $(LOGS),$(NAMED),out=out;)) \
 	$(BIN)/chatsquash convert $(or $(LOGS),$(SAMPLE)) --output "$$out" $(if $(REPLACE),--replace)
 
+# Bytecode is kept in the environment, so that no worker and no command that a test starts compiles the package anew.
 test: $(VENV)/installed ## Run all tests
-	@$(BIN)/python -m pytest -n auto
+	@PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX="$(CURDIR)/$(VENV)/bytecode" $(BIN)/python -m pytest -n auto
 
 # Stands in the environment, so that it goes when that is made anew. Oumi comes without what it trains models with, which
 # its types do not need.

@@ -61,8 +61,13 @@ class Site(NamedTuple):
     """``None`` where only the running code knows it."""
 
 
-def sites(module: ModuleType) -> Iterator[Site]:
+@cache
+def sites(module: ModuleType) -> list[Site]:
     """The sites of a module, those aside that compile what the module holds from then on."""
+    return [*_sites(module)]
+
+
+def _sites(module: ModuleType) -> Iterator[Site]:
     tree = _parsed(module)
     called = {id(node.func): node for node in ast.walk(tree) if isinstance(node, ast.Call)}
     lasting = {id(node) for statement in tree.body for node in _at_import(statement)}

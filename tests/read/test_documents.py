@@ -171,13 +171,13 @@ def bytes_read(monkeypatch):
 
 
 HUGE = [
-    ("a list of numbers", b"[" + b"1," * (3 << 20), False),
-    ("one value that does not end", b'{"a": "' + b"x" * (6 << 20), False),
-    ("a body that does not end", b'{"messages": [{"role": "user", "content": "' + b"x" * (6 << 20), True),
-    ("an exchange that does not end", b'{"request": {"messages": [{"role": "user", "content": "' + b"x" * (6 << 20), True),
-    ("lines of a document", data(*[CLAUDE] * 50_000), True),
-    ("lines of a log", data(*[log_line("hi", pad="x" * 200)] * 15_000), True),
-    ("lines of a dataset", data(*[{"text": "x" * 200}] * 30_000), False),
+    ("a list of numbers", lambda: b"[" + b"1," * (3 << 20), False),
+    ("one value that does not end", lambda: b'{"a": "' + b"x" * (6 << 20), False),
+    ("a body that does not end", lambda: b'{"messages": [{"role": "user", "content": "' + b"x" * (6 << 20), True),
+    ("an exchange that does not end", lambda: b'{"request": {"messages": [{"role": "user", "content": "' + b"x" * (6 << 20), True),
+    ("lines of a document", lambda: data(CLAUDE) * 50_000, True),
+    ("lines of a log", lambda: data(log_line("hi", pad="x" * 200)) * 15_000, True),
+    ("lines of a dataset", lambda: data({"text": "x" * 200}) * 30_000, False),
 ]  # fmt: skip
 
 
@@ -186,7 +186,7 @@ HUGE = [
 def test_what_a_file_is_is_told_by_its_first_4_mb(tmp_path, bytes_read, sentence, content, expected, beyond):
     path = tmp_path / "huge.json"
     with path.open("wb") as file:
-        file.write(content)
+        file.write(content())
         if beyond:
             file.truncate(contents.LONGEST + 1)
     is_log = "log" in sentence or "exchange" in sentence
