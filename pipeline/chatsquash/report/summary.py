@@ -102,7 +102,8 @@ class Summary:
         for finding in outcome.findings:
             counted[finding.severity, finding.code] += 1
         for record in outcome.records:
-            self.flags.update(record.flags)
+            if record.flags:
+                self.flags.update(record.flags)
             if record.without_tools:
                 self.without_tools[record.without_tools] += 1
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
@@ -22,11 +22,13 @@ from chatsquash.tree.account import Kept, account
 from chatsquash.tree.choose import chosen, names
 from chatsquash.tree.coverage import coverage
 from chatsquash.tree.kinds import Path, paths
-from chatsquash.tree.loss import Judge
 from chatsquash.tree.replies import Reply
 from chatsquash.tree.restore import Wanted, restored
 from chatsquash.tree.standing import Held, held
 from chatsquash.tree.trees import Trees
+
+if TYPE_CHECKING:
+    from chatsquash.tree.loss import Judge
 
 Made = tuple[Record | Refused, list[Found]]
 """The record of a snapshot, or why there is none, and what was found."""
@@ -112,6 +114,8 @@ def asks_marks(options: Options) -> bool:
 
 
 def _judge(options: Options) -> Judge:
+    from chatsquash.tree.loss import Judge  # which few runs need
+
     restores = options.conversations != "last" or options.restore in _GIVES_CONTEXT
     return Judge(restores and not options.restored_loss, options.loss_skip_failed)
 

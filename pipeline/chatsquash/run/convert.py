@@ -99,7 +99,7 @@ def convert(
 def _converted(found: Discovered, out: Output, options: Options, observer: Observer | None, started: float) -> Summary:
     """The summary of a run into an output folder, which is given up at its end."""
     incremental = Incremental(out, options, described(options))
-    summary = Summary()
+    summary = Summary(has_flags=options.loss != "none")
     try:
         if same := incremental.unchanged(found):
             return replace(same, output=printable(str(out.path)), seconds=time.monotonic() - started)
@@ -171,8 +171,7 @@ class _Conversion:
             self._add(each)
         for what, count in sorted(found.others.items()):
             self._note(reading.file_not_read(what, count))
-        summary.has_flags = self._options.loss != "none"
-        if summary.has_flags and (unaware := presets.unaware(self._options.preset, self._options.loss)):
+        if unaware := presets.unaware(self._options):
             self._note(dataset.loss_not_read(self._options.loss, unaware))
         for source, count in sorted(summary.without_tools.items()):
             self._note(dataset.source_without_tools(source, count))

@@ -119,7 +119,7 @@ class Converter:
             account=account,
             cleaned=snapshot.entry.cleaned if snapshot and records else {},
             dropped=session.dropped,
-            addresses=sum(each.addresses for each in records),
+            addresses=sum([each.addresses for each in records]),
             day=path_day(log.name) or (day(snapshot.started) if snapshot and snapshot.started is not None else None),
             trace=trace(snapshot) if snapshot and any(each.severity == "error" for each in findings) else "",
             digest=_digest(read, digest),
@@ -165,7 +165,7 @@ class Converter:
                 return Refused(why)
             assert snapshot
             made, told = make(snapshot, marks)
-            noted.extend((line_of(snapshot.entry, each), each) for each in told)
+            noted.extend([(line_of(snapshot.entry, each), each) for each in told])
             return made
 
         if read.document and read.document.places:

@@ -6,7 +6,7 @@ from collections.abc import Container
 
 from msgspec import Struct
 
-from chatsquash.checks.error_replies import is_error
+from chatsquash.checks._error_replies import is_error
 from chatsquash.checks.registry import View
 from chatsquash.checks.results import corrected
 from chatsquash.model import Conversation, Mark, Message, Origin

@@ -108,10 +108,10 @@ def choices(options: Options) -> Choices:
     return Choices(options.unpaired, text, options.media)
 
 
-def unaware(preset: str, flag: str) -> list[str]:
-    """The trainers of a preset that do not read a flag."""
-    trainers = getattr(named(preset), "TRAINERS", {})
-    return [name for name, flags in trainers.items() if flag not in flags]
+def unaware(options: Options) -> list[str]:
+    """The trainers that do not read the flags of the records that are made for them."""
+    trainers = getattr(named(options.preset), "TRAINERS", {}) if options.loss != "none" else {}
+    return [name for name, flags in trainers.items() if options.loss not in flags]
 
 
 _ROOM: Room[Preset] = Room(sys.modules[__name__], place=lambda item: item.name != DEFAULT)
