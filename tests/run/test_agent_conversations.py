@@ -615,3 +615,26 @@ def test_a_sub_agent_that_another_one_began_comes_from_that(beside):
     tell(beside, "t2")
     run(conversations="all")
     assert callers() == ["compacted", "subagent"]
+
+
+def test_each_session_of_a_file_has_a_chain_of_its_own(here):
+    def said(role, words, agent_sees=True, user_sees=True):
+        seen = {"agentVisible": agent_sees, "userVisible": user_sees}
+        return {"role": role, "created": 1770105600, "content": [{"type": "text", "text": words}], "metadata": seen}
+
+    before = [said("user", "hi", agent_sees=False), said("assistant", "ho", agent_sees=False)]
+    summary = [said("user", "In short.", user_sees=False), said("assistant", "I go on.", user_sees=False)]
+    compacted = [*before, *summary, said("user", "more"), said("assistant", "fine")]
+    lines = [
+        {"id": "s1", "working_dir": "/w", "description": "d", "conversation": compacted},
+        {"id": "s2", "working_dir": "/w", "description": "d", "conversation": [said("user", "a"), said("assistant", "b")]},
+        {"id": "s3", "working_dir": "/w", "session_type": "sub_agent", "parent_session_id": "s2", "description": "d",
+         "conversation": [said("user", "c"), said("assistant", "d")]},
+    ]  # fmt: skip
+    write_log(here / "logs/a.jsonl", *lines)
+    run(conversations="main")
+    assert last_words() == ["fine", "b"]
+    assert manifest()["counts"]["replies"]["lost"] == {"compacted": 1, "subagent": 1}
+    run(conversations="all", split="train=0.5,test=0.5", format="jsonl")
+    assert callers() == ["main"]
+    assert {row["kind"]: row["session"] for row in report("sessions.jsonl")}["subagent"] == "s3"
