@@ -598,3 +598,43 @@ def test_findings_have_their_lines_where_a_system_prompt_is_supplied(here):
     write_log(here / "logs/a.jsonl", LINES[0], line(2, "a2", "u1", "assistant", call))
     run(system_file=b"Be brief.")
     assert [(each["line"], each["message"]) for each in findings("tool-call-name")] == [(2, 2)]
+
+
+def test_a_sub_agent_that_another_one_began_comes_from_that(beside):
+    outer = beside / "logs/p/s1/subagents/agent-g1.jsonl"
+    nested = [agent(7, "g1", None, "user", "Look."), agent(8, "g2", "g1", "assistant", task("t7"))]
+    write_log(
+        outer, *nested, agent(9, "g3", "g2", "user", answer("t7", "No.")), agent(9, "g4", "g3", "assistant", "None.")
+    )
+    inner = [{**each, "agentId": "h1", "uuid": f"h{each['uuid']}", "parentUuid": None} for each in AGENT]
+    inner[1]["parentUuid"] = inner[0]["uuid"]
+    write_log(outer.with_name("agent-h1.jsonl"), *inner)
+    outer.with_name("agent-h1.meta.json").write_text(json.dumps({**META, "toolUseId": "t7"}))
+    run(conversations="all")
+    assert callers() == ["main", "subagent"]
+    tell(beside, "t2")
+    run(conversations="all")
+    assert callers() == ["compacted", "subagent"]
+
+
+def test_each_session_of_a_file_has_a_chain_of_its_own(here):
+    def said(role, words, agent_sees=True, user_sees=True):
+        seen = {"agentVisible": agent_sees, "userVisible": user_sees}
+        return {"role": role, "created": 1770105600, "content": [{"type": "text", "text": words}], "metadata": seen}
+
+    before = [said("user", "hi", agent_sees=False), said("assistant", "ho", agent_sees=False)]
+    summary = [said("user", "In short.", user_sees=False), said("assistant", "I go on.", user_sees=False)]
+    compacted = [*before, *summary, said("user", "more"), said("assistant", "fine")]
+    lines = [
+        {"id": "s1", "working_dir": "/w", "description": "d", "conversation": compacted},
+        {"id": "s2", "working_dir": "/w", "description": "d", "conversation": [said("user", "a"), said("assistant", "b")]},
+        {"id": "s3", "working_dir": "/w", "session_type": "sub_agent", "parent_session_id": "s2", "description": "d",
+         "conversation": [said("user", "c"), said("assistant", "d")]},
+    ]  # fmt: skip
+    write_log(here / "logs/a.jsonl", *lines)
+    run(conversations="main")
+    assert last_words() == ["fine", "b"]
+    assert manifest()["counts"]["replies"]["lost"] == {"compacted": 1, "subagent": 1}
+    run(conversations="all", split="train=0.5,test=0.5", format="jsonl")
+    assert callers() == ["main"]
+    assert {row["kind"]: row["session"] for row in report("sessions.jsonl")}["subagent"] == "s3"

@@ -91,6 +91,12 @@ def home(name: str, path: str, origin: Origin) -> str | None:
     return found(path, origin) if found else None
 
 
+def siblings(name: str, path: str) -> str | None:
+    """A glob for the files of the sub-agents of a session, one of which has this path: one may have begun another."""
+    found: Callable[[str], str | None] | None = getattr(named(name), "siblings", None)
+    return found(path) if found else None
+
+
 @cache
 def holds_tools(name: str) -> bool:
     """Whether logs or files of a format have definitions of tools: all formats of requests have."""

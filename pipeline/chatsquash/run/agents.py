@@ -66,7 +66,10 @@ class Part(Struct, frozen=True, dict=True):
         own = homes.name(place, self.log)
         if place.parent:
             return own, homes.name(place.parent, self.log)
-        home = self.found.home if place.kind in _BEGUN and self.found else None
+        found = self.found if place.kind in _BEGUN else None
+        if found and found.inner:
+            return own, found.inner
+        home = found.home if found else None
         caller = home.caller(place) if home else None
         return own, home.names[caller] if home and caller is not None else None
 
@@ -103,7 +106,7 @@ def records(
     aside = Counter(each.kind for each in part.told if each is not part.place or made is None)
     covered = replace(coverage(rows), conversations=len(part.told), not_chosen=dict(sorted(aside.items())))
     kept = rows if options.trace_replies else []
-    met = [*document.relatives, *([part.found.relative] if part.found else [])]
+    met = [*document.relatives, *(part.found.relatives if part.found else ())]
     if isinstance(made, Refused):
         return [], made.why, Covered(covered, kept, [], relatives=met)
     lost = lost_of(covered, snapshot.entry.line if snapshot else None)

@@ -9,13 +9,14 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from chatsquash import jsonio
 from chatsquash.formats import documents as formats
 from chatsquash.formats.base import TurnError
 from chatsquash.log import Log
 from chatsquash.model import Added, Entry, Message, Reply
 from chatsquash.options import Options
 from chatsquash.outcome import Family, Relative
-from chatsquash.read import documents
+from chatsquash.read import contents, documents
 from chatsquash.read.documents import LogDocument
 from chatsquash.read.lineage import Place
 from chatsquash.run.told import prefix
@@ -90,7 +91,10 @@ class Found(NamedTuple):
     """The file of a session that a sub-agent was begun in."""
 
     home: Home | None
-    relative: Relative
+    relatives: tuple[Relative, ...]
+    """The files that were looked for."""
+    inner: str | None = None
+    """The id of the conversation of another sub-agent that holds the call, where that file does not."""
 
 
 _last: tuple[object, Found] | None = None
@@ -107,8 +111,29 @@ def find(document: LogDocument, place: Place, log: Log, options: Options) -> Fou
     relative = relatives.look(pattern)
     key = relative, document.format, options
     if _last is None or _last[0] != key:
-        _last = key, Found(_home(document.format, path, pattern, log, options), relative)
-    return _last[1]
+        _last = key, Found(_home(document.format, path, pattern, log, options), (relative,))
+    found = _last[1]
+    call_id = place.begun.call
+    beside = formats.siblings(document.format, uncompressed(path)) if call_id else None
+    if call_id is None or beside is None or (found.home and call_id in found.home.by_call):
+        return found
+    inner = (_inner(document.format, each, call_id, options) for each in relatives.paths_of(beside) if each != path)
+    return Found(found.home, (relative, relatives.look(beside)), next(filter(None, inner), None))
+
+
+def _inner(form: str, path: str, call_id: str, options: Options) -> str | None:
+    """The id of the conversation in a file that holds a call; files that do not name it are not parsed."""
+    try:
+        with opened(path, options) as file:
+            data = contents.whole(file)
+            if data is None or jsonio.dumps(call_id) not in data:
+                return None
+            held = documents.alone(file, options)
+    except (OSError, TurnError):
+        return None
+    places = held.places if held and held.format == form else []
+    log = Log(path, path, Path(path).name, 0)
+    return next((name(place, log) for place in places if call_id in place.calls), None)
 
 
 def _home(form: str, path: str, pattern: str, log: Log, options: Options) -> Home | None:

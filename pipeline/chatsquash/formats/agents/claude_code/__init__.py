@@ -59,6 +59,11 @@ def home(path: str, origin: Origin) -> str | None:
     return f"{escape(folder)}/{origin.session_id}.jsonl*" if is_beside else None
 
 
+def siblings(path: str) -> str:
+    """Sub-agents of a session lie in one folder."""
+    return f"{escape(path.rpartition('/')[0])}/agent-*.jsonl*"
+
+
 def conversations(found: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
     """The conversation of the last line first, then the others of the session, then those of its sub-agents.
 
@@ -88,8 +93,8 @@ def _with(first: Conversation, found: list[tuple[int, Repeated]], left: dict[str
 
 
 def _called(each: Conversation, call_id: str) -> Conversation:
-    """A sub-agent's conversation with the call that began it, where only the file beside names that."""
+    """A sub-agent's conversation with the call that began it, which the file beside names; prompts may be alike."""
     origin = each.origin
-    if not (call_id and origin and origin.kind == "subagent" and origin.call is None):
+    if not (call_id and origin and origin.kind == "subagent") or origin.call == call_id:
         return each
-    return replace(each, origin=replace(origin, call=call_id))
+    return replace(each, origin=replace(origin, call=call_id, parent=None))
