@@ -111,6 +111,8 @@ class Chains(Struct):
     _ids: Index = field(default_factory=Index)
     _held: Index = field(default_factory=Index)
     """By what a request and its reply are the same by: the number of the reply."""
+    _said: Index = field(default_factory=Index)
+    """By what a reply is the same by itself: its number."""
     _awaited: Index = field(default_factory=Index)
     """By the same: the session of a request that holds a reply which was not logged so far."""
     _sessions: array[int] = field(default_factory=lambda: array("I"))
@@ -146,8 +148,8 @@ class Chains(Struct):
         requests.follow(entry.messages, edits)
         self._go_on(requests, session, is_new=known is None)
         if (message := entry.reply.message) is not None:
-            _, chain, _ = requests.behind(message)
-            self._learn(chain, session)
+            said, chain, _ = requests.behind(message)
+            self._learn(chain, said, session)
         return session
 
     def _add_unnamed(self, entry: Entry, edits: Edits) -> int:
@@ -161,7 +163,7 @@ class Chains(Struct):
         if is_new:
             self._go_on(unnamed.trees.requests, session, is_new=True)
         if reply:
-            self._learn(reply.chain, session)
+            self._learn(reply.chain, reply.said, session)
         return session
 
     def _go_on(self, requests: Requests, session: int, *, is_new: bool) -> None:
@@ -176,6 +178,7 @@ class Chains(Struct):
                 self.sets.join(candidates[-1], session)
             return
         if is_new:
+            self._copied(requests, session)
             for place in places[-_DEEP:]:
                 if place != places[0] or _tells(requests.messages[place]):
                     self._awaited.put(requests.chains[place] or 1, session)
@@ -190,7 +193,18 @@ class Chains(Struct):
             found.append(self.sets.find(self._sessions[number]))
         return found
 
-    def _learn(self, chain: int, session: int) -> None:
+    def _copied(self, requests: Requests, session: int) -> None:
+        """Join a session that begins with replies of another one, from which messages were left out."""
+        root = self.sets.find(session)
+        for place in reversed(requests.assistants):
+            number = self._said.get(requests.numbers[place] or 1)
+            if number is not None and is_long(chat.text(requests.messages[place]) or ""):
+                other = self.sets.find(self._sessions[number])
+                if other != root:
+                    self.sets.join(other, session)
+                return
+
+    def _learn(self, chain: int, said: int, session: int) -> None:
         """Take note of a logged reply."""
         if (awaiting := self._awaited.get(chain or 1)) is not None:
             self.sets.join(awaiting, session)
@@ -198,6 +212,7 @@ class Chains(Struct):
         known = self._candidates(chain)
         rank = known.index(root) if root in known else min(len(known), _CANDIDATES - 1)
         self._held.put(_ranked(chain, rank), len(self._sessions))
+        self._said.put(said or 1, len(self._sessions))
         self._sessions.append(session)
 
 
