@@ -36,6 +36,11 @@ def source(case: Path, log: Path) -> Path | list[bytes]:
     return log if has_folders else log.read_bytes().split(b"\n")
 
 
+def is_of_logs_alone(case: Path) -> bool:
+    """Whether each log of a case becomes what it does whatever stands beside it."""
+    return options(case).sessions_by != "chain" or len(logs(case)) == 1
+
+
 def options(case: Path, **more: object) -> Options:
     given = case / "options.json"
     chosen = json.loads(given.read_text(encoding="utf-8")) if given.exists() else {}

@@ -17,6 +17,7 @@ from chatsquash.outcome import Family, LoggedReply, Record, Refused
 from chatsquash.read.documents import LogDocument
 from chatsquash.read.lineage import Place
 from chatsquash.run import homes
+from chatsquash.run.asides import ways
 from chatsquash.run.conversations import MakeLast, asks_marks, counted
 from chatsquash.run.covered import Covered, lost_of
 from chatsquash.stages.session import Session, Snapshot
@@ -109,7 +110,7 @@ def records(
     met = [*document.relatives, *(part.found.relatives if part.found else ())]
     if isinstance(made, Refused):
         return [], made.why, Covered(covered, kept, [], relatives=met)
-    lost = lost_of(covered, snapshot.entry.line if snapshot else None)
+    lost = lost_of(covered, snapshot.entry.line if snapshot else None, ways=ways(covered, 0, options))
     found = Covered(covered, kept, lost, family=part.family(), relatives=met)
     return [_named(counted(made, options), part)] if made else [], None, found
 

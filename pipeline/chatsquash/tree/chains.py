@@ -112,7 +112,7 @@ class Chains(Struct):
     _held: Index = field(default_factory=Index)
     """By what a request and its reply are the same by: the number of the reply."""
     _said: Index = field(default_factory=Index)
-    """By what a reply is the same by itself: its number."""
+    """By what a reply with a long text is the same by itself: its number."""
     _awaited: Index = field(default_factory=Index)
     """By the same: the session of a request that holds a reply which was not logged so far."""
     _sessions: array[int] = field(default_factory=lambda: array("I"))
@@ -137,6 +137,7 @@ class Chains(Struct):
     def close(self) -> None:
         """Join what the end of all requests tells."""
         self._unnamed.close(self.sets)
+        self._unnamed, self._named = _Unnamed(), Requests()
 
     def _add_named(self, entry: Entry, edits: Edits) -> int:
         key = hash(("id", entry.session_id)) or 1
@@ -149,7 +150,7 @@ class Chains(Struct):
         self._go_on(requests, session, is_new=known is None)
         if (message := entry.reply.message) is not None:
             said, chain, _ = requests.behind(message)
-            self._learn(chain, said, session)
+            self._learn(chain, said, message, session)
         return session
 
     def _add_unnamed(self, entry: Entry, edits: Edits) -> int:
@@ -163,7 +164,7 @@ class Chains(Struct):
         if is_new:
             self._go_on(unnamed.trees.requests, session, is_new=True)
         if reply:
-            self._learn(reply.chain, reply.said, session)
+            self._learn(reply.chain, reply.said, reply.message, session)
         return session
 
     def _go_on(self, requests: Requests, session: int, *, is_new: bool) -> None:
@@ -204,7 +205,7 @@ class Chains(Struct):
                     self.sets.join(other, session)
                 return
 
-    def _learn(self, chain: int, said: int, session: int) -> None:
+    def _learn(self, chain: int, said: int, message: Message, session: int) -> None:
         """Take note of a logged reply."""
         if (awaiting := self._awaited.get(chain or 1)) is not None:
             self.sets.join(awaiting, session)
@@ -212,7 +213,8 @@ class Chains(Struct):
         known = self._candidates(chain)
         rank = known.index(root) if root in known else min(len(known), _CANDIDATES - 1)
         self._held.put(_ranked(chain, rank), len(self._sessions))
-        self._said.put(said or 1, len(self._sessions))
+        if is_long(chat.text(message) or ""):
+            self._said.put(said or 1, len(self._sessions))
         self._sessions.append(session)
 
 
