@@ -17,6 +17,7 @@ from chatsquash.tree.index import Index, Sets
 from chatsquash.tree.links import Link
 from chatsquash.tree.replies import Reply
 from chatsquash.tree.requests import Requests
+from chatsquash.tree.rewrites import words
 from chatsquash.tree.texts import is_long, is_similar_prompt
 from chatsquash.tree.trees import Trees
 
@@ -112,7 +113,7 @@ class Chains(Struct):
     _held: Index = field(default_factory=Index)
     """By what a request and its reply are the same by: the number of the reply."""
     _said: Index = field(default_factory=Index)
-    """By what a reply with a long text is the same by itself: its number."""
+    """By what a reply that says or calls enough is the same by itself: its number."""
     _awaited: Index = field(default_factory=Index)
     """By the same: the session of a request that holds a reply which was not logged so far."""
     _sessions: array[int] = field(default_factory=lambda: array("I"))
@@ -195,15 +196,16 @@ class Chains(Struct):
         return found
 
     def _copied(self, requests: Requests, session: int) -> None:
-        """Join a session that begins with replies of another one, from which messages were left out."""
+        """Join a session with one of which a request holds replies, though not all that came before them."""
         root = self.sets.find(session)
+        met: set[int] = set()
         for place in reversed(requests.assistants):
             number = self._said.get(requests.numbers[place] or 1)
-            if number is not None and is_long(chat.text(requests.messages[place]) or ""):
-                other = self.sets.find(self._sessions[number])
-                if other != root:
-                    self.sets.join(other, session)
+            other = root if number is None else self.sets.find(self._sessions[number])
+            if other != root and (other in met or is_long(chat.text(requests.messages[place]) or "")):
+                self.sets.join(other, session)
                 return
+            met.add(other)
 
     def _learn(self, chain: int, said: int, message: Message, session: int) -> None:
         """Take note of a logged reply."""
@@ -213,7 +215,7 @@ class Chains(Struct):
         known = self._candidates(chain)
         rank = known.index(root) if root in known else min(len(known), _CANDIDATES - 1)
         self._held.put(_ranked(chain, rank), len(self._sessions))
-        if is_long(chat.text(message) or ""):
+        if is_long(words(message)):
             self._said.put(said or 1, len(self._sessions))
         self._sessions.append(session)
 
