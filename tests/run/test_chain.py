@@ -2,12 +2,15 @@
 
 import gzip
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from chatsquash import Options, convert, convert_session
+from chatsquash.log import Log
+from chatsquash.run.chains import Chained
 from chatsquash.run.verify import verify
 from chatsquash.tree.index import Index, Sets
 from tests.conftest import assistant, log_line, tree, user, write_log
@@ -229,6 +232,24 @@ def test_files_that_share_little_are_not_named(here):
     put({"a": [line(1, "hi", reply="yo")], "b": [line(2, user("hi"), assistant("yo"), user(NEXT))]})
     convert("logs", "out")
     assert "divided-session" not in {each["code"] for each in findings()}
+
+
+def test_what_is_kept_of_a_request_is_small(here):
+    with open("log.jsonl", "w", encoding="utf-8") as file:
+        for number in range(16_000):
+            session, turn = divmod(number, 8)
+            asked = [user(f"{ASKED} {session} {each}") for each in range(turn + 1)]
+            made = log_line(*asked, reply=f"{SAID} {number}", at=number, session_id=f"s{session}")
+            file.write(json.dumps(made) + "\n")
+    log = Log("log.jsonl", "log.jsonl", "log.jsonl", Path("log.jsonl").stat().st_size)
+    Chained([log], CHAIN).read()  # what is kept of the first time is not the log's
+    tracemalloc.start()
+    chained = Chained([log], CHAIN)
+    chained.read()
+    size, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert size / 16_000 <= 100
+    assert sum(1 for _ in chained.sessions()) == 2_000
 
 
 def test_an_index_holds_what_was_put_in_it_last():

@@ -25,10 +25,11 @@ from chatsquash.sources.open import opened
 from chatsquash.times import moment
 from chatsquash.tree.chains import Chains
 
-_ROW = 5
-"""Numbers that a line takes: its session and its file, its number and its line feed, its offset, length and time."""
+_ROW = 4
+"""Numbers that a line takes: its session and its file, its number and its length, its offset and line feed, its time."""
 _HEAD = 1 << 18
 _HALF = 32
+_LOW = (1 << _HALF) - 1
 
 
 class _File(Struct, frozen=True):
@@ -115,7 +116,8 @@ class Chained(Struct):
         for at in range(0, len(spans), SPAN):
             line, offset, length, feed = spans[at : at + SPAN]
             known = min(at // SPAN, len(sessions) - 1)
-            self._rows.extend((sessions[known] << _HALF | file, line << 1 | feed, offset, length, times[known]))
+            length = min(length, _LOW)  # nobody reads a longer line
+            self._rows.extend((sessions[known] << _HALF | file, line << _HALF | length, offset << 1 | feed, times[known]))
 
     def sessions(self) -> Iterator[Log]:
         """The sessions, in the order in which their first lines stand in the logs."""
@@ -132,7 +134,7 @@ class Chained(Struct):
                 yield self._session(sorted(rows[starts[session] : starts[session + 1]], key=self._time))
 
     def _time(self, row: int) -> int:
-        return self._rows[_ROW * row + 4]
+        return self._rows[_ROW * row + 3]
 
     def _roots(self) -> Iterator[int]:
         """The session of each row."""
@@ -159,7 +161,7 @@ class Chained(Struct):
             ends[root] -= 1
             rows[ends[root]] = last
             head, line = self._rows[_ROW * last : _ROW * last + 2]
-            key = (head & ((1 << _HALF) - 1)) << _HALF | (line >> 1)
+            key = (head & _LOW) << _HALF | line >> _HALF
             first[root] = min(key, first[root] or key)
         return first, rows
 
@@ -182,8 +184,8 @@ class Chained(Struct):
         spans = array("Q")
         for row in rows:
             piece = bases[self._file(row)]
-            number, start, length, _ = self._rows[_ROW * row + 1 : _ROW * row + _ROW]
-            spans.extend((piece.line + (number >> 1), piece.offset + start, length, number & 1))
+            line, start, _ = self._rows[_ROW * row + 1 : _ROW * row + _ROW]
+            spans.extend((piece.line + (line >> _HALF), piece.offset + (start >> 1), line & _LOW, start & 1))
         whole = log.size if len(numbers) == 1 else None
         cut = self._cut(rows, numbers)
         pieces = (*bases.values(),) if len(numbers) > 1 else ()
@@ -193,7 +195,7 @@ class Chained(Struct):
         )
 
     def _file(self, row: int) -> int:
-        return self._rows[_ROW * row] & ((1 << _HALF) - 1)
+        return self._rows[_ROW * row] & _LOW
 
     def _reordered(self, rows: list[int]) -> int:
         """How many lines stand in their files behind later ones."""
@@ -207,7 +209,7 @@ class Chained(Struct):
 
     def _cut(self, rows: list[int], files: list[int]) -> str | None:
         """Why the rest of a file is not read of which a session has the last line."""
-        ends = {self._file(row): self._rows[_ROW * row + 1] >> 1 for row in sorted(rows)}
+        ends = {self._file(row): self._rows[_ROW * row + 1] >> _HALF for row in sorted(rows)}
         return next((file.problem for each in files if ends[each] == (file := self._files[each]).lines), None)
 
     def _path(self, number: int, *, is_part: bool) -> str:

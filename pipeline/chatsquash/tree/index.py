@@ -1,4 +1,4 @@
-"""A dictionary of numbers that takes a sixth of a dictionary's memory."""
+"""A dictionary of numbers that takes a quarter of a dictionary's memory."""
 
 from __future__ import annotations
 
@@ -38,16 +38,18 @@ class Index:
 
     def _find(self, key: int) -> int:
         """Where a key stands, or would."""
-        keys, mask = self._keys, len(self._keys) - 1
-        at = (key * 0x9E3779B97F4A7C15 >> 20) & mask
+        keys = self._keys
+        size = len(keys)
+        at = (key * 0x9E3779B97F4A7C15 >> 20) % size
         while (there := keys[at]) and there != key:
-            at = (at + 1) & mask
+            at = at + 1 if at + 1 < size else 0
         return at
 
     def _grow(self) -> None:
         keys, values = self._keys, self._values
-        self._keys = array("Q", bytes(16 * len(keys)))
-        self._values = array("I", bytes(8 * len(values)))
+        size = len(keys) + len(keys) // 2
+        self._keys = array("Q", bytes(8 * size))
+        self._values = array("I", bytes(4 * size))
         for key, value in zip(keys, values, strict=True):
             if key:
                 at = self._find(key)
