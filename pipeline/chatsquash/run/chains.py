@@ -117,7 +117,9 @@ class Chained(Struct):
             line, offset, length, feed = spans[at : at + SPAN]
             known = min(at // SPAN, len(sessions) - 1)
             length = min(length, _LOW)  # nobody reads a longer line
-            self._rows.extend((sessions[known] << _HALF | file, line << _HALF | length, offset << 1 | feed, times[known]))
+            self._rows.extend(
+                (sessions[known] << _HALF | file, line << _HALF | length, offset << 1 | feed, times[known])
+            )
 
     def sessions(self) -> Iterator[Log]:
         """The sessions, in the order in which their first lines stand in the logs."""

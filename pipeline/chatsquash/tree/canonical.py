@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from msgspec import Struct, field
+from xxhash import xxh3_64
 
 from chatsquash import chat, jsonio
 from chatsquash.model import Json, Message
@@ -64,7 +65,7 @@ class Canon(Struct):
         return found
 
     def _of_parts(self, role: str, parts: list[Json]) -> int:
-        others = tuple(jsonio.dumps(part) for part in parts if chat.part_text(part) is None)
+        others = _others(parts)
         texts = [text for part in parts if (text := (chat.part_text(part) or "").strip())]
         if role == "user":
             texts = [text for each in texts if (text := without_reminders(each))]
@@ -106,6 +107,16 @@ def without_reminders(text: str) -> str:
         if f"<{tag}>" in text:
             text = without_marked(text, f"<{tag}>", f"</{tag}>").strip()
     return text
+
+
+def _others(parts: list[Json]) -> int:
+    """What the parts that are no text are the same by, which may be very many; 0 if there are none."""
+    count, digest = 0, xxh3_64()
+    for part in parts:
+        if chat.part_text(part) is None:
+            digest.update(jsonio.dumps(part))
+            count += 1
+    return hash((count, digest.intdigest())) if count else 0
 
 
 def _listed(calls: Json) -> Iterable[Json]:
