@@ -26,7 +26,7 @@ from chatsquash.times import moment
 from chatsquash.tree.chains import Chains
 
 _ROW = 4
-"""Numbers that a line takes: its session and its file, its number and its length, its offset and line feed, its time."""
+"""Numbers that a line takes: its session and file, its number and length, its offset and line feed, its time."""
 _HEAD = 1 << 18
 _HALF = 32
 _LOW = (1 << _HALF) - 1
