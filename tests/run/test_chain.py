@@ -11,6 +11,7 @@ import pytest
 from chatsquash import Options, convert, convert_session
 from chatsquash.log import Log
 from chatsquash.run.chains import Chained
+from chatsquash.run.inspect import inspect
 from chatsquash.run.verify import verify
 from chatsquash.tree.index import Index, Sets
 from tests.conftest import assistant, log_line, tree, user, write_log
@@ -269,3 +270,17 @@ def test_joined_sets_have_one_number():
     sets.join(3, 1)
     sets.join(3, 2)
     assert [sets.find(number) for number in range(4)] == [0, 1, 1, 1]
+
+
+def test_inspect_shows_a_session_with_the_files_of_its_lines(here):
+    put({"a": [first()], "b": [second()], "c": [line(3, "Something else altogether, please.")]})
+    shown = [*inspect(["logs"], Options(sessions_by="chain"))]
+    assert [each for each in shown if ": session " in each] == ["logs/a.jsonl: session a", "logs/c.jsonl: session c"]
+    assert shown[1:3] == ["from line 1 on: logs/a.jsonl", "from line 2 on: logs/b.jsonl"]
+
+
+@pytest.mark.parametrize("by", ["file", "id"])
+def test_inspect_takes_lines_in_the_order_of_their_times(here, by):
+    put({"a": [second(session="s"), first(session="s")]})
+    shown = "\n".join(inspect(["logs"], Options(sessions_by=by, conversations="all")))
+    assert "[reordered] 1 line stood behind later ones" in shown

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -25,7 +24,6 @@ from chatsquash.read import documents
 from chatsquash.read.sessions import cleared
 from chatsquash.records import presets
 from chatsquash.redact.pseudonyms import fingerprint
-from chatsquash.report import findings as report
 from chatsquash.report.files import TakenSession
 from chatsquash.report.progress import Observer
 from chatsquash.report.summary import Summary
@@ -36,13 +34,14 @@ from chatsquash.run.manifest import Manifest
 from chatsquash.run.meetings import Meetings
 from chatsquash.run.reports import Reports
 from chatsquash.run.session import with_key
+from chatsquash.run.stops import cut_short, why
 from chatsquash.run.workers import chained, outcomes
 from chatsquash.sources.compression import stem
 from chatsquash.sources.find import Discovered, discover, nothing_to_read
 from chatsquash.sources.joined import opened_log
 from chatsquash.sources.logs import Logs
 from chatsquash.stages.session import INVALID, finding
-from chatsquash.text import escaped, printable
+from chatsquash.text import printable
 from chatsquash.write.groups import LABELS, Groups
 from chatsquash.write.store import RUN, Output
 
@@ -52,8 +51,6 @@ if TYPE_CHECKING:
 
 _KEPT = "reports/rejected-lines.jsonl"
 _PIECE = 1 << 20
-_QUOTED = re.compile(r"""\\.|'[^'\\]*+(?:\\.[^'\\]*+)*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+\"""", re.DOTALL)
-"""What a finding quotes of a log, which a terminal does not show; and an escape outside of quotes."""
 
 
 def convert(
@@ -247,9 +244,9 @@ class _Conversion:
     def _stop_for(self, outcome: Outcome, file: str) -> None:
         invalid = outcome.left_out in INVALID
         if self._options.on_invalid == "abort" and invalid:
-            raise StoppedError(f"stopped by --on-invalid abort, nothing was written: {_why(outcome, file)}")
-        if self._options.strict and (outcome.left_out or outcome.rejected or _cut_short(outcome)):
-            raise StoppedError(f"stopped by --strict, nothing was written: {_why(outcome, file)}")
+            raise StoppedError(f"stopped by --on-invalid abort, nothing was written: {why(outcome, file)}")
+        if self._options.strict and (outcome.left_out or outcome.rejected or cut_short(outcome)):
+            raise StoppedError(f"stopped by --strict, nothing was written: {why(outcome, file)}")
 
     def _keep(self, log: Log, outcome: Outcome) -> Outcome:
         """Copy lines that could not be read; private, since nothing but credentials was taken out of them.
@@ -268,22 +265,6 @@ class _Conversion:
             vanished = finding(reading.changed_log("vanished"), outcome.session, log.shown)
             return outcome.also(vanished)
         return outcome
-
-
-def _cut_short(outcome: Outcome) -> Finding | None:
-    return next((finding for finding in outcome.findings if finding.code == "cut-short"), None)
-
-
-def _why(outcome: Outcome, file: str) -> str:
-    """What a run stops for, as an error message: where, what, and the code."""
-    if outcome.rejected and outcome.left_out in (None, "empty-session"):
-        first = outcome.rejected[0]
-        return f"{report.place(file, first.line)}: {escaped(first.reason)} [{first.code}]"
-    named = (finding for finding in outcome.findings if finding.code == outcome.left_out)
-    found = next(named, None) or _cut_short(outcome)
-    assert found
-    text = _QUOTED.sub(lambda quoted: quoted[0] if quoted[0][0] == "\\" else "'…'", found.text)
-    return f"{report.place(file, found.line)}: {text} [{found.code}]"
 
 
 def _pieces(file: BinaryIO, length: int) -> Iterator[bytes]:

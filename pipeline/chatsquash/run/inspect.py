@@ -23,8 +23,9 @@ from chatsquash.read.sessions import MixedSessionsError
 from chatsquash.read.usage import of_entry
 from chatsquash.report.conversations import drawn, in_lines, of_file
 from chatsquash.report.findings import as_text
-from chatsquash.run.parts import parts
+from chatsquash.run.parts import in_order, parts
 from chatsquash.run.session import Converter, EntryStream
+from chatsquash.run.workers import chained
 from chatsquash.sources.find import discover, nothing_to_read
 from chatsquash.stages.session import Session
 from chatsquash.text import aligned, counted, escaped
@@ -113,22 +114,24 @@ def each_session(logs: Iterable[str], options: Options, work: Callable[[Log], T]
     found = discover(roots, options, documents.is_document)
     if not found.logs:
         raise UsageError(nothing_to_read(roots, found))
-    for log in found.logs:
+    by_chain = options.sessions_by == "chain"
+    for log in chained(found.logs, options).sessions() if by_chain else found.logs:
         yield from _sessions(log, options, work)
 
 
 def _sessions(log: Log, options: Options, work: Callable[[Log], T]) -> Iterator[T]:
     """What is made of a log, or of each of the sessions that its file holds."""
-    sessions = parts(log, options) if options.sessions_by == "id" else [log]
+    is_divided = options.sessions_by == "id" and log.spans is None and log.part is None
     try:
-        for part in sessions:
-            yield work(part)
-    except MixedSessionsError:
-        sessions = parts(log, options)
-        if sessions == [log]:
-            raise UsageError(f"{log.shown}: cannot be read (it changed while it was read)") from None
-        for part in sessions:
-            yield work(part)
+        for part in parts(log, options) if is_divided else [log]:
+            try:
+                yield work(part)
+            except MixedSessionsError:
+                sessions = parts(part, options) if part.spans is None else [in_order(part, options)]
+                if sessions == [part]:
+                    raise UsageError(f"{log.shown}: cannot be read (it changed while it was read)") from None
+                for each in sessions:
+                    yield from _sessions(each, options, work)
     except OSError as problem:
         raise UsageError(f"{log.shown}: cannot be read ({problem.strerror})") from None
 
@@ -144,6 +147,8 @@ def _session(converter: Converter, verbose: bool, log: Log) -> list[str]:
 
 def _shown(log: Log, inspection: _Inspection, outcome: Outcome) -> Iterator[str]:
     yield f"{escaped(log.shown)}: session {escaped(outcome.session)}"
+    for piece in log.pieces:  # whose lines are counted one behind the other
+        yield f"from line {piece.line + 1:,} on: {escaped(piece.shown)}"
     if (seen := inspection.seen) and seen.format:
         yield from _wrapped(f"format: {escaped(seen.why)}", break_on_hyphens=True)
         yield from [f"envelope: {seen.envelope}"] if seen.envelope != PLAIN.NAME else []
