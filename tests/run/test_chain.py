@@ -13,6 +13,7 @@ from chatsquash.log import Log
 from chatsquash.run.chains import Chained
 from chatsquash.run.inspect import inspect
 from chatsquash.run.verify import verify
+from chatsquash.sources.open import opened
 from chatsquash.tree.index import Index, Sets
 from tests.conftest import assistant, log_line, tree, user, write_log
 
@@ -284,3 +285,58 @@ def test_inspect_takes_lines_in_the_order_of_their_times(here, by):
     put({"a": [second(session="s"), first(session="s")]})
     shown = "\n".join(inspect(["logs"], Options(sessions_by=by, conversations="all")))
     assert "[reordered] 1 line stood behind later ones" in shown
+
+
+@pytest.mark.parametrize("at", ["9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z", 2**63])
+def test_times_that_are_far_away_are_times(here, at):
+    far = log_line("Another question, of some other day.", reply="Another answer.", at=at)
+    put({"a": [first(), second()], "b": [far]})
+    assert convert("logs", "out", CHAIN).sessions == 2
+
+
+def test_files_without_times_go_with_those_before(here):
+    put({"a": [first()], "b": [second(None)]})
+    convert("logs", "out", Options(sessions_by="chain", conversations="main"))
+    assert said() == [WHOLE]
+
+
+def test_each_file_of_a_session_is_opened_once(here, monkeypatch):
+    put({f"{number:03}": [line(None, *_turns(number), reply=f"{SAID} {number}")] for number in range(40)})
+    seen: list[str] = []
+    monkeypatch.setattr(
+        "chatsquash.sources.joined.opened", lambda path, options: seen.append(path) or opened(path, options)
+    )
+    assert convert("logs", "out", Options(sessions_by="chain")).sessions == 1
+    assert len(seen) == 40
+
+
+def _turns(count: int) -> list[Any]:
+    """What was said before a reply, so many replies long."""
+    before = [each for number in range(count) for each in (user(f"{ASKED} {number}"), assistant(f"{SAID} {number}"))]
+    return [*before, user(f"{ASKED} {count}")]
+
+
+def test_compressed_files_whose_lines_alternate_are_expanded_once(here, monkeypatch):
+    for name, numbers in (("a", range(0, 40, 2)), ("b", range(1, 40, 2))):
+        lines = [line(number, f"{ASKED} {number}", reply=f"{SAID} {number}", session="s") for number in numbers]
+        path = write_log(Path("logs") / f"{name}.jsonl", *lines)
+        path.with_suffix(".jsonl.gz").write_bytes(gzip.compress(path.read_bytes()))
+        path.unlink()
+    seen: list[str] = []
+    monkeypatch.setattr(
+        "chatsquash.sources.joined.opened", lambda path, options: seen.append(path) or opened(path, options)
+    )
+    assert convert("logs", "out", Options(sessions_by="chain")).sessions == 1
+    assert [Path(each).suffix for each in seen] == [".jsonl", ".jsonl"]
+
+
+def test_what_one_file_has_too_much_of_costs_no_other(here):
+    put({"a": [first(), *[b"{x"] * 8], "b": [second(), *[b"{y"] * 3]})
+    convert("logs", "out", Options(sessions_by="chain", max_rejected=4))
+    assert said() == [WHOLE]
+    cut = [each for each in findings() if each["code"] == "cut-short"]
+    assert len(cut) == 1
+    put({"a": [first(), *[b"{x"] * 4], "b": [*[b"{y"] * 4, second()]})
+    convert("logs", "all", Options(sessions_by="chain", max_rejected=4))
+    assert said("all") == [WHOLE]
+    assert "cut-short" not in {each["code"] for each in findings("all")}

@@ -60,6 +60,8 @@ class Reader:
         self._bounds = Bounds.of(options)
         self._known: dict[str, KnownTools] = {}
         self._room = Buffers()
+        self._files = 1
+        """How many hold the log that is read."""
 
     def read(
         self,
@@ -76,6 +78,7 @@ class Reader:
         Raises ``MixedSessionsError`` for a file that has to be split first.
         """
         documents.forget(file)
+        self._files = max(1, len(log.pieces))
         if log.part is not None:
             return self._part(file, log, hashed)
         expanded = file if isinstance(file, Expanded) else None
@@ -129,7 +132,8 @@ class Reader:
         return seen, self._lines(shape).entries(stream), None
 
     def _lines(self, shape: Shape) -> EntryReader:
-        return EntryReader(shape, self._known, self._bounds)
+        most = (self._bounds.rejected + 1) * self._files - 1  # so many of each file
+        return EntryReader(shape, self._known, self._bounds._replace(rejected=most))
 
     def _part(self, file: BinaryIO, log: Log, hashed: Callable[[memoryview], object] | None) -> Reading:
         """One conversation of a document."""

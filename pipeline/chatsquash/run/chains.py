@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import BinaryIO
 
 from msgspec import Struct, field, structs
@@ -16,6 +17,7 @@ from chatsquash.log import Log, Piece
 from chatsquash.model import Entry
 from chatsquash.options import Options
 from chatsquash.read import documents
+from chatsquash.read.bounds import Bounds
 from chatsquash.read.exchange import LineError, split
 from chatsquash.read.reader import Reader
 from chatsquash.read.sessions import SPAN, expanded_copy
@@ -28,6 +30,7 @@ from chatsquash.tree.chains import Chains
 _ROW = 4
 """Numbers that a line takes: its session and file, its number and length, its offset and line feed, its time."""
 _HEAD = 1 << 18
+_FARTHEST = (1 << 63) - 1
 _HALF = 32
 _LOW = (1 << _HALF) - 1
 
@@ -64,23 +67,26 @@ class Chained(Struct):
         """Look at all logs, in the order of their first times."""
         logs = self.logs
         self.digests = [""] * len(logs)
-        times = array("q", (_began(log, self.options) for log in logs)) if len(logs) > 1 else array("q", [0])
+        began = array("q")
+        for log in logs:  # one that does not tell goes with the one before
+            at = _began(log, self.options) if len(logs) > 1 else None
+            began.append(_held(at) if at is not None else began[-1] if began else 0)
         reader = Reader(replace(self.options, sessions_by="file"))
-        for number in sorted(range(len(logs)), key=times.__getitem__):
+        for number in sorted(range(len(logs)), key=began.__getitem__):
             try:
                 with opened(logs[number].path, self.options) as file:
-                    self._read(file, number, reader)
+                    self._read(file, number, reader, began[number])
             except (OSError, MemoryError):
                 self._others[number] = [logs[number]]
         self._chains.close()
 
-    def _read(self, file: BinaryIO, number: int, reader: Reader) -> None:
-        """Take note of the lines of a file, or of what else it is."""
+    def _read(self, file: BinaryIO, number: int, reader: Reader, began: int) -> None:
+        """Take note of the lines of a file which began at some time, or of what else it is."""
         log, digest, spans = self.logs[number], xxh3_128(), array("Q")
         whole = file if isinstance(file, Expanded) else as_found(file, log)
         self._chains.file()
         sessions, times = array("I"), array("q")
-        unknown = 0
+        unknown, is_timed = 0, False
         for item in reader.read(whole, log, digest.update, spans).items:
             if isinstance(item, Entry):
                 if item.reply.included:
@@ -100,22 +106,28 @@ class Chained(Struct):
                 unknown += 1
                 continue
             sessions.extend([session] * (1 + unknown))
-            times.extend([at if at is not None else times[-1] if times else 0] * (1 + unknown))
+            if at is not None and not is_timed:
+                is_timed = True
+                times = array("q", [_held(at)] * len(times))  # lines before the first time go with it
+            times.extend([_held(at) if at is not None else times[-1] if times else began] * (1 + unknown))
             unknown = 0
         self.digests[number] = digest.hexdigest()
         if not sessions:
             self._others[number] = [log]
             return
-        self._note(number, spans, sessions, times)
         problem = file.problem if isinstance(file, Expanded) else None
+        if len(sessions) < len(spans) // SPAN:
+            problem = Bounds.of(self.options).too_many()
+            del spans[SPAN * len(sessions) :]
+        self._note(number, spans, sessions, times)
         lines = len(spans) // SPAN
         self._files[number] = _File(lines, sum(spans[2::SPAN]) + lines, isinstance(file, Expanded), problem)
 
     def _note(self, file: int, spans: array[int], sessions: array[int], times: array[int]) -> None:
-        """Keep the places of a file's lines; of those that were not read any more, with the last one."""
+        """Keep the places of a file's lines."""
         for at in range(0, len(spans), SPAN):
             line, offset, length, feed = spans[at : at + SPAN]
-            known = min(at // SPAN, len(sessions) - 1)
+            known = at // SPAN
             length = min(length, _LOW)  # nobody reads a longer line
             self._rows.extend(
                 (sessions[known] << _HALF | file, line << _HALF | length, offset << 1 | feed, times[known])
@@ -175,7 +187,8 @@ class Chained(Struct):
         log = self.logs[numbers[0]]
         if len(numbers) == 1 and len(rows) == files[0].lines and not reordered:
             return log
-        is_part = len(rows) < sum(file.lines for file in files)
+        turns = sum(self._file(one) != self._file(other) for one, other in pairwise(rows))
+        is_part = len(rows) < sum(file.lines for file in files) or turns >= len(files)
         bases: dict[int, Piece] = {}
         line = offset = 0
         for number, file in zip(numbers, files, strict=True):
@@ -224,12 +237,17 @@ class Chained(Struct):
         return self._copies[number]
 
 
-def _began(log: Log, options: Options) -> int:
-    """The time of a log's first line, as far as that is told without knowing its format; else 0."""
+def _held(at: int) -> int:
+    """A time as far as it fits into 64 bits."""
+    return max(-_FARTHEST, min(at, _FARTHEST))
+
+
+def _began(log: Log, options: Options) -> int | None:
+    """The time of a log's first line, as far as that is told without knowing its format."""
     try:
         with opened(log.path, options) as file:
             line, _, _ = file.read(_HEAD).partition(b"\n")
         when = moment(split(bytearray(line), named(PLAIN)).timestamp)
     except (OSError, MemoryError, LineError, ValueError):
-        return 0
-    return when.at if when else 0
+        return None
+    return when.at if when else None

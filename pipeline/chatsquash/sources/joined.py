@@ -50,7 +50,7 @@ class Joined(io.RawIOBase):
 
     def readinto(self, into: Any) -> int:
         """As many bytes as one file has from here on; nothing at the end of the last one."""
-        while True:
+        while len(into):
             number = bisect_right(self._starts, self._at) - 1
             file, start = self._file(number), self._starts[number]
             stop = self._starts[number + 1] if number + 1 < len(self._starts) else None
@@ -61,8 +61,9 @@ class Joined(io.RawIOBase):
                 self._at += filled
                 return int(filled)
             if stop is None:
-                return 0
+                break
             self._at = stop
+        return 0
 
     def close(self) -> None:
         """Close all files."""
