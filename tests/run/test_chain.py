@@ -340,3 +340,17 @@ def test_what_one_file_has_too_much_of_costs_no_other(here):
     convert("logs", "all", Options(sessions_by="chain", max_rejected=4))
     assert said("all") == [WHOLE]
     assert "cut-short" not in {each["code"] for each in findings("all")}
+
+
+@pytest.mark.parametrize("conversations", ["last", "main", "all"])
+@pytest.mark.parametrize("by", [None, "chain"])
+def test_a_reply_that_is_logged_after_a_request_with_it_counts_as_that_message(here, conversations, by):
+    third = line(4, *HISTORY, assistant(DONE), user(ASKED), reply=NEXT)
+    put({"a": [second(1), first(2), third]})
+    convert("logs", "out", Options(conversations=conversations, sessions_by=by, trace_replies=True))
+    assert said() == [[*WHOLE, ASKED, NEXT]]
+    assert [(each["kind"], each["status"], each["message"]) for each in replies()] == [
+        ("main", "carried", 3), ("main", "carried", 1), ("main", "carried", 5),
+    ]  # fmt: skip
+    codes = {each["code"] for each in findings()}
+    assert "replies-lost" not in codes

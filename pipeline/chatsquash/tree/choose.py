@@ -74,8 +74,6 @@ def _said(message: object) -> object:
 
 def are_unrelated(trees: Trees) -> bool:
     """Whether there are several requests, and none goes on from another or was begun by it."""
-    if any(reply.chain in trees.unmet for reply in trees.replies):
-        return False
     linked = any(link.summary or link.caller or link.copied for link in trees.links)
     return (
         len(trees.links) > 1 and not linked and not trees.grows and all(reply.parent is None for reply in trees.replies)

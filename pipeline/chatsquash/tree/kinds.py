@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
+from itertools import takewhile
 
 from msgspec import Struct, field
 
@@ -80,7 +81,11 @@ def _count(replies: list[Reply], trees: Iterable[list[Path]]) -> None:
     """Give each path its length."""
     lengths: dict[int, int] = {}
     for reply in replies:
-        lengths[reply.number] = 1 + (lengths[reply.parent.number] if reply.parent else 0)
+        above = [*takewhile(lambda each: each.number not in lengths, reply.back())]  # which may be logged later
+        before = above[-1].parent if above else None
+        length = lengths[before.number] if before else 0
+        for number, each in enumerate(reversed(above), 1):
+            lengths[each.number] = length + number
     for path in chained(trees):
         path.length = lengths[path.last.number]
 

@@ -77,6 +77,15 @@ class Reply(Struct, eq=False):
             if message["role"] == "user":
                 yield number, message
 
+    def go_on_from(self, reply: Reply) -> None:
+        """Have a reply that was logged later for the parent, which its request holds as what an assistant says."""
+        at = self.added.index(reply.said) + 1 if reply.said in self.added else 0
+        self.added, self.behind = self.added[at:], self.behind[at:]
+        if self.parent:
+            self.parent.children -= 1
+        self.parent = reply
+        reply.children += 1
+
     def broke_off(self, *, says_ends: bool) -> bool:
         """Whether it is not whole; ``says_ends``: the log says of some replies why they ended."""
         return self.is_cut or (says_ends and not self.is_ended)

@@ -50,8 +50,8 @@ class Trees(Struct):
     """Where each tree comes from."""
     met: list[Met] = field(default_factory=list)
     """The logged replies that the present request holds, in order."""
-    unmet: set[int] = field(default_factory=set)
-    """By what they are the same by, the replies that first requests hold, which nobody logged before."""
+    _unmet: dict[int, Reply] = field(default_factory=dict)
+    """By what replies are the same by that nobody logged before: the reply to a request that holds them."""
     _lacks: bool = False
     """Whether results that the present request holds are emptied."""
     _left: int = 0
@@ -106,15 +106,27 @@ class Trees(Struct):
             is_other_prompt=parent is not None and not is_similar_prompt(parent.system, system),
         )
         sibling = self._sibling(reply)
-        if parent is None:
-            self.unmet.update(requests.chains[place] for place in requests.assistants)
+        self._await(reply, behind)
         if sibling and (parent or self.joins_beginnings or _is_one(sibling, reply)):
             reply.tree, reply.asked = sibling.tree, sibling.asked
             if self._is_again(sibling, reply):
                 return None
+        later = self._unmet.pop(chain, None)
+        is_late = later is not None and later.parent is parent and later is not reply
+        if later and is_late:
+            reply.tree = later.tree
         self._link(reply, behind)
         self._take(reply)
+        if later and is_late:
+            later.go_on_from(reply)
         return reply
+
+    def _await(self, reply: Reply, behind: int) -> None:
+        """Remember what a request holds behind the last logged reply, which may be logged later."""
+        requests = self.requests
+        for place in requests.assistants[-_CANDIDATES:]:
+            if place >= behind:
+                self._unmet[requests.chains[place]] = reply
 
     def _follow(self, entry: Entry, edits: Edits | None) -> int:
         """Go on to a request, and find the replies that it holds; returns how many messages are as they were."""
