@@ -50,9 +50,10 @@ def read(value: Json) -> Moment | None:
 
 def _said(text: str) -> Moment | None:
     try:
-        return _iso(text)
+        found = _iso(text)
     except (ValueError, OverflowError):
         return None
+    return found if _FIRST <= found.at < _LAST else None  # in UTC it may lie outside of the calendar
 
 
 def day(at: int) -> str:
