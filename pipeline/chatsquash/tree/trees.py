@@ -54,6 +54,8 @@ class Trees(Struct):
     """By what replies are the same by that nobody logged before: the reply to a request that holds them."""
     _lacks: bool = False
     """Whether results that the present request holds are emptied."""
+    _only_adds: bool = False
+    """Whether the present request has all that the one before it had, as it was."""
     _left: int = 0
     """Messages of the present request that may still be held to what came before replies of the same words."""
     _lookup: Links = field(default_factory=Links)
@@ -138,6 +140,7 @@ class Trees(Struct):
             self.met.pop()
         self._left = _COMPARED * len(entry.messages) + _COMPARED_LEAST
         requests.follow(entry.messages, edits, self._meet)
+        self._only_adds = before == kept
         if before == kept < len(entry.messages) and requests.chains[before - 1 : before] not in ([], [0]):
             self.grows = True
         places = requests.assistants
@@ -149,7 +152,7 @@ class Trees(Struct):
         """Whether the present request lacks what earlier ones had."""
         if last is None:
             self._lacks = False
-        elif self.looks_closely and kept <= last.place:
+        elif self.looks_closely and kept <= last.place and not self._only_adds:
             requests = self.requests
             self._lacks = has_emptied(requests.messages[: last.place + 1], requests.numbers, last.reply)
         return self._lacks or (last is not None and last.how == "cut")
