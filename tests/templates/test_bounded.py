@@ -121,7 +121,7 @@ def test_compiling_is_bounded(tmp_path, sentence, text, bounds, message):
 
 
 class Hasty(RenderBounds):
-    slow = 0.05
+    slow = 0.005
 
 
 def test_a_template_is_given_up_after_20_records_that_are_slow(tmp_path):
@@ -130,7 +130,7 @@ def test_a_template_is_given_up_after_20_records_that_are_slow(tmp_path):
     for _ in range(20):
         assert made.given_up == ""
         made.render(HI, None)
-    assert made.given_up == "given up after 20 records that took over 0.05 s each (--render-time allows more)"
+    assert made.given_up == "given up after 20 records that took over 0.005 s each (--render-time allows more)"
 
 
 def test_a_record_is_slow_when_it_takes_a_tenth_of_its_time(tmp_path):
