@@ -354,3 +354,12 @@ def test_a_reply_that_is_logged_after_a_request_with_it_counts_as_that_message(h
     ]  # fmt: skip
     codes = {each["code"] for each in findings()}
     assert "replies-lost" not in codes
+
+
+def test_a_reply_that_is_logged_after_requests_with_it_that_were_logged_twice_counts_as_that_message(here):
+    put({"a": [second(1), second(2), first(3)]})
+    convert("logs", "out", Options(conversations="all", trace_replies=True))
+    assert said() == [WHOLE]
+    assert [(each["kind"], each["status"]) for each in replies()] == [
+        ("retry", "lost"), ("main", "carried"), ("main", "carried"),
+    ]  # fmt: skip

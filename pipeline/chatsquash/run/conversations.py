@@ -28,6 +28,7 @@ from chatsquash.tree.coverage import coverage
 from chatsquash.tree.explained import first_conversation, unexplained
 from chatsquash.tree.kinds import Path, paths
 from chatsquash.tree.replies import Reply
+from chatsquash.tree.requests import numbered
 from chatsquash.tree.restore import Wanted, restored
 from chatsquash.tree.standing import Held, held
 from chatsquash.tree.trees import Trees
@@ -66,8 +67,8 @@ _GIVES_CONTEXT = ("results", "all")
 
 def _restored(trees: Trees, path: list[Reply], entry: Entry, wanted: Wanted) -> tuple[Entry, list[Found]]:
     """An entry with what its path has and it lacks."""
-    numbered = trees.numbered(entry.messages)
-    made = restored(numbered, path, wanted, trees.copied_reasoning)
+    held = numbered(entry.messages, trees.requests.canon)
+    made = restored(held, path, wanted, trees.copied_reasoning)
     found = [checks.reasoning_restored(made.reasoning)] if made.reasoning else []
     lacking = sum(reply.lacks for reply in path)
     if made.results or made.inserted:

@@ -77,6 +77,11 @@ class Reply(Struct, eq=False):
             if message["role"] == "user":
                 yield number, message
 
+    def is_one_with(self, later: Reply) -> bool:
+        """Whether a later reply to the same first request is since this one broke off, or stands in the log twice."""
+        is_same = self.response == later.response != ""
+        return self.is_cut or (later.is_ended and not self.is_ended) or is_same
+
     def go_on_from(self, reply: Reply) -> None:
         """Have a reply that was logged later for the parent, which its request holds as what an assistant says."""
         at = self.added.index(reply.said) + 1 if reply.said in self.added else 0

@@ -15,6 +15,13 @@ Meet = Callable[[int, int, int], tuple[int, int]]
 logged reply that this is, in whatever wording."""
 
 
+def numbered(messages: list[Message], canon: Canon) -> list[tuple[int, Message]]:
+    """Messages of a request, each with what it is the same by."""
+    requests = Requests(canon)
+    requests.extend(messages)
+    return [*zip(requests.numbers, messages, strict=True)]
+
+
 class Requests(Struct):
     """The request that was followed last, message by message."""
 

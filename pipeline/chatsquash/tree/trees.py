@@ -74,16 +74,35 @@ class Trees(Struct):
         ``edits`` are those from the last request that was added, where they are not the entry's.
         """
         kept = self._follow(entry, edits)
-        message = entry.reply.message
-        if message is None:
+        if entry.reply.message is None:
             return None
-        requests, last = self.requests, self.met[-1] if self.met else None
-        parent = last.reply if last else None
+        last = self.met[-1] if self.met else None
         behind = last.place + 1 if last else 0
+        reply = self._reply(entry, last, limit, response)
+        reply.lacks = self._lacks_something(last, kept)
+        sibling = self._sibling(reply)
+        if sibling and (reply.parent or self.joins_beginnings or sibling.is_one_with(reply)):
+            reply.tree, reply.asked = sibling.tree, sibling.asked
+            if self._is_again(sibling, reply):
+                return None
+        self._await(reply, behind)
+        later = self._held_before(reply)
+        if later:
+            reply.tree = later.tree
+        self._link(reply, behind)
+        self._take(reply)
+        if later:
+            later.go_on_from(reply)
+        return reply
+
+    def _reply(self, entry: Entry, last: Met | None, limit: int | None, response: str) -> Reply:
+        """The reply to the present request, which goes on from the last one that it holds."""
+        requests, message = self.requests, entry.reply.message
+        assert message is not None
+        parent, system = last.reply if last else None, requests.system()
         said, chain, spoken = requests.behind(message)
-        system = requests.system()
-        added, held = self._added(behind)
-        reply = Reply(
+        added, held = self._added(last.place + 1 if last else 0)
+        return Reply(
             number=len(self.replies),
             line=entry.line,
             at=entry.at,
@@ -104,24 +123,13 @@ class Trees(Struct):
             is_cut=entry.reply.cut,
             is_limited=entry.reply.finish_reason in TRUNCATED,
             response=response,
-            lacks=self._lacks_something(last, kept),
             is_other_prompt=parent is not None and not is_similar_prompt(parent.system, system),
         )
-        sibling = self._sibling(reply)
-        self._await(reply, behind)
-        if sibling and (parent or self.joins_beginnings or _is_one(sibling, reply)):
-            reply.tree, reply.asked = sibling.tree, sibling.asked
-            if self._is_again(sibling, reply):
-                return None
-        later = self._unmet.pop(chain, None)
-        is_late = later is not None and later.parent is parent and later is not reply
-        if later and is_late:
-            reply.tree = later.tree
-        self._link(reply, behind)
-        self._take(reply)
-        if later and is_late:
-            later.go_on_from(reply)
-        return reply
+
+    def _held_before(self, reply: Reply) -> Reply | None:
+        """The reply to a request that was logged before this reply and holds it."""
+        later = self._unmet.pop(reply.chain, None)
+        return later if later and later.parent is reply.parent and later is not reply else None
 
     def _await(self, reply: Reply, behind: int) -> None:
         """Remember what a request holds behind the last logged reply, which may be logged later."""
@@ -204,12 +212,6 @@ class Trees(Struct):
                 self._lookup.hear(parent, place, chat.text(message) or "")
 
     # For what is made of the trees
-
-    def numbered(self, messages: list[Message]) -> list[tuple[int, Message]]:
-        """Messages of a request, each with what it is the same by."""
-        requests = Requests(self.requests.canon)
-        requests.extend(messages)
-        return [*zip(requests.numbers, messages, strict=True)]
 
     def answered(self, asked: int) -> Reply | None:
         """The last reply to requests that are the same by this."""
@@ -322,8 +324,3 @@ class Trees(Struct):
         """Whether messages are some of those of a reply's path, and no summary among them."""
         reworded = is_part(held, reply, loosely=self.rewords)
         return reworded is not None and not any(self._lookup.sums_up(*pair, self.replies) for pair in reworded)
-
-
-def _is_one(earlier: Reply, reply: Reply) -> bool:
-    """Whether a first request was sent again since its reply broke off, or stands in the log twice."""
-    return earlier.is_cut or (reply.is_ended and not earlier.is_ended) or (earlier.response == reply.response != "")
