@@ -12,20 +12,12 @@ import pytest
 from chatsquash import Options, chat, convert_session
 from chatsquash.option_rules import met
 from chatsquash.records import presets
+from tests.modifiers import combinations
 from tests.simulator.canonical import squeezed
 from tests.simulator.play import Played, play
 from tests.simulator.truth import Reply
 
-MODIFIERS: dict[str, tuple[Any, ...]] = {
-    "reasoning": ("keep", "inline", "drop"),
-    "system": ("keep", "drop"),
-    "merge_consecutive": (False, True),
-    "split_parallel": (False, True),
-    "split_text_and_calls": (False, True),
-    "tool_ids": ("keep", "short9"),
-    "loss": ("none", "weight"),
-}
-COMBINATIONS = [dict(zip(MODIFIERS, chosen, strict=True)) for chosen in product(*MODIFIERS.values())]
+COMBINATIONS = combinations(tool_ids=("keep", "short9"))
 STRIDE = 11
 """Of the combinations one in so many is tried, another one first for each preset; 11 divides no period."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from itertools import product
 from random import Random
 from typing import Any
 
@@ -19,18 +18,10 @@ from chatsquash.records import presets
 from chatsquash.stages.plan import plan
 from chatsquash.stages.select import select
 from tests.checks.rows import assistant, call, result, user
+from tests.modifiers import combinations
 from tests.stages.streams import entry, stream
 
-MODIFIERS: dict[str, tuple[Any, ...]] = {
-    "reasoning": ("keep", "inline", "drop"),
-    "system": ("keep", "drop"),
-    "merge_consecutive": (False, True),
-    "split_parallel": (False, True),
-    "split_text_and_calls": (False, True),
-    "unpaired": ("cut", "close"),
-    "loss": ("none", "weight"),
-}
-COMBINATIONS = [dict(zip(MODIFIERS, chosen, strict=True)) for chosen in product(*MODIFIERS.values())]
+COMBINATIONS = combinations(unpaired=("cut", "close"))
 ROUNDS = 4
 """Conversations that are tried with each combination."""
 

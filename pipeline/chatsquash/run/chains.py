@@ -21,6 +21,7 @@ from chatsquash.read.bounds import Bounds
 from chatsquash.read.exchange import LineError, split
 from chatsquash.read.reader import Reader
 from chatsquash.read.sessions import SPAN, expanded_copy
+from chatsquash.run.order import UNKNOWN, behind, carried, packed
 from chatsquash.sources.changes import as_found
 from chatsquash.sources.compression import Expanded
 from chatsquash.sources.open import opened
@@ -30,7 +31,6 @@ from chatsquash.tree.chains import Chains
 _ROW = 4
 """Numbers that a line takes: its session and file, its number and length, its offset and line feed, its time."""
 _HEAD = 1 << 18
-_FARTHEST = (1 << 63) - 1
 _HALF = 32
 _LOW = (1 << _HALF) - 1
 
@@ -67,10 +67,9 @@ class Chained(Struct):
         """Look at all logs, in the order of their first times."""
         logs = self.logs
         self.digests = [""] * len(logs)
-        began = array("q")
-        for log in logs:  # one that does not tell goes with the one before
-            at = _began(log, self.options) if len(logs) > 1 else None
-            began.append(_held(at) if at is not None else began[-1] if began else 0)
+        began = array("q", [0])
+        if len(logs) > 1:  # one that does not tell goes with the one before
+            began = carried(array("q", (packed(_began(log, self.options)) for log in logs)))
         reader = Reader(replace(self.options, sessions_by="file"))
         for number in sorted(range(len(logs)), key=began.__getitem__):
             try:
@@ -85,8 +84,7 @@ class Chained(Struct):
         log, digest, spans = self.logs[number], xxh3_128(), array("Q")
         whole = file if isinstance(file, Expanded) else as_found(file, log)
         self._chains.file()
-        sessions, times = array("I"), array("q")
-        unknown, is_timed = 0, False
+        sessions, times = array("q"), array("q")
         for item in reader.read(whole, log, digest.update, spans).items:
             if isinstance(item, Entry):
                 if item.reply.included:
@@ -94,32 +92,23 @@ class Chained(Struct):
                     self._others[number] = [structs.replace(log, part=part) for part in range(held)] or [log]
                     self.digests[number] = digest.hexdigest()
                     return
-                session: int | None = self._chains.add(item)
-                at = item.at
+                sessions.append(self._chains.add(item))
+                times.append(packed(item.at))
                 if item.line == 1 and item.size > spans[2] + spans[3]:  # an exchange that stands on several lines
                     spans = array("Q", (1, 0, item.size, 0))
             elif item.lines:
-                session, at = (sessions[-1] if sessions else None), None
-            else:
-                continue
-            if session is None:
-                unknown += 1
-                continue
-            sessions.extend([session] * (1 + unknown))
-            if at is not None and not is_timed:
-                is_timed = True
-                times = array("q", [_held(at)] * len(times))  # lines before the first time go with it
-            times.extend([_held(at) if at is not None else times[-1] if times else began] * (1 + unknown))
-            unknown = 0
+                sessions.append(UNKNOWN)
+                times.append(UNKNOWN)
         self.digests[number] = digest.hexdigest()
-        if not sessions:
+        sessions = carried(sessions, UNKNOWN)
+        if not sessions or sessions[0] == UNKNOWN:
             self._others[number] = [log]
             return
         problem = file.problem if isinstance(file, Expanded) else None
         if len(sessions) < len(spans) // SPAN:
             problem = Bounds.of(self.options).too_many()
             del spans[SPAN * len(sessions) :]
-        self._note(number, spans, sessions, times)
+        self._note(number, spans, sessions, carried(times, began))
         lines = len(spans) // SPAN
         self._files[number] = _File(lines, sum(spans[2::SPAN]) + lines, isinstance(file, Expanded), problem)
 
@@ -135,12 +124,9 @@ class Chained(Struct):
 
     def sessions(self) -> Iterator[Log]:
         """The sessions, in the order in which their first lines stand in the logs."""
-        first, rows = self._grouped()
+        first, starts, rows = self._grouped()
         places = [(key, session) for session, key in enumerate(first) if key]
         places += [(number << _HALF, -1) for number in self._others]
-        starts = array("Q", [0])
-        for each in self._counts(len(first)):
-            starts.append(starts[-1] + each)
         for key, session in sorted(places):
             if session < 0:
                 yield from self._others[key >> _HALF]
@@ -150,34 +136,33 @@ class Chained(Struct):
     def _time(self, row: int) -> int:
         return self._rows[_ROW * row + 3]
 
-    def _roots(self) -> Iterator[int]:
-        """The session of each row."""
-        find = self._chains.sets.find
-        return (find(head >> _HALF) for head in self._rows[::_ROW])
+    def _root(self, row: int) -> int:
+        """The session of a row."""
+        return self._chains.sets.find(self._rows[_ROW * row] >> _HALF)
 
-    def _counts(self, sessions: int) -> array[int]:
-        counts = array("I", bytes(4 * sessions))
-        for root in self._roots():
-            counts[root] += 1
-        return counts
+    def _grouped(self) -> tuple[array[int], array[int], array[int]]:
+        """The rows, session by session.
 
-    def _grouped(self) -> tuple[array[int], array[int]]:
-        """Of each session where it begins, 0 for those that were joined to others; and the rows, session by session."""
-        count = len(self._chains.sets)
-        first = array("Q", bytes(8 * count))
-        ends = self._counts(count)
-        for session in range(1, count):
-            ends[session] += ends[session - 1]
-        rows = array("I", bytes(4 * (len(self._rows) // _ROW)))
-        last = len(rows)
-        for root in reversed([*self._roots()]):
-            last -= 1
-            ends[root] -= 1
-            rows[ends[root]] = last
-            head, line = self._rows[_ROW * last : _ROW * last + 2]
-            key = (head & _LOW) << _HALF | line >> _HALF
+        Before them: of each session where it begins in the logs, 0 for those that were joined to others, and where its
+        rows begin.
+        """
+        count, lines = len(self._chains.sets), len(self._rows) // _ROW
+        first, starts, rows = (
+            array("Q", bytes(8 * count)),
+            array("I", bytes(4 * count + 4)),
+            array("I", bytes(4 * lines)),
+        )
+        for row in range(lines):
+            starts[self._root(row)] += 1
+        for session in range(1, count + 1):
+            starts[session] += starts[session - 1]
+        for row in reversed(range(lines)):
+            root = self._root(row)
+            starts[root] -= 1
+            rows[starts[root]] = row
+            key = self._file(row) << _HALF | self._rows[_ROW * row + 1] >> _HALF
             first[root] = min(key, first[root] or key)
-        return first, rows
+        return first, starts, rows
 
     def _session(self, rows: list[int]) -> Log:
         """The log of a session, given its lines in order."""
@@ -214,13 +199,10 @@ class Chained(Struct):
 
     def _reordered(self, rows: list[int]) -> int:
         """How many lines stand in their files behind later ones."""
-        latest: dict[int, int] = {}
-        count = 0
+        times: dict[int, array[int]] = {}
         for row in sorted(rows):
-            file, at = self._file(row), self._time(row)
-            count += at < latest.get(file, at)
-            latest[file] = max(at, latest.get(file, at))
-        return count
+            times.setdefault(self._file(row), array("q")).append(self._time(row))
+        return sum(map(behind, times.values()))
 
     def _cut(self, rows: list[int], files: list[int]) -> str | None:
         """Why the rest of a file is not read of which a session has the last line."""
@@ -235,11 +217,6 @@ class Chained(Struct):
         if number not in self._copies:
             self._copies[number] = expanded_copy(log, self.options, self.expanded)
         return self._copies[number]
-
-
-def _held(at: int) -> int:
-    """A time as far as it fits into 64 bits."""
-    return max(-_FARTHEST, min(at, _FARTHEST))
 
 
 def _began(log: Log, options: Options) -> int | None:

@@ -23,7 +23,7 @@ from chatsquash.read.sessions import MixedSessionsError
 from chatsquash.read.usage import of_entry
 from chatsquash.report.conversations import drawn, in_lines, of_file
 from chatsquash.report.findings import as_text
-from chatsquash.run.parts import in_order, parts
+from chatsquash.run.parts import parts
 from chatsquash.run.session import Converter, EntryStream
 from chatsquash.run.workers import chained
 from chatsquash.sources.find import discover, nothing_to_read
@@ -127,7 +127,7 @@ def _sessions(log: Log, options: Options, work: Callable[[Log], T]) -> Iterator[
             try:
                 yield work(part)
             except MixedSessionsError:
-                sessions = parts(part, options) if part.spans is None else [in_order(part, options)]
+                sessions = parts(part, options)
                 if sessions == [part]:
                     raise UsageError(f"{log.shown}: cannot be read (it changed while it was read)") from None
                 for each in sessions:

@@ -15,17 +15,18 @@ from chatsquash.options import Options
 from chatsquash.read import sessions
 from chatsquash.read.reader import Reader
 from chatsquash.read.sessions import SPAN, split
+from chatsquash.run.order import UNKNOWN, behind, carried, packed
 from chatsquash.sources.open import opened
 from chatsquash.tree.choose import are_unrelated
 from chatsquash.tree.follow import Followed
 
 
 def parts(log: Log, options: Options, expanded: Folder | None = None) -> list[Log]:
-    """The sessions in a file, as ``split`` gives them.
+    """The sessions in a file, as ``split`` gives them; a session that was found, with its lines in order.
 
     Where no line has an id and no request goes on from another, each exchange is one, unless the user said what is.
     """
-    return split(log, options, expanded, _parts)
+    return split(log, options, expanded, _parts) if log.spans is None else [_in_order(log, options)]
 
 
 def _parts(log: Log, file: BinaryIO, options: Options) -> list[Log]:
@@ -60,23 +61,16 @@ def by_exchange(whole: Log, log: Log, file: BinaryIO, options: Options) -> list[
     return [structs.replace(logs[0], apart=len(logs)), *logs[1:]]
 
 
-def in_order(log: Log, options: Options) -> Log:
+def _in_order(log: Log, options: Options) -> Log:
     """A session of one file with its lines in the order of their times; those without one go with the line before."""
     spans = log.spans or array("Q")
-    times: dict[int, int] = {}
+    known: dict[int, int] = {}
     with opened(log.path, options) as file:
         for item in Reader(replace(options, sessions_by="file")).read(file, log).items:
-            if isinstance(item, Entry) and item.at is not None:
-                times[item.line] = item.at
-    order: list[tuple[int, int]] = []
-    at = latest = next(iter(times.values()), 0)
-    reordered = 0
-    for place in range(0, len(spans), SPAN):
-        at = times.get(spans[place], at)
-        reordered += at < latest
-        latest = max(at, latest)
-        order.append((at, place))
+            if isinstance(item, Entry):
+                known[item.line] = packed(item.at)
+    times = carried(array("q", (known.get(line, UNKNOWN) for line in spans[::SPAN])))
     found = array("Q")
-    for _, place in sorted(order):
-        found.extend(spans[place : place + SPAN])
-    return structs.replace(log, spans=found, reordered=reordered)
+    for number in sorted(range(len(times)), key=times.__getitem__):
+        found.extend(spans[SPAN * number : SPAN * (number + 1)])
+    return structs.replace(log, spans=found, reordered=behind(times))

@@ -15,7 +15,7 @@ from chatsquash.log import Log
 from chatsquash.options import Options
 from chatsquash.outcome import Outcome
 from chatsquash.run.journal import Frame, Journals, JournalWriter
-from chatsquash.run.parts import in_order, parts
+from chatsquash.run.parts import parts
 from chatsquash.run.pool import Batch, Done, Pool, attempt
 from chatsquash.run.session import Converter, nothing, unreadable
 from chatsquash.sources.logs import Logs
@@ -63,7 +63,7 @@ def outcomes(
             yield log, outcome
             continue
         try:
-            divided = parts(log, options, expanded) if log.spans is None else [in_order(log, options)]
+            divided = parts(log, options, expanded)
         except MemoryError:
             yield log, _no_memory(log)
             continue
