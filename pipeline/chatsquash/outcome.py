@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from operator import add
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from chatsquash.logged import Coverage, LoggedReply
 from chatsquash.model import ConversationKind, Finding, Found, Mark, Rejected
 
 
@@ -139,101 +140,6 @@ class Place(NamedTuple):
     def __str__(self) -> str:
         """As findings name it."""
         return f"{self.file}:{self.row}"
-
-
-class Stands(NamedTuple):
-    """Where a reply stands in a record."""
-
-    record: int
-    """The index of the record among the session's."""
-    status: Literal["carried", "rewritten"]
-    message: int | None
-    """0-based, in that record's messages."""
-    loss: int
-    reasons: bool
-    """Whether it has its reasoning there."""
-
-
-class LoggedReply(Struct, frozen=True):
-    """What became of a logged reply, as ``reports/replies.jsonl`` has it but for what the run knows."""
-
-    line: int
-    """1-based, in its file."""
-    kind: Literal["main", "compacted", "branch", "subagent", "side", "retry"]
-    status: Literal["carried", "rewritten", "lost"]
-    why: str | None
-    """Why it is lost."""
-    conversation: str
-    parent: str | None
-    record: int | None = None
-    """The index of its record among the session's."""
-    message: int | None = None
-    """0-based, in that record's messages."""
-    loss: int = 0
-    reasoning: Literal["carried", "lost", "withheld"] | None = None
-    """What became of its reasoning; ``None``: it had none."""
-    others: tuple[Stands, ...] = ()
-    """Where else it stands, in the order of the records."""
-
-    def moved(self, others: tuple[Stands, ...]) -> LoggedReply:
-        """The same where its record is not written after all, but others are that hold it."""
-        first, *rest = others
-        fate = self.reasoning
-        if fate in ("carried", "lost"):
-            fate = "carried" if first.reasons else "lost"
-        return replace(
-            self,
-            status=first.status,
-            record=first.record,
-            message=first.message,
-            loss=first.loss,
-            reasoning=fate,
-            others=tuple(rest),
-        )
-
-    def gone(self, why: str) -> LoggedReply:
-        """The same where its record is not written after all."""
-        lost = "lost" if self.reasoning == "carried" else self.reasoning
-        return replace(self, status="lost", why=why, record=None, message=None, loss=0, reasoning=lost)
-
-
-class Coverage(Struct, frozen=True):
-    """How many of a session's logged replies its records hold.
-
-    All that were logged are ``carried + rewritten + sum(lost.values())``.
-    """
-
-    carried: int = 0
-    """Replies that stand in a record as they were logged, by what counts."""
-    rewritten: int = 0
-    """Those that stand there in another wording."""
-    lost: dict[str, int] = {}
-    """Those that stand in none, by why."""
-    reasoned: int = 0
-    """Replies with reasoning."""
-    with_reasoning: int = 0
-    """Those of them that have it in a record."""
-    withheld: int = 0
-    """Replies whose reasoning the log has no text of."""
-    conversations: int = 0
-    """Conversations that were seen."""
-    not_chosen: dict[str, int] = {}
-    """Those that were not asked for, by their kinds."""
-
-    @property
-    def logged(self) -> int:
-        """All logged replies."""
-        return self.carried + self.rewritten + sum(self.lost.values())
-
-    @property
-    def held(self) -> int:
-        """The replies that a record holds, in whatever wording."""
-        return self.carried + self.rewritten
-
-    def gone(self, why: str) -> Coverage:
-        """The same where the one record is not written after all."""
-        lost = {**self.lost, why: self.lost.get(why, 0) + self.held} if self.held else self.lost
-        return replace(self, carried=0, rewritten=0, lost=lost, with_reasoning=0)
 
 
 class Record(Struct, frozen=True):

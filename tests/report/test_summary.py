@@ -5,8 +5,9 @@ from collections import Counter
 import pytest
 
 from chatsquash.log import Log
+from chatsquash.logged import Coverage
 from chatsquash.model import Finding
-from chatsquash.outcome import Account, Coverage, Outcome, Record, Usage
+from chatsquash.outcome import Account, Outcome, Record, Usage
 from chatsquash.report.summary import Summary
 from chatsquash.text import listed
 

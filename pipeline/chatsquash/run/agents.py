@@ -11,9 +11,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chatsquash.log import Log
+from chatsquash.logged import LoggedReply
 from chatsquash.model import Entry, Found, Mark, Message, Sampled
 from chatsquash.options import Options
-from chatsquash.outcome import Family, LoggedReply, Record, Refused
+from chatsquash.outcome import Family, Record, Refused
 from chatsquash.read.documents import LogDocument
 from chatsquash.read.lineage import Place
 from chatsquash.run import homes

@@ -10,9 +10,10 @@ from msgspec.structs import replace
 
 from chatsquash.checks import dataset
 from chatsquash.log import Log
+from chatsquash.logged import LoggedReply
 from chatsquash.model import Finding, Found
 from chatsquash.options import ERRORS, Options
-from chatsquash.outcome import LoggedReply, Outcome, Record
+from chatsquash.outcome import Outcome, Record
 from chatsquash.records.line import digest
 from chatsquash.sources.days import is_between, path_day
 from chatsquash.stages.session import finding

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import Literal
 
 from chatsquash import chat, reasoning
+from chatsquash.logged import Coverage, LoggedReply
 from chatsquash.model import Message
-from chatsquash.outcome import Coverage, LoggedReply
 from chatsquash.tree.follow import Followed
 
 Fate = Literal["carried", "lost", "withheld"] | None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from chatsquash.logged import LoggedReply
 from chatsquash.options import Options
-from chatsquash.outcome import LoggedReply, Place
+from chatsquash.outcome import Place
 from chatsquash.report.files import Report, ReportLine, TakenSession
 from chatsquash.text import printable, shown
 
