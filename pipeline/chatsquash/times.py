@@ -56,6 +56,17 @@ def _said(text: str) -> Moment | None:
     return found if _FIRST <= found.at < _LAST else None  # in UTC it may lie outside of the calendar
 
 
+def at_once(texts: list[str]) -> list[int] | None:
+    """Many ISO 8601 times with an offset, as ``read`` gives them; ``None`` where any is something else."""
+    try:
+        times = list(map(datetime.fromisoformat, texts))
+        found = [(time - _EPOCH) // _MICROSECOND * 1000 for time in times]
+    except (ValueError, TypeError, OverflowError):  # no time, or one without an offset
+        return None
+    is_told = _FIRST <= min(found) <= max(found) < _LAST and not _FINER.search(" ".join(texts))
+    return found if is_told else None
+
+
 def day(at: int) -> str:
     """The UTC date of nanoseconds since the epoch, as ``YYYY-MM-DD``."""
     return _date(at // (86_400 * 10**9))

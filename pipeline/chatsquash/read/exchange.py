@@ -68,8 +68,10 @@ class Exchange(Struct, frozen=True, gc=False):
     @property
     def is_claimed(self) -> bool:
         """Whether it has a member that only another envelope needs, or is JSON that only Python's ``json`` takes."""
-        claims = range(len(_claims(tuple(envelopes.__path__))))
-        return isinstance(self.line, SimpleNamespace) or any(bytes(getattr(self.line, _field(at))) for at in claims)
+        count = len(claims(tuple(envelopes.__path__)))
+        return isinstance(self.line, SimpleNamespace) or any(
+            bytes(getattr(self.line, _field(at))) for at in range(count)
+        )
 
     def first(self, names: tuple[str, ...]) -> bytes:
         """The first of these members of the request that is there and not null, else the first that is null."""
@@ -83,7 +85,7 @@ class Exchange(Struct, frozen=True, gc=False):
 
 
 @cache
-def _claims(folders: tuple[str, ...]) -> list[str]:
+def claims(folders: tuple[str, ...]) -> list[str]:
     """The members that envelopes in these folders need, and the one that is read has not."""
     del folders
     needed = {name for each in envelopes.envelopes() for names in each.NEEDS for name in names}
@@ -98,7 +100,7 @@ def _field(at: int) -> str:
 @cache
 def _decoder(name: str | None, folders: tuple[str, ...]) -> msgspec.json.Decoder[Any]:
     """What splits lines; of a format, if one is named, it parses the turns and leaves all else that is read raw."""
-    names = {_field(at): claimed for at, claimed in enumerate(_claims(folders))}
+    names = {_field(at): claimed for at, claimed in enumerate(claims(folders))}
     others = [(other, Raw, Raw()) for other in names]
     fields: list[Any] = [(REQUEST, dict[str, Raw] if name is None else _request(named(name))), *others]
     line = msgspec.defstruct("Line", fields, bases=(_Beside,), gc=False, kw_only=True, rename=names)
@@ -178,5 +180,5 @@ def _split_slowly(line: bytes) -> SimpleNamespace:
         what = "is missing" if request == NOTHING else f"is {kind(request)}, not an object"
         raise LineError("bad-entry", f"request {what}")
     beside = {name: outer.get(name, NOTHING) for name in BESIDE}
-    claims = {_field(at): outer.get(name, NOTHING) for at, name in enumerate(_claims(tuple(envelopes.__path__)))}
-    return SimpleNamespace(request=inner, **beside, **claims)
+    claimed = {_field(at): outer.get(name, NOTHING) for at, name in enumerate(claims(tuple(envelopes.__path__)))}
+    return SimpleNamespace(request=inner, **beside, **claimed)

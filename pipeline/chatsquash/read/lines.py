@@ -73,9 +73,9 @@ def lines(
                 passed += filled - start
                 start = filled
             origin += start
-            buffer, filled = _room(buffer, start, filled)
+            buffer, filled = make_room(buffer, start, filled)
             start, searched = 0, filled
-            if count := _fill(file, buffer, filled, read):
+            if count := fill(file, buffer, filled, read):
                 filled += count
                 continue
             if not filled and not passed:
@@ -95,7 +95,7 @@ def lines(
     room.leave(buffer)
 
 
-def _fill(file: BinaryIO, buffer: bytearray, start: int, read: Callable[[memoryview], object] | None) -> int:
+def fill(file: BinaryIO, buffer: bytearray, start: int, read: Callable[[memoryview], object] | None) -> int:
     """Read the next bytes of a file into a buffer from ``start`` on; returns how many there were."""
     with memoryview(buffer) as view, view[start:] as free:
         count: int = file.readinto(free)  # type: ignore[attr-defined]
@@ -104,7 +104,7 @@ def _fill(file: BinaryIO, buffer: bytearray, start: int, read: Callable[[memoryv
     return count
 
 
-def _room(buffer: bytearray, start: int, filled: int) -> tuple[bytearray, int]:
+def make_room(buffer: bytearray, start: int, filled: int) -> tuple[bytearray, int]:
     """Move what is not yet used to the front; a larger buffer where that leaves too little room."""
     rest = buffer[start:filled]
     if len(rest) > len(buffer) // 2:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
+from io import FileIO
 from typing import BinaryIO, Protocol
 
 from msgspec import structs
@@ -18,7 +19,9 @@ from chatsquash.options import Options
 from chatsquash.outcome import Chosen, Facts, Outcome, Record, Refused
 from chatsquash.read.origins import line_of
 from chatsquash.read.reader import Reader, Reading
+from chatsquash.read.recognise import PLAIN_LOG
 from chatsquash.read.sessions import MixedSessionsError
+from chatsquash.read.transcript import NotPlainError
 from chatsquash.redact.keys import load_key
 from chatsquash.redact.pseudonyms import Anonymizer
 from chatsquash.run.covered import Covered, accounts, lost_of
@@ -40,6 +43,7 @@ from chatsquash.sources.days import path_day
 from chatsquash.sources.joined import opened_log
 from chatsquash.stages.plan import asks_for_kinds, plan
 from chatsquash.stages.session import Noted, Session, Snapshot, finding
+from chatsquash.stages.transcribed import PlainWay
 from chatsquash.text import printable
 from chatsquash.times import day, stamp
 from chatsquash.tree.coverage import of_grown
@@ -55,6 +59,9 @@ def with_key(options: Options) -> Options:
     if not options.anonymize or options.anonymize_key:
         return options
     return replace(options, anonymize_key=load_key())
+
+
+_PLAIN = Reading(PLAIN_LOG, iter(()))
 
 
 class EntryObserver(Protocol):
@@ -87,6 +94,7 @@ class Converter:
         self._divides = options.sessions_by is None and not whole
         self._puts_in_order = options.conversations != "last" and not whole
         self._is_asked_more = asks_for_kinds(options)
+        self._plain = PlainWay(options) if not self._is_asked_more and PlainWay.fits(options) else None
 
     def convert(self, log: Log, observer: EntryObserver | None = None, also: Also | None = None) -> Outcome:
         """Convert a session log; raises ``OSError`` where it cannot be read, and as ``Reader.read``.
@@ -113,8 +121,14 @@ class Converter:
         It raises that for lines that are to be put in order, too.
         """
         digest = xxh3_128()
-        read = self._reader.read(file, log, digest.update)
-        session = self._session(read, observer)
+        session = self._plainly(file, log, digest) if observer is None else None
+        if session:
+            read = _PLAIN
+        else:
+            digest = xxh3_128()
+            file.seek(0)
+            read = self._reader.read(file, log, digest.update)
+            session = self._session(read, observer)
         if self._is_apart(session, log) or self._is_out_of_order(session, log):
             raise MixedSessionsError
         assert is_whole(session, file, log), log
@@ -168,6 +182,15 @@ class Converter:
         from chatsquash.tree.choose import are_unrelated
 
         return are_unrelated(trees)
+
+    def _plainly(self, file: BinaryIO, log: Log, digest: xxh3_128) -> Session | None:
+        """What the lines of a plain log come to; ``None`` for any other."""
+        if self._plain is None or log.spans is not None or log.part is not None or type(file) is not FileIO:
+            return None
+        try:
+            return self._plain.session(file, digest.update)
+        except NotPlainError:
+            return None
 
     def _session(self, read: Reading, observer: EntryObserver | None) -> Session:
         """What the lines of a log come to."""

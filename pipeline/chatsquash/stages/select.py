@@ -185,9 +185,9 @@ class ToolUnion(Struct):
         """The definitions of the entries that stay; the same object as in the last session where they are its."""
         known = list(self._known.values())[: self._settled]
         if not self.last_wins or not self._held:
-            return _same(known)
+            return same_tools(known)
         held = self.redefined()
-        return _same([held[name][-1][1] if (name := chat.tool_name(tool)) in held else tool for tool in known])
+        return same_tools([held[name][-1][1] if (name := chat.tool_name(tool)) in held else tool for tool in known])
 
     def redefined(self) -> dict[str, Definitions]:
         """Of each name that the entries that stay define otherwise than before, all definitions."""
@@ -198,7 +198,7 @@ class ToolUnion(Struct):
         }
 
 
-_same: Same[Tool] = Same()
+same_tools: Same[Tool] = Same()
 
 
 @Last

@@ -161,7 +161,7 @@ class Tally(Struct):
         if entry.loaded:
             self.loaded = True
         if entry.found:
-            self._note(entry.line, entry.found)
+            self.note(entry.line, entry.found)
         if not entry.reply.included:
             self.followed.add(entry)
 
@@ -178,9 +178,10 @@ class Tally(Struct):
             self.asides.append(line.line)
         if line.rejected:
             self.rejected.append(line.rejected)
-        self._note(line.line, line.found)
+        self.note(line.line, line.found)
 
-    def _note(self, line: int | None, found: Iterable[Found | Repeated]) -> None:
+    def note(self, line: int | None, found: Iterable[Found | Repeated]) -> None:
+        """Take note of what is found at a line."""
         for each in found:
             if isinstance(each, Found):
                 self.found.append((line, each))

@@ -11,6 +11,8 @@ from chatsquash.logged import Coverage, LoggedReply
 from chatsquash.model import Message
 from chatsquash.tree.follow import Followed
 
+_REASONS = {chat.PRIVATE, *reasoning.MEMBERS}
+"""Members of which one stands in each message that has reasoning, unless that is a part of its content."""
 Fate = Literal["carried", "lost", "withheld"] | None
 """What became of the reasoning of a reply; ``None``: it had none."""
 
@@ -59,6 +61,16 @@ def of_grown(followed: Followed) -> Coverage:
     messages = last.messages if last else []
     if last and last.reply.message is not None:
         messages = [*messages, last.reply.message]
-    fates = Counter(fate(each.message, messages[each.count]) for each in followed.grown if each.message is not None)
-    count = fates.total()
+    replied = followed.replied or [(each.message, each.count) for each in followed.grown if each.message is not None]
+    count = len(replied)
+    if not _may_reason([message for message, _ in replied]):
+        return Coverage(count, conversations=int(count > 0))
+    fates = Counter(fate(message, messages[place]) for message, place in replied)
     return Coverage(count, 0, {}, *_thought(fates), conversations=int(count > 0))
+
+
+def _may_reason(replies: list[Message]) -> bool:
+    """Whether any reply may have reasoning."""
+    if not set().union(*replies).isdisjoint(_REASONS):
+        return True
+    return any(isinstance(reply.get("content"), list) for reply in replies)

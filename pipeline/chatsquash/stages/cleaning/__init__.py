@@ -91,13 +91,13 @@ def clean(items: Iterator[Entry | Skipped], chosen: tuple[str, ...] = ("goose",)
     cleaning moves messages and drops entries that the next one's edits speak of.
     """
     rules = _rules(chosen)
-    request = _CleanedRequest(rules)
+    request = CleanedRequest(rules)
     since: Edits | None = None  # what leads from the last entry that went on to one that did not
     for entry in items:
         if isinstance(entry, Skipped):
             yield entry
             continue
-        edits = request.follow(entry)
+        edits = request.follow(entry.messages, entry.edits)
         edits = edits if since is None else compose(since, edits)
         if dropped := [name for name, drops in rules.drops if drops(request.messages, entry.reply)]:
             replied = entry.reply.message is not None
@@ -112,7 +112,29 @@ def clean(items: Iterator[Entry | Skipped], chosen: tuple[str, ...] = ("goose",)
         since = None
 
 
-class _CleanedRequest:
+def may_drop(messages: list[Message], chosen: tuple[str, ...]) -> bool:
+    """Whether a rule would drop a request, were it answered in a word."""
+    return any(drops(messages, _WORD) for _, drops in _rules(chosen).drops)
+
+
+_WORD = Reply({"role": "assistant", "content": "Title"})
+
+
+def clean_at_once(messages: list[Message], roles: list[str], chosen: tuple[str, ...]) -> CleanedRequest | None:
+    """A request of which nothing was cleaned before; ``None`` where no rule could touch any of its messages."""
+    rules = _rules(chosen)
+    for role, touches in rules.touches.items():
+        held = [message for message, own in zip(messages, roles, strict=True) if own == role]
+        if any([any(map(touch, held)) for touch in touches]):  # noqa: C419 - a generator takes longer
+            break
+    else:
+        return None
+    request = CleanedRequest(rules)
+    request.follow(messages, (Added(tuple(messages)),))
+    return request
+
+
+class CleanedRequest:
     """The messages of the last request, cleaned."""
 
     def __init__(self, rules: Rules) -> None:
@@ -122,20 +144,25 @@ class _CleanedRequest:
         self._followed: Followed | None = None
 
     @property
+    def lost_any(self) -> bool:
+        """Whether any message went before the one behind it."""
+        return self._followed is not None and self._followed.lost_any
+
+    @property
     def is_plain(self) -> bool:
         """Whether no rule could touch a message so far."""
         return self._tidied is None
 
-    def follow(self, entry: Entry) -> Edits:
-        """Clean what an entry adds, and give the edits of what is left."""
+    def follow(self, messages: list[Message], edits: Edits) -> Edits:
+        """Clean what a request adds, and give the edits of what is left."""
         if self._tidied is None or self._followed is None:
-            if all(all(map(self._is_plain, run.messages)) for run in entry.edits if type(run) is Added):
-                self.messages = entry.messages
-                return entry.edits
+            if all(all(map(self._is_plain, run.messages)) for run in edits if type(run) is Added):
+                self.messages = messages
+                return edits
             self._tidied = Tidied(self.messages, self._rules.tidy)
             self._followed = Followed(self.messages, self._rules.goes)
         before = self._tidied.messages
-        edits = self._followed.follow(before, self._tidied.follow(entry.edits))
+        edits = self._followed.follow(before, self._tidied.follow(edits))
         self.messages = self._followed.messages
         return edits
 
@@ -147,11 +174,11 @@ class _CleanedRequest:
 
     def moved(self, origin: Origin) -> Origin:
         """What a file says of a conversation, with the places that its messages have now."""
-        replies = (each._replace(at=None if each.at is None else self._place(each.at)) for each in origin.replies)
-        lines = (line for at, line in enumerate(origin.lines) if self._place(at) is not None)
+        replies = (each._replace(at=None if each.at is None else self.place(each.at)) for each in origin.replies)
+        lines = (line for at, line in enumerate(origin.lines) if self.place(at) is not None)
         return replace(origin, replies=tuple(replies), lines=tuple(lines))
 
-    def _place(self, at: int) -> int | None:
+    def place(self, at: int) -> int | None:
         """Where a message of the request is now; ``None`` for one that went."""
         if self._tidied is None or self._followed is None:
             return at

@@ -124,6 +124,11 @@ class Followed:
         """Where a message of the list is in what is left; ``None`` for one that went."""
         return self._places.left(at)
 
+    @property
+    def lost_any(self) -> bool:
+        """Whether any message went."""
+        return bool(self._places.gone)
+
     def follow(self, before: list[Message], edits: Edits) -> Edits:
         """The edits of what is left, where those of the list are these; ``before`` is the list that they edit."""
         left, places = Builder(), _Places()
