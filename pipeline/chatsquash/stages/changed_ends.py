@@ -34,10 +34,9 @@ def _hold_prompts(told: Transcript, sets: tuple[str, ...]) -> None:
     heads, second = told.heads, told.messages[1]
     if any(may_drop([head, second], sets) for head in heads):
         raise NotPlainError
-    are_touched = {touched([head], [head["role"]], sets) for head in heads}
-    if len(are_touched) > 1:
-        raise NotPlainError
-    if are_touched == {True}:
+    if touched(heads, [head["role"] for head in heads], sets):
+        if not all(touched([head], [head["role"]], sets) for head in heads):
+            raise NotPlainError
         return
     prompts = [chat.text(head) or "" for head in heads]
     if not all(map(is_similar_prompt, prompts, prompts[1:])):
@@ -47,9 +46,11 @@ def _hold_prompts(told: Transcript, sets: tuple[str, ...]) -> None:
 def _hold_lasts(told: Transcript, sets: tuple[str, ...]) -> None:
     """Hold each last message to what stands in its place in the last request."""
     growth, messages = Growth(), told.messages
+    if touched(told.lasts, [last["role"] for last in told.lasts], sets):
+        raise NotPlainError
     for last, count in zip(told.lasts, told.counts, strict=True):
         standing = messages[count - 1]
-        if chat.token(last) != chat.token(standing) or touched([last], [last["role"]], sets):
+        if chat.token(last) != chat.token(standing):
             raise NotPlainError
         if count == 2 and not (growth.is_same(last, standing) or is_reminded(last, standing, loosely=False)):
             raise NotPlainError

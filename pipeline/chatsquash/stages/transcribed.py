@@ -107,7 +107,8 @@ class PlainWay:
 
     def _hold(self, told: Transcript) -> None:
         """Hold the messages to the bounds."""
-        held = (told.messages, told.replies[-1:], told.heads, told.lasts)
+        deep = [head for head in told.heads if type(head.get("content")) is not str or len(head) > 2]
+        held = (told.messages, told.replies[-1:], deep, told.lasts)
         is_within = all(are_within(messages, self._bounds.nesting) for messages in held)
         if len(told.messages) > self._bounds.messages or not is_within:
             raise NotPlainError
