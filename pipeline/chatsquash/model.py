@@ -254,7 +254,7 @@ class Conversation(Struct, frozen=True):
     branch: Branch | None = None
     """Its place among the branches of the history that it was read from, if that has several."""
     written: list[bytes] | None = None
-    """The JSON of each message, where a stage wrote it on its way."""
+    """The JSON of the messages, of one or some at a time, where a stage wrote it on its way."""
     loaded: bool = False
     """Whether its messages may carry privately what their format has and OpenAI chat has no place for."""
     source: str | None = None

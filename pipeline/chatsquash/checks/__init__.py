@@ -10,6 +10,7 @@ import sys
 from functools import cache
 from typing import TYPE_CHECKING
 
+from chatsquash.checks._features import FEATURES
 from chatsquash.checks.registry import RULES, Rule
 from chatsquash.model import Found
 from chatsquash.registry import Room
@@ -17,7 +18,7 @@ from chatsquash.registry import Room
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from chatsquash.checks.registry import Kind, View
+    from chatsquash.checks.registry import Feature, Kind, View
 
 
 @cache
@@ -29,12 +30,14 @@ def rules() -> dict[str, Rule]:
 
 def examine(view: View, *kinds: Kind) -> Iterator[Found]:
     """What is wrong with a record, by the rules of the kinds named."""
-    for rule in _of(*kinds):
+    has = [feature for kind in kinds if kind in FEATURES for feature in FEATURES[kind](view)]
+    for rule in _called(kinds, tuple(has)):
         for fact in rule.function(view):
             yield rule.found(fact)
 
 
 @cache
-def _of(*kinds: Kind) -> list[Rule]:
-    """The rules of some kinds, in order."""
-    return [rule for rule in rules().values() if rule.kind in kinds]
+def _called(kinds: tuple[Kind, ...], has: tuple[Feature, ...]) -> list[Rule]:
+    """The rules of some kinds that have something to look at in a record with these features, in order."""
+    known = [rule for rule in rules().values() if rule.kind in kinds]
+    return [rule for rule in known if not rule.looks or not set(has).isdisjoint(rule.looks)]

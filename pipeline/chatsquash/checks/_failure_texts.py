@@ -81,7 +81,7 @@ def told(text: str) -> str | None:
     if whole.startswith(_BEGINNINGS) and _BEGINS_WITH_TRACEBACK.match(whole):
         return "begins with a Python traceback"
     first = _first_line(whole)
-    if _is_error(first) or (len(first) == len(whole) and " not " in first and _GONE.match(first)):
+    if _is_error(first) or (" not " in first and len(first) == len(whole) and _GONE.match(first)):
         return "begins like an error message"
     if _tells_of_its_end(whole):
         return "says that a program ended with another exit code than 0, or for want of time"

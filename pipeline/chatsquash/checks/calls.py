@@ -18,24 +18,24 @@ if TYPE_CHECKING:
 _object = jsonio.decoder(dict)
 
 
-@check("error")
+@check("error", looks=("odd calls",))
 def tool_calls_not_list(view: View) -> Iterator[Fact]:
     """Reported when an assistant's `tool_calls` is neither a list nor null: its calls cannot be read or trained on."""
-    for at, items in view.once(exchanges).listed:
+    for at, items in _listed(view):
         if not isinstance(items, list):
             yield Fact(f"tool_calls is {json_type(items)}, not a list: correct the logger or leave the record out", at)
 
 
-@check("error")
+@check("error", looks=("odd calls",))
 def tool_call_not_object(view: View) -> Iterator[Fact]:
     """Reported when an item of `tool_calls` is no JSON object: it is no call that a chat template can print."""
-    for at, items in view.once(exchanges).listed:
+    for at, items in _listed(view):
         for index, call in enumerate(items if isinstance(items, list) else ()):
             if not isinstance(call, dict):
                 yield Fact(f"tool_calls[{index}] is {json_type(call)}, not an object: leave the record out", at)
 
 
-@check("error")
+@check("error", looks=("odd calls",))
 def tool_call_function(view: View) -> Iterator[Fact]:
     """Reported when a call has no `function` object: it names no tool and has no arguments to train on.
 
@@ -48,7 +48,7 @@ def tool_call_function(view: View) -> Iterator[Fact]:
             yield Fact(f"function of tool_calls[{_index(view, call)}] is {seen}: it must be an object", call.at)
 
 
-@check("error")
+@check("error", looks=("odd calls",))
 def tool_call_name(view: View) -> Iterator[Fact]:
     """Reported when a call's `function` has no name, or one that is no string or empty.
 
@@ -62,7 +62,7 @@ def tool_call_name(view: View) -> Iterator[Fact]:
             )
 
 
-@check("warning")
+@check("warning", looks=("odd calls",))
 def tool_call_id(view: View) -> Iterator[Fact]:
     """Reported when a call's `id` is missing or was used before in the record.
 
@@ -79,7 +79,7 @@ def tool_call_id(view: View) -> Iterator[Fact]:
             first[call.key] = call.at
 
 
-@check("error")
+@check("error", looks=("undeclared calls",))
 def undeclared_tool(view: View) -> Iterator[Fact]:
     """Reported once for every name that calls use and that no definition in `tools` has.
 
@@ -96,7 +96,7 @@ def undeclared_tool(view: View) -> Iterator[Fact]:
         yield Fact(f"{calls} of {quoted(name)}, which tools does not define: log its definition", places[0])
 
 
-@check("warning")
+@check("warning", looks=("odd arguments",))
 def arguments_not_json(view: View) -> Iterator[Fact]:
     """Reported when a call's `arguments` are a string that does not parse to a JSON object.
 
@@ -110,7 +110,7 @@ def arguments_not_json(view: View) -> Iterator[Fact]:
             yield Fact(f"arguments of {called} are {seen}, not a JSON object: see whether the reply was cut", call.at)
 
 
-@check("error")
+@check("error", looks=("legacy calls",))
 def legacy_function_call(view: View) -> Iterator[Fact]:
     """Reported when an assistant message has a `function_call`, the form before `tool_calls`.
 
@@ -120,6 +120,13 @@ def legacy_function_call(view: View) -> Iterator[Fact]:
     for at, message in enumerate(view.messages):
         if message.get("function_call") and message.get("role") == "assistant":
             yield Fact("function_call is the legacy form: convert it to tool_calls or leave the record out", at)
+
+
+def _listed(view: View) -> Iterator[tuple[int, Any]]:
+    """The ``tool_calls`` of all assistant messages that have them, whatever they are, behind the message's index."""
+    for at, message in enumerate(view.messages):
+        if message.get("role") == "assistant" and (listed := message.get("tool_calls")) is not None:
+            yield at, listed
 
 
 def _index(view: View, call: Call) -> int:

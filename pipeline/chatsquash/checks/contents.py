@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 from chatsquash import chat, reasoning
+from chatsquash.checks._features import CONTENTS
 from chatsquash.checks.registry import RULES, Fact, View, check
 from chatsquash.text import json_type
 
@@ -14,12 +14,11 @@ if TYPE_CHECKING:
 
     from chatsquash.model import Found
 
-_TYPES = frozenset({str, list, NoneType})
 _BESIDE = ("refusal", "audio", "images", *reasoning.MEMBERS)
 """Members in which an assistant says something beside its content."""
 
 
-@check("error", kind="record")
+@check("error", kind="record", looks=("odd content",))
 def wrong_content(view: View) -> Iterator[Fact]:
     """Reported when a message's content is no string, list or null, such as `5`, `true` or `{"a": 1}`.
 
@@ -27,11 +26,11 @@ def wrong_content(view: View) -> Iterator[Fact]:
     """
     for at, message in enumerate(view.messages):
         content: Any = message.get("content")
-        if type(content) not in _TYPES:
+        if type(content) not in CONTENTS:
             yield Fact(f"content is {json_type(content)}: log a string, or a list of parts", at)
 
 
-@check("error", kind="record")
+@check("error", kind="record", looks=("odd end",))
 def empty_reply(view: View) -> Iterator[Fact]:
     """Reported when the last assistant message has neither text, parts, a refusal, calls, nor reasoning.
 

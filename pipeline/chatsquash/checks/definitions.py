@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from chatsquash import chat
+from chatsquash.checks._features import ROLES
+from chatsquash.checks.exchanges import call_counts
 from chatsquash.checks.registry import Fact, View, check
 from chatsquash.text import json_type, quoted
 
@@ -16,17 +18,16 @@ if TYPE_CHECKING:
 ABSENT = object()
 SPELLINGS = ("parameters", "input_schema", "inputSchema", "parametersJsonSchema")
 """Where OpenAI, Anthropic, MCP and Gemini have the schema of the arguments."""
-ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 
 
-@check("error", kind="record")
+@check("error", kind="record", looks=("no messages",))
 def no_messages(view: View) -> Iterator[Fact]:
     """Reported when the record has no message: there is nothing to train on."""
     if not view.messages:
         yield Fact("the record has no message: leave it out")
 
 
-@check("error", kind="record")
+@check("error", kind="record", looks=("unknown roles",))
 def unknown_role(view: View) -> Iterator[Fact]:
     """Reported when a message has a role that chat messages do not know.
 
@@ -42,17 +43,17 @@ def _lacks(view: View) -> Literal["definitions", "tools"] | None:
     """What a record without definitions lacks: these, where it calls tools all the same, else tools at all."""
     if view.tools:
         return None
-    return "definitions" if any(chat.call_count(message) for message in view.messages) else "tools"
+    return "definitions" if view.once(call_counts) else "tools"
 
 
-@check("info", kind="record")
+@check("info", kind="record", looks=("no tools",))
 def no_tools(view: View) -> Iterator[Fact]:
     """Reported when `tools` is empty and nothing is called, as in plain chat."""
     if view.once(_lacks) == "tools":
         yield Fact("the record defines no tools: if the session had some, the logger leaves request.tools out")
 
 
-@check("error", kind="record")
+@check("error", kind="record", looks=("no tools",))
 def calls_without_tools(view: View) -> Iterator[Fact]:
     """Reported when `tools` is empty and the record calls tools all the same.
 

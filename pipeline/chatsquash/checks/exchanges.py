@@ -12,11 +12,14 @@ from msgspec import Struct
 
 from chatsquash import chat
 from chatsquash.chat import id_key
-from chatsquash.checks.failures import failure
+from chatsquash.checks.failures import MARKING, failure
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from chatsquash.checks._columns import Calls
     from chatsquash.checks.registry import View
-    from chatsquash.model import Json, Message
+    from chatsquash.model import Json
 
 State = Literal["ok", "failed", "empty", "unanswered"]
 
@@ -69,28 +72,69 @@ class Call(Struct, gc=False):
 class Exchanges(NamedTuple):
     """What the messages of a record call, and the results."""
 
-    listed: list[tuple[int, Json]]
-    """The ``tool_calls`` of all assistant messages that have them, whatever they are, behind the message's index."""
     calls: list[Call]
-    """Those in there that are objects, with their results."""
+    """Those that are objects, with their results."""
     strays: list[Result]
     """Results that stand in a block and answer no call of it."""
     outside: list[Result]
     """Those that stand in no block."""
 
 
+def call_counts(view: View) -> dict[int, int]:
+    """How many calls the messages make that make some, also in the legacy form or as markup, by their indices."""
+    calls = view.columns.calls
+    counts = dict(calls.counts) if calls else {}
+    for at, role in enumerate(view.columns.roles):
+        if role == "assistant" and at not in counts and (count := chat.call_count(view.messages[at])):
+            counts[at] = count
+    return counts
+
+
+def bad_results(view: View) -> dict[int, tuple[str | None, bool]]:
+    """Of each result that failed or is empty what says that it failed, if anything does, and whether it is empty."""
+    found: dict[int, tuple[str | None, bool]] = {}
+    is_marked = not MARKING.isdisjoint(view.columns.keys)
+    for at in view.columns.results:
+        message, content = view.messages[at], view.columns.contents[at]
+        text = content if isinstance(content, str) else chat.text(message) or ""
+        said = failure(message, text, is_marked=is_marked)
+        empty = (not text or text.isspace()) and not chat.other_parts(message)
+        if empty or said is not None:
+            found[at] = said, empty
+    return found
+
+
+_GOOD = None, False
+
+
 def exchanges(view: View) -> Exchanges:
     """Match results with calls, block by block; calls of a block that share an id get theirs in order."""
-    found = Exchanges([], [], [], [])
+    bad, columns = view.once(bad_results), view.columns
+    each = zip(columns.results, columns.result_ids, strict=True)
+    judged = [Result(at, call_id, id_key(call_id), *bad.get(at, _GOOD)) for at, call_id in each]
+    if columns.calls is not None and columns.matched:
+        return _in_order(columns.calls, judged)
+    return _walked(view, iter(judged))
+
+
+def _in_order(calls: Calls, judged: list[Result]) -> Exchanges:
+    """The exchanges where results answer calls in order."""
+    places = [(at, block) for block, (at, count) in enumerate(calls.counts.items()) for _ in range(count)]
+    each = zip(places, calls.given, calls.names, calls.ids, strict=True)
+    found = Exchanges([], [], [])
+    for number, ((at, block), given, name, key) in enumerate(each):
+        found.calls.append(Call(at, block, given, name, key, judged[number : number + 1]))
+    return found
+
+
+def _walked(view: View, judged: Iterator[Result]) -> Exchanges:
+    found = Exchanges([], [], [])
     waiting: dict[str | bytes, deque[Call]] | None = None  # the calls of the present block by their ids
     block = -1
     for at, message in enumerate(view.messages):
         role = message.get("role")
         if role == "assistant":
             waiting = None
-            if (listed := message.get("tool_calls")) is None:
-                continue
-            found.listed.append((at, listed))
             for given in chat.calls(message):
                 if waiting is None:
                     waiting, block = {}, block + 1
@@ -99,7 +143,7 @@ def exchanges(view: View) -> Exchanges:
                 if call.key is not None:
                     waiting.setdefault(call.key, deque()).append(call)
         elif role == "tool":
-            result = _judged(at, message)
+            result = next(judged)
             if waiting is None:
                 found.outside.append(result)
             elif result.key is not None and (queue := waiting.get(result.key)):
@@ -107,10 +151,3 @@ def exchanges(view: View) -> Exchanges:
             else:
                 found.strays.append(result)
     return found
-
-
-def _judged(at: int, message: Message) -> Result:
-    text = chat.text(message) or ""
-    empty = (not text or text.isspace()) and not chat.other_parts(message)
-    call_id = message.get("tool_call_id")
-    return Result(at, call_id, id_key(call_id), failure(message, text), empty)

@@ -7,6 +7,8 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from chatsquash import chat, jsonio
 from chatsquash.chat import PRIVATE
 from chatsquash.text import quoted
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 
     from chatsquash.model import Json, Message
 
+MARKING = frozenset({"is_error", PRIVATE})
+"""The members of messages that may mark a result."""
 _MARKS = ("denied", "interrupted")
 """Outcomes with which a format marks a result beside ``is_error``."""
 _CODES = frozenset({"exit_code", "exitcode", "returncode"})
@@ -26,7 +30,6 @@ _NO_ERROR = frozenset({"", "none", "null"})
 _STATUS = re.compile(r"[45]\d\d|error|failure", re.IGNORECASE)
 """A status, of HTTP or in a word, that is one of a failure."""
 
-_OBJECT = re.compile(r"\A\s*+\{")
 _TELLING = re.compile(
     rb'"error"\s*+:\s*+(?!null|false|""|\d)'
     rb'|"(?:success|ok)"\s*+:\s*+f'
@@ -38,14 +41,43 @@ _TELLING = re.compile(
 """A key with a value that may tell of a failure, in lower case."""
 
 
-def failure(message: Message, text: str) -> str | None:
-    """What says that a result with this text failed, as the end of a sentence; ``None`` where nothing does."""
-    if mark := _mark(message):
+_SHORT = 1 << 16
+_BRACE = ord("{")
+_NAMES = _CODES | _FLAGS | {"success", "ok", "error", "errors", "data", "status", "status_code", "statuscode"}
+_NAMES |= {"iserror", "is_error"}
+_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+
+
+def failure(message: Message, text: str, *, is_marked: bool = True) -> str | None:
+    """What says that a result with this text failed, as the end of a sentence; ``None`` where nothing does.
+
+    ``is_marked``: whether the message may have a mark.
+    """
+    if is_marked and (mark := _mark(message)):
         return mark
-    if not _OBJECT.match(text):
-        return _in_words()(text)
+    whole = text.strip()
+    if whole[:1] != "{":
+        return _in_words()(whole)
+    if len(text) <= _SHORT and _is_well(text):
+        return None
     value = _parsed(text) if _may_tell(text) else None
     return _told(value) if isinstance(value, dict) else None
+
+
+def _is_well(text: str) -> bool:
+    """Whether the members of an object tell of no failure, which is found without making the values of the others."""
+    try:
+        return (
+            _told({key: jsonio.loads(bytes(held)) for key, held in _members(text).items() if _counts(key, held)})
+            is None
+        )
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return False  # the slower parser decides
+
+
+def _counts(key: str, held: msgspec.Raw) -> bool:
+    """Whether a member may tell of a failure: by its name, or as an object, of which the members may."""
+    return key.lower() in _NAMES or memoryview(held)[0] == _BRACE
 
 
 @cache

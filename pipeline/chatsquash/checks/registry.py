@@ -6,6 +6,8 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec, Protocol, TypeVar
 
 from chatsquash import chat
+from chatsquash.checks._columns import Columns, columns
+from chatsquash.memo import Last
 from chatsquash.model import Found, Severity
 
 if TYPE_CHECKING:
@@ -14,6 +16,21 @@ if TYPE_CHECKING:
     from chatsquash.model import Conversation, Message, Tool
 
 Kind = Literal["tools", "record", "native", "inlined", "arguments", "log", "replies", "template"]
+Feature = Literal[
+    "no messages",
+    "no tools",
+    "odd end",
+    "unknown roles",
+    "odd content",
+    "legacy calls",
+    "odd calls",
+    "undeclared calls",
+    "odd arguments",
+    "bad results",
+    "open calls",
+    "unmatched",
+]
+"""What a rule may look at in a record."""
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -42,6 +59,8 @@ class Rule(NamedTuple):
     function: Callable[..., Any]
     module: str
     place: int
+    looks: tuple[Feature, ...] = ()
+    """It is called for records that have one of these; empty: for all."""
 
     def found(self, fact: Fact) -> Found:
         """What the rule says, with its code and its severity."""
@@ -67,7 +86,7 @@ class Redefined(Protocol):
 class View:
     """A conversation and what several checks want to know of it, worked out once."""
 
-    __slots__ = ("_known", "logged", "messages", "redefined", "tools")
+    __slots__ = ("_columns", "_known", "logged", "messages", "redefined", "tools")
 
     def __init__(
         self, conversation: Conversation, logged: list[Message] | None = None, redefined: Redefined | None = None
@@ -80,51 +99,59 @@ class View:
         """Its messages before calls were inlined, where they are at hand."""
         self.redefined = redefined
         """Its tools that were defined more than once, where that is known."""
+        self._columns: Columns | None = None
         self._known: dict[Callable[[View], Any], Any] = {}
 
     def once(self, work: Callable[[View], T]) -> T:
         """What ``work`` makes of this view, worked out at the first call only."""
-        if work not in self._known:
-            self._known[work] = work(self)
-        known: T = self._known[work]
-        return known
+        known = self._known
+        if work not in known:
+            known[work] = work(self)
+        found: T = known[work]
+        return found
 
     @property
-    def keys(self) -> set[str]:
-        """All keys that the messages have."""
-        return self.once(_keys)
+    def columns(self) -> Columns:
+        """Its messages by columns."""
+        if self._columns is None:
+            self._columns = columns(self.messages)
+        return self._columns
 
     @property
-    def tool_names(self) -> set[str]:
+    def tool_names(self) -> frozenset[str]:
         """The names that the definitions have."""
-        return self.once(_tool_names)
+        return tool_names(self.tools)
 
 
-def _keys(view: View) -> set[str]:
-    return set().union(*view.messages)
+@Last
+def tool_names(tools: list[Tool]) -> frozenset[str]:
+    """The names that definitions have."""
+    return frozenset([name for tool in tools if (name := chat.tool_name(tool))])
 
 
-def _tool_names(view: View) -> set[str]:
-    return {name for tool in view.tools if (name := chat.tool_name(tool))}
-
-
-def register(function: Callable[..., Any], kind: Kind, severity: Severity, kept: Severity | None = None) -> Rule:
+def register(
+    function: Callable[..., Any],
+    kind: Kind,
+    severity: Severity,
+    kept: Severity | None = None,
+    looks: tuple[Feature, ...] = (),
+) -> Rule:
     """Make a function known as a rule."""
     code = function.__name__.replace("_", "-")
     doc = function.__doc__ or ""
     place = function.__code__.co_firstlineno
-    known = Rule(code, severity, kept, kind, doc, function, function.__module__, place)
+    known = Rule(code, severity, kept, kind, doc, function, function.__module__, place, looks)
     RULES.append(known)
     return known
 
 
 def check(
-    severity: Severity, kind: Kind = "native"
+    severity: Severity, kind: Kind = "native", *, looks: tuple[Feature, ...] = ()
 ) -> Callable[[Callable[[View], Iterator[Fact]]], Callable[[View], Iterator[Fact]]]:
-    """Declare a generator of facts about a record of a kind."""
+    """Declare a generator of facts about a record of a kind; one that has nothing it ``looks`` at has none."""
 
     def declare(function: Callable[[View], Iterator[Fact]]) -> Callable[[View], Iterator[Fact]]:
-        register(function, kind, severity)
+        register(function, kind, severity, looks=looks)
         return function
 
     return declare

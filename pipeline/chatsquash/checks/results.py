@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from chatsquash.checks.exchanges import Call, Result, State, exchanges
+from chatsquash.checks.exchanges import Call, Result, State, bad_results, exchanges
 from chatsquash.checks.registry import Fact, View, check
 from chatsquash.text import quoted
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def _bad_results(view: View) -> list[tuple[Result, Call | None]]:
     """Every result that failed or is empty, in the order of the messages, and the call it answers."""
-    _, calls, strays, outside = view.once(exchanges)
+    calls, strays, outside = view.once(exchanges)
     bad: list[tuple[Result, Call | None]]
     bad = [(result, call) for call in calls for result in call.results if not result.good]
     bad += [(result, None) for result in (*strays, *outside) if not result.good]
@@ -24,7 +24,12 @@ def _bad_results(view: View) -> list[tuple[Result, Call | None]]:
 
 def _unanswered(view: View) -> list[Call]:
     """The calls that have no result."""
-    return [call for call in view.once(exchanges).calls if not call.results]
+    calls, columns = view.columns.calls, view.columns
+    if calls is None or not columns.matched:
+        return [call for call in view.once(exchanges).calls if not call.results]
+    at, behind = len(view.messages) - 1, len(columns.results)  # which only those of the last message have not
+    left = zip(calls.given[behind:], calls.names[behind:], calls.ids[behind:], strict=True)
+    return [Call(at, len(calls.counts) - 1, given, name, key) for given, name, key in left]
 
 
 def _strays(view: View) -> list[Result]:
@@ -66,7 +71,7 @@ def _reasons(result: Result, call: Call | None) -> Iterator[tuple[Literal["faile
         yield "empty", f"the result{_of(call)} is empty"
 
 
-@check("warning")
+@check("warning", looks=("bad results",))
 def tool_result_failed(view: View) -> Iterator[Fact]:
     """Reported when a tool result says that its call failed, see "failed" below.
 
@@ -75,7 +80,7 @@ def tool_result_failed(view: View) -> Iterator[Fact]:
     yield from _not_retried(view, "failed")
 
 
-@check("warning")
+@check("warning", looks=("bad results",))
 def tool_result_empty(view: View) -> Iterator[Fact]:
     """Reported when a call's result has no image or other part and no text but white space.
 
@@ -84,13 +89,13 @@ def tool_result_empty(view: View) -> Iterator[Fact]:
     yield from _not_retried(view, "empty")
 
 
-@check("warning")
+@check("warning", looks=("unmatched",))
 def tool_result_missing(view: View) -> Iterator[Fact]:
     """Reported when a call has no result in its block. Chat templates and trainers expect one for every call."""
     yield from _not_retried(view, "missing")
 
 
-@check("info")
+@check("info", looks=("bad results", "unmatched"))
 def tool_result_retried(view: View) -> Iterator[Fact]:
     """Reported when a result failed, is empty or is missing, and the call was retried with success.
 
@@ -102,7 +107,7 @@ def tool_result_retried(view: View) -> Iterator[Fact]:
             yield Fact(f"{trouble.text}, and another call of the tool went well: {advice}", trouble.at)
 
 
-@check("warning")
+@check("warning", looks=("open calls",))
 def unanswered_call(view: View) -> Iterator[Fact]:
     """Reported when a call of the record's very last message has no result.
 
@@ -113,7 +118,7 @@ def unanswered_call(view: View) -> Iterator[Fact]:
             yield Fact(f"the record ends before the call{_of(call)} is answered: see whether the log is whole", call.at)
 
 
-@check("error")
+@check("error", looks=("unmatched",))
 def tool_result_without_call(view: View) -> Iterator[Fact]:
     """Reported when a tool result answers no call of its block, or stands in no block.
 
@@ -128,7 +133,7 @@ def tool_result_without_call(view: View) -> Iterator[Fact]:
         yield Fact("the result follows no assistant message with calls: leave the record out", result.at)
 
 
-@check("error")
+@check("error", looks=("unmatched",))
 def tool_result_without_id(view: View) -> Iterator[Fact]:
     """Reported when a tool result has no `tool_call_id`: nobody can tell which call it answers."""
     for result in view.once(_strays):
@@ -142,7 +147,12 @@ def outcomes(view: View) -> list[tuple[str, State]]:
     A call with a failed result is ``failed``, one whose results are all empty ``empty``, one without any
     ``unanswered``, also in the last message.
     """
-    return [(call.name, call.state) for call in view.once(exchanges).calls if call.name is not None]
+    calls = view.columns.calls
+    if calls is None or not view.columns.matched or view.once(bad_results):
+        return [(call.name, call.state) for call in view.once(exchanges).calls if call.name is not None]
+    answered = len(view.columns.results)
+    good: list[tuple[str, State]] = [(name, "ok") for name in calls.names[:answered]]
+    return [*good, *[(name, "unanswered") for name in calls.names[answered:]]]
 
 
 def corrected(view: View) -> set[int]:

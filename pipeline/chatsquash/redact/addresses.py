@@ -100,7 +100,7 @@ def may_have_address(text: str) -> bool:
 
 def may_hold_address(written: bytes) -> bool:
     """Whether JSON whose letters are not escaped may hold an address; most that has a sign holds none."""
-    return rb"\u0040" in written or (b"@" in written and bool(_LIKE_AN_ADDRESS.search(written)))
+    return b"u0040" in written or (b"@" in written and bool(_LIKE_AN_ADDRESS.search(written)))
 
 
 def _has_escape(text: str) -> bool:

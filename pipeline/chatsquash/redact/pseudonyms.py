@@ -13,6 +13,7 @@ from chatsquash.redact.addresses import addresses, may_have_address, may_hold_ad
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _NAME_LENGTH, _LABEL_LENGTH = 16, 8
+_AT_ONCE = 8  # messages
 _REMEMBERED = 8192  # addresses, under 2 MB
 
 # No address has a colon or a space, so what is signed for one purpose is never signed for another.
@@ -79,22 +80,26 @@ class Anonymizer:
         return _with(copies, inside) if copies else value
 
     def messages(self, messages: list[Message]) -> tuple[list[Message], list[bytes] | None]:
-        """Messages without addresses, and their JSON, where the fast encoder takes all of them.
+        """Messages without addresses, and their JSON, some at a time, where the fast encoder takes all of them.
 
         In that JSON what may be an address is found at once, so that only messages with one are looked through.
         """
         try:
-            written = list(map(orjson.dumps, messages))
+            written = [orjson.dumps(messages[at : at + _AT_ONCE])[1:-1] for at in range(0, len(messages), _AT_ONCE)]
         except orjson.JSONEncodeError:
             return list(map(self.value, messages)), None
-        candidates = [at for at, each in enumerate(written) if may_hold_address(each)]
-        if not candidates:
-            return messages, written
-        replaced = messages.copy()
-        for at in candidates:
-            if (message := self.value(messages[at])) is not messages[at]:
-                replaced[at] = message
-                written[at] = orjson.dumps(message)
+        replaced = messages
+        for number, some in enumerate(written):
+            if not may_hold_address(some):
+                continue
+            at = number * _AT_ONCE
+            parts = list(map(orjson.dumps, messages[at : at + _AT_ONCE]))
+            for place, part in enumerate(parts, at):
+                if may_hold_address(part) and (message := self.value(messages[place])) is not messages[place]:
+                    replaced = replaced.copy() if replaced is messages else replaced
+                    replaced[place] = message
+                    parts[place - at] = orjson.dumps(message)
+            written[number] = b",".join(parts)
         return replaced, written
 
     def _make_pseudonym(self, local: str, domain: str) -> tuple[str, str]:

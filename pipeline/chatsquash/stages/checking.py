@@ -10,10 +10,12 @@ from chatsquash.checks import examine, reading
 from chatsquash.checks.dataset import OF_TOOLS
 from chatsquash.checks.registry import Kind, View
 from chatsquash.formats import PLAIN, documents
-from chatsquash.formats.openai_chat import variants
+from chatsquash.formats.openai_chat.vendors import TELLING, variants
 from chatsquash.model import Conversation, Found
 from chatsquash.reasoning import MEMBERS
 from chatsquash.stages import definitions
+
+_TEXT = frozenset({str, type(None)})
 
 
 def examined(
@@ -25,13 +27,28 @@ def examined(
     for found in (*definitions.check(view.tools), *examine(view, *kinds)):
         if found.code not in explained:
             yield found
-    if conversation.source == PLAIN:
-        yield from _vendor_forms(conversation, keeps_reasoning=keeps_reasoning)
+    if conversation.source == PLAIN and not _is_ordinary(view):
+        yield from _vendor_forms(view, keeps_reasoning=keeps_reasoning)
 
 
-def _vendor_forms(conversation: Conversation, *, keeps_reasoning: bool) -> Iterator[Found]:
+def _is_ordinary(view: View) -> bool:
+    """Whether a look at all messages at once shows that none departs from what OpenAI writes, as nearly none does."""
+    columns = view.columns
+    calls, ids = columns.calls, columns.result_ids
+    return (
+        calls is not None
+        and [call.get("type") for call in calls.given].count("function") == len(calls.given)
+        and TELLING.isdisjoint(columns.keys)
+        and "function" not in columns.roles
+        and _TEXT.issuperset(map(type, [*columns.contents, *ids]))
+        and None not in ids
+        and "" not in ids
+    )
+
+
+def _vendor_forms(view: View, *, keeps_reasoning: bool) -> Iterator[Found]:
     gone = () if keeps_reasoning else MEMBERS
-    forms = [form for form in chain.from_iterable(map(variants, conversation.messages)) if form not in gone]
+    forms = [form for form in chain.from_iterable(map(variants, view.messages)) if form not in gone]
     if forms:
         yield reading.vendor_form(Counter(forms))
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from chatsquash import chat
-from chatsquash.checks.exchanges import State, exchanges
+from chatsquash.checks.exchanges import State, call_counts, exchanges
 from chatsquash.checks.registry import View
 from chatsquash.checks.results import outcomes
+from chatsquash.memo import Last
 from chatsquash.outcome import SharedUse, ToolUse, Usage
 
 _SIDES = {"system": "client", "user": "client", "assistant": "assistant"}
@@ -24,20 +24,26 @@ def measure(view: View, shared: Mapping[int, int] = _NONE) -> Usage:
     calls = client = assistant = with_tools = 0
     side: str | None = None
     counted = False  # whether the present assistant turn is among those with tools
-    for message in view.messages:
-        if message["role"] in _BESIDE:
+    counts = view.once(call_counts)
+    for at, role in enumerate(view.columns.roles):
+        if role in _BESIDE:
             continue
-        before, side = side, _SIDES.get(message["role"])
+        before, side = side, _SIDES.get(role)
         if side != before:
             client += side == "client"
             assistant += side == "assistant"
             counted = False
-        if side == "assistant" and (count := chat.call_count(message)):
-            calls += count
+        if at in counts:
+            calls += counts[at]
             with_tools += not counted
             counted = True
     used, elsewhere = _by_tool(outcomes(view)), tuple(_shared(view, shared)) if shared else ()
-    return Usage(calls, tuple(sorted(view.tool_names)), client, assistant, with_tools, used, elsewhere)
+    return Usage(calls, _names(view.tool_names), client, assistant, with_tools, used, elsewhere)
+
+
+@Last
+def _names(names: frozenset[str]) -> tuple[str, ...]:
+    return tuple(sorted(names))
 
 
 def _shared(view: View, shared: Mapping[int, int]) -> Iterator[SharedUse]:
@@ -48,7 +54,7 @@ def _shared(view: View, shared: Mapping[int, int]) -> Iterator[SharedUse]:
             states.setdefault(call.at, []).append((call.name, call.state))
     for at, message in enumerate(view.messages):
         if id(message) in shared:
-            yield SharedUse(shared[id(message)], chat.call_count(message), _by_tool(states.get(at, [])))
+            yield SharedUse(shared[id(message)], view.once(call_counts).get(at, 0), _by_tool(states.get(at, [])))
 
 
 def _by_tool(states: list[tuple[str, State]]) -> tuple[ToolUse, ...]:

@@ -19,7 +19,7 @@ def variants(message: Json) -> list[str]:
 
 def _is_ordinary(message: Object) -> bool:
     """Whether a look at a message shows that it has no variants; nearly all have none, and there are many."""
-    if type(message.get("content")) not in _TEXT or not _TELLING.isdisjoint(message):
+    if type(message.get("content")) not in _TEXT or not TELLING.isdisjoint(message):
         return False
     role, calls = message.get("role"), message.get("tool_calls")
     if role in ("tool", "function"):
@@ -53,7 +53,8 @@ def _results(message: Object) -> list[Object]:
 
 
 _TEXT = (str, type(None))
-_TELLING = {"function_call", "audio", *reasoning.MEMBERS[1:]}
+TELLING = frozenset({"function_call", "audio", *reasoning.MEMBERS[1:]})
+"""Members of messages that OpenAI does not write, or no longer."""
 _VARIANTS: tuple[tuple[str, Callable[[Object], bool]], ...] = (
     ("legacy function_call", _has("function_call")),
     ("legacy function role", lambda message: message.get("role") == "function"),
