@@ -137,6 +137,7 @@ class _Conversion:
         self._observer = observer
         self._summary = summary
         self._label = LABELS[options.group_by]
+        self._by_name = options.group_by == "scenario"
         self._groups = Groups()
         self._rows: Counter[str] = Counter()
         self._filters = Filters(options)
@@ -203,8 +204,8 @@ class _Conversion:
 
     def _take(self, log: Log, outcome: Outcome) -> None:
         self._stop_for(outcome, log.shown)
-        for fact in self._meetings.take(log, outcome) if self._meetings else ():
-            outcome = outcome.also(finding(fact, outcome.session, log.shown))
+        if self._meetings and (met := self._meetings.take(log, outcome)):
+            outcome = outcome.also(finding(met, outcome.session, log.shown))
         turns = outcome.records[0].usage.assistant_turns if outcome.records else None
         made = len(outcome.records)
         outcome, filtered, duplicates = self._filters.apply(log, outcome)
@@ -212,7 +213,9 @@ class _Conversion:
             filtered = (f"--conversations {self._options.conversations}",)
         if self._options.keep_rejected and outcome.rejected:
             outcome = self._keep(log, outcome)
-        group = self._groups.file(self._label(outcome.day, stem(log))) if outcome.records else ""
+        group = ""
+        if outcome.records:
+            group = self._groups.file(self._label(outcome.day, stem(log) if self._by_name else ""))
         outcome, places = self._write(log, outcome, group)
         self._summary.add(log, outcome, filtered, duplicates, made)
         why = filtered[0] if filtered and not outcome.records else None

@@ -8,7 +8,6 @@ from functools import partial
 from typing import BinaryIO, Protocol
 
 from msgspec import structs
-from xxhash import xxh3_128
 
 from chatsquash.checks import reading
 from chatsquash.log import Log
@@ -37,6 +36,7 @@ from chatsquash.run.told import (
 from chatsquash.sources.changes import as_found, change
 from chatsquash.sources.compression import stem
 from chatsquash.sources.days import path_day
+from chatsquash.sources.ends import Hashed
 from chatsquash.sources.joined import opened_log
 from chatsquash.stages.plan import asks_for_kinds, plan
 from chatsquash.stages.session import Noted, Session, Snapshot, finding
@@ -70,8 +70,8 @@ class EntryObserver(Protocol):
         """What is known of the log, and what its lines came to."""
 
 
-Also = Callable[[Log, BinaryIO], None]
-"""What looks at a log, too, while it is open."""
+Also = Callable[[Log, BinaryIO, Hashed], None]
+"""What looks at a log, too, while it is open, and at what was read of it."""
 
 
 class Converter:
@@ -87,6 +87,8 @@ class Converter:
         self._divides = options.sessions_by is None and not whole
         self._puts_in_order = options.conversations != "last" and not whole
         self._is_asked_more = asks_for_kinds(options)
+        self.hashed = Hashed()
+        """What was read last."""
 
     def convert(self, log: Log, observer: EntryObserver | None = None, also: Also | None = None) -> Outcome:
         """Convert a session log; raises ``OSError`` where it cannot be read, and as ``Reader.read``.
@@ -96,7 +98,7 @@ class Converter:
         with opened_log(log, self._options) as file:
             outcome = self.read(file, log, observer)
             if also:
-                also(log, file)
+                also(log, file, self.hashed)
             how = change(log)
             return self._changed(file, log, outcome, how) if how else outcome
 
@@ -112,7 +114,7 @@ class Converter:
 
         It raises that for lines that are to be put in order, too.
         """
-        digest = xxh3_128()
+        digest = self.hashed = Hashed()
         read = self._reader.read(file, log, digest.update)
         session = self._session(read, observer)
         if self._is_apart(session, log) or self._is_out_of_order(session, log):

@@ -18,6 +18,7 @@ from chatsquash.model import Finding, Found, Message, Seen
 from chatsquash.outcome import Meeting
 from chatsquash.read.reader import Reading
 from chatsquash.read.sessions import SPAN
+from chatsquash.sources.ends import Hashed
 from chatsquash.stages import cleaning
 from chatsquash.stages.session import Noted, Session, Snapshot
 from chatsquash.text import printable
@@ -99,7 +100,7 @@ def _said(user: str, reply: Message | None) -> int:
     return xxh3_64_intdigest(jsonio.dumps([user.strip(), text, calls]))
 
 
-def digest_of(read: Reading, digest: xxh3_128) -> str:
+def digest_of(read: Reading, digest: Hashed) -> str:
     """The hash of a log; that of a document is found with its first conversation."""
     held = read.document
     if held is None:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _BATCH_BYTES = 4 << 20
 _BATCH_JOBS = 64
+_TOGETHER = 1 << 20
+"""Bytes of lines above which an outcome of this process waits for no other."""
 _WORTH_A_PROCESS = 8 << 20
 """Bytes of logs below which starting a process takes longer than it saves."""
 
@@ -122,7 +124,9 @@ def _known_or(
 
 
 def _here(converter: Converter, writer: JournalWriter | None, logs: Iterable[Log]) -> Iterator[Done]:
-    """Outcomes from this process."""
+    """Outcomes from this process; of many small sessions several at a time, since going to and fro takes longer."""
+    done: list[Done] = []
+    size = given = 0
     for log in logs:
         try:
             outcome, packed = attempt(converter, writer, log)
@@ -130,7 +134,13 @@ def _here(converter: Converter, writer: JournalWriter | None, logs: Iterable[Log
                 writer.seen[log.shown] = packed.seen
         except MemoryError:
             outcome = _no_memory(log)
-        yield log, outcome
+        done.append((log, outcome))
+        size += outcome.size if outcome else _TOGETHER
+        if size >= _TOGETHER or len(done) >= min(_BATCH_JOBS, given // _BATCH_JOBS):
+            yield from done
+            given += len(done)
+            done, size = [], 0
+    yield from done
 
 
 def _no_memory(log: Log) -> Outcome:
