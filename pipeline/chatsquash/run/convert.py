@@ -6,7 +6,6 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import partial
 from itertools import islice
 from os import PathLike, fspath
 from pathlib import Path
@@ -27,14 +26,12 @@ from chatsquash.redact.pseudonyms import fingerprint
 from chatsquash.report.files import TakenSession
 from chatsquash.report.progress import Observer
 from chatsquash.report.summary import Summary
-from chatsquash.run.days import days_logged
 from chatsquash.run.filters import Filters
 from chatsquash.run.incremental import Incremental
 from chatsquash.run.manifest import Manifest
 from chatsquash.run.meetings import Meetings
 from chatsquash.run.reports import Reports
 from chatsquash.run.session import with_key
-from chatsquash.run.stops import cut_short, why
 from chatsquash.run.workers import chained, outcomes
 from chatsquash.sources.compression import stem
 from chatsquash.sources.find import Discovered, discover, nothing_to_read
@@ -88,10 +85,16 @@ def convert(
     roots = [fspath(root) for root in ([logs] if isinstance(logs, str | PathLike) else logs)]
     out = Path(output)
     documents.forget()  # of an earlier run
-    found = discover(roots, options, documents.is_document, out, partial(days_logged, options))
+    found = discover(roots, options, documents.is_document, out, lambda log: _days(log, options))
     if not found.logs:
         raise UsageError(nothing_to_read(roots, found))
     return _converted(found, Output(out, force=options.force), options, observer, started)
+
+
+def _days(log: Log, options: Options) -> list[str]:
+    from chatsquash.run.days import days_logged  # which only a choice by day needs
+
+    return days_logged(options, log)
 
 
 def _converted(found: Discovered, out: Output, options: Options, observer: Observer | None, started: float) -> Summary:
@@ -245,8 +248,12 @@ class _Conversion:
         self._reports.note(finding)
 
     def _stop_for(self, outcome: Outcome, file: str) -> None:
-        invalid = outcome.left_out in INVALID
-        if self._options.on_invalid == "abort" and invalid:
+        aborts = self._options.on_invalid == "abort"
+        if not aborts and not self._options.strict:
+            return
+        from chatsquash.run.stops import cut_short, why  # which few runs need
+
+        if aborts and outcome.left_out in INVALID:
             raise StoppedError(f"stopped by --on-invalid abort, nothing was written: {why(outcome, file)}")
         if self._options.strict and (outcome.left_out or outcome.rejected or cut_short(outcome)):
             raise StoppedError(f"stopped by --strict, nothing was written: {why(outcome, file)}")

@@ -13,6 +13,7 @@ import struct
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
+from operator import attrgetter
 from typing import BinaryIO, NamedTuple
 
 import msgspec
@@ -77,13 +78,21 @@ def identity(described: Mapping[str, object]) -> bytes:
 def code_version() -> str:
     """The version, and what tells two states of the code with one version apart: sizes and times of its modules."""
     seen = xxh3_128()
-    # No Paths, which take three times as long.
-    for folder, below, names in os.walk(os.path.dirname(chatsquash.__file__)):  # noqa: PTH120
-        below.sort()
-        for name in sorted(name for name in names if name.endswith(".py")):
-            status = os.stat(f"{folder}/{name}")  # noqa: PTH116
-            seen.update(f"{name} {status.st_size} {status.st_mtime_ns}\n".encode("utf-8", "surrogateescape"))
+    for entry in _modules(os.path.dirname(chatsquash.__file__)):  # noqa: PTH120
+        status = entry.stat()
+        seen.update(f"{entry.name} {status.st_size} {status.st_mtime_ns}\n".encode("utf-8", "surrogateescape"))
     return f"{chatsquash.__version__} {seen.hexdigest()}"
+
+
+def _modules(folder: str) -> Iterator[os.DirEntry[str]]:
+    """The modules below a folder, in order: without Paths, and without a call for each name."""
+    with os.scandir(folder) as items:
+        entries = sorted(items, key=attrgetter("name"))
+    for entry in entries:
+        if entry.name.endswith(".py"):
+            yield entry
+        elif "." not in entry.name and entry.name != "__pycache__" and entry.is_dir(follow_symlinks=False):
+            yield from _modules(entry.path)
 
 
 def identify(log: Log, file: BinaryIO | None = None, hashed: Hashed | None = None) -> bytes:

@@ -22,7 +22,6 @@ from chatsquash.sources.ends import Hashed
 from chatsquash.stages import cleaning
 from chatsquash.stages.session import Noted, Session, Snapshot
 from chatsquash.text import printable
-from chatsquash.tree.texts import is_long
 
 
 def trace(snapshot: Snapshot) -> str:
@@ -95,8 +94,11 @@ def _said(user: str, reply: Message | None) -> int:
     if reply is None:
         return 0
     text, calls = (chat.text(reply) or "").strip(), [chat.call_name(call) for call in chat.calls(reply)]
-    if not calls and not is_long(f"{user} {text}"):
-        return 0
+    if not calls:
+        from chatsquash.tree.texts import is_long  # which most sessions do not need
+
+        if not is_long(f"{user} {text}"):
+            return 0
     return xxh3_64_intdigest(jsonio.dumps([user.strip(), text, calls]))
 
 

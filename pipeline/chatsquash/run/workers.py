@@ -15,7 +15,6 @@ from chatsquash.log import Log
 from chatsquash.options import Options
 from chatsquash.outcome import Outcome
 from chatsquash.run.journal import Frame, Journals, JournalWriter
-from chatsquash.run.parts import parts
 from chatsquash.run.pool import Batch, Done, Pool, attempt
 from chatsquash.run.session import Converter, nothing, unreadable
 from chatsquash.sources.logs import Logs
@@ -64,6 +63,8 @@ def outcomes(
         if outcome is not None:
             yield log, outcome
             continue
+        from chatsquash.run.parts import parts  # which few runs need
+
         try:
             divided = parts(log, options, expanded)
         except MemoryError:
@@ -88,6 +89,8 @@ def _parts(log: Log, options: Options, expanded: Folder | None) -> list[Log]:
     """The sessions of a log, which may be one of those already; converting it will say why it has none."""
     if log.spans is not None or log.part is not None:
         return [log]
+    from chatsquash.run.parts import parts  # which few runs need
+
     try:
         return parts(log, options, expanded)
     except MemoryError:
