@@ -21,7 +21,7 @@ class Stands(NamedTuple):
     """Whether it has its reasoning there."""
 
 
-class LoggedReply(Struct, frozen=True):
+class LoggedReply(Struct, frozen=True, array_like=True):
     """What became of a logged reply, as ``reports/replies.jsonl`` has it but for what the run knows."""
 
     line: int
@@ -64,7 +64,7 @@ class LoggedReply(Struct, frozen=True):
         return replace(self, status="lost", why=why, record=None, message=None, loss=0, reasoning=lost)
 
 
-class Coverage(Struct, frozen=True):
+class Coverage(Struct, frozen=True, array_like=True):
     """How many of a session's logged replies its records hold.
 
     All that were logged are ``carried + rewritten + sum(lost.values())``.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from operator import add
 from typing import NamedTuple
 
@@ -58,12 +57,16 @@ class Usage(NamedTuple):
         return self._replace(calls=self.calls - sum(each.calls for each in elsewhere), tools=tuple(less.values()))
 
 
-def counted_once(records: list[Record]) -> Iterator[tuple[Record, Usage]]:
+def counted_once(records: list[Record]) -> list[tuple[Record, Usage]]:
     """The records of a session, with the use of tools that none before them counts."""
     seen: set[int] = set()
+    found = []
     for record in records:
-        yield record, record.usage.once(seen)
-        seen.update(each.message for each in record.usage.shared)
+        usage = record.usage
+        found.append((record, usage.once(seen) if seen else usage))
+        if usage.shared:
+            seen.update(each.message for each in usage.shared)
+    return found
 
 
 class Account(NamedTuple):
@@ -142,7 +145,7 @@ class Place(NamedTuple):
         return f"{self.file}:{self.row}"
 
 
-class Record(Struct, frozen=True):
+class Record(Struct, frozen=True, array_like=True):
     """A record as it is written, and what is known of it."""
 
     line: bytes
@@ -210,7 +213,7 @@ class Family(NamedTuple):
     """As in ``Outcome``."""
 
 
-class Outcome(Struct, frozen=True):
+class Outcome(Struct, frozen=True, array_like=True):
     """What became of one session; plain data, so that it can cross to another process."""
 
     session: str

@@ -46,15 +46,17 @@ class Replies(Struct):
         self.logged += covered.logged
         self.carried += covered.carried
         self.rewritten += covered.rewritten
-        self.lost.update(covered.lost)
+        for why, count in covered.lost.items():
+            self.lost[why] += count
         self.reasoned += covered.reasoned
         self.with_reasoning += covered.with_reasoning
         self.withheld += covered.withheld
-        missing = sum(covered.not_chosen.values())
+        missing = sum(covered.not_chosen.values()) if covered.not_chosen else 0
         # A record of a request without any logged reply is one of a conversation all the same.
         seen = max(covered.conversations, made + missing)
         self.seen += seen
-        self.not_chosen.update(covered.not_chosen)
+        for kind, count in covered.not_chosen.items():
+            self.not_chosen[kind] += count
         self.written += len(outcome.records)
         self.filtered += filtered
         self.duplicates += duplicates

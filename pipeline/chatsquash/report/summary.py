@@ -95,9 +95,10 @@ class Summary:
         self.bytes += outcome.size
         self.sizes = self.sizes.plus(outcome.sizes)
         self.addresses += outcome.addresses
-        for counts in (outcome.cleaned, outcome.dropped):
-            for rule, count in counts.items():
-                self.cleaned[rule] += count
+        for rule, count in outcome.cleaned.items():
+            self.cleaned[rule] += count
+        for rule, count in outcome.dropped.items():
+            self.cleaned[rule] += count
         counted = self.filtered_findings if filtered and not outcome.records else self.findings
         for finding in outcome.findings:
             counted[finding.severity, finding.code] += 1

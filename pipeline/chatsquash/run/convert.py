@@ -6,7 +6,6 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import partial
 from itertools import islice
 from os import PathLike, fspath
 from pathlib import Path
@@ -27,14 +26,12 @@ from chatsquash.redact.pseudonyms import fingerprint
 from chatsquash.report.files import TakenSession
 from chatsquash.report.progress import Observer
 from chatsquash.report.summary import Summary
-from chatsquash.run.days import days_logged
 from chatsquash.run.filters import Filters
 from chatsquash.run.incremental import Incremental
 from chatsquash.run.manifest import Manifest
 from chatsquash.run.meetings import Meetings
 from chatsquash.run.reports import Reports
 from chatsquash.run.session import with_key
-from chatsquash.run.stops import cut_short, why
 from chatsquash.run.workers import chained, outcomes
 from chatsquash.sources.compression import stem
 from chatsquash.sources.find import Discovered, discover, nothing_to_read
@@ -88,10 +85,16 @@ def convert(
     roots = [fspath(root) for root in ([logs] if isinstance(logs, str | PathLike) else logs)]
     out = Path(output)
     documents.forget()  # of an earlier run
-    found = discover(roots, options, documents.is_document, out, partial(days_logged, options))
+    found = discover(roots, options, documents.is_document, out, lambda log: _days(log, options))
     if not found.logs:
         raise UsageError(nothing_to_read(roots, found))
     return _converted(found, Output(out, force=options.force), options, observer, started)
+
+
+def _days(log: Log, options: Options) -> list[str]:
+    from chatsquash.run.days import days_logged  # which only a choice by day needs
+
+    return days_logged(options, log)
 
 
 def _converted(found: Discovered, out: Output, options: Options, observer: Observer | None, started: float) -> Summary:
@@ -137,6 +140,7 @@ class _Conversion:
         self._observer = observer
         self._summary = summary
         self._label = LABELS[options.group_by]
+        self._by_name = options.group_by == "scenario"
         self._groups = Groups()
         self._rows: Counter[str] = Counter()
         self._filters = Filters(options)
@@ -203,8 +207,8 @@ class _Conversion:
 
     def _take(self, log: Log, outcome: Outcome) -> None:
         self._stop_for(outcome, log.shown)
-        for fact in self._meetings.take(log, outcome) if self._meetings else ():
-            outcome = outcome.also(finding(fact, outcome.session, log.shown))
+        if self._meetings and (met := self._meetings.take(log, outcome)):
+            outcome = outcome.also(finding(met, outcome.session, log.shown))
         turns = outcome.records[0].usage.assistant_turns if outcome.records else None
         made = len(outcome.records)
         outcome, filtered, duplicates = self._filters.apply(log, outcome)
@@ -212,7 +216,9 @@ class _Conversion:
             filtered = (f"--conversations {self._options.conversations}",)
         if self._options.keep_rejected and outcome.rejected:
             outcome = self._keep(log, outcome)
-        group = self._groups.file(self._label(outcome.day, stem(log))) if outcome.records else ""
+        group = ""
+        if outcome.records:
+            group = self._groups.file(self._label(outcome.day, stem(log) if self._by_name else ""))
         outcome, places = self._write(log, outcome, group)
         self._summary.add(log, outcome, filtered, duplicates, made)
         why = filtered[0] if filtered and not outcome.records else None
@@ -242,8 +248,12 @@ class _Conversion:
         self._reports.note(finding)
 
     def _stop_for(self, outcome: Outcome, file: str) -> None:
-        invalid = outcome.left_out in INVALID
-        if self._options.on_invalid == "abort" and invalid:
+        aborts = self._options.on_invalid == "abort"
+        if not aborts and not self._options.strict:
+            return
+        from chatsquash.run.stops import cut_short, why  # which few runs need
+
+        if aborts and outcome.left_out in INVALID:
             raise StoppedError(f"stopped by --on-invalid abort, nothing was written: {why(outcome, file)}")
         if self._options.strict and (outcome.left_out or outcome.rejected or cut_short(outcome)):
             raise StoppedError(f"stopped by --strict, nothing was written: {why(outcome, file)}")

@@ -38,9 +38,12 @@ class Filters:
         self._options = options
         self._filters = _filters(options)
         self._seen: dict[bytes, str] = {}
+        self._is_asked = bool(self._filters or options.unique or options.since or options.until)
 
     def apply(self, log: Log, outcome: Outcome) -> Filtered:
         """An outcome without the records that are filtered or were there before; a finding says so of each."""
+        if not self._is_asked:
+            return Filtered(outcome)
         filtered: list[str] = []
         duplicates = 0
         kept: list[int] = []

@@ -69,7 +69,8 @@ class Incremental:
 
     def take(self, outcome: Outcome) -> None:
         """Take note of a session that was converted."""
-        self._relatives.update(dict.fromkeys(outcome.relatives))
+        if outcome.relatives:
+            self._relatives.update(dict.fromkeys(outcome.relatives))
 
     def see(self, log: Log) -> None:
         """Take note of a log that was converted; its sessions follow each other."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from chatsquash.checks import dataset
 from chatsquash.log import Log
 from chatsquash.model import Found
-from chatsquash.outcome import Meeting, Outcome
+from chatsquash.outcome import Outcome
 from chatsquash.tree.index import Index
 
 
@@ -20,26 +20,22 @@ class Meetings:
         self._shown = ""
         self._ids, self._begins, self._ends = Index(), Index(), Index()
 
-    def take(self, log: Log, outcome: Outcome) -> Iterator[Found]:
+    def take(self, log: Log, outcome: Outcome) -> Found | None:
         """What a session has in common with one of another file."""
         if log.shown != self._shown:
             self._file, self._shown = self._file + 1, log.shown
-        met = outcome.meeting
+        met, here = outcome.meeting, self._file
         if met is None:
-            return
-        if met.id and (other := self._other(self._ids, met.id)) is not None:
-            yield dataset.divided_session("has the session_id of", self._logs[other].shown)
-        elif met.begin and (other := self._other(self._ends, met.begin)) is not None:
-            yield dataset.divided_session("goes on from", self._logs[other].shown)
-        elif met.end and (other := self._other(self._begins, met.end)) is not None:
-            yield dataset.divided_session("goes on in", self._logs[other].shown)
-        self._keep(met)
-
-    def _other(self, index: Index, key: int) -> int | None:
-        found = index.get(key)
-        return None if found == self._file else found
-
-    def _keep(self, met: Meeting) -> None:
-        for index, key in ((self._ids, met.id), (self._begins, met.begin), (self._ends, met.end)):
-            if key:
-                index.put(key, self._file)
+            return None
+        same = self._ids.put(met.id, here) if met.id else None
+        before = self._ends.get(met.begin) if met.begin else None
+        behind = self._begins.get(met.end) if met.end else None
+        if met.begin:
+            self._begins.put(met.begin, here)
+        if met.end:
+            self._ends.put(met.end, here)
+        if same is None and before is None and behind is None:
+            return None
+        found = (("has the session_id of", same), ("goes on from", before), ("goes on in", behind))
+        others = ((how, file) for how, file in found if file is not None and file != here)
+        return next((dataset.divided_session(how, self._logs[file].shown) for how, file in others), None)

@@ -9,7 +9,6 @@ from io import FileIO
 from typing import BinaryIO, Protocol
 
 from msgspec import structs
-from xxhash import xxh3_128
 
 from chatsquash.checks import reading
 from chatsquash.log import Log
@@ -40,6 +39,7 @@ from chatsquash.run.told import (
 from chatsquash.sources.changes import as_found, change
 from chatsquash.sources.compression import stem
 from chatsquash.sources.days import path_day
+from chatsquash.sources.ends import Hashed
 from chatsquash.sources.joined import opened_log
 from chatsquash.stages.plan import asks_for_kinds, plan
 from chatsquash.stages.session import Noted, Session, Snapshot, finding
@@ -77,8 +77,8 @@ class EntryObserver(Protocol):
         """What is known of the log, and what its lines came to."""
 
 
-Also = Callable[[Log, BinaryIO], None]
-"""What looks at a log, too, while it is open."""
+Also = Callable[[Log, BinaryIO, Hashed], None]
+"""What looks at a log, too, while it is open, and at what was read of it."""
 
 
 class Converter:
@@ -95,6 +95,8 @@ class Converter:
         self._puts_in_order = options.conversations != "last" and not whole
         self._is_asked_more = asks_for_kinds(options)
         self._plain = PlainWay(options) if not self._is_asked_more and PlainWay.fits(options) else None
+        self.hashed = Hashed()
+        """What was read last."""
 
     def convert(self, log: Log, observer: EntryObserver | None = None, also: Also | None = None) -> Outcome:
         """Convert a session log; raises ``OSError`` where it cannot be read, and as ``Reader.read``.
@@ -104,7 +106,7 @@ class Converter:
         with opened_log(log, self._options) as file:
             outcome = self.read(file, log, observer)
             if also:
-                also(log, file)
+                also(log, file, self.hashed)
             how = change(log)
             return self._changed(file, log, outcome, how) if how else outcome
 
@@ -120,12 +122,12 @@ class Converter:
 
         It raises that for lines that are to be put in order, too.
         """
-        digest = xxh3_128()
+        digest = self.hashed = Hashed()
         session = self._plainly(file, log, digest) if observer is None else None
         if session:
             read = _PLAIN
         else:
-            digest = xxh3_128()
+            digest = self.hashed = Hashed()
             file.seek(0)
             read = self._reader.read(file, log, digest.update)
             session = self._session(read, observer)
@@ -183,7 +185,7 @@ class Converter:
 
         return are_unrelated(trees)
 
-    def _plainly(self, file: BinaryIO, log: Log, digest: xxh3_128) -> Session | None:
+    def _plainly(self, file: BinaryIO, log: Log, digest: Hashed) -> Session | None:
         """What the lines of a plain log come to; ``None`` for any other."""
         if self._plain is None or log.spans is not None or log.part is not None or type(file) is not FileIO:
             return None

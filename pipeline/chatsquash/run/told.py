@@ -18,10 +18,10 @@ from chatsquash.model import Finding, Found, Message, Seen
 from chatsquash.outcome import Meeting
 from chatsquash.read.reader import Reading
 from chatsquash.read.sessions import SPAN
+from chatsquash.sources.ends import Hashed
 from chatsquash.stages import cleaning
 from chatsquash.stages.session import Noted, Session, Snapshot
 from chatsquash.text import printable
-from chatsquash.tree.texts import is_long
 
 
 def trace(snapshot: Snapshot) -> str:
@@ -94,12 +94,15 @@ def _said(user: str, reply: Message | None) -> int:
     if reply is None:
         return 0
     text, calls = (chat.text(reply) or "").strip(), [chat.call_name(call) for call in chat.calls(reply)]
-    if not calls and not is_long(f"{user} {text}"):
-        return 0
+    if not calls:
+        from chatsquash.tree.texts import is_long  # which most sessions do not need
+
+        if not is_long(f"{user} {text}"):
+            return 0
     return xxh3_64_intdigest(jsonio.dumps([user.strip(), text, calls]))
 
 
-def digest_of(read: Reading, digest: xxh3_128) -> str:
+def digest_of(read: Reading, digest: Hashed) -> str:
     """The hash of a log; that of a document is found with its first conversation."""
     held = read.document
     if held is None:

@@ -15,7 +15,6 @@ from chatsquash.log import Log
 from chatsquash.options import Options
 from chatsquash.outcome import Outcome
 from chatsquash.run.journal import Frame, Journals, JournalWriter
-from chatsquash.run.parts import parts
 from chatsquash.run.pool import Batch, Done, Pool, attempt
 from chatsquash.run.session import Converter, nothing, unreadable
 from chatsquash.sources.logs import Logs
@@ -25,6 +24,8 @@ if TYPE_CHECKING:
 
 _BATCH_BYTES = 4 << 20
 _BATCH_JOBS = 64
+_TOGETHER = 1 << 20
+"""Bytes of lines above which an outcome of this process waits for no other."""
 _WORTH_A_PROCESS = 8 << 20
 """Bytes of logs below which starting a process takes longer than it saves."""
 
@@ -62,6 +63,8 @@ def outcomes(
         if outcome is not None:
             yield log, outcome
             continue
+        from chatsquash.run.parts import parts  # which few runs need
+
         try:
             divided = parts(log, options, expanded)
         except MemoryError:
@@ -86,6 +89,8 @@ def _parts(log: Log, options: Options, expanded: Folder | None) -> list[Log]:
     """The sessions of a log, which may be one of those already; converting it will say why it has none."""
     if log.spans is not None or log.part is not None:
         return [log]
+    from chatsquash.run.parts import parts  # which few runs need
+
     try:
         return parts(log, options, expanded)
     except MemoryError:
@@ -122,7 +127,9 @@ def _known_or(
 
 
 def _here(converter: Converter, writer: JournalWriter | None, logs: Iterable[Log]) -> Iterator[Done]:
-    """Outcomes from this process."""
+    """Outcomes from this process; of many small sessions several at a time, since going to and fro takes longer."""
+    done: list[Done] = []
+    size = given = 0
     for log in logs:
         try:
             outcome, packed = attempt(converter, writer, log)
@@ -130,7 +137,13 @@ def _here(converter: Converter, writer: JournalWriter | None, logs: Iterable[Log
                 writer.seen[log.shown] = packed.seen
         except MemoryError:
             outcome = _no_memory(log)
-        yield log, outcome
+        done.append((log, outcome))
+        size += outcome.size if outcome else _TOGETHER
+        if size >= _TOGETHER or len(done) >= min(_BATCH_JOBS, given // _BATCH_JOBS):
+            yield from done
+            given += len(done)
+            done, size = [], 0
+    yield from done
 
 
 def _no_memory(log: Log) -> Outcome:

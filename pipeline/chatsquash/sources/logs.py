@@ -10,7 +10,7 @@ from typing import overload
 from chatsquash.log import Log
 
 _NUMBERS = 4
-"""Of a log: where its path ends, the length of its name, its size, and when it was changed."""
+"""Of a log: where its path ends, the characters of its name, its size, and when it was changed."""
 _NEVER = -1
 
 
@@ -25,7 +25,7 @@ class Logs(Sequence[Log]):
         """Add a log."""
         self._paths += os.fsencode(log.path)
         modified = _NEVER if log.modified is None else log.modified
-        self._numbers.extend((len(self._paths), len(os.fsencode(log.name)), log.size, modified))
+        self._numbers.extend((len(self._paths), len(log.name), log.size, modified))
 
     @property
     def size(self) -> int:
@@ -48,12 +48,11 @@ class Logs(Sequence[Log]):
 
     def __iter__(self) -> Iterator[Log]:
         start = 0
-        for number in range(0, len(self._numbers), _NUMBERS):
-            log = self._numbers[number : number + _NUMBERS]
-            yield self._job(start, *log)
-            start = log[0]
+        numbers = iter(self._numbers)
+        for stop, name, size, modified in zip(numbers, numbers, numbers, numbers, strict=True):
+            yield self._job(start, stop, name, size, modified)
+            start = stop
 
     def _job(self, start: int, stop: int, name: int, size: int, modified: int) -> Log:
-        whole = bytes(self._paths[start:stop])
-        path, below = os.fsdecode(whole), os.fsdecode(whole[-name:])
-        return Log(path, path, below, size, modified=None if modified == _NEVER else modified)
+        path = os.fsdecode(bytes(self._paths[start:stop]))
+        return Log(path, path, path[-name:], size, modified=None if modified == _NEVER else modified)

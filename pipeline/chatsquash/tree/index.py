@@ -24,17 +24,20 @@ class Index:
         at = self._find(key & _MASK)
         return self._values[at] if self._keys[at] else None
 
-    def put(self, key: int, value: int) -> None:
-        """Give a key its number, in the place of the one that it has."""
+    def put(self, key: int, value: int) -> int | None:
+        """Give a key its number, in the place of the one that it had, if any, which is given back."""
         wanted = key & _MASK
         at = self._find(wanted)
-        if not self._keys[at]:
-            if 3 * self._count > 2 * len(self._keys):
-                self._grow()
-                at = self._find(wanted)
-            self._keys[at] = wanted
-            self._count += 1
-        self._values[at] = value
+        if self._keys[at]:
+            before = self._values[at]
+            self._values[at] = value
+            return before
+        if 3 * self._count > 2 * len(self._keys):
+            self._grow()
+            at = self._find(wanted)
+        self._keys[at], self._values[at] = wanted, value
+        self._count += 1
+        return None
 
     def _find(self, key: int) -> int:
         """Where a key stands, or would."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RUN", "Output", "StagedFile"]
 _OPEN_FILES = 32
-_TOGETHER = 1 << 16
+_TOGETHER = 1 << 18
 """Bytes of lines that wait, so that those of a file are written and hashed at once."""
 
 
@@ -132,8 +132,11 @@ class Output:
 
     def append(self, name: str, data: bytes) -> None:
         """Add a line to a staged file."""
-        self._stage(name)
-        self._waiting.setdefault(name, []).append(data)
+        lines = self._waiting.get(name)
+        if lines is None:
+            self._stage(name)
+            lines = self._waiting[name] = []
+        lines.append(data)
         self._held += len(data)
         if self._held >= _TOGETHER:
             self._flush()

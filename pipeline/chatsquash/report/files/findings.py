@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 from chatsquash.model import Finding
 from chatsquash.options import Options
@@ -17,16 +17,20 @@ WHOLE, PLACES = False, True
 class Findings(Report):
     """Writes findings as they come."""
 
-    def add(self, taken: TakenSession) -> Iterator[ReportLine]:
+    def add(self, taken: TakenSession) -> Iterable[ReportLine]:
         """The findings of a session, which name the record that they are about."""
-        records = [record.conversation for record in taken.outcome.records]
+        if not taken.outcome.findings:
+            return ()
+        records = (record.conversation for record in taken.outcome.records)
         places = dict(zip(records, map(str, taken.places), strict=True))
-        only = str(taken.places[0]) if len(taken.places) == 1 else None
+        only = next(iter(places.values())) if len(taken.places) == 1 else None
+        lines: list[ReportLine] = []
         for finding in taken.outcome.findings:
             record = places.get(finding.conversation) if finding.conversation else only
-            yield from _lines(finding, record, taken.filtered)
+            lines += _lines(finding, record, taken.filtered)
+        return lines
 
-    def note(self, finding: Finding) -> Iterator[ReportLine]:
+    def note(self, finding: Finding) -> Iterable[ReportLine]:
         """A finding about no session."""
         return _lines(finding, None, None)
 
@@ -37,7 +41,6 @@ def report(options: Options) -> Findings:
     return Findings()
 
 
-def _lines(finding: Finding, record: str | None, filtered: str | None) -> Iterator[ReportLine]:
+def _lines(finding: Finding, record: str | None, filtered: str | None) -> tuple[ReportLine, ...]:
     text = as_text(finding, "filtered" if filtered else record or "")
-    yield TEXT, text.encode("utf-8", "backslashreplace")
-    yield FINDINGS, as_json(finding, record, filtered)
+    return (TEXT, text.encode("utf-8", "backslashreplace")), (FINDINGS, as_json(finding, record, filtered))

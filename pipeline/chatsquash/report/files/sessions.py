@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import get_args
 
 from chatsquash.model import Severity
@@ -23,11 +22,10 @@ _UNKNOWN = Chosen(None, None, None, None, None)
 class SessionTable(Report):
     """Writes sessions as they come."""
 
-    def add(self, taken: TakenSession) -> Iterator[ReportLine]:
+    def add(self, taken: TakenSession) -> Iterable[ReportLine]:
         """What became of a session."""
         counts = _counted(taken.outcome)
-        for number, place in enumerate(taken.places or [None]):
-            yield SESSIONS, _line(taken, place, number, counts)
+        return [(SESSIONS, _line(taken, place, number, counts)) for number, place in enumerate(taken.places or [None])]
 
 
 def report(options: Options) -> SessionTable:
@@ -80,5 +78,7 @@ def _counted(outcome: Outcome) -> dict[Severity, int]:
     """How many findings there are of each severity."""
     if not outcome.findings:
         return _NONE
-    counts = Counter(finding.severity for finding in outcome.findings)
-    return {severity: counts[severity] for severity in _SEVERITIES}
+    counts = _NONE.copy()
+    for finding in outcome.findings:
+        counts[finding.severity] += 1
+    return counts

@@ -36,6 +36,8 @@ class ToolUsage(Report):
         self._groups: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0, 0])
         self._names: dict[str, set[str]] = defaultdict(set)
         self._tools = ToolTotals()
+        self._last: tuple[str, tuple[str, ...]] = "", ()
+        """The last group, and the names that its last record defines."""
 
     def add(self, taken: TakenSession) -> Iterable[ReportLine]:
         """Count the records of a session, a call that several of them hold once."""
@@ -45,9 +47,15 @@ class ToolUsage(Report):
 
     def count(self, group: str, usage: Usage) -> None:
         """One record more in a group."""
-        counts = (1, usage.calls, usage.client_turns, usage.assistant_turns, usage.assistant_turns_with_tools)
-        _add(self._groups[group], counts)
-        self._names[group].update(usage.tool_names)
+        sums = self._groups[group]
+        sums[0] += 1
+        sums[1] += usage.calls
+        sums[2] += usage.client_turns
+        sums[3] += usage.assistant_turns
+        sums[4] += usage.assistant_turns_with_tools
+        if (defined := (group, usage.tool_names)) != self._last:
+            self._names[group].update(usage.tool_names)
+            self._last = defined
         self._tools.add(usage)
 
     def render(self) -> Iterator[ReportLine]:
@@ -68,11 +76,6 @@ class ToolUsage(Report):
 def report(options: Options) -> ToolUsage | None:
     """The two tables, unless they are not wanted."""
     return ToolUsage(options.group_by) if options.tool_report else None
-
-
-def _add(sums: list[int], counts: Iterable[int]) -> None:
-    for place, count in enumerate(counts):
-        sums[place] += count
 
 
 def table(header: Iterable[str], rows: Iterable[Iterable[object]]) -> bytes:
