@@ -19,6 +19,7 @@ from chatsquash.model import Conversation, Json, Origin, Repeated, Sampled
 NAME = "claude_code"
 HOLDS_TOOLS = False
 """Only newer versions keep definitions, and not in every file."""
+MEMBERS = ("sessionId", "leafUuid", "messageId")
 
 _TREE = ("user", "assistant", "system", "attachment", "progress")
 _BESIDE = (

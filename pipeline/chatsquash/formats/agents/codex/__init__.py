@@ -14,6 +14,7 @@ from chatsquash.model import Conversation, Json, Message, Origin, Repeated
 
 NAME = "codex"
 HOLDS_TOOLS = False
+MEMBERS = ("payload", "instructions")
 
 _KINDS = ("session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state")
 _BETWEEN_AGENTS = "inter_agent_communication"
