@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 
 import orjson
 
-from bench import bodies, content
+from bench import agents, bodies, content
 from bench.bodies import BODIES, MESSAGES, REPLY, TOOLS, Answer, Body
 from bench.content import Shape, Step
 
@@ -50,6 +50,7 @@ class Profile:
 _STANDARD = Profile(200, spread=0.62)
 _LONG = Profile(6, requests=250)
 _CHAT = replace(_STANDARD, sessions=60)
+_AGENT = Profile(60, requests=260, spread=0.55, shape=Shape(result=1_100))
 PROFILES = {
     "standard": _STANDARD,
     "long": _LONG,
@@ -59,6 +60,7 @@ PROFILES = {
     "worst": replace(_STANDARD, style="worst"),
     "chat": _CHAT,
     **{name: replace(_CHAT, style=name) for name in BODIES},
+    **{name: replace(_AGENT, style=name) for name in agents.FILES},
     "giant": Profile(1, requests=1_000, shape=Shape(result=780)),
     "giant_rewritten": Profile(1, requests=1_000, style="worst", shape=Shape(result=780)),
     "standard10": replace(_STANDARD, repeats=10),
@@ -83,7 +85,7 @@ def generate(name: str, chosen: Profile, root: Path) -> Path:
     home = root / name
     stamp = home / "stamp"
     version = sha256(repr(chosen).encode())
-    for source in (bodies.__file__, content.__file__, __file__):
+    for source in (agents.__file__, bodies.__file__, content.__file__, __file__):
         version.update(Path(str(source)).read_bytes())
     if not stamp.exists() or stamp.read_text() != version.hexdigest():
         print(f"generating {name} ...", flush=True)
@@ -135,6 +137,11 @@ def _lines(number: int, chosen: Profile) -> Iterator[list[Bytes]]:
     requests = max(2, round(rng.lognormvariate(math.log(chosen.requests), chosen.spread)))
     tools = content.definitions(rng, chosen.shape)
     names = [tool["function"]["name"] for tool in tools]
+    if write := agents.FILES.get(chosen.style):
+        start = _START + timedelta(days=number % _DAYS, seconds=number)
+        steps = content.steps(rng, requests, chosen.shape, names)
+        yield from ([row] for row in write(number, Random(f"style {number}"), start, steps))
+        return
     make = partial(STYLES[chosen.style], Random(f"style {number}"), tools)
     history = make()
     short = number % _SHORT_EVERY == _FIRST_SHORT

@@ -86,7 +86,7 @@ def replayed(form: Any, turns: Iterable[tuple[str, Json]]) -> list[Message]:
 
 def placed(form: Any, turns: Iterable[tuple[str, Json]]) -> list[tuple[Message, range]]:
     """The same, each message with the indices of the turns that it is made of."""
-    return [(_unlisted(message), places) for message, places in _placed(form, turns)]
+    return [(unlisted(message), places) for message, places in _placed(form, turns)]
 
 
 def _messages(form: Format, turns: Iterable[tuple[str, Json]]) -> list[Message]:
@@ -109,7 +109,8 @@ def _placed(form: Format, turns: Iterable[tuple[str, Json]]) -> Iterator[tuple[M
         yield message, range(first, number + 1)
 
 
-def _unlisted(message: Message) -> Message:
+def unlisted(message: Message) -> Message:
+    """A message that does not say that its content was a list."""
     held = chat.private(message)
     if "content_list" not in held:
         return message

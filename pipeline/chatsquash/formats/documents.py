@@ -35,6 +35,12 @@ class DocumentFormat(Protocol):
     def fits(self, objects: list[Json]) -> str | None:
         """The evidence that a file is of this format, in words; the objects are its lines, or the one it holds."""
 
+    MEMBERS: tuple[str, ...]
+    """Members of which the objects of a file that fits have one at least; a name that ends with a dot begins one.
+
+    A module without this is asked about every file.
+    """
+
     conversations: Callable[..., list[Conversation]]
     """The conversations in a file, of its objects; raises ``TurnError`` for what is broken, and says where.
 
@@ -118,8 +124,24 @@ def recognise(objects: list[Json]) -> RecognisedDocument | None:
     """The document format of a file, if it is of one; raises ``TurnError`` where it may be of two."""
     if not any(isinstance(each, dict | list) for each in objects[:_FIRST]):
         return None  # at once, since there may be millions of them
-    fitting = [RecognisedDocument(name, why) for name in names() if (why := named(name).fits(objects))]
+    fitting = [RecognisedDocument(name, why) for name in _possible(objects) if (why := named(name).fits(objects))]
     if len(fitting) > 1:
         both = " and ".join(f"{each.name} ({each.why})" for each in fitting[:2])
         raise TurnError(f"two formats at once: {both}")
     return fitting[0] if fitting else None
+
+
+def _possible(objects: list[Json]) -> list[str]:
+    """The formats that a file may be of by the members of its objects, which are looked at once for all formats."""
+    if not all(type(each) is dict for each in objects):
+        return list(names())
+    held = set[str]().union(*objects)
+    return [name for name in names() if _may_hold(held, getattr(named(name), "MEMBERS", None))]
+
+
+def _may_hold(held: set[str], wanted: tuple[str, ...] | None) -> bool:
+    """Whether objects have one of these members; a format that names none may be of any file."""
+    if wanted is None or not held.isdisjoint(wanted):
+        return True
+    begun = tuple(name for name in wanted if name.endswith("."))
+    return bool(begun) and any(name.startswith(begun) for name in held)

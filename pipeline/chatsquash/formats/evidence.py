@@ -34,9 +34,12 @@ class Evidence(NamedTuple):
 
     def and_then(self, later: Evidence) -> Evidence:
         """What is known of a message that is made of this turn and of later ones."""
-        known = {name: value for name, value in later._asdict().items() if value is not None}
-        is_sampled = self.is_sampled or later.is_sampled
-        return self._replace(**{**known, "line": self.line or later.line, "is_sampled": is_sampled})
+        known: list[Any] = [before if after is None else after for before, after in zip(self, later, strict=True)]
+        known[0], known[_SAMPLED] = self.line or later.line, self.is_sampled or later.is_sampled
+        return Evidence._make(known)
+
+
+_SAMPLED = Evidence._fields.index("is_sampled")
 
 
 class Turn(NamedTuple):
@@ -110,12 +113,20 @@ class Unread(Struct):
     """Counts by name what stands in a file and is no part of any conversation."""
 
     counts: Counter[str] = field(default_factory=Counter)
+    shapes: dict[tuple[str, ...], list[str]] = field(default_factory=dict)
+    """Of objects with the same name and the same members those that are not read, looked up once."""
 
     def rest(self, name: str, holder: Json, *read: str) -> None:
         """The members of an object but those that are read; what is null or empty says nothing."""
         if isinstance(holder, dict):
-            for key in holder:
-                if key not in read and _says(holder[key]):
+            shape = (name, *holder)
+            left = self.shapes.get(shape)
+            if left is None:
+                left = [key for key in holder if key not in read]
+                if len(self.shapes) < _NAMES:
+                    self.shapes[shape] = left
+            for key in left:
+                if _says(holder[key]):
                     self.one(f"{name}.{key}")
 
     def one(self, name: str) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
+
+from msgspec import MsgspecError
 
 from chatsquash import jsonio
 from chatsquash.formats import documents
@@ -24,6 +27,10 @@ DATABASE = b"SQLite format 3\0"
 _BROKEN = 10_000
 """Lines that are no JSON, of which a document has no more."""
 _DEFAULTS = Options()
+_SAID = re.compile(rb"\S")
+_LONG = 1 << 20
+"""Bytes of a line from which on it is weighed before it is parsed."""
+_decode = jsonio.decoder(Any).decode
 
 
 class NoDocumentError(TurnError):
@@ -89,23 +96,48 @@ def parsed(data: bytes, options: Options = _DEFAULTS) -> Parsed:
         goose: Any = documents.named("goose")
         rows = goose.from_database(data, options) or []
         return Parsed(rows, [], [1] * len(rows))
+    if not _has_lines(data):
+        try:
+            return Parsed([jsonio.loads(data.removeprefix(MARK))], [], [1])
+        except (ValueError, RecursionError):
+            pass
+    return _of_lines(data)
+
+
+def _has_lines(data: bytes) -> bool:
+    """Whether the first line is a value and more stands behind it, so that all of it is none."""
+    stop = data.find(b"\n")
+    if stop < 0 or not _SAID.search(data, stop):
+        return False
     try:
-        return Parsed([jsonio.loads(data.removeprefix(MARK))], [], [1])
+        jsonio.loads(data[:stop].removeprefix(MARK))
     except (ValueError, RecursionError):
-        pass
+        return False
+    return True
+
+
+def _of_lines(data: bytes) -> Parsed:
+    """The values of the lines that are not blank."""
     found, broken, lines = list[Json](), list[Rejected](), list[int]()
     offset = 0
     for number, whole in enumerate(BytesIO(data), 1):
-        line = whole.removesuffix(b"\n")
         try:
+            found.append(_decode(whole if len(whole) < _LONG else b""))
+            lines.append(number)
+        except (MsgspecError, ValueError, RecursionError):
+            line = whole.removesuffix(b"\n")
             value = line if offset else line.removeprefix(MARK)
-            if value.strip():
-                found.append(jsonio.loads(value))
-                lines.append(number)
-        except (ValueError, RecursionError) as problem:
-            reason = f"no JSON: {jsonio.refusal(problem)}" if isinstance(problem, ValueError) else "nested too deeply"
-            broken.append(Rejected(number, offset, len(line), "bad-line", reason))
-            if len(broken) > _BROKEN:
-                raise NoDocumentError(f"more than {_BROKEN:,} of its lines are no JSON") from None
+            try:
+                if value.strip():
+                    found.append(jsonio.loads(value))
+                    lines.append(number)
+            except (ValueError, RecursionError) as problem:
+                broken.append(Rejected(number, offset, len(line), "bad-line", _why(problem)))
+                if len(broken) > _BROKEN:
+                    raise NoDocumentError(f"more than {_BROKEN:,} of its lines are no JSON") from None
         offset += len(whole)
     return Parsed(found, broken, lines)
+
+
+def _why(problem: ValueError | RecursionError) -> str:
+    return f"no JSON: {jsonio.refusal(problem)}" if isinstance(problem, ValueError) else "nested too deeply"

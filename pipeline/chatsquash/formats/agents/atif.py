@@ -17,6 +17,7 @@ from chatsquash.model import Conversation, ConversationKind, Json, Origin, Tool
 
 NAME = "atif"
 HOLDS_TOOLS = True
+MEMBERS = ("schema_version",)
 
 _ROLES = {"system": "system", "user": "user", "agent": "assistant"}
 _LINKED = ("subagent_trajectories", "continued_trajectory_ref")

@@ -14,6 +14,7 @@ from chatsquash.model import Conversation, Json, Message
 
 NAME = "clippy"
 HOLDS_TOOLS = False
+MEMBERS = ("conversation_history",)
 
 _HISTORY = "conversation_history"
 _MEMBERS = {"model", "base_url", _HISTORY, "timestamp", "conversation_start_time", "system", "tools"}

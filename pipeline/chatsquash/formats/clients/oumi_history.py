@@ -9,6 +9,7 @@ from chatsquash.model import Conversation, Json
 
 NAME = "oumi_history"
 HOLDS_TOOLS = False
+MEMBERS = ("format", "conversation_history", "conversation")
 
 conversations, every = oumi.conversations, oumi.every
 

@@ -28,6 +28,7 @@ from chatsquash.model import Conversation, Json, Message
 
 NAME = "portable"
 HOLDS_TOOLS = False
+MEMBERS: tuple[str, ...] = ()
 
 _ROLES = ("system", "user", "assistant")
 _MEMBERS = ("role", "content", "toolCalls", "toolResults")

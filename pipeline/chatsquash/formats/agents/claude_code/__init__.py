@@ -7,18 +7,19 @@ from glob import escape
 from msgspec.structs import replace
 
 from chatsquash.formats.agents.claude_code import unread
-from chatsquash.formats.agents.claude_code.conversation import conversation
+from chatsquash.formats.agents.claude_code.conversation import Known, conversation
 from chatsquash.formats.agents.claude_code.origins import is_aside, originals, places
 from chatsquash.formats.agents.claude_code.paths import paths
 from chatsquash.formats.agents.claude_code.rows import rows
 from chatsquash.formats.agents.claude_code.snapshots import in_force
 from chatsquash.formats.agents.claude_code.tree import Tree
 from chatsquash.formats.values import is_plain_name, string
-from chatsquash.model import Conversation, Json, Origin, Repeated, Sampled
+from chatsquash.model import Conversation, Json, Origin, Repeated
 
 NAME = "claude_code"
 HOLDS_TOOLS = False
 """Only newer versions keep definitions, and not in every file."""
+MEMBERS = ("sessionId", "leafUuid", "messageId")
 
 _TREE = ("user", "assistant", "system", "attachment", "progress")
 _BESIDE = (
@@ -74,10 +75,10 @@ def conversations(found: list[Json], lines: list[int] | None = None, meta: Json 
     held = rows(found, lines)
     tree = Tree(held)
     taken = paths(tree)
-    sampled: dict[str, Sampled | None] = dict.fromkeys(originals(taken))
-    taken = [path for path in taken if not is_aside(path) or any(row.key in sampled for row in path.rows)] or taken
+    known = Known(originals(taken))
+    taken = [path for path in taken if not is_aside(path) or any(map(known.begins, path.rows))] or taken
     read = [
-        conversation(path, place, in_force(tree, path.leaf), sampled)
+        conversation(path, place, in_force(tree, path.leaf), known)
         for path, place in zip(taken, places(tree, taken), strict=True)
     ]
     order = sorted(range(1, len(read)), key=lambda each: (taken[each].leaf.chain[0], taken[each].leaf.place))

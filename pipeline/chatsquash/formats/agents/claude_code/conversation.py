@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import NamedTuple
 
-from chatsquash import jsonio, times
+from chatsquash import times
 from chatsquash.formats import anthropic
 from chatsquash.formats.agents.claude_code.origins import Place
 from chatsquash.formats.agents.claude_code.paths import Path
 from chatsquash.formats.agents.claude_code.rows import Row
 from chatsquash.formats.agents.claude_code.snapshots import Snapshot
+from chatsquash.formats.agents.claude_code.turns import Turn, Turns
 from chatsquash.formats.anthropic.response import FINISHED
-from chatsquash.formats.bodies import placed
 from chatsquash.formats.client_texts import kinds
-from chatsquash.formats.values import Object, at, listed, string
+from chatsquash.formats.values import at, string
 from chatsquash.model import Conversation, Found, Json, Message, Origin, Repeated, Sampled
+from chatsquash.times import Moment
 
 _PROMPT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 _MOST = 1 << 53
@@ -25,26 +25,15 @@ _MOST = 1 << 53
 Noted = tuple[int | None, Found | Repeated]
 
 
-class _Turn(NamedTuple):
-    """A turn, and the lines that hold it."""
-
-    value: Object
-    rows: list[Row]
-
-
-def conversation(path: Path, place: Place, snapshot: Snapshot, sampled: dict[str, Sampled | None]) -> Conversation:
-    """A conversation of a file; ``sampled`` are the lines that begin replies, by their keys, with what is known."""
-    turns = _turns(path.rows)
-    loaded = placed(anthropic, [(f"entry {turn.rows[0].place}", turn.value) for turn in turns])
-    told = [(message, turns[indices.start]) for message, indices in loaded]
+def conversation(path: Path, place: Place, snapshot: Snapshot, known: Known) -> Conversation:
+    """A conversation of a file."""
+    told = known.turns.messages(path.rows)
     system = anthropic.system(snapshot.system)
     messages = [*system, *(message for message, _ in told)]
     lines = [*(snapshot.line for _ in system), *(turn.rows[0].line for _, turn in told)]
-    spoken = [each for each in enumerate(told, len(system)) if each[1][0]["role"] == "assistant"]
-    firsts = ((index, turn, turn.rows[0].key) for index, (_, turn) in spoken)
-    replies = [(index, turn) for index, turn, key in firsts if key in sampled and key not in path.kept]
-    own_rows = [row for row in path.rows if row.key not in path.kept]
-    moments = [moment for row in own_rows if (moment := _time(row)) is not None]
+    spoken = (each for each in enumerate(told, len(system)) if each[1][0]["role"] == "assistant")
+    own_rows = [row for row in path.rows if row.key not in path.kept] if path.kept else path.rows
+    moments = [(row.line, found) for row in own_rows if (found := known.time(row))]
     origin = Origin(
         id=place.id,
         session_id=string(path.leaf.value, "sessionId") or None,
@@ -52,10 +41,10 @@ def conversation(path: Path, place: Place, snapshot: Snapshot, sampled: dict[str
         parent=place.parent,
         call=place.call,
         began=place.began,
-        started=min(moments, default=None),
-        ended=max(moments, default=None),
-        replies=tuple(_known(sampled, index, turn) for index, turn in replies),
-        found=(*_client_texts(messages, lines), *_naive(own_rows)),
+        started=min((moment.at for _, moment in moments), default=None),
+        ended=max((moment.at for _, moment in moments), default=None),
+        replies=tuple(known.replies(((at, turn) for at, (_, turn) in spoken), path.kept)),
+        found=(*_client_texts(messages, lines), *_naive(moments)),
         lines=tuple(lines),
     )
     return Conversation(messages, list(anthropic.tools(snapshot.tools).functions), origin=origin)
@@ -67,100 +56,60 @@ def _client_texts(messages: list[Message], lines: list[int | None]) -> Iterator[
         yield from ((line, Repeated("client-text", (kind,))) for kind in kinds(message))
 
 
-def _naive(rows: list[Row]) -> Iterator[Noted]:
+def _naive(moments: list[tuple[int, Moment]]) -> Iterator[Noted]:
     """The first time that names no zone."""
-    moments = ((row.line, times.read(row.value.get("timestamp"))) for row in rows)
-    naive = (line for line, moment in moments if moment and moment.naive)
+    naive = (line for line, moment in moments if moment.naive)
     yield from ((line, Repeated("naive-timestamp")) for line in islice(naive, 1))
 
 
-# Turns
+class Known:
+    """What was read of the lines of a file, which several conversations may hold."""
 
+    def __init__(self, replies: Iterable[str]) -> None:
+        """``replies``: the keys of the lines that begin replies."""
+        self.turns = Turns()
+        self._replies: dict[str, Sampled | None] = dict.fromkeys(replies)
+        self._times: dict[int, Moment | None] = {}
 
-def _turns(rows: list[Row]) -> list[_Turn]:
-    """The turns of lines, with the blocks of one message together, where its first one stands."""
-    turns: dict[object, _Turn] = {}
-    blocks: dict[object, _Blocks] = {}
-    for row in rows:
-        assert row.turn is not None
-        key = row.message if row.by_assistant else row.key
-        turn = turns.setdefault(key, _Turn(dict(row.turn), []))
-        if turn.rows:
-            held = blocks.setdefault(key, _Blocks(turn.value.get("content")))
-            held.join(_listed(row.turn.get("content")))
-            turn.value["content"] = held.blocks
-        turn.rows.append(row)
-    return list(turns.values())
+    def begins(self, row: Row) -> bool:
+        """Whether a reply begins with a line."""
+        return row.key in self._replies
 
+    def time(self, row: Row) -> Moment | None:
+        """When a line was written, as far as it says so."""
+        if row.place not in self._times:
+            self._times[row.place] = times.read(row.value.get("timestamp"))
+        return self._times[row.place]
 
-def _listed(content: Json) -> list[Json]:
-    return [{"type": "text", "text": content}] if isinstance(content, str) else listed(content)
+    def replies(self, spoken: Iterable[tuple[int, Turn]], kept: set[str]) -> Iterator[Sampled]:
+        """What is known of the replies among the assistant's messages, which stand at these places."""
+        for index, turn in spoken:
+            key = turn.rows[0].key
+            if key in self._replies and key not in kept:
+                found = self._replies[key] or self._sampled(index, turn)
+                self._replies[key] = found
+                yield found if found.at == index else found._replace(at=index)
 
-
-class _Blocks:
-    """The blocks of a message while its lines are joined."""
-
-    def __init__(self, content: Json) -> None:
-        self.blocks = list(_listed(content))
-        self._seen = set(map(jsonio.dumps, self.blocks))
-
-    def join(self, more: list[Json]) -> None:
-        """Add the blocks of a line, which may repeat those of earlier ones, or have grown from them."""
-        if len(more) >= len(self.blocks) and all(map(_has_grown, self.blocks, more)):
-            self.blocks = list(more)
-            self._seen.update(map(jsonio.dumps, more))
-            return
-        for block in more:
-            spelled = jsonio.dumps(block)
-            if spelled not in self._seen:
-                self._seen.add(spelled)
-                self.blocks.append(block)
-
-
-def _has_grown(before: Json, after: Json) -> bool:
-    """Whether a block is one that was there before, or what that became."""
-    if before == after:
-        return True
-    if not (isinstance(before, dict) and isinstance(after, dict)) or before.get("type") != after.get("type"):
-        return False
-    members = [name for name in ("text", "thinking") if isinstance(before.get(name), str)]
-    return bool(members) and all(string(after, name).startswith(before[name]) for name in members)
-
-
-# Replies
-
-
-def _known(known: dict[str, Sampled | None], index: int, turn: _Turn) -> Sampled:
-    """What the lines of a reply say of it, which is read once for all conversations that hold it."""
-    key = turn.rows[0].key
-    found = known[key] or _sampled(index, turn)
-    known[key] = found
-    return found._replace(at=index)
-
-
-def _sampled(index: int, turn: _Turn) -> Sampled:
-    """What the lines of a reply say of it; each repeats the usage, of which the last word is the greatest."""
-    bodies = [row.value["message"] for row in turn.rows]
-    usage = max((at(body, "usage") for body in bodies), key=lambda usage: _count(usage, "output_tokens") or 0)
-    asked = [count for name in _PROMPT if (count := _count(usage, name)) is not None]
-    stopped = next((reason for body in reversed(bodies) if (reason := string(body, "stop_reason"))), None)
-    return Sampled(
-        at=index,
-        line=turn.rows[0].line,
-        time=_time(turn.rows[0]),
-        model=next((model for body in bodies if (model := string(body, "model"))), None),
-        prompt_tokens=sum(asked) if asked else None,
-        completion_tokens=_count(usage, "output_tokens"),
-        finish_reason=FINISHED.get(stopped, stopped) if stopped else None,
-        response_id=next((given for body in bodies if (given := string(body, "id"))), None),
-    )
+    def _sampled(self, index: int, turn: Turn) -> Sampled:
+        """What the lines of a reply say of it; each repeats the usage, of which the last word is the greatest."""
+        bodies = [row.value["message"] for row in turn.rows]
+        usages = [at(body, "usage") for body in bodies]
+        usage = max(usages, key=lambda usage: _count(usage, "output_tokens") or 0)
+        asked = [count for name in _PROMPT if (count := _count(usage, name)) is not None]
+        stopped = next((reason for body in reversed(bodies) if (reason := string(body, "stop_reason"))), None)
+        time = self.time(turn.rows[0])
+        return Sampled(
+            at=index,
+            line=turn.rows[0].line,
+            time=time.at if time else None,
+            model=next((model for body in bodies if (model := string(body, "model"))), None),
+            prompt_tokens=sum(asked) if asked else None,
+            completion_tokens=_count(usage, "output_tokens"),
+            finish_reason=FINISHED.get(stopped, stopped) if stopped else None,
+            response_id=next((given for body in bodies if (given := string(body, "id"))), None),
+        )
 
 
 def _count(usage: Json, name: str) -> int | None:
     count = at(usage, name)
     return count if type(count) is int and 0 <= count < _MOST else None
-
-
-def _time(row: Row) -> int | None:
-    found = times.read(row.value.get("timestamp"))
-    return found.at if found else None

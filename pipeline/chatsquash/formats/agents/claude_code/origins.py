@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from chatsquash.formats.agents.claude_code.paths import Path
 from chatsquash.formats.agents.claude_code.rows import Row
-from chatsquash.formats.agents.claude_code.tree import Tree, ids
+from chatsquash.formats.agents.claude_code.tree import Tree
 from chatsquash.formats.values import at, objects, string
 from chatsquash.model import ConversationKind
 
@@ -48,8 +48,9 @@ def originals(taken: list[Path]) -> set[str]:
     """The first lines of replies that are no copies of earlier ones, nor of what an agent is asked about."""
     firsts: dict[object, Row] = {}
     aside: dict[object, Row] = {}
-    for row in sorted((row for path in taken for row in path.rows if row.by_assistant), key=lambda row: row.place):
-        first = firsts.setdefault((row.chain, row.message[2]), row)
+    said = {row.place: row for path in taken for row in path.rows if row.message}
+    for _, row in sorted(said.items()):
+        first = firsts.setdefault((row.chain, row.message[2] if row.message else ""), row)
         if row.chain[0] and row.chain[1].startswith(_SIDE):
             aside[row.chain] = first
     last = {row.key for row in aside.values()}
@@ -116,9 +117,9 @@ class _Calls:
         self._by_prompt: dict[str, list[tuple[str | None, str]]] = {}
         for row in reversed(tree.said):
             agent = string(row.value.get("toolUseResult"), "agentId")
-            for call_id in ids(row, "tool_result", "tool_use_id")[:1] if agent else []:
+            for call_id in row.results[:1] if agent else []:
                 self.by_agent[agent] = owners.get(row.key), call_id
-            for block in objects(at(row.turn, "content")) if row.by_assistant else []:
+            for block in objects(at(row.turn, "content")) if row.message else []:
                 prompt, call_id = string(block.get("input"), "prompt"), string(block, "id")
                 if prompt and call_id:
                     self._by_prompt.setdefault(prompt, []).append((owners.get(row.key), call_id))

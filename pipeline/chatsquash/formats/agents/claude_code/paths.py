@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from chatsquash.formats.agents.claude_code.rows import Row
-from chatsquash.formats.agents.claude_code.tree import Compaction, Tree, ids
+from chatsquash.formats.agents.claude_code.tree import Compaction, Tree
 
 _Place = tuple[int, int, int]
 
@@ -78,17 +78,17 @@ class _Whole:
         self.found: dict[str, tuple[_Place, Row]] = {}
         self._tree = tree
         self._messages: set[object] = set()
-        self._answered = {call_id for row in rows for call_id in ids(row, "tool_result", "tool_use_id")}
+        self._answered = {call_id for row in rows for call_id in row.results}
 
     def add(self, row: Row, anchor: Row | None) -> None:
         """Add a line that is said, and what belongs to it: blocks of its message, results of its calls, prompts.
 
         ``anchor``: the line behind which it stands, if that is not its own place.
         """
-        if row.turn is None or (row.by_assistant and row.message in self._messages):
+        if row.turn is None or row.message in self._messages:
             return
         blocks = [row]
-        if row.by_assistant:
+        if row.message is not None:
             self._messages.add(row.message)
             blocks = self._tree.blocks(row)
         for block in [*blocks, *self._answers(blocks)]:
@@ -98,7 +98,7 @@ class _Whole:
 
     def _answers(self, blocks: list[Row]) -> list[Row]:
         """The results of calls of which no line of the path has one."""
-        calls = [(block, call_id) for block in blocks for call_id in ids(block, "tool_use", "id")]
+        calls = [(block, call_id) for block in blocks for call_id in block.calls]
         open_calls = [self._tree.answer(block, call_id) for block, call_id in calls if call_id not in self._answered]
         self._answered.update(call_id for _, call_id in calls)
         return [answer for answer in open_calls if answer]

@@ -22,7 +22,7 @@ Chain = tuple[bool, str]
 MAIN: Chain = (False, "")
 
 
-class Row(NamedTuple):
+class Row(Struct, frozen=True, eq=False, gc=False):
     """A line of the tree."""
 
     place: int
@@ -40,11 +40,17 @@ class Row(NamedTuple):
     """The turn that it is, as Anthropic has it; ``None`` for what is no part of a conversation."""
     is_queued: bool = False
     """Whether it is a prompt that was sent while the agent worked."""
+    message: tuple[Chain, int, str] | None = None
+    """What the lines of one message of the assistant have in common; its own key where it has no id."""
+    calls: list[str] = []
+    """The ids of the calls in it."""
+    results: list[str] = []
+    """The ids of the calls that it answers."""
 
     @property
     def by_assistant(self) -> bool:
         """Whether the assistant says it."""
-        return self.turn is not None and self.value.get("type") == "assistant"
+        return self.message is not None
 
     @property
     def is_boundary(self) -> bool:
@@ -55,11 +61,6 @@ class Row(NamedTuple):
     def is_summary(self) -> bool:
         """Whether it is the summary that stands for what was compacted."""
         return self.value.get("isCompactSummary") is True
-
-    @property
-    def message(self) -> tuple[Chain, int, str]:
-        """What the lines of one assistant's message have in common; its own key where it has no id."""
-        return self.chain, self.era, string(self.value.get("message"), "id") or self.key
 
 
 class Gap(NamedTuple):
@@ -89,7 +90,7 @@ def is_boundary(value: Object) -> bool:
 def rows(found: list[Json], lines: list[int] | None) -> Rows:
     """The lines of a file; one of a message without an id follows the one before."""
     numbers = lines or range(1, len(found) + 1)
-    queued = _attached(found)
+    queued = _Queued(found)
     tree: dict[str, Row] = {}
     others: list[tuple[int, Object]] = []
     eras = _Eras()
@@ -106,9 +107,28 @@ def rows(found: list[Json], lines: list[int] | None) -> Rows:
             continue
         chain = _chain(value)
         era, begins = eras.of(chain, value, is_said=turn is not None)
-        tree[key] = Row(place, line, key, "" if begins else parent, chain, era, value, turn, is_queued)
+        said = _message(value, (chain, era, key)) if turn is not None and value["type"] == "assistant" else None
+        head = place, line, key, "" if begins else parent, chain, era, value, turn, is_queued, said
+        tree[key] = Row(*head, *_ids(turn)) if turn is not None else Row(*head)
         before = before if is_queued else key
     return Rows(tree, others, list(_gaps(lines or [])))
+
+
+def _message(value: Object, own: tuple[Chain, int, str]) -> tuple[Chain, int, str]:
+    given = string(value.get("message"), "id")
+    return (*own[:2], given) if given else own
+
+
+def _ids(turn: Object) -> tuple[list[str], list[str]]:
+    """The ids of the calls and of the results in a turn."""
+    calls, results = list[str](), list[str]()
+    for block in objects(turn.get("content")):
+        of = block.get("type")
+        if of == "tool_use" and (call_id := string(block, "id")):
+            calls.append(call_id)
+        elif of == "tool_result" and (call_id := string(block, "tool_use_id")):
+            results.append(call_id)
+    return calls, results
 
 
 class _Eras:
@@ -123,12 +143,12 @@ class _Eras:
         """The era of a line, and whether that begins with it: with a boundary, or a summary that has none before it."""
         is_summary = value.get("isCompactSummary") is True
         begins = is_boundary(value) or (is_summary and chain not in self._begun)
-        self._counts[chain] += begins
         if begins:
+            self._counts[chain] += 1
             self._begun.add(chain)
-        elif is_said and not is_summary:
+        elif is_said and not is_summary and self._begun:
             self._begun.discard(chain)
-        return self._counts[chain], begins
+        return self._counts[chain] if self._counts else 0, begins
 
 
 def _chain(value: Object) -> Chain:
@@ -151,7 +171,7 @@ def _gaps(lines: list[int]) -> Iterator[Gap]:
 # What lines say
 
 
-def _turn(value: Object, place: int, queued: Counter[str]) -> tuple[bool, Object | None]:
+def _turn(value: Object, place: int, queued: _Queued) -> tuple[bool, Object | None]:
     """Whether a line is a prompt that was sent meanwhile, and the turn that a line is."""
     of = value.get("type")
     if of in ("user", "assistant"):
@@ -181,10 +201,22 @@ def _by_user(content: Json) -> Object:
     return {"role": "user", "content": content}
 
 
-def _attached(found: list[Json]) -> Counter[str]:
-    """How often each text was attached as a prompt that was sent meanwhile."""
-    prompts = (_attached_prompt(value) for value in objects(found))
-    return Counter(prompt for prompt in prompts if isinstance(prompt, str))
+class _Queued:
+    """Tells how often each text was attached as a prompt that was sent meanwhile."""
+
+    def __init__(self, found: list[Json]) -> None:
+        self._found = found
+        self._counts: Counter[str] | None = None
+        """Those that were not taken yet; most files need not know."""
+
+    def take(self, prompt: str) -> bool:
+        """Take one of a text, if there is one left."""
+        if self._counts is None:
+            prompts = (_attached_prompt(value) for value in objects(self._found))
+            self._counts = Counter(prompt for prompt in prompts if isinstance(prompt, str))
+        is_left = self._counts[prompt] > 0
+        self._counts[prompt] -= is_left
+        return is_left
 
 
 def _attached_prompt(value: Object) -> Json:
@@ -196,12 +228,9 @@ def _attached_prompt(value: Object) -> Json:
     return prompt if is_prompt else None
 
 
-def _absorbed(value: Object, queued: Counter[str]) -> str | None:
+def _absorbed(value: Object, queued: _Queued) -> str | None:
     """The prompt that left the queue to be read in the midst of a turn, unless an attachment holds it, too."""
     if value.get("type") != "queue-operation" or value.get("reason") != ABSORBED:
         return None
     prompt = string(value, "content")
-    if queued[prompt] > 0:
-        queued[prompt] -= 1
-        return None
-    return prompt if prompt.strip() else None
+    return prompt if not queued.take(prompt) and prompt.strip() else None

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from chatsquash.formats.agents.claude_code.rows import Chain, Gap, Row, Rows
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.values import at, objects, string
+from chatsquash.formats.values import at, string
 from chatsquash.model import Repeated
 
 _Era = tuple[Chain, int]
@@ -39,17 +39,16 @@ class Tree:
         self._messages: dict[tuple[Chain, int, str], list[Row]] = {}
         self._results: dict[tuple[_Era, str], Row] = {}
         self._spoken: dict[Chain, list[Row]] = {}
-        for row in self.said:
-            if row.by_assistant:
-                self._messages.setdefault(row.message, []).append(row)
-                self._spoken.setdefault(row.chain, []).append(row)
-            for call_id in ids(row, "tool_result", "tool_use_id"):
-                self._results.setdefault(((row.chain, row.era), call_id), row)
         self.snapshots: dict[Chain, list[Row]] = {}
         """Lines with a system prompt or definitions of tools."""
         for row in held.tree.values():
-            if at(row.value, "attachment", "type") == "prompt_snapshot":
+            if row.message is not None:
+                self._messages.setdefault(row.message, []).append(row)
+                self._spoken.setdefault(row.chain, []).append(row)
+            if "attachment" in row.value and at(row.value, "attachment", "type") == "prompt_snapshot":
                 self.snapshots.setdefault(row.chain, []).append(row)
+            for call_id in row.results:
+                self._results.setdefault(((row.chain, row.era), call_id), row)
         self.leaves, self._riders = self._ends()
 
     # Parents
@@ -87,9 +86,10 @@ class Tree:
         parent = self._parents[row.key]
         if parent is None or parent.chain != row.chain:
             return None
-        compaction = self.compactions.get((row.chain, row.era))
-        if compaction and parent.era < row.era and parent.key in compaction.kept:
-            return compaction.anchor
+        if parent.era < row.era:
+            compaction = self.compactions.get((row.chain, row.era))
+            if compaction and parent.key in compaction.kept:
+                return compaction.anchor
         return parent
 
     def upward(self, row: Row) -> Iterator[Row]:
@@ -191,7 +191,7 @@ class Tree:
 
     def blocks(self, row: Row) -> list[Row]:
         """The lines of an assistant's message."""
-        return self._messages[row.message]
+        return self._messages[row.message] if row.message else []
 
     def answer(self, row: Row, call_id: str) -> Row | None:
         """The result of a call."""
@@ -200,9 +200,3 @@ class Tree:
     def meanwhile(self, row: Row) -> list[Row]:
         """Prompts that were sent while the agent worked, and that stand behind a line."""
         return self._riders.get(row.key, [])
-
-
-def ids(row: Row, kind: str, member: str) -> list[str]:
-    """The ids in a line's blocks of one type."""
-    content = row.turn.get("content") if row.turn else None
-    return [call_id for block in objects(content) if block.get("type") == kind and (call_id := string(block, member))]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 
 from chatsquash.formats.agents.claude_code.rows import Row, Rows
-from chatsquash.formats.values import Object, at, string, without
+from chatsquash.formats.values import Object, at, string
 
 _LINE = (
     *("type", "uuid", "parentUuid", "logicalParentUuid", "sessionId", "timestamp", "isSidechain", "agentId"),
@@ -24,14 +23,20 @@ _INSIDE = {
     "message": ("role", "content", "id", "type", "model", "usage", "stop_reason"),
     "attachment": ("type", "prompt", "systemPrompt", "tools"),
 }
+_SHAPES = 1_000
+"""Sets of members that are kept in mind."""
 _FLAGS = ("isApiErrorMessage", "isVisibleInTranscriptOnly")
 
 
 def count(held: Rows, taken: set[int]) -> dict[str, int]:
     """How often each is there; ``taken`` are the places of the lines that conversations hold."""
     found: Counter[str] = Counter(_name(value) for _, value in held.others)
+    members = _Members(found)
     for row in held.tree.values():
-        found.update(_members(row.value) if _is_read(row, taken) else [_name(row.value)])
+        if _is_read(row, taken):
+            members.add(row.value)
+        else:
+            found[_name(row.value)] += 1
     return dict(sorted(found.items()))
 
 
@@ -48,12 +53,29 @@ def _name(value: Object) -> str:
     return " ".join([of, *filter(None, more), *(flag for flag in _FLAGS if value.get(flag) is True)])
 
 
-def _members(value: Object) -> Iterator[str]:
-    """The members of a line that are not read."""
-    of = string(value, "type")
-    for name in without(value, *_LINE, *_READ.get(of, ())):
-        yield f"{of}.{name}"
-    for name, read in _INSIDE.items():
-        held = value.get(name)
-        for inner in without(held, *read) if isinstance(held, dict) else ():
-            yield f"{of}.{name}.{inner}"
+class _Members:
+    """Counts the members of lines that are not read and not null, looked up once for lines with the same members."""
+
+    def __init__(self, found: Counter[str]) -> None:
+        self._found = found
+        self._shapes: dict[tuple[str, ...], list[tuple[str, str]]] = {}
+        """Those of objects that are not read, with the names that they count as, by where that is and all of them."""
+
+    def add(self, value: Object) -> None:
+        """Count those of one line."""
+        of = string(value, "type")
+        self._count(of, value, (*_LINE, *_READ.get(of, ())))
+        for name, read in _INSIDE.items():
+            if isinstance(held := value.get(name), dict):
+                self._count(f"{of}.{name}", held, read)
+
+    def _count(self, where: str, held: Object, read: tuple[str, ...]) -> None:
+        shape = (where, *held)
+        left = self._shapes.get(shape)
+        if left is None:
+            left = [(name, f"{where}.{name}") for name in held if name not in read]
+            if len(self._shapes) < _SHAPES:
+                self._shapes[shape] = left
+        for name, counted in left:
+            if held[name] is not None:
+                self._found[counted] += 1

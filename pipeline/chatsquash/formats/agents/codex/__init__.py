@@ -5,15 +5,17 @@ from __future__ import annotations
 from glob import escape
 
 from chatsquash.formats import openai_responses
+from chatsquash.formats.agents.codex import messages
 from chatsquash.formats.agents.codex.items import is_bare
 from chatsquash.formats.agents.codex.rollout import History, Meta, Rollout
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.evidence import Evidence, numbers, origin, told
+from chatsquash.formats.evidence import Evidence, numbers, origin
 from chatsquash.formats.values import Object, at, is_plain_name, string
 from chatsquash.model import Conversation, Json, Message, Origin, Repeated
 
 NAME = "codex"
 HOLDS_TOOLS = False
+MEMBERS = ("payload", "instructions")
 
 _KINDS = ("session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state")
 _BETWEEN_AGENTS = "inter_agent_communication"
@@ -66,7 +68,7 @@ def conversations(found: list[Json], lines: list[int] | None = None) -> list[Con
 
 def _conversation(rollout: Rollout, history: History, prompt: list[Message], meta: Meta, place: int) -> Conversation:
     head = Evidence(meta.line, meta.time if history.kind == "main" else None)
-    found = told(openai_responses, history.items, prompt, head)
+    found = messages.told(history.items, prompt, head)
     known: Object = {"session_id": string(rollout.meta[0].payload, "id") or None} if rollout.meta else {}
     if meta.time and not any(each.time for each in found.evidence):
         known |= {"started": meta.time.at, "ended": meta.time.at}

@@ -7,6 +7,8 @@ from chatsquash.formats.values import Object, compact, objects, string
 
 _UNSAID = ("ghost_snapshot", "compaction_trigger", "other")
 """Items that Codex keeps for itself."""
+_OWN = ("local_shell_call", "custom_tool_call", "custom_tool_call_output", "agent_message")
+"""Those that are written otherwise than items of OpenAI Responses."""
 _BARE = ("message", "reasoning", "compaction")
 """Types of items that no call and no output of one has."""
 _SPOKEN = ("type", "role", "content", "id", "status", "phase", "name")
@@ -34,6 +36,10 @@ def ordinary(item: Object, unread: Unread) -> Object | None:
         unread.one(f"response_item.{of}")
         return None
     unread.rest(f"response_item.{of}", item, *_READ)
+    return _rewritten(item) if of in _OWN else item
+
+
+def _rewritten(item: Object) -> Object:
     call_id = string(item, "call_id") or string(item, "id")
     match item:
         case {"type": "local_shell_call", "action": dict(action)}:

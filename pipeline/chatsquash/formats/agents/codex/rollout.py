@@ -15,6 +15,8 @@ from chatsquash.times import Moment
 _REPEATING = ("user_message", "agent_message", "agent_reasoning", "agent_reasoning_raw_content")
 """Events that tell what items tell."""
 _LINE = ("timestamp", "ordinal", "type", "payload")
+_HOLDING = ("response_item", "event_msg")
+"""Types of most lines."""
 _META = ("id", "timestamp", "base_instructions", "instructions", "history_base", "source", "forked_from_id")
 _BURST = 10**9
 """Nanoseconds between two lines of what was copied at most: these are written at once, with the time of the copy."""
@@ -119,29 +121,34 @@ class Rollout:
 
     def add(self, place: str, number: int, line: Object) -> None:
         """Take one line."""
-        payload = line["payload"] if isinstance(line.get("payload"), dict) else {}
-        evidence = Evidence(number, moment(line.get("timestamp")))
-        self.pass_time(evidence.time)
+        time = moment(line.get("timestamp"))
+        self.pass_time(time)
         of = line.get("type")
-        if of is not None and not is_bare(line):
+        if of is not None and (of in _HOLDING or not is_bare(line)):
             self.unread.rest("line", line, *_LINE)
-        match of:
-            case "response_item":
-                self.item(place, line.get("payload"), evidence)
+        if of == "response_item":
+            self.item(place, line.get("payload"), Evidence(number, time))
+        elif of == "event_msg":
+            self.event(_payload(line))
+        else:
+            self.tell(place, line, Evidence(number, time))
+
+    def tell(self, place: str, line: Object, evidence: Evidence) -> None:
+        """Take a line of a type of which there are few."""
+        payload = _payload(line)
+        match line.get("type"):
             case "session_meta":
-                self.begin(Meta(number, evidence.time or moment(payload.get("timestamp")), payload))
+                self.begin(Meta(evidence.line, evidence.time or moment(payload.get("timestamp")), payload))
             case "turn_context":
                 self.model = string(payload, "model") or self.model
                 self.unread.rest("turn_context", payload, "model")
             case "compacted":
                 self.compact(place, payload, evidence)
-            case "event_msg":
-                self.event(payload)
             case "inter_agent_communication" if is_readable(payload.get("content")):
                 self.item(place, {"type": "message", "role": "user", "content": payload["content"]}, evidence)
             case str() if is_bare(line):
                 self.item(place, line, evidence)
-            case _:
+            case of:
                 self.unread.one(of if isinstance(of, str) else "line without a type")
 
     def item(self, place: str, item: Json, evidence: Evidence, *, is_copied: bool = False) -> None:
@@ -152,7 +159,7 @@ class Rollout:
         if taken is None:
             return
         if not (is_copied or self.copies) and is_of_model(taken):
-            evidence = evidence._replace(is_sampled=True, model=self.model)
+            evidence = Evidence(evidence.line, evidence.time, is_sampled=True, model=self.model)
         self.now.add(Turn(place, taken, evidence))
         if not (self.has_events or is_copied) and is_prompt(taken):
             self.now.starts.append(len(self.now.items) - 1)
@@ -212,3 +219,8 @@ class Rollout:
             self.unread.one("copied conversation")
         elif history.has_reply_from(start):
             self.left.append(history)
+
+
+def _payload(line: Object) -> Object:
+    payload = line.get("payload")
+    return payload if isinstance(payload, dict) else {}

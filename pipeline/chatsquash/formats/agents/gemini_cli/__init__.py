@@ -13,6 +13,7 @@ from chatsquash.model import Conversation, Json, Origin
 
 NAME = "gemini_cli"
 HOLDS_TOOLS = False
+MEMBERS = ("$set", "$rewindTo", "projectHash", "id", "history")
 
 _UPDATES = ("$set", "$rewindTo")
 

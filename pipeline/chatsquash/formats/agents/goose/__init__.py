@@ -19,6 +19,7 @@ from chatsquash.model import Conversation, Json, Message, Origin
 
 NAME = "goose"
 HOLDS_TOOLS = False
+MEMBERS = ("working_dir", "content")
 
 _TURNS = ("conversation", "messages")
 _BESIDE = (*_TURNS, "message_count", "description")

@@ -16,6 +16,7 @@ from chatsquash.model import Conversation, Json, Origin
 
 NAME = "openhands"
 HOLDS_TOOLS = True
+MEMBERS = ("source", "history", "trajectory", "execution_status")
 
 _STATE, _EVENTS = "base_state.json", "events"
 _HOLDING = ("history", "trajectory")

@@ -9,7 +9,7 @@ from xxhash import xxh3_128_digest
 
 from chatsquash import jsonio
 from chatsquash.formats import openai_chat
-from chatsquash.formats.agents.otel.attributes import INPUT, OUTPUT, SYSTEM, TOOLS, Holder, holders
+from chatsquash.formats.agents.otel.attributes import HOLDING, INPUT, OUTPUT, SYSTEM, TOOLS, Holder, holders
 from chatsquash.formats.agents.otel.messages import content, said
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Turn, Unread, numbers, origin, told
@@ -18,6 +18,7 @@ from chatsquash.model import Conversation, Json, Origin, Sampled, Tool
 
 NAME = "otel"
 HOLDS_TOOLS = True
+MEMBERS = ("attributes", *HOLDING, "gen_ai.")
 
 _TOLD = (INPUT, OUTPUT, SYSTEM)
 

@@ -13,6 +13,7 @@ from chatsquash.model import Conversation, Json
 
 NAME = "oumi"
 HOLDS_TOOLS = True
+MEMBERS = ("messages",)
 
 __all__ = ["HOLDS_TOOLS", "NAME", "conversations", "dump", "each_of", "every", "fits"]
 

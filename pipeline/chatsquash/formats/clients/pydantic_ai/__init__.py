@@ -13,6 +13,7 @@ from chatsquash.model import Conversation, Json
 
 NAME = "pydantic_ai"
 HOLDS_TOOLS = False
+MEMBERS = ("kind", "messages", "message_history")
 
 _USED = (("input_tokens", "request_tokens"), ("output_tokens", "response_tokens"))
 """The members of usage, and what they were called before version 1."""

@@ -14,6 +14,7 @@ from chatsquash.model import Conversation, Json, Message
 
 NAME = "vercel_ai"
 HOLDS_TOOLS = False
+MEMBERS = ("parts", "messages")
 
 __all__ = ["HOLDS_TOOLS", "NAME", "conversations", "dump", "fits"]
 

@@ -1,0 +1,244 @@
+"""The turns that lines are, and the messages that turns are: most at once, others as Anthropic's requests are read."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import cast
+
+from msgspec import Struct
+
+from chatsquash import jsonio, reasoning
+from chatsquash.formats import anthropic
+from chatsquash.formats.agents.claude_code.rows import Row
+from chatsquash.formats.base import TurnError, with_private
+from chatsquash.formats.bodies import unlisted
+from chatsquash.formats.calls import State, arguments, assistant, names
+from chatsquash.formats.values import Object, listed, string
+from chatsquash.model import Json, Message
+
+_FEW = 8
+"""Blocks of a message that are compared with each other; of more the spellings are."""
+_TEXT, _THINKING, _CALL, _RESULT = 2, 3, 4, 4
+"""How many members a block has that has nothing but the usual ones."""
+
+
+class Turn(Struct, eq=False):
+    """A turn, and the lines that hold it."""
+
+    value: Object
+    rows: list[Row]
+    plain: list[Message] | None = None
+    """Its messages, where these follow from nothing but itself."""
+
+
+class Turns:
+    """The turns of a file; what several conversations hold is read once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, ...], Turn] = {}
+
+    def messages(self, rows: list[Row]) -> list[tuple[Message, Turn]]:
+        """The messages that lines give, with the turn of each; raises ``TurnError`` that names the place."""
+        told: list[tuple[Message, Turn]] = []
+        replay = _Replay()
+        for group in _grouped(rows):
+            turn = self._turn(group)
+            loaded = turn.plain
+            if loaded is None:
+                loaded = replay.load(turn)
+            else:
+                replay.passed.append(loaded)
+            told += [(message, turn) for message in loaded]
+        return told
+
+    def _turn(self, rows: list[Row]) -> Turn:
+        """The turn that lines are together."""
+        key = tuple([row.place for row in rows])
+        turn = self._known.get(key)
+        if turn is None:
+            value = _joined(rows)
+            turn = self._known[key] = Turn(value, rows, _plain(value))
+        return turn
+
+
+def _grouped(rows: list[Row]) -> list[list[Row]]:
+    """Lines with those of the same message together, where its first one stands."""
+    found: list[list[Row]] = []
+    messages: dict[object, list[Row]] = {}
+    for row in rows:
+        if row.message is None:
+            found.append([row])
+        elif row.message in messages:
+            messages[row.message].append(row)
+        else:
+            messages[row.message] = [row]
+            found.append(messages[row.message])
+    return found
+
+
+def _joined(rows: list[Row]) -> Object:
+    """The turn of lines, of which each has one block of a message, or more."""
+    first = rows[0].turn or {}
+    if len(rows) == 1:
+        return first
+    held = _Blocks(first.get("content"))
+    for row in rows[1:]:
+        held.join(_listed((row.turn or {}).get("content")))
+    return {**first, "content": held.blocks}
+
+
+def _listed(content: Json) -> list[Json]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else listed(content)
+
+
+class _Blocks:
+    """The blocks of a message while its lines are joined."""
+
+    def __init__(self, content: Json) -> None:
+        self.blocks = list(_listed(content))
+        self._passed = list(self.blocks)
+        """All that were met, as long as they are few."""
+        self._seen: set[bytes] = set()
+        """The spellings of all, once they are more."""
+
+    def join(self, more: list[Json]) -> None:
+        """Add the blocks of a line, which may repeat those of earlier ones, or have grown from them."""
+        if len(more) >= len(self.blocks) and all(map(_has_grown, self.blocks, more)):
+            self.blocks = list(more)
+            for block in more:
+                self._is_new(block)
+            return
+        self.blocks += [block for block in more if self._is_new(block)]
+
+    def _is_new(self, block: Json) -> bool:
+        """Whether a block was not met before; it is now."""
+        if not self._seen and len(self._passed) < _FEW and block not in self._passed:
+            self._passed.append(block)
+            return True
+        if not self._seen:
+            self._seen.update(map(jsonio.dumps, self._passed))
+        spelled = jsonio.dumps(block)
+        is_new = spelled not in self._seen
+        self._seen.add(spelled)
+        return is_new
+
+
+def _has_grown(before: Json, after: Json) -> bool:
+    """Whether a block is one that was there before, or what that became."""
+    if before == after:
+        return True
+    if not (isinstance(before, dict) and isinstance(after, dict)) or before.get("type") != after.get("type"):
+        return False
+    members = [name for name in ("text", "thinking") if isinstance(before.get(name), str)]
+    return bool(members) and all(string(after, name).startswith(before[name]) for name in members)
+
+
+# Messages
+
+
+class _Replay:
+    """Reads turns as those of a request, with what the turns before them leave open."""
+
+    def __init__(self) -> None:
+        self.passed: list[list[Message]] = []
+        """The messages of the turns since the last one that was read here."""
+        self._state = State()
+
+    def load(self, turn: Turn) -> list[Message]:
+        """The messages of a turn."""
+        try:
+            loaded, self._state = anthropic.load(turn.value, self._state._replace(open=self._open()))
+        except TurnError as problem:
+            raise TurnError(f"entry {turn.rows[0].place} {problem}") from None
+        self.passed.clear()
+        return list(map(unlisted, loaded))
+
+    def _open(self) -> tuple[tuple[str, str | None], ...]:
+        """The calls that no result has answered."""
+        answered: set[str] = set()
+        opened = self._state.open
+        for message in chain.from_iterable(map(reversed, reversed(self.passed))):
+            if message["role"] == "assistant":
+                opened = names(message.get("tool_calls") or [])
+                break
+            answered.add(message.get("tool_call_id", ""))
+        return tuple(call for call in opened if call[0] not in answered)
+
+
+def _plain(turn: Object) -> list[Message] | None:
+    """The messages of a turn of the usual blocks, as Anthropic's requests are read; ``None`` for any other."""
+    role, content = turn["role"], turn.get("content")
+    if role == "user":
+        return _by_user(content)
+    return _by_assistant(content) if role == "assistant" else None
+
+
+def _by_user(content: Json) -> list[Message] | None:
+    """A prompt, or the results of calls."""
+    if (text := _text(content)) is not None:
+        return [{"role": "user", "content": text}]
+    if not isinstance(content, list) or not content:
+        return None
+    results = list(map(_result, content))
+    return None if None in results else cast("list[Message]", results)
+
+
+def _text(content: Json) -> str | None:
+    """The text that a content is, or that its only block is."""
+    if isinstance(content, list) and len(content) == 1:
+        block = content[0]
+        is_text = isinstance(block, dict) and len(block) == _TEXT and block.get("type") == "text"
+        content = block.get("text") if is_text else None
+    return content if isinstance(content, str) else None
+
+
+def _result(block: Json) -> Message | None:
+    if not isinstance(block, dict) or block.get("type") != "tool_result":
+        return None
+    call_id, text = block.get("tool_use_id"), _text(block.get("content"))
+    failed = block.get("is_error", False)
+    usual = _RESULT if "is_error" in block else _RESULT - 1
+    if not call_id or not isinstance(call_id, str) or text is None or type(failed) is not bool or len(block) != usual:
+        return None
+    message: Message = {"role": "tool", "tool_call_id": call_id, "content": text}
+    return with_private(message, {"is_error": True}) if failed else message
+
+
+def _by_assistant(content: Json) -> list[Message] | None:
+    """What the assistant thinks, says and calls, in this order."""
+    if isinstance(content, str):
+        return [assistant(content, "", [])]
+    if not isinstance(content, list) or not content:
+        return None
+    text: str | None = None
+    thinking, calls = list[Object](), list[Object]()
+    for block in content:
+        if call := _call(block):
+            calls.append(call)
+        elif calls or text is not None:
+            return None
+        elif thought := _thought(block):
+            thinking.append(thought)
+        elif (text := _text([block])) is None:
+            return None
+    said = text if text is not None or calls else ""
+    message = assistant(said, reasoning.joined(thinking), calls)
+    return [with_private(message, {"thinking": thinking}) if thinking else message]
+
+
+def _thought(block: Json) -> Object | None:
+    if not isinstance(block, dict) or len(block) != _THINKING or block.get("type") != "thinking":
+        return None
+    text, signature = block.get("thinking"), block.get("signature")
+    if not isinstance(text, str) or not isinstance(signature, str):
+        return None
+    return {"text": text, "signature": signature} if signature else {"text": text}
+
+
+def _call(block: Json) -> Object | None:
+    if not isinstance(block, dict) or len(block) != _CALL or block.get("type") != "tool_use":
+        return None
+    call_id, name, given = block.get("id"), block.get("name"), block.get("input")
+    if not call_id or not isinstance(call_id, str) or not isinstance(name, str) or not isinstance(given, dict):
+        return None
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments(given)}}
