@@ -69,11 +69,12 @@ class Bounds(NamedTuple):
         if len(request.messages) > self.messages:
             seen = f"request has {len(request.messages):,} messages"
             raise LineError("bad-entry", f"{seen}, more than the {self.messages:,} that are read (--max-messages)")
-        new = [reply.message] if reply.message is not None else []
+        new: list[Any] = [reply.message] if reply.message is not None else []
         for run in request.edits:
             if type(run) is Added:
                 new += run.messages
-        if not _are_within(new, self.nesting):
+        deep = [each for each in new if type(each) is not dict or {*map(type, each.values())} != _TEXTS]
+        if deep and not _are_within(deep, self.nesting):
             raise self.too_deep()
 
     def too_deep(self) -> LineError:
@@ -84,6 +85,8 @@ class Bounds(NamedTuple):
 
 _HEADROOM = 16
 """What is left to a process when it begins is so many times what a line takes that is not looked at any further."""
+_TEXTS = {str}
+"""The types of what is in a message that has no more levels than there must be."""
 _ENCODED = 254
 """Levels that orjson writes; it refuses values with more."""
 BOUNDS = Bounds.of(Options())

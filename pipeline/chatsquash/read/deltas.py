@@ -25,7 +25,7 @@ from chatsquash.model import Added, Edits, Kept, Message
 from chatsquash.read.exchange import Exchange, LineError, parse, split
 from chatsquash.read.lines import Line
 from chatsquash.read.members import elements
-from chatsquash.read.repeats import Array, Run, behind_gap, find
+from chatsquash.read.repeats import Array, Change, Run, behind_gap, find
 from chatsquash.read.tools import KnownTools
 
 # No log can hold these by chance or by intent: they are drawn anew in every process.
@@ -68,8 +68,10 @@ class Request(Struct, frozen=True, gc=False):
     place: int
     """Where in its line the array begins."""
     array: Array | None
-    """``None``: the one before, with ``growth`` at its end."""
-    growth: bytes = b""
+    """``None``: the one before, with these changes, in order."""
+    changes: list[Change] = []
+    bounds: list[tuple[int, int]] | None = None
+    """Of the changed array, as in ``Array.change``."""
 
 
 class History(Struct):
@@ -107,8 +109,7 @@ class History(Struct):
         if request.array is not None:
             self.array = request.array
         else:
-            self.array.data += request.growth
-            self.array.count = len(request.messages)
+            self.array.change(request.changes, len(request.messages), request.bounds)
 
     # Ways to read a line; the first that can is taken.
 
@@ -147,7 +148,8 @@ class History(Struct):
         self.effort.grown += 1
         growth = exchange.turns[1 + len(_FIRST) : -1].rstrip()
         edits: Edits = (Kept(0, before), Added(tuple(added))) if added else (Kept(0, before),)
-        return exchange, Request([*self.messages, *added], edits, place - line.start, None, growth)
+        end = len(self.array.data)
+        return exchange, Request([*self.messages, *added], edits, place - line.start, None, [(end, end, growth)])
 
     def _patched(self, line: Line, place: int, runs: list[Run]) -> tuple[Exchange, Request] | None:
         """By the runs of messages that it shares with the line before."""
@@ -223,35 +225,37 @@ class History(Struct):
 
     def _patch(self, raw: bytes, runs: list[Run], line: Line, place: int) -> Request | None:
         """A request that shares runs of messages; ``raw`` has a marker in the place of each."""
-        markers = {_marker(n): run for n, run in enumerate(runs)}
-        array = Array()
-        messages: list[Message] = []
-        edits: list[Kept | Added] = []
-        fresh: list[Message] = []
-        added = 0  # how much longer the array in the line is than raw, up to the present element
-        at = behind_gap(raw, 1)
-        for element, value in zip(elements(raw), self._load(raw), strict=True):
-            run = markers.pop(element, None)
-            if run:
-                shift = at + added - self.array.bounds[run.first][0]
-                known = self.array.bounds[run.first : run.last]
-                array.bounds += [(a + shift, b + shift) for a, b in known] if shift else known
-                messages += self.messages[run.first : run.last]
-                edits += [*_all(fresh), Kept(run.first, run.last)]
-                fresh = []
-                added += run.stop - run.start - len(element)
-            else:
-                self._judge([value], len(messages))
-                array.bounds.append((at + added, at + added + len(element)))
-                messages.append(value)
+        edits, bounds, changes = list[Kept | Added](), list[tuple[int, int]](), list[Change]()
+        messages, fresh = list[Message](), list[Message]()
+        old, new = 0, place  # where the last run ends in the array before, and in this line
+        number, name = 0, _name(0)
+        for value in self._load(raw):
+            if value != name:
                 fresh.append(value)
-            at = behind_gap(raw, at + len(element))
-        if markers:
+                continue
+            run = runs[number]
+            known = self.array.bounds[run.first : run.last]
+            gap = line.buffer[new : run.start]
+            changes.append((old, known[0][0], gap))
+            if fresh:
+                self._judge(fresh, len(messages))
+                bounds += _bounds(gap, new - place, len(fresh))
+                edits.append(Added(tuple(fresh)))
+                messages += fresh
+                fresh = []
+            shift = run.start - place - known[0][0]
+            bounds += [(a + shift, b + shift) for a, b in known] if shift else known
+            messages += self.messages[run.first : run.last]
+            edits.append(Kept(run.first, run.last))
+            old, new = known[-1][1], run.stop
+            number, name = number + 1, _name(number + 1)
+        if number < len(runs):
             return None
+        self._judge(fresh, len(messages))
         self.effort.patched += 1
-        array.data = line.buffer[place : place + array.bounds[-1][1]]
-        array.count = len(messages)
-        return Request(messages, (*edits, *_all(fresh)), place - line.start, array)
+        _, _, tail = raw.rpartition(_marker(number - 1))
+        changes.append((old, len(self.array.data), tail[:-1].rstrip()))
+        return Request([*messages, *fresh], (*edits, *_all(fresh)), place - line.start, None, changes, bounds)
 
     def _judge(self, messages: list[Any], first: int) -> None:
         """Chat messages go into the record as they are; turns of other formats are judged where they are loaded."""
@@ -276,10 +280,29 @@ class History(Struct):
         return jsonio.loads(raw)
 
 
+def _bounds(gap: bytearray, place: int, count: int) -> list[tuple[int, int]]:
+    """Where messages before a run start and stop, given what stands there, from a place of the array on."""
+    at = behind_gap(gap, 0 if place else 1)
+    stripped = gap.rstrip(b", \t\r")
+    if count == 1:
+        return [(place + at, place + len(stripped))]
+    found: list[tuple[int, int]] = []
+    for element in elements(b"[" + stripped[at:] + b"]"):
+        found.append((place + at, place + at + len(element)))
+        at = behind_gap(gap, at + len(element))
+    return found
+
+
 @cache
 def _marker(number: int) -> bytes:
     """What stands in the place of a run; one for each, so that none is taken for another."""
     return b'%b%d"' % (_MARKER, number)
+
+
+@cache
+def _name(number: int) -> Any:
+    """That marker once it is parsed."""
+    return jsonio.loads(_marker(number))
 
 
 def _all(messages: list[Message]) -> Edits:

@@ -150,10 +150,13 @@ class _Stream:
     exchange: Exchange | None = None
     held: list[Tool] = field(default_factory=list)
     """The last tools that were found to be within the bounds."""
+    offered: _Offered = field(init=False)
+    """The last tools of plain chat."""
     tools: Callable[[list[Tool]], Tools] = field(init=False)
 
     def __post_init__(self) -> None:
         self.tools = Last(self.history.form.tools)
+        self.offered = _NOTHING_OFFERED
 
     def read(self, line: Line, other: Callable[[Line], Shape | None] | None = None) -> Entry:
         """The entry of a line; raises ``LineError`` and keeps the one before where it is none.
@@ -220,7 +223,10 @@ class _Stream:
         if self.loader is None:
             if raw[:1] != b"[" and raw != TOOLS:
                 return _Offered(NO_TOOLS, wrong=WrongType("request.tools", kind(raw)))
-            return _Offered(self.history.learn_tools(raw))
+            tools = self.history.learn_tools(raw)
+            if tools is not self.offered.tools:
+                self.offered = _Offered(tools)
+            return self.offered
         found = self.tools(self.history.learn_tools(raw))
         return _Offered(found.functions, hosted=bool(found.hosted))
 

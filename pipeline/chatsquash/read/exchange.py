@@ -75,7 +75,7 @@ class Exchange(Struct, frozen=True, gc=False):
         """The first of these members of the request that is there and not null, else the first that is null."""
         null = NOTHING
         for name in names:
-            raw = bytes(self.request.get(name, NOTHING))
+            raw = bytes(self.request[name]) if name in self.request else NOTHING
             if raw and raw != b"null":
                 return raw
             null = null or raw
