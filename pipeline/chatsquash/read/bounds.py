@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from chatsquash import footprint, platform
+from chatsquash import footprint, jsonio, platform
 from chatsquash.model import Added, Reply, Tool
 from chatsquash.options import Options
 from chatsquash.read.deltas import Request
@@ -69,12 +69,11 @@ class Bounds(NamedTuple):
         if len(request.messages) > self.messages:
             seen = f"request has {len(request.messages):,} messages"
             raise LineError("bad-entry", f"{seen}, more than the {self.messages:,} that are read (--max-messages)")
-        new: list[Any] = [reply.message] if reply.message is not None else []
-        for run in request.edits:
-            if type(run) is Added:
-                new += run.messages
-        deep = [each for each in new if type(each) is not dict or {*map(type, each.values())} != _TEXTS]
-        if deep and not _are_within(deep, self.nesting):
+        message = reply.message
+        new: list[Any] = [message] if message is not None and {*map(type, message.values())} != _TEXTS else []
+        if not request.is_flat or self.nesting < jsonio.FLAT:
+            new += (message for run in request.edits if type(run) is Added for message in run.messages)
+        if new and not _are_within(new, self.nesting):
             raise self.too_deep()
 
     def too_deep(self) -> LineError:
