@@ -43,6 +43,8 @@ def settle(before: list[Message], after: list[Message], edits: Edits) -> tuple[l
     """
     if not before or _only_grows(before, edits):
         return after, edits
+    if _is_settled(before, edits):
+        return after, edits
     found = Builder()
     expected = at = added = 0
     for run in edits:
@@ -69,6 +71,22 @@ def settle(before: list[Message], after: list[Message], edits: Edits) -> tuple[l
 _MOST_ADDED = 8
 
 
+def _is_settled(before: list[Message], edits: Edits) -> bool:
+    """Whether edits are that difference already, since all that they add is new and what they keep goes on."""
+    expected = added = 0
+    for number, run in enumerate(edits):
+        if isinstance(run, Kept):
+            touches = number and not added and run.start == expected
+            if touches or added >= _MOST_ADDED or not _goes_on(before, expected, run, before[run.start]):
+                return False
+            expected, added = run.stop, 0
+            continue
+        added = len(run.messages)
+        if any(_next(before, expected, message) is not None for message in run.messages[:_MOST_ADDED]):
+            return False
+    return True
+
+
 def _only_grows(before: list[Message], edits: Edits) -> bool:
     """Whether all messages are kept, and others come behind them."""
     if not edits or not isinstance(edits[0], Kept) or edits[0].stop - edits[0].start != len(before):
@@ -92,7 +110,7 @@ def _next(before: list[Message], expected: int, message: Message) -> int | None:
 def _same(one: Message, other: Message) -> bool:
     if one is other:
         return True
-    return list(one) == list(other) and one == other and jsonio.encode(one) == jsonio.encode(other)
+    return one == other and list(one) == list(other) and jsonio.encode(one) == jsonio.encode(other)
 
 
 def replay(before: list[Message], edits: Edits) -> list[Message]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from chatsquash import footprint, platform
+from chatsquash import footprint, jsonio, platform
 from chatsquash.model import Added, Reply, Tool
 from chatsquash.options import Options
 from chatsquash.read.deltas import Request
@@ -69,11 +69,11 @@ class Bounds(NamedTuple):
         if len(request.messages) > self.messages:
             seen = f"request has {len(request.messages):,} messages"
             raise LineError("bad-entry", f"{seen}, more than the {self.messages:,} that are read (--max-messages)")
-        new = [reply.message] if reply.message is not None else []
-        for run in request.edits:
-            if type(run) is Added:
-                new += run.messages
-        if not are_within(new, self.nesting):
+        message = reply.message
+        new: list[Any] = [message] if message is not None and {*map(type, message.values())} != _TEXTS else []
+        if not request.is_flat or self.nesting < jsonio.FLAT:
+            new += (message for run in request.edits if type(run) is Added for message in run.messages)
+        if new and not are_within(new, self.nesting):
             raise self.too_deep()
 
     def too_deep(self) -> LineError:
@@ -84,6 +84,8 @@ class Bounds(NamedTuple):
 
 _HEADROOM = 16
 """What is left to a process when it begins is so many times what a line takes that is not looked at any further."""
+_TEXTS = {str}
+"""The types of what is in a message that has no more levels than there must be."""
 _ENCODED = 254
 """Levels that orjson writes; it refuses values with more."""
 BOUNDS = Bounds.of(Options())

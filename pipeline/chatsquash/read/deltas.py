@@ -24,9 +24,9 @@ from chatsquash.formats.base import Format
 from chatsquash.model import Added, Edits, Kept, Message
 from chatsquash.read.exchange import Exchange, LineError, parse, split
 from chatsquash.read.lines import Line
-from chatsquash.read.members import elements
-from chatsquash.read.repeats import Array, Run, behind_gap, find
-from chatsquash.read.tools import KnownTools
+from chatsquash.read.members import REFUSED, elements
+from chatsquash.read.repeats import Array, Change, Run, behind_gap, find
+from chatsquash.read.tools import KnownTools, Spelled
 
 # No log can hold these by chance or by intent: they are drawn anew in every process.
 _MARKER = b'"' + os.urandom(16).hex().encode()
@@ -34,6 +34,7 @@ TOOLS = _MARKER + b't"'
 """What stands in the place of tools that are those of the line before."""
 _FIRST = _MARKER + b'0"'
 """What stands in the place of the first run."""
+_flat = jsonio.decoder(jsonio.flat(jsonio.FLAT + 1))  # a list of messages
 _PATIENCE = 3
 """Lines in a row that share nothing, after which lines are not compared for a while."""
 _HEAD = 16
@@ -68,8 +69,12 @@ class Request(Struct, frozen=True, gc=False):
     place: int
     """Where in its line the array begins."""
     array: Array | None
-    """``None``: the one before, with ``growth`` at its end."""
-    growth: bytes = b""
+    """``None``: the one before, with these changes, in order."""
+    changes: list[Change] = []
+    bounds: list[tuple[int, int]] | None = None
+    """Of the changed array, as in ``Array.change``."""
+    is_flat: bool = False
+    """Whether no message that is new has more levels than ``jsonio.FLAT``."""
 
 
 class History(Struct):
@@ -88,6 +93,8 @@ class History(Struct):
     """Lines in a row that shared nothing."""
     uncompared: int = 0
     """Lines that are not to be compared."""
+    flat: bool = True
+    """Whether the last messages that were parsed have no more levels than ``jsonio.FLAT``."""
 
     @property
     def key(self) -> bytes:
@@ -107,8 +114,7 @@ class History(Struct):
         if request.array is not None:
             self.array = request.array
         else:
-            self.array.data += request.growth
-            self.array.count = len(request.messages)
+            self.array.change(request.changes, len(request.messages), request.bounds)
 
     # Ways to read a line; the first that can is taken.
 
@@ -142,12 +148,15 @@ class History(Struct):
         exchange = self._shortened(line, [(place + 1, behind, _FIRST)], behind, place)
         if exchange is None or not exchange.turns.startswith(_FIRST, 1):
             return None
-        _, *added = self._load(exchange.turns)
+        _, *added = self._parse(exchange.turns)
         self._judge(added, before)
         self.effort.grown += 1
         growth = exchange.turns[1 + len(_FIRST) : -1].rstrip()
         edits: Edits = (Kept(0, before), Added(tuple(added))) if added else (Kept(0, before),)
-        return exchange, Request([*self.messages, *added], edits, place - line.start, None, growth)
+        end = len(self.array.data)
+        changes: list[Change] = [(end, end, growth)]
+        messages = [*self.messages, *added]
+        return exchange, Request(messages, edits, place - line.start, None, changes, is_flat=self.flat)
 
     def _patched(self, line: Line, place: int, runs: list[Run]) -> tuple[Exchange, Request] | None:
         """By the runs of messages that it shares with the line before."""
@@ -164,25 +173,28 @@ class History(Struct):
         """In one go, for a while, where lines share nothing."""
         if not self.uncompared:
             return None
-        parsed = parse(line.buffer[line.start : line.stop], self.form)
+        data = line.buffer[line.start : line.stop]
+        flat = parse(data, self.form, flat=True) if self.flat else None
+        parsed = flat or parse(data, self.form, flat=False)
         if parsed is None:
             return None
+        self.flat = flat is not None
         self.uncompared -= 1
         self.effort.whole += 1
         messages, exchange = parsed
         self._judge(messages, 0)
-        return exchange, Request(messages, _all(messages), 0, Array())
+        return exchange, Request(messages, _all(messages), 0, Array(), is_flat=self.flat)
 
     def _alone(self, line: Line) -> tuple[Exchange, Request]:
         """By itself."""
         exchange = self._split(line.buffer[line.start : line.stop])
         self.effort.alone += 1
         raw = exchange.turns
-        messages = self._load(raw)
+        messages = self._parse(raw)
         self._judge(messages, 0)
         array = Array(bytearray(raw[:-1].rstrip()), len(messages))
         place = find(line.buffer, self.key, array.data, line.start, line.stop)
-        return exchange, Request(messages, _all(messages), max(0, place - line.start), array)
+        return exchange, Request(messages, _all(messages), max(0, place - line.start), array, is_flat=self.flat)
 
     # Where a line repeats the one before
 
@@ -196,7 +208,7 @@ class History(Struct):
     def _find_tools(self, line: Line, behind: int, before: int) -> int:
         """The place of the previous tools, behind the messages or before them; -1 where they are not."""
         raw = self.tools.raw
-        if not raw:
+        if not raw or not isinstance(raw, bytes):
             return -1
         at = find(line.buffer, b'"tools"', raw, behind, line.stop)
         return at if at >= 0 else find(line.buffer, b'"tools"', raw, line.start, before)
@@ -223,35 +235,38 @@ class History(Struct):
 
     def _patch(self, raw: bytes, runs: list[Run], line: Line, place: int) -> Request | None:
         """A request that shares runs of messages; ``raw`` has a marker in the place of each."""
-        markers = {_marker(n): run for n, run in enumerate(runs)}
-        array = Array()
-        messages: list[Message] = []
-        edits: list[Kept | Added] = []
-        fresh: list[Message] = []
-        added = 0  # how much longer the array in the line is than raw, up to the present element
-        at = behind_gap(raw, 1)
-        for element, value in zip(elements(raw), self._load(raw), strict=True):
-            run = markers.pop(element, None)
-            if run:
-                shift = at + added - self.array.bounds[run.first][0]
-                known = self.array.bounds[run.first : run.last]
-                array.bounds += [(a + shift, b + shift) for a, b in known] if shift else known
-                messages += self.messages[run.first : run.last]
-                edits += [*_all(fresh), Kept(run.first, run.last)]
-                fresh = []
-                added += run.stop - run.start - len(element)
-            else:
-                self._judge([value], len(messages))
-                array.bounds.append((at + added, at + added + len(element)))
-                messages.append(value)
+        edits, bounds, changes = list[Kept | Added](), list[tuple[int, int]](), list[Change]()
+        messages, fresh = list[Message](), list[Message]()
+        old, new = 0, place  # where the last run ends in the array before, and in this line
+        number, name = 0, _name(0)
+        for value in self._parse(raw):
+            if value != name:
                 fresh.append(value)
-            at = behind_gap(raw, at + len(element))
-        if markers:
+                continue
+            run = runs[number]
+            known = self.array.bounds[run.first : run.last]
+            gap = line.buffer[new : run.start]
+            changes.append((old, known[0][0], gap))
+            if fresh:
+                self._judge(fresh, len(messages))
+                bounds += _bounds(gap, new - place, len(fresh))
+                edits.append(Added(tuple(fresh)))
+                messages += fresh
+                fresh = []
+            shift = run.start - place - known[0][0]
+            bounds += [(a + shift, b + shift) for a, b in known] if shift else known
+            messages += self.messages[run.first : run.last]
+            edits.append(Kept(run.first, run.last))
+            old, new = known[-1][1], run.stop
+            number, name = number + 1, _name(number + 1)
+        if number < len(runs):
             return None
+        self._judge(fresh, len(messages))
         self.effort.patched += 1
-        array.data = line.buffer[place : place + array.bounds[-1][1]]
-        array.count = len(messages)
-        return Request(messages, (*edits, *_all(fresh)), place - line.start, array)
+        _, _, tail = raw.rpartition(_marker(number - 1))
+        changes.append((old, len(self.array.data), tail[:-1].rstrip()))
+        messages += fresh
+        return Request(messages, (*edits, *_all(fresh)), place - line.start, None, changes, bounds, self.flat)
 
     def _judge(self, messages: list[Any], first: int) -> None:
         """Chat messages go into the record as they are; turns of other formats are judged where they are loaded."""
@@ -263,7 +278,7 @@ class History(Struct):
             if type(message.get("role")) is not str:
                 raise LineError("bad-entry", f"request.messages[{at}] has no role")
 
-    def learn_tools(self, raw: bytes) -> Any:
+    def learn_tools(self, raw: Spelled) -> Any:
         """The tools in raw JSON, or in the place of the marker for those of the line before."""
         return self.tools.value if raw == TOOLS else self.tools.learn(raw, self._load)
 
@@ -271,15 +286,46 @@ class History(Struct):
         self.effort.skipped += len(data)
         return split(data, self.form)
 
+    def _parse(self, raw: bytes) -> Any:
+        """The elements of an array of turns."""
+        if self.flat:
+            try:
+                value = _flat.decode(raw)
+            except REFUSED:
+                self.flat = False
+            else:
+                self.effort.parsed += len(raw)
+                return value
+        return self._load(raw)
+
     def _load(self, raw: bytes) -> Any:
         self.effort.parsed += len(raw)
         return jsonio.loads(raw)
+
+
+def _bounds(gap: bytearray, place: int, count: int) -> list[tuple[int, int]]:
+    """Where messages before a run start and stop, given what stands there, from a place of the array on."""
+    at = behind_gap(gap, 0 if place else 1)
+    stripped = gap.rstrip(b", \t\r")
+    if count == 1:
+        return [(place + at, place + len(stripped))]
+    found: list[tuple[int, int]] = []
+    for element in elements(b"[" + stripped[at:] + b"]"):
+        found.append((place + at, place + at + len(element)))
+        at = behind_gap(gap, at + len(element))
+    return found
 
 
 @cache
 def _marker(number: int) -> bytes:
     """What stands in the place of a run; one for each, so that none is taken for another."""
     return b'%b%d"' % (_MARKER, number)
+
+
+@cache
+def _name(number: int) -> Any:
+    """That marker once it is parsed."""
+    return jsonio.loads(_marker(number))
 
 
 def _all(messages: list[Message]) -> Edits:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -150,10 +150,13 @@ class _Stream:
     exchange: Exchange | None = None
     held: list[Tool] = field(default_factory=list)
     """The last tools that were found to be within the bounds."""
+    offered: _Offered = field(init=False)
+    """The last tools of plain chat."""
     tools: Callable[[list[Tool]], Tools] = field(init=False)
 
     def __post_init__(self) -> None:
         self.tools = Last(self.history.form.tools)
+        self.offered = _NOTHING_OFFERED
 
     def read(self, line: Line, other: Callable[[Line], Shape | None] | None = None) -> Entry:
         """The entry of a line; raises ``LineError`` and keeps the one before where it is none.
@@ -170,7 +173,7 @@ class _Stream:
                 raise _OtherShapeError(shape)
             when = moment(exchange.timestamp)
             loaded = loader.load(exchange, request) if loader else None
-            offered = self._tools_of(exchange.first(self.history.form.TOOLS))  # last, since it remembers them
+            offered = self._tools_of(exchange)  # last, since it remembers them
             tools = offered.tools
             if tools is not self.held and loader:  # those of plain chat were held before
                 self.bounds.hold_tools(tools)
@@ -214,13 +217,17 @@ class _Stream:
         else:
             self.history.messages = messages
 
-    def _tools_of(self, raw: bytes) -> _Offered:
+    def _tools_of(self, exchange: Exchange) -> _Offered:
+        raw: Any = exchange.first(self.history.form.TOOLS) if exchange.tools is None else exchange.tools
         if raw in (NOTHING, b"null"):
             return _NOTHING_OFFERED
         if self.loader is None:
-            if raw[:1] != b"[" and raw != TOOLS:
+            if exchange.tools is None and raw[:1] != b"[" and raw != TOOLS:
                 return _Offered(NO_TOOLS, wrong=WrongType("request.tools", kind(raw)))
-            return _Offered(self.history.learn_tools(raw))
+            tools = self.history.learn_tools(raw)
+            if tools is not self.offered.tools:
+                self.offered = _Offered(tools)
+            return self.offered
         found = self.tools(self.history.learn_tools(raw))
         return _Offered(found.functions, hosted=bool(found.hosted))
 

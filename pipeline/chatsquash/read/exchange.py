@@ -62,6 +62,8 @@ class Exchange(Struct, frozen=True, gc=False):
     timestamp: bytes
     session_id: str | None
     reply: Reply
+    tools: list[bytes] | None = None
+    """The raw elements of the tools, where they were split with the line."""
     line: Any = None
     """The line as it was split, with the members by which other envelopes are told."""
 
@@ -77,7 +79,7 @@ class Exchange(Struct, frozen=True, gc=False):
         """The first of these members of the request that is there and not null, else the first that is null."""
         null = NOTHING
         for name in names:
-            raw = bytes(self.request.get(name, NOTHING))
+            raw = bytes(self.request[name]) if name in self.request else NOTHING
             if raw and raw != b"null":
                 return raw
             null = null or raw
@@ -98,18 +100,23 @@ def _field(at: int) -> str:
 
 
 @cache
-def _decoder(name: str | None, folders: tuple[str, ...]) -> msgspec.json.Decoder[Any]:
-    """What splits lines; of a format, if one is named, it parses the turns and leaves all else that is read raw."""
+def _decoder(name: str | None, folders: tuple[str, ...], *, flat: bool = False) -> msgspec.json.Decoder[Any]:
+    """What splits lines; of a format, if one is named, it parses the turns and leaves all else that is read raw.
+
+    ``flat``: it refuses turns with more levels than ``jsonio.FLAT``, and with fractions.
+    """
     names = {_field(at): claimed for at, claimed in enumerate(claims(folders))}
     others = [(other, Raw, Raw()) for other in names]
-    fields: list[Any] = [(REQUEST, dict[str, Raw] if name is None else _request(named(name))), *others]
+    fields: list[Any] = [(REQUEST, dict[str, Raw] if name is None else _request(named(name), flat=flat)), *others]
     line = msgspec.defstruct("Line", fields, bases=(_Beside,), gc=False, kw_only=True, rename=names)
     return jsonio.decoder(line)
 
 
-def _request(form: Format) -> type[Struct]:
-    others = dict.fromkeys((*form.SYSTEM, *form.TOOLS, *form.REFERS, replies.ASKED, *LIMITS))
-    fields: list[Any] = [(form.TURNS, list[Any]), *((other, Raw, Raw()) for other in others)]
+def _request(form: Format, *, flat: bool) -> type[Struct]:
+    turn: Any = dict[str, jsonio.flat(jsonio.FLAT - 1)] if flat else Any  # type: ignore[misc]
+    others = dict.fromkeys((*form.SYSTEM, *form.REFERS, replies.ASKED, *LIMITS))
+    tools = ((name, list[Raw] | None, None) for name in form.TOOLS)
+    fields: list[Any] = [(form.TURNS, list[turn]), *tools, *((other, Raw, Raw()) for other in others)]
     return msgspec.defstruct("Request", fields, gc=False)
 
 
@@ -131,21 +138,28 @@ def split(line: bytes | bytearray, form: Format) -> Exchange:
     raise LineError("bad-entry", f"request.{form.TURNS} {what}")
 
 
-def parse(line: bytes | bytearray, form: Format) -> tuple[list[Message], Exchange] | None:
-    """The turns of a line as objects, parsed in one go with the rest; ``None`` where ``split`` has to decide."""
+def parse(line: bytes | bytearray, form: Format, *, flat: bool) -> tuple[list[Message], Exchange] | None:
+    """The turns of a line as objects, parsed in one go with the rest; ``None`` where ``split`` has to decide.
+
+    ``flat``: that is so, too, where they have more levels than ``jsonio.FLAT``, and fractions.
+    """
     try:
-        found = _decoder(form.NAME, tuple(envelopes.__path__)).decode(line)
+        found = _decoder(form.NAME, tuple(envelopes.__path__), flat=flat).decode(line)
     except REFUSED:
         return None
     request = asdict(found.request)
     turns = request.pop(form.TURNS)
-    return turns, _exchange(found, request, NOTHING, form)
+    tools = [request.pop(name) for name in form.TOOLS]
+    first = next((list(map(bytes, each)) for each in tools if each is not None), None)
+    return turns, _exchange(found, request, NOTHING, form, first)
 
 
-def _exchange(line: Any, request: Mapping[str, Raw | bytes], turns: bytes, form: Format) -> Exchange:
+def _exchange(
+    line: Any, request: Mapping[str, Raw | bytes], turns: bytes, form: Format, tools: list[bytes] | None = None
+) -> Exchange:
     asked = bytes(request.get(replies.ASKED, NOTHING))
     reply = replies.reply(bytes(line.response), form, bytes(line.status), asked)
-    return Exchange(request, turns, bytes(line.timestamp), session_id(bytes(line.session_id)), reply, line)
+    return Exchange(request, turns, bytes(line.timestamp), session_id(bytes(line.session_id)), reply, tools, line)
 
 
 def is_blank(line: bytes | bytearray) -> bool:

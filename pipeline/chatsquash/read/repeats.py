@@ -17,6 +17,7 @@ from chatsquash.read.members import elements
 _VALUE = re.compile(rb"[ \t\r]*:[ \t\r]*")
 _GAP = re.compile(rb"[ \t\r]*,?[ \t\r]*")
 _MOST_RUNS = 8
+_FEW = 2
 _NEEDLE = 96
 """Bytes at the beginning of a message by which it is looked for."""
 _WINDOW = 8192
@@ -32,6 +33,10 @@ class Run(NamedTuple):
     stop: int
 
 
+Change = tuple[int, int, bytes | bytearray]
+"""Bytes of an array from one place to another, and what stands there in the next one."""
+
+
 class Array(Struct):
     """The bytes of a message array, from ``[`` on, without the closing bracket."""
 
@@ -41,12 +46,35 @@ class Array(Struct):
     """Messages in it."""
     bounds: list[tuple[int, int]] = field(default_factory=list)
     """Where its first messages start and stop; for the others found out when needed."""
+    ends: tuple[int, int] | None = None
+    """How many messages stood before and behind those that the last line had, too, if that was one run."""
+
+    def change(self, changes: list[Change], count: int, bounds: list[tuple[int, int]] | None) -> None:
+        """Become the next array, whose first bounds are these; without them all that are known still hold."""
+        for start, stop, data in reversed(changes):
+            self.data[start:stop] = data
+        self.count = count
+        if bounds is not None:
+            self.bounds = bounds
 
     def runs(self, line: Line, at: int) -> list[Run]:
         """Runs of these messages in the array that begins at ``at``, each as long as it can be, in order."""
         self._find_bounds()
         with memoryview(self.data) as view:
-            return list(self._walk(line, at + 1, view))
+            if run := self._as_before(line, at, view):
+                return [run]
+            runs = list(self._walk(line, at + 1, view))
+        self.ends = (runs[0].first, self.count - runs[0].last) if len(runs) == 1 else None
+        return runs
+
+    def _as_before(self, line: Line, at: int, view: memoryview) -> Run | None:
+        """The run that differs from all messages by as few as the last one did, if it stands where they stood."""
+        if self.ends is None or max(self.ends) > _FEW or sum(self.ends) >= self.count:
+            return None
+        first, last = self.ends[0], self.count - self.ends[1]
+        start, stop = self.bounds[first][0], self.bounds[last - 1][1]
+        is_there = line.buffer.startswith(view[start:stop], at + start, line.stop)
+        return Run(first, last, at + start, at + stop) if is_there else None
 
     def _walk(self, line: Line, at: int, view: memoryview) -> Iterator[Run]:
         index = 0
@@ -70,7 +98,7 @@ class Array(Struct):
         start = bounds[index][0]
         shift = at - start
         low, high = index, self.count
-        likely = [high - 1, index + 1, high]
+        likely = [high - 1, high, index + 1]
         while low < high:
             probe = likely.pop() if likely else (low + high + 1) // 2
             if not low < probe <= high:

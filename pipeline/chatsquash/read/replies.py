@@ -41,6 +41,7 @@ class _Chat(Struct, gc=False):
 
     choices: list[_Choice]
     error: None = None
+    id: Any = None
     model: Any = None
 
 
@@ -79,7 +80,8 @@ def _quick(raw: bytes, asked: bytes) -> Reply | None:
     first = choices[0]
     model = response.model if type(response.model) is str else None
     message: Any = first.message
-    return Reply(message, len(choices), first.finish_reason, model=model, raw=raw, asked=asked)
+    named = response.id if type(response.id) is str else ""
+    return Reply(message, len(choices), first.finish_reason, model=model, id=named, raw=raw, asked=asked)
 
 
 def _read(response: Json, form: Format, code: str) -> tuple[Reply, str]:

@@ -18,6 +18,10 @@ _LARGE = 1 << 14
 """Bytes of a definition that is not."""
 
 
+Spelled = bytes | list[bytes]
+"""A raw list, or its raw elements where these were split with the line."""
+
+
 class KnownTools(Struct):
     """The last tool list that was read, and single definitions, for lists that differ in a few.
 
@@ -26,20 +30,20 @@ class KnownTools(Struct):
 
     hold: Callable[[dict[bytes, Tool]], None] | None = None
     """Raises for definitions that are not to be learnt; each is held once."""
-    raw: bytes = b""
+    raw: Spelled = b""
     value: list[Tool] = field(default_factory=list)
     single: dict[bytes, Tool] = field(default_factory=dict)
 
-    def learn(self, raw: bytes, load: Callable[[bytes], Any]) -> list[Tool]:
+    def learn(self, raw: Spelled, load: Callable[[bytes], Any]) -> list[Tool]:
         """The tools in raw JSON: the same objects as before for the same bytes."""
         if raw != self.raw:
             self.raw, self.value = raw, self._load(raw, load)
         return self.value
 
-    def _load(self, raw: bytes, load: Callable[[bytes], Any]) -> Any:
-        if raw[:1] != b"[":
+    def _load(self, raw: Spelled, load: Callable[[bytes], Any]) -> Any:
+        if isinstance(raw, bytes) and raw[:1] != b"[":
             return load(raw)
-        spelled = elements(raw)
+        spelled = elements(raw) if isinstance(raw, bytes) else raw
         known = list(map(self.single.get, spelled))
         if all(known):
             return known

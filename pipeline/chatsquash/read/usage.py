@@ -72,9 +72,11 @@ def limit(raw: bytes) -> int | None:
     return count(value)
 
 
-def response_id(raw: bytes) -> str:
+def response_id(reply: Reply) -> str:
     """The id of a whole response; empty where it has none, or was streamed."""
-    if raw[:1] != b"{":
+    raw = reply.raw
+    if reply.id or raw[:1] != b"{":
+        return reply.id
         return ""
     try:
         named = _named.decode(raw)

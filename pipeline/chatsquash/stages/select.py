@@ -219,6 +219,10 @@ def _spelled(tool: Tool) -> bytes:
     return jsonio.dumps(tool, sort_keys=True)
 
 
+_TOKENS = ("tool", "user", "system")
+"""Roles that are their messages' tokens."""
+
+
 class Trace(Struct):
     """The role traces of neighbouring entries: each must begin with all of the one before."""
 
@@ -228,20 +232,41 @@ class Trace(Struct):
     def take(self, entry: Entry) -> Iterator[Noted]:
         """Compare an entry with the one before; yields what breaks the rule."""
         before, self._entry = self._entry, entry
-        if before is not None and entry.kept == len(before.messages):
-            for run in entry.edits[1:] if entry.kept else entry.edits:  # the first run stands there already
-                self._tokens += self._of(run)
+        if before is not None and self._grows(entry):
             return
         earlier, self._tokens = self._tokens, self._follow(entry)
         if before is not None and (at := _departs(earlier, self._tokens)) is not None:
             seen = self._tokens[at[1]] if at[1] < len(self._tokens) else ""
             yield entry.line, reading.role_sequence(before.line, entry.line, at[1], earlier[at[0]], seen)
 
+    def _grows(self, entry: Entry) -> bool:
+        """Go on to an entry that has the tokens of the one before in their places, if it is one."""
+        tokens, at = self._tokens, 0
+        more: list[str] = []
+        for run in entry.edits:
+            if type(run) is Kept:
+                if run.start != at:
+                    return False
+                at = run.stop
+            else:
+                found = self._of(run)
+                stands = tokens[at : at + len(found)]
+                if stands != found[: len(stands)]:
+                    return False
+                more = found[len(stands) :]
+                at += len(found)
+        if at < len(tokens):
+            return False
+        self._tokens += more
+        return True
+
     def _follow(self, entry: Entry) -> list[str]:
         return [token for run in entry.edits for token in self._of(run)]
 
     def _of(self, run: Kept | Added) -> list[str]:
-        return self._tokens[run.start : run.stop] if isinstance(run, Kept) else [*map(chat.token, run.messages)]
+        if isinstance(run, Kept):
+            return self._tokens[run.start : run.stop]
+        return [role if (role := each["role"]) in _TOKENS else chat.token(each) for each in run.messages]
 
 
 def _departs(earlier: list[str], later: list[str]) -> tuple[int, int] | None:

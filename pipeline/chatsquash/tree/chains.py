@@ -51,7 +51,7 @@ class _Unnamed(Struct):
     def add(self, entry: Entry, edits: Edits, sets: Sets) -> tuple[int, Reply | None, bool]:
         """The session of a request, its reply, and whether the session is new."""
         trees, count = self.trees, len(self.trees.links)
-        reply = trees.add(entry, usage.limit(entry.limit), usage.response_id(entry.reply.raw), edits)
+        reply = trees.add(entry, usage.limit(entry.limit), usage.response_id(entry.reply), edits)
         if entry.reply.message is None:
             return self._without_reply(sets), None, False
         if reply is None:

@@ -73,13 +73,13 @@ class Followed(Struct):
         if self.trees is None:
             if self.last is None or _grows(self.last, entry) or (self.lazily and self._goes_on(self.last, entry)):
                 reply = entry.reply
-                response = usage.response_id(reply.raw)
+                response = usage.response_id(reply)
                 told = (reply.message, reply.finish_reason, reply.cut, entry.limit, response, len(entry.messages))
                 self.grown.append(Grown(entry.line, entry.at, entry.tools, *told))
                 self.last = entry
                 return
             self.branch()
-        self._add(entry, usage.response_id(entry.reply.raw))
+        self._add(entry, usage.response_id(entry.reply))
 
     def _goes_on(self, last: Entry, entry: Entry) -> bool:
         if self._growth is None:

@@ -2,6 +2,8 @@
 
 A rule is a module of this folder, and its name is what it is counted by.  ``SET`` names the agent whose rule it is,
 which is how ``--cleanup`` asks for it, ``PLACE`` orders the rules, ``ROLES`` names the messages that a rule looks at.
+``OPENS`` has the characters of which a text begins with one, or with white space, or is empty, where the rule touches
+it; a rule without looks at all.
 It has one of three functions: ``tidy`` gives what becomes of a message, ``goes`` says whether a message goes before one
 of the role ``FOLLOWER``, ``drops`` whether an entry is dropped whole.
 """
@@ -33,6 +35,9 @@ class Rules(NamedTuple):
     """Of the rules over messages, in order."""
     touches: dict[str, list[Callable[[Message], bool]]]
     """By role: whether a rule could touch a message, whatever its neighbours."""
+    opens: dict[str, str]
+    """By role: with what its texts begin that the rules touch, as ``OPENS``; not of roles with one that looks at all.
+    """
 
 
 _ROOM: Room[Any] = Room(sys.modules[__name__])
@@ -77,7 +82,17 @@ def _rules(chosen: tuple[str, ...]) -> Rules:
         touches[role] = [partial(_changes, rule.work) for rule in rules]
     for role, followers in goes.items():
         touches.setdefault(role, []).extend(rule.goes for rule in followers)
-    return Rules(tidy, goes, drops, tuple(over_messages), touches)
+    return Rules(tidy, goes, drops, tuple(over_messages), touches, _opens(chosen))
+
+
+def _opens(chosen: tuple[str, ...]) -> dict[str, str]:
+    """Of each role of whose texts the beginning tells that no rule touches them, with what those of others begin."""
+    found: dict[str, str | None] = {}
+    for module in map(_modules().__getitem__, names(chosen)):
+        for role in getattr(module, "ROLES", ()):
+            known, more = found.get(role, ""), getattr(module, "OPENS", None)
+            found[role] = None if known is None or more is None else known + more
+    return {role: opens for role, opens in found.items() if opens is not None}
 
 
 def _changes(work: Callable[[Message], Message | None], message: Message) -> bool:
@@ -189,7 +204,14 @@ class CleanedRequest:
 
     def _is_plain(self, message: Message) -> bool:
         """Whether no rule could touch a message, whatever its neighbours."""
-        for touches in self._rules.touches.get(message["role"], ()):  # noqa: SIM110 - any() takes twice as long
+        role = message["role"]
+        if role not in self._rules.touches:
+            return True
+        if role in self._rules.opens:
+            content = message.get("content")
+            if type(content) is str and "!" <= content[:1] <= "~" and content[0] not in self._rules.opens[role]:
+                return True
+        for touches in self._rules.touches[role]:  # noqa: SIM110 - any() takes twice as long
             if touches(message):
                 return False
         return True

@@ -7,6 +7,7 @@ from chatsquash.model import Message
 
 SET = "goose"
 PLACE = 3
+OPENS = ""
 ROLES = ("assistant",)
 FOLLOWER = "assistant"
 _SUBSTANCE = ("tool_calls", "tool_call_id", "function_call", "refusal", "audio", *reasoning.MEMBERS)

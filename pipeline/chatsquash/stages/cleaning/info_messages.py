@@ -9,6 +9,7 @@ from chatsquash.model import Message
 
 SET = "goose"
 PLACE = 1
+OPENS = "<"
 ROLES = ("user",)
 _OPEN = re.compile(r"\s*<info-msg>")
 _CLOSE = "</info-msg>"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 from chatsquash import chat
 from chatsquash.model import Message
@@ -15,6 +14,7 @@ SYSTEM_PROMPT = "You are a general-purpose AI agent"
 _GOOSE = re.compile(r"general-purpose\s+AI\s+agent\s+called\s+goose", re.IGNORECASE)
 _PURPOSE = re.compile("-[Pp][Uu][Rr][Pp][Oo]")
 """What stands in each of them; a pattern that begins with one character is found many times as fast as others."""
+_BEFORE = len("general")
 
 
 def tidy(message: Message) -> Message:
@@ -25,9 +25,7 @@ def tidy(message: Message) -> Message:
     return message
 
 
-@lru_cache(maxsize=1)  # of neighbouring sessions it is mostly the same one
 def _is_goose(text: str) -> bool:
-    """Whether a system prompt is Goose's; bytes are lowered many times as fast as characters beyond ASCII."""
-    if not _PURPOSE.search(text):
-        return False
-    return b"goose" in text.encode("utf-8", "surrogatepass").lower() and _GOOSE.search(text) is not None
+    """Whether a system prompt is Goose's."""
+    found = (_GOOSE.match(text, each.start() - _BEFORE) for each in _PURPOSE.finditer(text, _BEFORE))
+    return any(found) and "goose" in text.lower()
