@@ -31,6 +31,8 @@ million bytes.
 _LOGS = {
     "standard": "sessions of some 27 requests",
     "long": "sessions of 250 requests",
+    "real": "standard, as Goose would have it: its system prompt, an e-mail address in one message of ten, a tenth of "
+    "the results failed and some empty, information in the user's name in one session of twelve",
     "tiny": "sessions of 2 requests",
     "spaced": "standard, as `json.dumps` spaces and escapes it",
     "hostile": "standard, with a clock in the system prompt, `cache_control` on the last message, tools before "
