@@ -88,8 +88,8 @@ format: $(VENV)/installed ## Format the code and mend what the linter can
 docs: $(VENV)/installed ## Write the generated pages anew
 	$(BIN)/python -m tests.generate
 
-bench: $(VENV)/installed ## Time it beside a naive converter; writes docs/performance.md
-	@$(BIN)/python -m bench.run $(BENCH)
+bench: $(VENV)/installed ## Time it beside BASE (7bffabf), a naive converter and others; writes docs/performance.md
+	@$(BIN)/python -m bench.run --base $(or $(BASE),7bffabf) $(BENCH)
 
 clean: ## Remove the environment and the output
 	rm -rf $(VENV) $(TRAIN) "$(or $(OUT),out)"
