@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple
 
 HERE = Path(__file__).parent
 CHATSQUASH = str(Path(sys.executable).with_name("chatsquash"))
+_LEAST = 2  # rounds
 FINISHED = {0, 3}  # 3: some lines could not be read, as is meant
 
 BASE, PURE, OTHER = " base", " pure", " beside"
@@ -109,10 +111,16 @@ def measured(bench: Bench, commands: Commands, cores: Iterable[int] = ()) -> Run
     return took
 
 
-def in_turns(bench: Bench, variants: dict[str, Commands], rounds: int) -> dict[str, list[Run]]:
-    """What every variant takes, round by round, in one order and the other, so that none is always the first."""
+def in_turns(bench: Bench, variants: dict[str, Commands], rounds: int, long: float = 90) -> dict[str, list[Run]]:
+    """What every variant takes, round by round, in one order and the other, so that none is always the first.
+
+    No round begins after ``long`` seconds, but two are there at least where more are asked for.
+    """
     taken: dict[str, list[Run]] = {variant: [] for variant in variants}
+    ends = time.monotonic() + long
     for number in range(rounds):
+        if number >= _LEAST and time.monotonic() > ends:
+            break
         for variant in list(variants)[:: -1 if number % 2 else 1]:
             taken[variant].append(measured(bench, variants[variant]))
     return taken

@@ -61,6 +61,7 @@ ROWS: dict[str, str] = {
 """By what they ask for, the first of them for nothing."""
 
 
+_LONG = 300  # seconds
 _NOWHERE = "/nowhere/at/all"
 
 
@@ -81,7 +82,7 @@ def timed(bench: Bench, logs: Path, rounds: int) -> dict[str, list[Run]]:
                 variants[name + version] = [[program, *command[1:]]]
             elif program == CHATSQUASH:
                 sys.exit(f"{words}: no options of this version")
-    return in_turns(bench, variants, rounds)
+    return in_turns(bench, variants, rounds, _LONG)
 
 
 def _knows(program: str, words: Command) -> bool:

@@ -18,12 +18,12 @@ _HEAD = """# Performance
 
 Written by `make bench`, which makes its logs from fixed seeds, holds the records of chatsquash to those of the naive
 converter byte for byte (those of other formats to what the same sessions give in OpenAI's form), and then times whole
-processes in turns. Times are the median of {rounds} rounds, peaks their maximum. CPU is the seconds, of user and
-system, that all processes of a run take; ratios of it are the median over the rounds. chatsquash runs with everything
-on that is on by default. {base} is that revision of the code, with the same packages; *pure* is chatsquash without what
-is compiled (`CHATSQUASH_PURE=1`). *naive* is `bench/naive.py`: one process, every line parsed with orjson, nothing
-checked, cleaned or anonymised (`bench/naive_files.py` for files of agents). *wc* is `wc -l` over the same files: what
-reading costs. All logs are in the page cache. 1 MB is a million bytes.
+processes in turns. Times are the median of {rounds} rounds (fewer where a round takes long), peaks their maximum. CPU
+is the seconds, of user and system, that all processes of a run take; ratios of it are the median over the rounds.
+chatsquash runs with everything on that is on by default. {base} is that revision of the code, with the same packages;
+*pure* is chatsquash without what is compiled (`CHATSQUASH_PURE=1`). *naive* is `bench/naive.py`: one process, every
+line parsed with orjson, nothing checked, cleaned or anonymised (`bench/naive_files.py` for files of agents). *wc* is
+`wc -l` over the same files: what reading costs. All logs are in the page cache. 1 MB is a million bytes.
 """
 _LOGS = {
     "standard": "sessions of some 27 requests",

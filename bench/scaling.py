@@ -53,7 +53,6 @@ class Line(NamedTuple):
 
 def divided(bench: Bench, logs: Path, rounds: int) -> list[Division]:
     """What the parts take one after the other, all of them pinned to one core, so that none disturbs another."""
-    print("timing parts of the logs ...", flush=True)
     paths = sorted(logs.rglob("*.jsonl"))
     core = sorted(os.sched_getaffinity(0))[-1:] if hasattr(os, "sched_getaffinity") else []
     found = []
@@ -88,7 +87,6 @@ def _linked(folder: Path, paths: Sequence[Path]) -> Path:
 
 def lengths(bench: Bench, rounds: int) -> list[Length]:
     """What one session takes that grows, and what reading it alone takes, for sessions of some lengths."""
-    print("timing sessions of several lengths ...", flush=True)
     found = []
     for requests in REQUESTS:
         chosen = replace(PROFILES["long"], sessions=1, requests=requests // (_FEWER if bench.quick else 1))

@@ -48,6 +48,12 @@ def test_every_round_runs_each_variant_once_in_one_order_and_the_other(tmp_path,
     assert [run["number"] for run in found["a"]] == [1, 4, 5]
 
 
+def test_what_takes_long_has_two_rounds(tmp_path, monkeypatch):
+    monkeypatch.setattr(commands, "measured", lambda *_: {})
+    bench = Bench(tmp_path, [], 1, quick=True)
+    assert [len(commands.in_turns(bench, {"a": "A"}, rounds, long=-1)["a"]) for rounds in (1, 2, 5)] == [1, 2, 2]
+
+
 def measured(*given):
     done = subprocess.run([sys.executable, "-IS", HERE / "measure.py", *given], capture_output=True, check=True)
     return json.loads(done.stdout)
