@@ -7,7 +7,7 @@ TRAIN := .venv-train
 TORCH ?= torch
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 
-.PHONY: help convert test conformance train check check-code fuzz fuzz-fixed simulate soak format docs bench clean
+.PHONY: help convert test conformance train check check-code fuzz fuzz-fixed simulate soak format docs bench profile clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -88,8 +88,11 @@ format: $(VENV)/installed ## Format the code and mend what the linter can
 docs: $(VENV)/installed ## Write the generated pages anew
 	$(BIN)/python -m tests.generate
 
-bench: $(VENV)/installed ## Time it beside a naive converter; writes docs/performance.md
-	@$(BIN)/python -m bench.run $(BENCH)
+bench: $(VENV)/installed ## Time it beside BASE (7bffabf), a naive converter and others; writes docs/performance.md
+	@$(BIN)/python -m bench.run --base $(or $(BASE),7bffabf) $(BENCH)
+
+profile: $(VENV)/installed ## Where the CPU time of the logs PROFILE (standard) goes: read, judge, check, write, run
+	@$(BIN)/python -m bench.phases $(or $(PROFILE),standard)
 
 clean: ## Remove the environment and the output
 	rm -rf $(VENV) $(TRAIN) "$(or $(OUT),out)"

@@ -48,6 +48,45 @@ _LISTING = (
 _SAYS = ("Let me look at", "I will change", "Now I can see", "This is caused by", "Next, I check", "Done:")
 
 
+_FAILURES = (
+    "bash: line {n}: {a}-{b}: command not found",
+    "cat: src/{a}/{b}.py: No such file or directory",
+    "Error: -32602: missing field `{a}` at line {d} column {n}",
+    "error[E0{n}]: cannot find value `{a}` in module `{b}`\n  --> src/{c}.rs:{n}:{d}\n",
+    "Traceback (most recent call last):\n  File \"src/{a}.py\", line {n}, in {b}\n    return {c}[{d}]\nKeyError: '{c}'",
+    "{a} {b}: {c}\n\nThe command exited with exit code {d}1",
+    '{{"stdout":"","stderr":"{a}: {b} is no {c}","exit_code":{d}}}',
+    '{{"success":false,"message":"{a} of {b} has no {c}"}}',
+)
+_GOOSE = """You are a general-purpose AI agent called goose, created by Block.
+
+The current date is 2026-01-{day:02} {hour:02}:00:00.
+
+# Extensions
+
+Extensions give you tools, and may be switched on and off during a conversation.
+
+## developer
+
+### Instructions
+
+operating system: linux
+current directory: /home/user/src/{folder}
+shell: bash
+
+{developer}
+
+## memory
+
+### Instructions
+
+{memory}
+
+# How to answer
+
+• {answer}"""
+
+
 class Step(NamedTuple):
     """What one request adds, and what was answered."""
 
@@ -65,27 +104,22 @@ class Shape:
     """Characters of the median tool result."""
 
 
-def steps(rng: Random, requests: int, shape: Shape, names: list[str]) -> Iterator[Step]:
+def steps(rng: Random, requests: int, shape: Shape, names: list[str], client: str = "plain") -> Iterator[Step]:
     """A conversation of an agent that has these tools, request by request."""
-    talk = _Talk(rng, shape, names)
-    added = [{"role": "system", "content": prompt(rng, shape)}, talk.user()]
+    talk = _TALKS[client](rng, shape, names)
+    added = [{"role": "system", "content": talk.prompt()}, *talk.users()]
     for _ in range(requests):
         reply = talk.assistant()
         yield Step(added, reply)
         results = [talk.result(call) for call in reply.get("tool_calls", ())]
-        added = [reply, *(results or [talk.user()])]
+        added = [reply, *(results or talk.users())]
 
 
-def prompt(rng: Random, shape: Shape) -> str:
-    """A system prompt."""
-    return f"You are a coding agent — careful, and brief.\n\n# Rules\n\n• {_slice(rng, 'prose', shape.prompt)}"
-
-
-def title_request(rng: Random) -> Step:
+def title_request(rng: Random, client: str = "plain") -> Step:
     """A side request that a client sends at the end of a session: fewer messages, another system prompt."""
-    asked = {"role": "user", "content": _slice(rng, "prose", 300)}
-    told = {"role": "system", "content": "Name this conversation in a few words."}
-    return Step([told, asked], {"role": "assistant", "content": "A title for it"})
+    told, before = _TITLES[client]
+    asked = {"role": "user", "content": before + _slice(rng, "prose", 300)}
+    return Step([{"role": "system", "content": told}, asked], {"role": "assistant", "content": "A title for it"})
 
 
 def definitions(rng: Random, shape: Shape) -> list[dict[str, Any]]:
@@ -96,12 +130,20 @@ def definitions(rng: Random, shape: Shape) -> list[dict[str, Any]]:
 class _Talk:
     """Writes the messages of one session."""
 
+    addresses = 1 / 40
+    """The share of texts with one; fewer messages have one, as some texts do not come there."""
+
     def __init__(self, rng: Random, shape: Shape, names: list[str]) -> None:
         self._rng, self._shape, self._names = rng, shape, names
 
-    def user(self) -> dict[str, Any]:
+    def prompt(self) -> str:
+        rules = _slice(self._rng, "prose", self._shape.prompt)
+        return f"You are a coding agent — careful, and brief.\n\n# Rules\n\n• {rules}"
+
+    def users(self) -> list[dict[str, Any]]:
+        """What the user says, and what a client says in the user's name."""
         length = int(self._rng.lognormvariate(5, 0.8))
-        return {"role": "user", "content": self._with_address(_text(self._rng, min(length, 4_000)))}
+        return [{"role": "user", "content": self._with_address(_text(self._rng, min(length, 4_000)))}]
 
     def assistant(self) -> dict[str, Any]:
         rng = self._rng
@@ -137,11 +179,52 @@ class _Talk:
 
     def _with_address(self, text: str) -> str:
         rng = self._rng
-        if rng.random() >= 1 / 40:  # one message in 50, as some do not come here
+        if rng.random() >= self.addresses:
             return text
         place = rng.randint(0, len(text))
         address = f"{rng.choice(_WORDS)}.{rng.choice(_WORDS)}{rng.randint(1, 999)}@{rng.choice(_WORDS)}-corp.com"
         return f"{text[:place]} {address} {text[place:]}"
+
+
+class _Goose(_Talk):
+    """Goose's: its prompt, more addresses, results that failed or are empty, and information in some sessions."""
+
+    addresses = 1 / 8
+    _failed, _empty, _informed = 1 / 10, 1 / 25, 1 / 12
+
+    def __init__(self, rng: Random, shape: Shape, names: list[str]) -> None:
+        super().__init__(rng, shape, names)
+        self._is_informed = rng.random() < self._informed
+
+    def prompt(self) -> str:
+        rng, length = self._rng, self._shape.prompt // 3
+        names = ("developer", "memory", "answer")
+        texts = {name: _slice(rng, "prose", length) for name in names}
+        return _GOOSE.format(day=rng.randint(1, 28), hour=rng.randint(0, 23), folder=rng.choice(_WORDS), **texts)
+
+    def users(self) -> list[dict[str, Any]]:
+        said = super().users()
+        if not self._is_informed:
+            return said
+        now = f"2026-01-05 {self._rng.randint(8, 19):02}:{self._rng.randint(0, 59):02}:00"
+        return [{"role": "user", "content": f"<info-msg>\nIt is currently {now}\n</info-msg>"}, *said]
+
+    def result(self, call: dict[str, Any]) -> dict[str, Any]:
+        rng, result = self._rng, super().result(call)
+        kind = rng.random()
+        if kind < self._failed:
+            a, b, c = rng.sample(_WORDS, 3)
+            text = rng.choice(_FAILURES).format(a=a, b=b, c=c, n=rng.randint(100, 999), d=rng.randint(1, 9))
+            return {**result, "content": text}
+        return {**result, "content": ""} if kind < self._failed + self._empty else result
+
+
+_TALKS = {"plain": _Talk, "goose": _Goose}
+_TITLES = {
+    "plain": ("Name this conversation in a few words.", ""),
+    "goose": ("Reply with only a description in four words or less", "Here are the first few user messages:\n"),
+}
+"""By client: what the system prompt is, and how what is asked begins."""
 
 
 def _text(rng: Random, length: int) -> str:

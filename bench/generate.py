@@ -42,6 +42,8 @@ class Profile:
     spread: float = 0.0
     """The sigma of the lognormal number of requests."""
     style: str = "growing"
+    client: str = "plain"
+    """Whose prompts and mishaps these are."""
     shape: Shape = field(default_factory=Shape)
     repeats: int = 1
     """How often each session is there; if more than once, half of them in each of two folders."""
@@ -54,6 +56,7 @@ _AGENT = Profile(60, requests=260, spread=0.55, shape=Shape(result=1_100))
 PROFILES = {
     "standard": _STANDARD,
     "long": _LONG,
+    "real": replace(_STANDARD, client="goose"),
     "tiny": Profile(20_000, requests=2, shape=_SMALL),
     "spaced": replace(_STANDARD, style="spaced"),
     "hostile": replace(_STANDARD, style="hostile"),
@@ -146,12 +149,13 @@ def _lines(number: int, chosen: Profile) -> Iterator[list[Bytes]]:
     history = make()
     short = number % _SHORT_EVERY == _FIRST_SHORT
     when = _START + timedelta(days=number % _DAYS, seconds=number)
-    for turn, step in enumerate(content.steps(rng, requests - short, chosen.shape, names)):
+    said = content.steps(rng, requests - short, chosen.shape, names, chosen.client)
+    for turn, step in enumerate(said):
         when += timedelta(seconds=rng.randint(1, 40), milliseconds=rng.randint(0, 999))
         history.add(step.added)
         yield history.line(_Envelope(number, turn, when, step))
     if short:
-        last = content.title_request(rng)
+        last = content.title_request(rng, chosen.client)
         history = make()
         history.add(last.added)
         yield history.line(_Envelope(number, requests, when + timedelta(seconds=3), last))

@@ -1,33 +1,31 @@
-"""Times chatsquash as whole processes, beside a naive converter and ``wc -l``, and writes what came of it."""
+"""Times chatsquash as whole processes, beside an older version and a naive converter, and writes what came of it."""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
-import subprocess
 import sys
-from collections.abc import Iterator
-from itertools import zip_longest
+import tempfile
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
-import orjson
 
-from bench import table
+from bench import options, page, peers, scaling, table
+from bench.agents import FILES
+from bench.base import NoBaseError, build
 from bench.bodies import BODIES
+from bench.commands import CHATSQUASH, HERE, Bench, Commands, Run, compiled, in_turns, measured
 from bench.generate import PROFILES, generate, profile
+from bench.records import are_right
 
-HERE = Path(__file__).parent
 DATA = HERE / ".data"
 DOCS = HERE.parent / "docs" / "performance.md"
-CHATSQUASH = str(Path(sys.executable).with_name("chatsquash"))
-FINISHED = {0, 3}  # 3: some lines could not be read, as is meant
 LARGE = 4.5e9  # bytes of a set that has to stay in the page cache
-EVERYTHING = 16e9  # bytes of all sets
-SIMPLE = ["--no-cleanup-goose", "--no-anonymize", "--single-file", "--on-invalid", "keep", "--workers", "1", "--quiet"]
-"""The options with which the records are those of ``naive.py``."""
+EVERYTHING = 18e9  # bytes of all sets
 BESIDE = {"standard10": "standard", **dict.fromkeys(BODIES, "chat")}
 """Logs that are timed beside others, and those others."""
 
@@ -37,86 +35,85 @@ DATASETS = {
     "hf_parquet": ["--preset", "hf", "--format", "parquet", "--no-drop-duplicates"],
 }
 """Dataset folders; every session is there ten times, and all are written."""
-
-Commands = list[list[str]]
-"""Commands that run side by side."""
-
-
-class Bench(NamedTuple):
-    """One run of the benchmark."""
-
-    data: Path
-    names: list[str]
-    rounds: int
-    quick: bool
-    other: str | None = None
-    """Another chatsquash command, which is timed in the same rounds."""
-
-    @property
-    def out(self) -> Path:
-        """The folder that every run writes to."""
-        return self.data / "out"
-
-    def environment(self) -> dict[str, str]:
-        """The environment, with no option of ours in it but the key, and bytecode kept as an install keeps it."""
-        key = self.data / "key"
-        key.write_text("a key for timing only, of no use to anyone")
-        kept = {
-            name: value
-            for name, value in os.environ.items()
-            if not name.startswith("CHATSQUASH_") and name != "PYTHONDONTWRITEBYTECODE"
-        }
-        return {**kept, "CHATSQUASH_ANONYMIZE_KEY_FILE": str(key)}
-
-    def convert(self, logs: Path, *options: str, to: str = "ours") -> list[str]:
-        """Our command."""
-        return [CHATSQUASH, "convert", str(logs), "--output", str(self.out / to), *options]
-
-    def with_other(self, variants: dict[str, Commands]) -> dict[str, Commands]:
-        """Variants, and behind each of ours the same of the other command, where one is named."""
-        if not self.other:
-            return variants
-        both: dict[str, Commands] = {}
-        for name, commands in variants.items():
-            both[name] = commands
-            if commands[0][0] == CHATSQUASH:
-                both[f"{name}{table.OTHER}"] = [[self.other, *command[1:]] for command in commands]
-        return both
-
-    def naive(self, logs: Path) -> list[str]:
-        """The other one's."""
-        return [sys.executable, str(HERE / "naive.py"), str(logs), str(self.out / "naive.jsonl")]
+PARTS = {
+    "options": options.LOGS,
+    "peers": "claude_code",
+    "division": "standard10",
+    "lengths": "long",
+}
+"""What is timed beside the profiles, and the logs that have to be there for it."""
+_STARTED = time.monotonic()
 
 
 @click.command()
 @click.option("--profile", "names", multiple=True, type=click.Choice(list(PROFILES)), help="Only these logs.")
+@click.option("--part", "parts", multiple=True, type=click.Choice(list(PARTS)), help="Only this beside the logs.")
 @click.option("--rounds", type=click.IntRange(min=1), help="How often everything is timed.  [default: 5]")
+@click.option("--base", "revision", default="", help="A revision of git, timed in the same rounds.")
 @click.option("--beside", metavar="COMMAND", help="Another chatsquash command, timed in the same rounds.")
 @click.option("--quick", is_flag=True, help="Less of everything, 3 rounds; for development.")
 @click.option("--docs", type=click.Path(path_type=Path), help="Where to write the page.  [default: docs/, if all ran]")
-def main(names: tuple[str, ...], rounds: int | None, docs: Path | None, beside: str | None, *, quick: bool) -> None:
-    """Time chatsquash against a naive converter and against reading alone."""
+def main(  # noqa: PLR0913, PLR0917 - options
+    names: tuple[str, ...],
+    parts: tuple[str, ...],
+    rounds: int | None,
+    revision: str,
+    beside: str | None,
+    docs: Path | None,
+    *,
+    quick: bool,
+) -> None:
+    """Time chatsquash against an older version, a naive converter and reading alone."""
     data = DATA / "quick" if quick else DATA
     data.mkdir(parents=True, exist_ok=True)
-    bench = Bench(data, list(names or PROFILES), rounds or (3 if quick else 5), quick, beside)
-    facts = table.machine()
-    logs = _logs(bench, share := _share())
-    same = [
-        _says_the_same(bench, name, logs) if name in BODIES else _same(bench, name, logs[name]) for name in bench.names
-    ]
-    if not all(same):
-        sys.exit("records differ; nothing was timed")
-    print(f"all {len(bench.names)} profiles: the same records as naive.py, or as of the same sessions in OpenAI's form")
-    sizes = {name: _size(folder) for name, folder in logs.items()}
-    times = {name: _timed(bench, name, bench.with_other(groups)) for name, groups in _groups(bench, logs)}
-    results = {"machine": facts, "rounds": bench.rounds, "quick": quick, "share": share, "sizes": sizes, "times": times}
+    is_all = not (names or parts)
+    chosen = list(PROFILES) if is_all else list(dict.fromkeys([*names, *(PARTS[part] for part in parts)]))
+    facts = {**_facts(), "rounds": rounds or (3 if quick else 5), "quick": quick, "base": revision or "base"}
+    with tempfile.TemporaryDirectory() as folder:
+        command, facts["no_base"] = _base(revision, Path(folder))
+        bench = Bench(data, chosen, facts["rounds"], quick, command, beside)
+        results = facts | _measured(bench, facts["share"], list(PARTS) if is_all else list(parts))
     (DATA / "results.json").write_text(json.dumps(results, indent=1))
-    print(table.summary(results), table.details(results), sep="\n\n")
+    print(table.summary(results), page.sections(results), table.details(results), sep="\n\n")
     if beside:
         print("", table.beside(results), sep="\n")
-    page = docs or (None if names or quick or beside else DOCS)
-    if page:
-        page.write_text(table.page(results))
+    if docs or (is_all and not quick and not beside):
+        page.write(results, docs or DOCS)
+
+
+def _base(revision: str, folder: Path) -> tuple[str | None, str | None]:
+    """The command of a revision, or why there is none."""
+    if not revision:
+        return None, "no revision was named"
+    try:
+        return build(revision, folder), None
+    except NoBaseError as error:
+        print(f"not timed: {error}")
+        return None, str(error)
+
+
+def _facts() -> dict[str, Any]:
+    return {"machine": page.machine(), "load": os.getloadavg()[0], "compiled": compiled(), "share": _share()}
+
+
+def _measured(bench: Bench, share: float, parts: list[str]) -> dict[str, Any]:
+    """All that is timed, the profiles first."""
+    logs = _logs(bench, share)
+    right = [are_right(bench, name, logs) for name in bench.names]
+    if not all(right):
+        sys.exit("records differ; nothing was timed")
+    print(f"{len(bench.names)} profiles: the same records as naive.py, or as of the same sessions in OpenAI's form")
+    sizes = {name: _size(folder) for name, folder in logs.items()}
+    times = {name: _timed(bench, name, variants) for name, variants in _groups(bench, logs)}
+    few = min(3, bench.rounds)
+    timed: dict[str, Callable[[], Any]] = {
+        "options": lambda: options.timed(bench, logs[options.LOGS], few),
+        "peers": lambda: peers.timed(bench, logs, few),
+        "division": lambda: scaling.divided(bench, logs["standard10"], few),
+        "lengths": lambda: scaling.lengths(bench, bench.rounds),
+    }
+    found = {part: _say(part) or timed[part]() for part in parts}
+    return {"sizes": sizes, "times": times, **found}
 
 
 # The logs
@@ -137,85 +134,14 @@ def _logs(bench: Bench, share: float) -> dict[str, Path]:
 def _share() -> float:
     """How much of the large sets this machine has room for."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    made = sum(path.stat().st_size for path in DATA.rglob("*.jsonl"))
+    made = sum(path.stat().st_size for path in DATA.rglob("*.jsonl") if path.is_file())
     disk = shutil.disk_usage(DATA).free + made
     return round(min(1, memory / 3 / LARGE, disk / 1.3 / EVERYTHING), 1) or 0.1
 
 
-def _files(folder: Path) -> list[Path]:
-    return sorted(folder.rglob("*.jsonl"))
-
-
 def _size(folder: Path) -> dict[str, int]:
-    files = _files(folder)
+    files = list(folder.rglob("*.jsonl"))
     return {"bytes": sum(path.stat().st_size for path in files), "sessions": len(files)}
-
-
-# The records
-
-
-def _same(bench: Bench, name: str, logs: Path) -> bool:
-    """Whether both converters write the same bytes; prints where they do not."""
-    with _Fresh(bench.out):
-        _run(bench, name, bench.naive(logs), bench.convert(logs, *SIMPLE))
-        with (
-            (bench.out / "naive.jsonl").open("rb") as theirs,
-            (bench.out / "ours/conversations.jsonl").open("rb") as ours,
-        ):
-            return _agree(name, logs, zip_longest(theirs, ours, fillvalue=b""))
-
-
-def _says_the_same(bench: Bench, name: str, logs: dict[str, Path]) -> bool:
-    """Whether the records are those of the same sessions in OpenAI's form; prints where they are not."""
-    chat = BESIDE[name]
-    with _Fresh(bench.out):
-        _run(bench, name, *(bench.convert(logs[each], *SIMPLE, to=each) for each in (chat, name)))
-        with (
-            (bench.out / chat / "conversations.jsonl").open("rb") as theirs,
-            (bench.out / name / "conversations.jsonl").open("rb") as ours,
-        ):
-            pairs = zip_longest(theirs, ours, fillvalue=b"null")
-            return _agree(name, logs[name], ((_said(a), _said(b)) for a, b in pairs))
-
-
-def _said(record: bytes) -> bytes:
-    """A record without what a format may name otherwise: ids are numbered, keys are sorted, results have no name."""
-    said = orjson.loads(record)
-    ids: dict[str, str] = {}
-    for message in said["messages"] if said else ():
-        for call in message.get("tool_calls", ()):
-            call["id"] = ids.setdefault(call["id"], f"call_{len(ids)}")
-        if message["role"] == "tool":
-            message["tool_call_id"] = ids.get(message["tool_call_id"])
-            message.pop("name", None)
-    return orjson.dumps(said, option=orjson.OPT_SORT_KEYS)
-
-
-def _run(bench: Bench, name: str, *commands: list[str]) -> None:
-    for command in commands:
-        code = subprocess.run(command, env=bench.environment(), check=False).returncode
-        if code not in FINISHED:
-            sys.exit(f"{name}: exit code {code} of {' '.join(command)}")
-
-
-def _agree(name: str, logs: Path, pairs: Iterator[tuple[bytes, bytes]]) -> bool:
-    """Whether the records of both are equal; prints where they are not."""
-    differing = list(_differences(logs, pairs))
-    for line in differing[:5]:
-        print(f"{name}: {line}")
-    if differing:
-        print(f"{name}: {len(differing)} records differ")
-    return not differing
-
-
-def _differences(logs: Path, pairs: Iterator[tuple[bytes, bytes]]) -> Iterator[str]:
-    for path, (theirs, ours) in zip_longest(_files(logs), pairs, fillvalue=(b"", b"")):
-        if theirs != ours:
-            at = next(
-                (i for i, (a, b) in enumerate(zip(theirs, ours, strict=False)) if a != b), min(len(theirs), len(ours))
-            )
-            near = slice(max(0, at - 60), at + 60)
-            yield f"{path}: at byte {at}\n  expected   {theirs[near]!r}\n  chatsquash {ours[near]!r}"
 
 
 # The times
@@ -232,57 +158,38 @@ def _groups(bench: Bench, logs: dict[str, Path]) -> Iterator[tuple[str, dict[str
             yield name, {"help": [[CHATSQUASH, "--help"]], "session": [bench.convert(folder)]}
         elif name in BODIES:
             yield name, {"one": one, "chat": [bench.convert(logs[BESIDE[name]], "--workers", "1")], "wc": read}
+        elif name in FILES:
+            yield name, {"one": one, "naive": [bench.naive(folder, "naive_files.py")], "wc": read}
         elif name.startswith("giant"):
             yield name, {"one": one, "wc": read}
         elif PROFILES[name].repeats > 1:
-            halves = [bench.convert(folder / half, "--workers", "1", to=half) for half in ("a", "b")]
-            variants = {"one": one, "two": two, "halves": halves, "wc": read}
-            if name == "standard10":
-                for variant, options in DATASETS.items():
-                    variants[variant] = [bench.convert(folder, "--workers", "1", *options)]
-                variants["tenth"] = [bench.convert(logs["standard"], "--workers", "1")]
-                variants["tenth_two"] = [bench.convert(logs["standard"], "--workers", "2")]
-            yield name, variants
+            yield name, _repeated(bench, name, logs, {"one": one, "two": two, "wc": read})
         else:
             yield name, {"one": one, "naive": [bench.naive(folder)], "wc": read, "two": two}
 
 
-def _timed(bench: Bench, name: str, variants: dict[str, Commands]) -> dict[str, list[dict[str, Any]]]:
-    """Every variant in turn, round by round; the first round only fills the page cache."""
-    print(f"timing {name} ...", flush=True)
+def _repeated(bench: Bench, name: str, logs: dict[str, Path], variants: dict[str, Commands]) -> dict[str, Commands]:
+    """What is timed of logs that are there ten times, each half of them in a folder of its own."""
+    variants["halves"] = [bench.convert(logs[name] / half, "--workers", "1", to=half) for half in ("a", "b")]
+    if name == "standard10":
+        for variant, given in DATASETS.items():
+            variants[variant] = [bench.convert(logs[name], "--workers", "1", *given)]
+        variants["tenth"] = [bench.convert(logs["standard"], "--workers", "1")]
+        variants["tenth_two"] = [bench.convert(logs["standard"], "--workers", "2")]
+    return variants
+
+
+def _timed(bench: Bench, name: str, variants: dict[str, Commands]) -> dict[str, list[Run]]:
+    """Every variant in turn, round by round; a run before them fills the page cache."""
+    _say(name)
     if "wc" in variants:
-        _measure(bench, variants["wc"])
-    taken: dict[str, list[dict[str, Any]]] = {variant: [] for variant in variants}
-    for _ in range(bench.rounds * (3 if name == "small" else 1)):
-        for variant, commands in variants.items():
-            taken[variant].append(_measure(bench, commands))
-    return taken
+        measured(bench, variants["wc"])
+    compared = () if PROFILES[name].repeats > 1 else ("one", "session")
+    return in_turns(bench, bench.with_versions(variants, compared), bench.rounds * (3 if name == "small" else 1))
 
 
-def _measure(bench: Bench, commands: Commands) -> dict[str, Any]:
-    with _Fresh(bench.out):
-        launcher = [sys.executable, "-IS", str(HERE / "measure.py"), json.dumps(commands)]
-        done = subprocess.run(launcher, env=bench.environment(), capture_output=True, text=True, check=False)
-    if done.returncode:
-        sys.exit(done.stderr)
-    took: dict[str, Any] = json.loads(done.stdout)
-    if not set(took["codes"]) <= FINISHED:
-        sys.exit(f"{commands}: exit codes {took['codes']}\n{done.stderr}")
-    return took
-
-
-class _Fresh:
-    """An output folder that is there, and empty, for one run only."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        shutil.rmtree(self._path, ignore_errors=True)
-        self._path.mkdir()
-
-    def __exit__(self, *_: object) -> None:
-        shutil.rmtree(self._path)
+def _say(what: str) -> None:
+    print(f"{time.monotonic() - _STARTED:5.0f} s: timing {what} ...", flush=True)
 
 
 if __name__ == "__main__":

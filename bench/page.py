@@ -1,0 +1,157 @@
+"""The page for readers: what was measured, on what, of which logs."""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib.metadata import version
+from pathlib import Path
+
+from bench import options, scaling, svg, table
+from bench.agents import FILES
+from bench.bodies import BODIES
+from bench.commands import BASE, compiled
+from bench.generate import PROFILES
+from bench.goals import Results, middle
+
+_HEAD = """# Performance
+
+Written by `make bench`, which makes its logs from fixed seeds, holds the records of chatsquash to those of the naive
+converter byte for byte (those of other formats to what the same sessions give in OpenAI's form), and then times whole
+processes in turns. Times are the median of {rounds} rounds (fewer where a round takes long), peaks their maximum. CPU
+is the seconds, of user and system, that all processes of a run take; ratios of it are the median over the rounds.
+chatsquash runs with everything on that is on by default. {base} is that revision of the code, with the same packages;
+*pure* is chatsquash without what is compiled (`CHATSQUASH_PURE=1`). *naive* is `bench/naive.py`: one process, every
+line parsed with orjson, nothing checked, cleaned or anonymised (`bench/naive_files.py` for files of agents). *wc* is
+`wc -l` over the same files: what reading costs. All logs are in the page cache. 1 MB is a million bytes.
+"""
+_LOGS = {
+    "standard": "sessions of some 27 requests",
+    "long": "sessions of 250 requests",
+    "real": "standard, as Goose would have it: its system prompt, an e-mail address in one message of ten, a tenth of "
+    "the results failed and some empty, information in the user's name in one session of twelve",
+    "tiny": "sessions of 2 requests",
+    "spaced": "standard, as `json.dumps` spaces and escapes it",
+    "hostile": "standard, with a clock in the system prompt, `cache_control` on the last message, tools before "
+    "messages in half of the lines, and a history whose ids and order of keys are not those of the responses",
+    "worst": "standard, with keys in random order (tools' too) and new ids in every request",
+    "chat": "standard, fewer of them",
+    **dict.fromkeys(BODIES, "chat, in the bodies of that format"),
+    **dict.fromkeys(FILES, "sessions of some 260 requests, in the files of that agent"),
+    "giant": "one session of 1,000 requests, the last of 2 MB",
+    "giant_rewritten": "the same, written as worst",
+    "standard10": "standard, ten times",
+    "long10": "long, ten times",
+    "small": "one session of 2 requests",
+}
+_DIVISION = """Logs in as many folders as there are cores, each folder converted by a process of one worker that is
+pinned to one core, one after the other; the speed-up is what cores would gain that have nothing in common. It shows how
+evenly work divides and what each process costs to start, and leaves out what cores share: memory, disk and the process
+that joins the output.
+"""
+_OPTIONS = """Runs of one worker over *{logs}*. An option is *dearer* if it costs more CPU seconds than at {base}, by
+more than {noise:.0%} of a run without options, which is what two runs of the same may differ by.
+"""
+_LENGTHS = """One session that only grows, of {least:,} to {most:,} requests. What is added is the last line; the log
+repeats it and has up to {times:,.0f} times its size. A straight line over what was added explains {explains:.1%} of the
+CPU seconds beyond those that `wc` takes to read the log.
+"""
+
+
+def lengths(results: Results) -> str:
+    """What is said of the cost of long sessions."""
+    of = results["lengths"]
+    explains = scaling.line(*scaling.beyond_reading(of)).explains
+    times = max(each.size / each.added for each in of)
+    return _LENGTHS.format(least=of[0].requests, most=of[-1].requests, times=times, explains=explains)
+
+
+def drawn(results: Results) -> str:
+    """The cost of long sessions as a chart."""
+    xs, ys = scaling.beyond_reading(results["lengths"])
+    line = scaling.line(xs, ys)
+    ends = [(0, max(0, line.at(0))), (max(xs), line.at(max(xs)))]
+    series = [svg.Series("chatsquash, beyond wc", list(zip(xs, ys, strict=True)), ends)]
+    for name, variant in ((results["base"], "one" + BASE), ("chatsquash", "one"), ("wc", "wc")):
+        if all(variant in each.runs for each in results["lengths"]):
+            cpu = [middle(each.runs[variant], "cpu") for each in results["lengths"]]
+            series.append(svg.Series(name, list(zip(xs, cpu, strict=True))))
+    return svg.chart("CPU seconds of one growing session", "MB added to the session", "CPU seconds", series)
+
+
+_SECTIONS = (
+    ("times", "CPU time", table.ratios),
+    ("options", "Options", table.costs),
+    ("peers", "Other converters", table.peers),
+    ("division", "Several cores", table.division),
+    ("lengths", "Long sessions", lengths),
+)
+
+
+_TOLD = {"options": _OPTIONS, "division": _DIVISION}
+
+
+def sections(results: Results, drawing: str = "") -> str:
+    """What was measured beside the promises, each under a heading."""
+    parts = []
+    for key, title, shown in _SECTIONS:
+        if results.get(key):
+            told = _TOLD.get(key, "").format(logs=options.LOGS, noise=options.NOISE, base=results["base"])
+            parts += [f"## {title}", told.strip(), shown(results).strip()]
+    if drawing and results.get("lengths"):
+        parts.append(f"![CPU seconds over what was added]({drawing})")
+    return "\n\n".join(part for part in parts if part)
+
+
+def write(results: Results, target: Path) -> None:
+    """Write the page, and the chart beside it."""
+    drawing = target.with_suffix(".svg")
+    if results.get("lengths"):
+        drawing.write_text(drawn(results))
+    target.write_text(page(results, drawing.name))
+
+
+def page(results: Results, drawing: str) -> str:
+    """The page for readers; ``drawing`` is where the chart lies."""
+    facts = "\n".join(f"- {name}: {value}" for name, value in results["machine"].items())
+    logs = "\n".join(f"- {name}: {_LOGS[name]}" for name in PROFILES if name in results["times"])
+    less = (
+        ""
+        if results["share"] == 1
+        else f"\nThe sets of ten times are {results['share']} of that, for want of memory or disk.\n"
+    )
+    head = _HEAD.format(rounds=results["rounds"], base=results["base"])
+    parts = [head, table.summary(results), sections(results, drawing), "## Machine", facts]
+    return (
+        "\n\n".join(
+            [*(part.strip() for part in parts), "## All runs", table.details(results), "The logs:", logs + less]
+        )
+        + "\n"
+    )
+
+
+def machine() -> dict[str, str]:
+    """What it ran on."""
+    load = os.getloadavg()[0]
+    if load > 0.5:
+        print(f"this machine is busy (load {load:.1f}); the numbers will be rough")
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    names = ("chatsquash", "orjson", "msgspec", "click")
+    fast = compiled()
+    return {
+        "CPU": f"{_cpu()}, {os.cpu_count()} cores",
+        "memory": f"{memory / 2**30:.0f} GiB",
+        "system": f"{platform.system()} {platform.machine()}",
+        "Python": f"{platform.python_implementation()} {platform.python_version()}",
+        "packages": ", ".join(f"{name} {version(name)}" for name in names),
+        "compiled": f"chatsquash-fast {fast}" if fast else "chatsquash-fast is not installed",
+        "load at the start": f"{load:.1f}",
+    }
+
+
+def _cpu() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())

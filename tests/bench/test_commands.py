@@ -1,0 +1,97 @@
+"""What is timed, by which versions, and what the launcher measures."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from bench import commands, peers
+from bench.commands import BASE, CHATSQUASH, HERE, OTHER, PURE, Bench
+
+
+def variants(bench, monkeypatch, compiled=None):
+    monkeypatch.setattr(commands, "compiled", lambda: compiled)
+    ours, theirs = [[CHATSQUASH, "convert", "logs"]], [["/usr/bin/wc", "-l"]]
+    return bench.with_versions({"one": ours, "two": ours, "wc": theirs}, ["one"])
+
+
+def test_only_what_is_compared_is_run_by_the_older_version(tmp_path, monkeypatch):
+    found = variants(Bench(tmp_path, [], 1, quick=True, base="/old/chatsquash"), monkeypatch)
+    assert list(found) == ["one", "one" + BASE, "two", "wc"]
+    assert found["one" + BASE] == [["/old/chatsquash", "convert", "logs"]]
+
+
+def test_a_command_beside_runs_all_of_ours_and_nothing_else(tmp_path, monkeypatch):
+    found = variants(Bench(tmp_path, [], 1, quick=True, other="/other/chatsquash"), monkeypatch)
+    assert list(found) == ["one", "one" + OTHER, "two", "two" + OTHER, "wc"]
+
+
+def test_what_is_compiled_is_turned_off_in_a_run_of_its_own(tmp_path, monkeypatch):
+    found = variants(Bench(tmp_path, [], 1, quick=True), monkeypatch, compiled="1.0")
+    assert list(found) == ["one", "one" + PURE, "two", "wc"]
+    assert found["one" + PURE][0][1:] == ["CHATSQUASH_PURE=1", CHATSQUASH, "convert", "logs"]
+
+
+def test_no_option_of_the_user_changes_a_run(tmp_path, monkeypatch):
+    monkeypatch.setenv("CHATSQUASH_WORKERS", "7")
+    found = Bench(tmp_path, [], 1, quick=True).environment()
+    assert [name for name in found if name.startswith("CHATSQUASH_")] == ["CHATSQUASH_ANONYMIZE_KEY_FILE"]
+
+
+def test_every_round_runs_each_variant_once_in_one_order_and_the_other(tmp_path, monkeypatch):
+    ran = []
+    monkeypatch.setattr(commands, "measured", lambda _, given: ran.append(given) or {"number": len(ran)})
+    found = commands.in_turns(Bench(tmp_path, [], 1, quick=True), {"a": "A", "b": "B"}, 3)
+    assert ran == ["A", "B", "B", "A", "A", "B"]
+    assert [run["number"] for run in found["a"]] == [1, 4, 5]
+
+
+def test_what_takes_long_has_two_rounds(tmp_path, monkeypatch):
+    monkeypatch.setattr(commands, "measured", lambda *_: {})
+    bench = Bench(tmp_path, [], 1, quick=True)
+    assert [len(commands.in_turns(bench, {"a": "A"}, rounds, long=-1)["a"]) for rounds in (1, 2, 5)] == [1, 2, 2]
+
+
+def measured(*given):
+    done = subprocess.run([sys.executable, "-IS", HERE / "measure.py", *given], capture_output=True, check=True)
+    return json.loads(done.stdout)
+
+
+def test_the_launcher_adds_up_what_commands_take_and_tells_how_they_ended():
+    busy = [sys.executable, "-c", "import time\nwhile time.process_time() < 0.1: pass"]
+    took = measured(json.dumps([busy, busy, [sys.executable, "-c", "raise SystemExit(3)"]]))
+    assert sorted(took["codes"]) == [0, 0, 3]
+    assert took["cpu"] >= 0.2
+    assert took["peak"] > 1_000_000
+    assert took["others"] is None or took["others"] >= 0
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="processes cannot be pinned here")
+def test_a_command_runs_on_the_core_that_it_is_given(tmp_path):
+    core = max(os.sched_getaffinity(0))
+    script = f"import os, pathlib; pathlib.Path({str(tmp_path / 'cores')!r}).write_text(str(os.sched_getaffinity(0)))"
+    measured(json.dumps([[sys.executable, "-c", script]]), json.dumps([core]))
+    assert (tmp_path / "cores").read_text() == f"{{{core}}}"
+
+
+@pytest.mark.parametrize(
+    ("lines", "why"),
+    [
+        ([b'{"messages": [1]}'] * 3, None),
+        ([b'{"messages": [1]}'] * 2, None),
+        ([b'{"messages": [1]}', b'{"messages": []}'], "it writes messages for 1 of 3 sessions"),
+        ([], "it writes messages for 0 of 3 sessions"),
+    ],
+)
+def test_a_converter_that_writes_nothing_of_most_sessions_is_not_timed(lines, why):
+    assert peers.why_empty(lines, 3) == why
+
+
+def test_other_converters_get_the_logs_without_lines_that_are_cut(tmp_path):
+    logs = tmp_path / "logs" / "day"
+    logs.mkdir(parents=True)
+    (logs / "a.jsonl").write_bytes(b'{"a": 1}\n{"b": \n{"c": 3}\n{"d"')
+    home = peers._home(Bench(tmp_path, [], 1, quick=True), "codex", logs.parent)
+    assert (home / ".codex/sessions/day/a.jsonl").read_bytes() == b'{"a": 1}\n{"c": 3}\n'

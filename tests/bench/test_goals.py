@@ -1,0 +1,115 @@
+"""A promise is met, missed or not measured, and the page says which."""
+
+import pytest
+
+from bench import goals, options, page, table
+from bench.commands import BASE, PURE
+from bench.generate import PROFILES
+from bench.goals import COST, GROWTH, MEMORY, TIMES, Row, verdict
+
+
+def run(cpu=1.0, seconds=1.0, peak=30_000_000, others=0.0):
+    return {"cpu": cpu, "seconds": seconds, "peak": peak, "others": others, "codes": [0]}
+
+
+def results(times, **others):
+    sizes = {name: {"bytes": 10_000_000, "sessions": 5} for name in times}
+    facts = {"base": "abc", "no_base": None, "compiled": None, "load": 0.0, "rounds": 2, "share": 1, "machine": {}}
+    return {**facts, "times": times, "sizes": sizes, **others}
+
+
+def row(what):
+    (found,) = [each for each in goals.ROWS if each.what == what]
+    return found
+
+
+def shown(results, what):
+    (line,) = [line for line in table.summary(results).splitlines() if f"| {what} " in line]
+    return [cell.strip() for cell in line.strip("|").split("|")][1:]
+
+
+@pytest.mark.parametrize(
+    ("unit", "value", "told"),
+    [
+        (TIMES, 2.2, "aim"),
+        (TIMES, 1.9, "met"),
+        (TIMES, 1.896, "met"),
+        (TIMES, 1.894, "**missed**"),
+        (COST, 1.9, "aim"),
+        (COST, 2.2, "met"),
+        (COST, 2.21, "**missed**"),
+    ],
+)
+def test_a_number_is_held_to_a_promise_with_the_digits_that_are_shown(unit, value, told):
+    at_least, aim = (1.9, 2.2) if unit.more else (2.2, 1.9)
+    assert verdict(Row("", "", unit, at_least, aim, lambda _: value), value) == told
+
+
+@pytest.mark.parametrize(
+    ("unit", "value", "told"), [(GROWTH, 0.4, "aim"), (GROWTH, 0.6, "**missed**"), (MEMORY, 35.6, "**missed**")]
+)
+def test_no_more_than_is_promised_leaves_no_room(unit, value, told):
+    limit = 0 if unit is GROWTH else 35
+    assert verdict(Row("", "", unit, limit, limit, lambda _: value), value) == told
+
+
+def test_a_gain_is_the_median_over_the_rounds_and_not_of_the_medians():
+    times = {"one": [run(1), run(10), run(2)], "one" + BASE: [run(3), run(20), run(2)]}
+    assert goals.gain(results({"standard": times}), "standard", "one") == 2
+
+
+def test_without_what_is_compiled_the_pure_way_is_what_is_there():
+    found = results({"standard": {"one": [run(2)], "one" + BASE: [run(4)]}})
+    assert row("one worker, standard, CPU vs {base}, pure").value(found) == 2
+    with pytest.raises(goals.NotMeasuredError, match="chatsquash-fast is not installed"):
+        row("one worker, standard, CPU vs {base}, compiled").value(found)
+
+
+def test_with_what_is_compiled_both_ways_are_told_apart():
+    times = {"one": [run(1)], "one" + PURE: [run(2)], "one" + BASE: [run(4)]}
+    found = results({"standard": times}, compiled="1.0")
+    assert row("one worker, standard, CPU vs {base}, pure").value(found) == 2
+    assert row("one worker, standard, CPU vs {base}, compiled").value(found) == 4
+
+
+@pytest.mark.parametrize(
+    ("others", "load", "told"),
+    [([0.0, 0.9, 0.05], 9, 1.5), ([0.0, 0.3, 0.2], 0, None), ([None] * 3, 0.4, 1.5), ([None] * 3, 0.6, None)],
+    ids=["mostly idle", "busy", "idle by the load", "busy by the load"],
+)
+def test_two_workers_are_measured_on_idle_cores_alone(others, load, told):
+    times = {"one": [run(seconds=3)] * 3, "two": [run(seconds=2, others=each) for each in others]}
+    found = results({"standard": times}, load=load)
+    if told is None:
+        with pytest.raises(goals.NotMeasuredError, match="not idle"):
+            row("two workers vs one, standard").value(found)
+    else:
+        assert row("two workers vs one, standard").value(found) == told
+
+
+def test_the_table_says_what_was_missed_and_what_was_not_measured():
+    times = {"one": [run()], "two": [run(others=1.0)], "naive": [run()], "wc": [run()]}
+    found = results({"standard": times}, no_base="abc: no such revision")
+    assert shown(found, "one worker, standard, vs naive")[2:] == ["1.00x", "**missed**"]
+    assert shown(found, "one worker, standard, CPU vs abc, pure")[2:] == ["", "not measured: abc: no such revision"]
+    assert shown(found, "peak memory of any process, standard")[2:] == ["30 MB", "aim"]
+
+
+def test_every_promise_is_of_logs_that_are_made_and_every_profile_is_described():
+    assert {each.profile for each in goals.ROWS} <= set(PROFILES)
+    assert set(page._LOGS) == set(PROFILES)
+    assert options.LOGS in PROFILES
+
+
+def test_the_page_has_a_section_for_all_that_was_measured():
+    times = {"one": [run(2)], "one" + BASE: [run(4)], "naive": [run(3)], "wc": [run(0.1)], "two": [run()]}
+    peers = [
+        {"peer": "other", "version": "1.2", "logs": "standard", "runs": [run(5)], "bytes": 20_000_000},
+        {"peer": "another", "version": "", "logs": "standard", "why": "it cannot"},
+    ]
+    text = page.page(results({"standard": times}, peers=peers), "chart.svg")
+    assert "| standard | 4.000    | 2.000    | 2.00x" in text
+    assert "| other   | 1.2     | standard | 20.0 | 5.000       | 4                 | 5 " in text
+    assert "| it cannot |" in text
+    assert "chatsquash, 1 worker, abc" in text
+    assert "## Options" not in text
