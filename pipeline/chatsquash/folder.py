@@ -149,8 +149,9 @@ class Folder:
 
     def append(self, name: str, known: tuple[int, int]) -> int:
         """A descriptor of a file that we made, to append to; of no other that took its place."""
-        descriptor = self.open(name, os.O_WRONLY | os.O_APPEND)
+        descriptor = self.open(name, os.O_WRONLY)  # not O_APPEND, to which the system copies nothing by itself
         if platform.identity(descriptor) == known:
+            os.lseek(descriptor, 0, os.SEEK_END)
             return descriptor
         os.close(descriptor)
         raise OSError(ESTALE, f"{self.path / name}: another file took its place")

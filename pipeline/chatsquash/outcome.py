@@ -145,11 +145,19 @@ class Place(NamedTuple):
         return f"{self.file}:{self.row}"
 
 
+class Held(NamedTuple):
+    """Where the line of a record stands that another process wrote, with its line feed."""
+
+    journal: str
+    offset: int
+    size: int
+
+
 class Record(Struct, frozen=True, array_like=True):
     """A record as it is written, and what is known of it."""
 
     line: bytes
-    """Its JSON, without a line feed."""
+    """Its JSON, without a line feed; empty where it is ``held``."""
     usage: Usage
     images: dict[str, bytes] = {}
     """What a dataset folder holds beside it, by the names that the record has for it."""
@@ -174,6 +182,8 @@ class Record(Struct, frozen=True, array_like=True):
     """E-mail addresses that were replaced in it."""
     flags: dict[str, int] = {}
     """How many of its messages are not trained on, by why; empty for those that are. Where flags are written."""
+    held: Held | None = None
+    """Where its line stands, on its way from another process."""
 
 
 class Refused(Struct, frozen=True):

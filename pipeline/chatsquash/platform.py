@@ -10,7 +10,9 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from errno import EDQUOT, EFBIG, EIO, ENOSPC
 
+_PIECE = 1 << 20
 _AT_ONCE = 8
 """Calls that wait for the disk at one time."""
 
@@ -53,6 +55,23 @@ def mount(descriptor: int) -> tuple[int, str]:
 def sync(descriptor: int) -> None:
     """Make sure that the bytes of an open file, or the names in an open folder, reach the disk."""
     os.fsync(descriptor)
+
+
+def copy_range(source: int, offset: int, size: int, target: int) -> None:
+    """Copy bytes of an open file to where another one stands; raises ``OSError`` where there are not so many.
+
+    Where the system can do that by itself, they do not pass through this process.
+    """
+    while size:
+        try:
+            copied = os.copy_file_range(source, target, size, offset)
+        except (AttributeError, OSError) as problem:
+            if getattr(problem, "errno", None) in (ENOSPC, EDQUOT, EFBIG):
+                raise
+            copied = os.write(target, os.pread(source, min(size, _PIECE), offset))
+        if not copied:
+            raise OSError(EIO, "a file of this run ends before it should")
+        offset, size = offset + copied, size - copied
 
 
 def side_by_side(calls: Iterable[Callable[[], object]]) -> None:

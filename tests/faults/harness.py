@@ -30,7 +30,7 @@ KEY = b"a key for tests of faults"
 LOGS, OLD, NEW, OUT = (Path(name) for name in ("logs", "old", "new", "out"))
 OPTIONS = Options(anonymize_key=KEY, keep_rejected=True)
 SESSIONS = 15
-WRITES = {"write", "writev", "pwrite", "staged"}
+WRITES = {"write", "writev", "pwrite", "staged", "copy_file_range"}
 AUDITED = {"os.rename": "rename", "os.link": "link", "os.remove": "remove", "os.mkdir": "mkdir", "os.rmdir": "rmdir"}
 
 
@@ -42,8 +42,9 @@ class Calls:
         self.seen: list[str] = []
         self._strike = strike
         self._one = Lock()
-        for name in ("write", "writev", "pwrite", "fsync", "ftruncate"):
-            setattr(os, name, self._counted(name, getattr(os, name)))
+        for name in ("write", "writev", "pwrite", "fsync", "ftruncate", "copy_file_range"):
+            if hasattr(os, name):  # not all systems copy by themselves
+                setattr(os, name, self._counted(name, getattr(os, name)))
         output.Output._handle = self._staged(output.Output._handle)
         output._TOGETHER = 0  # every line is written as it comes, so that there are as many places to strike
         sys.addaudithook(self._audit)
@@ -80,6 +81,12 @@ class Calls:
                 self._file.write(data)
                 if len(data) % 2:
                     self._file.flush()
+
+            def flush(self) -> None:
+                self._file.flush()
+
+            def fileno(self) -> int:
+                return self._file.fileno()
 
             def close(self) -> None:
                 self._file.close()

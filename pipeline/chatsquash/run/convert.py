@@ -28,6 +28,7 @@ from chatsquash.report.progress import Observer
 from chatsquash.report.summary import Summary
 from chatsquash.run.filters import Filters
 from chatsquash.run.incremental import Incremental
+from chatsquash.run.journal import Journals
 from chatsquash.run.manifest import Manifest
 from chatsquash.run.meetings import Meetings
 from chatsquash.run.reports import Reports
@@ -145,6 +146,7 @@ class _Conversion:
         self._rows: Counter[str] = Counter()
         self._filters = Filters(options)
         self._meetings: Meetings | None = None
+        self._journals: Journals | None = None
         self._dataset: Dataset | None = None
         if options.folder:
             from chatsquash.write.dataset import Dataset  # which takes time to import
@@ -157,6 +159,7 @@ class _Conversion:
     def all(self, logs: Logs, incremental: Incremental) -> None:
         """Convert every session, or take what the journals know of it."""
         total, expanded = logs.size, self._out.expanded
+        self._journals = incremental.journals
         by_chain = self._options.sessions_by == "chain"
         found = chained(logs, self._options, expanded) if by_chain else None
         self._meetings = None if by_chain else Meetings(logs)
@@ -233,7 +236,10 @@ class _Conversion:
                 places += [place] if place else []
                 continue
             name = f"{group}.jsonl"
-            self._out.append(name, record.line)
+            if record.held and self._journals:
+                self._out.join(name, self._journals.descriptor(record.held), record.held)
+            else:
+                self._out.append(name, record.line)
             self._rows[name] += 1
             places.append(Place(name, self._rows[name]))
         return outcome, places

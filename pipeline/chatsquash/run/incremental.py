@@ -17,8 +17,9 @@ from chatsquash.log import Log
 from chatsquash.options import Options
 from chatsquash.outcome import Outcome, Relative
 from chatsquash.report.summary import Summary
-from chatsquash.run.journal import Journals, JournalWriter, code_version, identify, identity, is_passing
+from chatsquash.run.journal import Journals, JournalWriter, code_version, identity, is_passing
 from chatsquash.sources.find import Discovered
+from chatsquash.sources.identity import identify
 from chatsquash.sources.relatives import is_same
 from chatsquash.text import counted
 from chatsquash.write.store import Output

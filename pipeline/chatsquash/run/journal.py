@@ -25,14 +25,13 @@ import chatsquash
 from chatsquash.folder import Folder
 from chatsquash.log import Log
 from chatsquash.options import declared
-from chatsquash.outcome import Outcome
-from chatsquash.sources.ends import Hashed, ends
+from chatsquash.outcome import Held, Outcome
+from chatsquash.run import payload
+from chatsquash.sources.identity import Hashed, identify
 from chatsquash.sources.relatives import is_same
 
-_FRAME = struct.Struct("<Q16s8s")
-"""The length of an outcome, the key of its session, and the hash of both."""
-_NEVER_WAITING = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
-"""Flags that open a log without waiting, whatever took its place since it was found."""
+_FRAME = struct.Struct("<QQ16s8s")
+"""The length of an outcome, that of its records' lines behind it, the key of its session, and the hash of it all."""
 _OF_THE_RUN = frozenset(each.name for each in declared() if each.decides == "output")
 """Options that choose logs or say what is done with outcomes, and change none."""
 _PASSING = frozenset(("unreadable-log", "changed-log", "lost-worker"))
@@ -56,11 +55,15 @@ class Packed(NamedTuple):
     seen: bytes
     """What ``identify`` told of its log."""
     payload: bytes
+    journal: str
+    """Where it was appended to; empty where that failed."""
+    offset: int
+    """Where the lines of its records stand there."""
 
     @property
     def outcome(self) -> Outcome:
-        """The outcome itself."""
-        return _decoder().decode(self.payload)
+        """The outcome itself, whose records are held by the journal."""
+        return payload.placed(_decoder().decode(self.payload), self.journal, self.offset)
 
 
 @cache
@@ -95,28 +98,6 @@ def _modules(folder: str) -> Iterator[os.DirEntry[str]]:
             yield from _modules(entry.path)
 
 
-def identify(log: Log, file: BinaryIO | None = None, hashed: Hashed | None = None) -> bytes:
-    """What tells a log from what it was, without reading all of it; raises ``OSError`` where it cannot be read.
-
-    ``file`` is the log, where it is open; not a copy of what is in a compressed one; ``hashed`` is what was read of it.
-    """
-    if log.pieces:
-        alone = (Log(each.shown, each.shown, "", each.size, modified=each.modified) for each in log.pieces)
-        return xxh3_128_digest(b"".join(map(identify, alone)))
-    named = f"{log.shown}\0{log.name}\0{log.file_size}\0{log.modified}\0"
-    return xxh3_128_digest(named.encode("utf-8", "surrogateescape") + _ends(log, file, hashed))
-
-
-def _ends(log: Log, file: BinaryIO | None, hashed: Hashed | None) -> bytes:
-    if file is not None and log.path == log.shown:
-        return (hashed and hashed.ends(log)) or ends(log, file.fileno())
-    descriptor = os.open(log.shown, _NEVER_WAITING)
-    try:
-        return ends(log, descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def is_passing(codes: Iterable[str]) -> bool:
     """Whether one of these findings may be gone in the next run, though the log is the same."""
     return not _PASSING.isdisjoint(codes)
@@ -129,6 +110,8 @@ class JournalWriter(Struct):
     run: str
     identity: bytes
     descriptor: int | None = None
+    size: int = 0
+    """Bytes of the journal."""
     failed: bool = False
     seen: dict[str, bytes] = field(default_factory=dict)
     """What ``identify`` told of logs that were converted, by their shown paths, until somebody takes it."""
@@ -151,21 +134,31 @@ class JournalWriter(Struct):
             return None
         try:
             seen = seen or identify(log)
-            key, payload = self.key(log, seen), _encode(outcome)
+            key, packed = self.key(log, seen), _encode(payload.without(outcome))
         except (OSError, UnicodeEncodeError):
             return None  # the log is gone, or its name is no text: it will be converted again
         try:
-            self._append(key, payload)
+            offset = self._append(key, packed, payload.lines(outcome))
         except OSError:
             self.failed = True  # what stood behind half a frame would never be found
-        return Packed(seen, payload)
+            return Packed(seen, packed, "", 0)
+        return Packed(seen, packed, "", 0) if self.failed else Packed(seen, packed, self._name, offset)
 
-    def _append(self, key: bytes, payload: bytes) -> None:
+    @property
+    def _name(self) -> str:
+        return f"{self.run}-{os.getpid()}"
+
+    def _append(self, key: bytes, packed: bytes, lines: list[bytes]) -> int:
+        """Append a frame; where the lines in it begin."""
         if self.descriptor is None:
             self.folder.make(mode=0o700)
-            self.descriptor = self.folder.create(f"{self.run}-{os.getpid()}", 0o600)
-        written = os.writev(self.descriptor, (_FRAME.pack(len(payload), key, _digest(key, payload)), payload))
-        self.failed = written < _FRAME.size + len(payload)
+            self.descriptor = self.folder.create(self._name, 0o600)
+        size = len(packed), sum(map(len, lines))
+        frame = _FRAME.pack(*size, key, _digest(key, *size, packed, *lines))
+        begin = self.size
+        self.size += os.writev(self.descriptor, (frame, packed, *lines))
+        self.failed = self.size < begin + len(frame) + sum(size)
+        return begin + len(frame) + len(packed)
 
     def close(self) -> None:
         """Close the journal."""
@@ -183,6 +176,8 @@ class Journals(Struct):
     _frames: dict[bytes, Frame] = field(default_factory=dict)
     _used: dict[str, dict[int, int]] = field(default_factory=dict)
     """Of each journal where the frames are that were taken, and their sizes."""
+    _open: dict[str, int] = field(default_factory=dict)
+    """The descriptors of the journals that hold lines of this run."""
 
     @property
     def folder(self) -> Folder:
@@ -215,11 +210,14 @@ class Journals(Struct):
         """An outcome; ``None`` where it is damaged, and where another file that it was made of changed."""
         try:
             data = _read(self.folder, frame)
-            _, key, digest = _FRAME.unpack_from(data)
-            payload = memoryview(data)[_FRAME.size :]
-            if digest != _digest(key, payload):
+            size, beside, key, digest = _FRAME.unpack_from(data)
+            begin = _FRAME.size + size
+            if digest != _digest(key, size, beside, memoryview(data)[_FRAME.size :]):
                 return None
-            outcome = _decoder().decode(payload)
+            outcome = _decoder().decode(memoryview(data)[_FRAME.size : begin])
+            outcome = payload.filled(
+                payload.placed(outcome, "", begin), lambda held: data[held.offset : held.offset + held.size]
+            )
         except (OSError, struct.error, msgspec.MsgspecError):
             return None
         if not all(map(is_same, outcome.relatives)):
@@ -228,12 +226,28 @@ class Journals(Struct):
         self._used.setdefault(frame.journal, {})[frame.offset] = frame.size
         return outcome
 
+    def descriptor(self, held: Held) -> int:
+        """That of the journal that holds a line."""
+        if held.journal not in self._open:
+            self._open[held.journal] = self.folder.open(held.journal)
+        return self._open[held.journal]
+
+    def filled(self, outcome: Outcome) -> Outcome:
+        """An outcome with the lines of its records, where another process wrote them."""
+        return payload.filled(outcome, lambda held: os.pread(self.descriptor(held), held.size, held.offset))
+
+    def close(self) -> None:
+        """Close all journals."""
+        self.writer.close()
+        while self._open:
+            os.close(self._open.popitem()[1])
+
     def settle(self) -> list[str]:
         """The names of the journals to keep for the next run: this run's own, and those that it took something from.
 
         Where most of what they hold is of no more use, or they are many, what is of use is put into one.
         """
-        self.writer.close()
+        self.close()
         own = self.own()
         held = sum(status.st_size for name in self._used if (status := self.folder.status(name)))
         useful = sum(sum(frames.values()) for frames in self._used.values())
@@ -250,7 +264,7 @@ class Journals(Struct):
 
     def forget(self, names: Iterable[str]) -> None:
         """Delete these; the folder, too, where nothing is left."""
-        self.writer.close()
+        self.close()
         for name in names:
             with suppress(OSError):
                 self.folder.remove(name)
@@ -262,9 +276,10 @@ class Journals(Struct):
         return [name for name in self.names() if name.startswith(f"{self.writer.run}-")]
 
 
-def _digest(key: bytes, payload: bytes | memoryview) -> bytes:
-    digest = xxh3_64(key)
-    digest.update(payload)
+def _digest(key: bytes, size: int, beside: int, *pieces: bytes | memoryview) -> bytes:
+    digest = xxh3_64(key + struct.pack("<QQ", size, beside))
+    for piece in pieces:
+        digest.update(piece)
     return digest.digest()
 
 
@@ -279,8 +294,8 @@ def _frames(folder: Folder, name: str) -> Iterator[tuple[bytes, Frame]]:
         end = os.fstat(file.fileno()).st_size
         offset = 0
         while offset + _FRAME.size <= end:
-            length, key, _ = _FRAME.unpack(os.pread(file.fileno(), _FRAME.size, offset))
-            size = _FRAME.size + length
+            length, beside, key, _ = _FRAME.unpack(os.pread(file.fileno(), _FRAME.size, offset))
+            size = _FRAME.size + length + beside
             if offset + size > end:
                 return
             yield key, Frame(name, offset, size)

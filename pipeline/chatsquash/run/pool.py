@@ -46,7 +46,7 @@ class Pool:
 
     def __init__(self, options: Options, writer: JournalWriter | None) -> None:
         self._writer = writer
-        self._given = (options, writer and replace(writer, descriptor=None))  # each has a journal of its own
+        self._given = (options, writer and replace(writer, descriptor=None, size=0))  # each has a journal of its own
         self._workers: dict[Connection, BaseProcess] = {}
         self.under_way: dict[Connection, Batch] = {}
 
@@ -134,7 +134,7 @@ def _serve(connection: Connection, copied: list[Connection], options: Options, w
         while True:
             try:
                 done = (attempt(converter, writer, log) for log in connection.recv())
-                found = [packed or outcome for outcome, packed in done]  # not both, since records may be large
+                found = [packed if packed and packed.journal else outcome for outcome, packed in done]
             except MemoryError:
                 os._exit(_NO_MEMORY)  # each of them is tried once more, alone
             except ShortageError as problem:

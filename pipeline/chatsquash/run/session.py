@@ -39,7 +39,7 @@ from chatsquash.run.told import (
 from chatsquash.sources.changes import as_found, change
 from chatsquash.sources.compression import stem
 from chatsquash.sources.days import path_day
-from chatsquash.sources.ends import Hashed
+from chatsquash.sources.identity import Hashed
 from chatsquash.sources.joined import opened_log
 from chatsquash.stages.plan import asks_for_kinds, plan
 from chatsquash.stages.session import Noted, Session, Snapshot, finding

@@ -18,7 +18,7 @@ from chatsquash.model import Finding, Found, Message, Seen
 from chatsquash.outcome import Meeting
 from chatsquash.read.reader import Reading
 from chatsquash.read.sessions import SPAN
-from chatsquash.sources.ends import Hashed
+from chatsquash.sources.identity import Hashed
 from chatsquash.stages import cleaning
 from chatsquash.stages.session import Noted, Session, Snapshot
 from chatsquash.text import printable

@@ -54,7 +54,10 @@ def outcomes(
     if by_id:
         sessions = (part for log in logs for part in _parts(log, options, expanded))
     writer = journals.writer if journals else None
-    convert = partial(_here, Converter(options), writer) if workers <= 1 else partial(_spread, options, workers, writer)
+    if workers <= 1:
+        convert = partial(_here, Converter(options), writer)
+    else:
+        convert = partial(_spread, options, workers, journals)
     if journals and not journals.is_empty():
         done = _known_or(convert, sessions, journals, options)
     else:
@@ -164,12 +167,14 @@ def batches(logs: Iterable[Log]) -> Iterator[tuple[Log, ...]]:
         yield tuple(batch)
 
 
-def _spread(options: Options, workers: int, writer: JournalWriter | None, logs: Iterable[Log]) -> Iterator[Done]:
+def _spread(options: Options, workers: int, journals: Journals | None, logs: Iterable[Log]) -> Iterator[Done]:
     """Outcomes from worker processes, each of which has one batch at a time.
 
-    There is no thread on this side, so that a fork copies none and an interrupt meets none.
+    The lines of records stay in the journals of the workers where nobody looks at them here.  There is no thread on
+    this side, so that a fork copies none and an interrupt meets none.
     """
-    pool = Pool(options, writer)
+    pool = Pool(options, journals.writer if journals else None)
+    looks = options.folder or options.unique or options.max_chars is not None
     queue = _Queue(batches(logs), 2 * workers + 2)
     try:
         pool.start(workers)
@@ -178,7 +183,8 @@ def _spread(options: Options, workers: int, writer: JournalWriter | None, logs: 
                 if batch := queue.take():
                     pool.send(connection, batch)
             if queue.is_next_done():
-                yield from queue.next_done()
+                for log, outcome in queue.next_done():
+                    yield log, journals.filled(outcome) if journals and looks and outcome else outcome
             elif pool.under_way:
                 for batch, done in pool.finished():
                     queue.put(batch, done)

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from contextlib import closing, suppress
 from functools import partial
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -18,6 +18,7 @@ from chatsquash import platform
 from chatsquash.errors import UsageError
 from chatsquash.folder import Folder
 from chatsquash.model import OURS
+from chatsquash.outcome import Held
 from chatsquash.write import commit
 from chatsquash.write.claim import RECORD, Claim, damaged, recorded, refuse_links, refuse_others
 from chatsquash.write.commit import RUN, CommitPlan
@@ -40,12 +41,15 @@ class StagedFile(Struct):
     size: int = 0
     lines: int = 0
     digest: _Hash = field(default_factory=sha256)
+    is_hashed: bool = True
+    """Whether the hash is that of all that was written; of lines that were joined nobody saw the bytes."""
 
     def add(self, data: bytes | bytearray, lines: int | None = None) -> None:
         """Count bytes that were written, and their lines, unless they are said to hold others than one sees."""
         self.size += len(data)
         self.lines += data.count(b"\n") if lines is None else lines
-        self.digest.update(data)
+        if self.is_hashed:
+            self.digest.update(data)
 
 
 class Output:
@@ -141,6 +145,18 @@ class Output:
         if self._held >= _TOGETHER:
             self._flush()
 
+    def join(self, name: str, journal: int, held: Held) -> None:
+        """Add a line that stands in an open journal, with its line feed, to a staged file."""
+        self._stage(name)
+        if name in self._waiting:
+            self._flush()
+        handle, staged = self._handle(name), self._staged[name]
+        handle.flush()
+        platform.copy_range(journal, held.offset, held.size, handle.fileno())
+        staged.size += held.size
+        staged.lines += 1
+        staged.is_hashed = False
+
     def append_private(self, name: str, pieces: Iterable[bytes]) -> None:
         """Add a line, piece by piece, to a staged file that only its owner can read."""
         self._stage(name)
@@ -174,6 +190,7 @@ class Output:
     def staged(self) -> list[StagedFile]:
         """The files staged so far, by name."""
         self._flush()
+        platform.side_by_side(partial(self._hash, each) for each in self._staged.values() if not each.is_hashed)
         return [self._staged[name] for name in sorted(self._staged)]
 
     def remembered(self) -> tuple[bytes, bool]:
@@ -251,6 +268,14 @@ class Output:
         for piece in pieces:
             handle.write(piece)
             staged.add(piece, lines)
+
+    def _hash(self, staged: StagedFile) -> None:
+        """Hash a file to which lines were joined, as a whole."""
+        if handle := self._handles.get(staged.name):
+            handle.flush()
+        with open(self._staging.open(staged.name), "rb", buffering=0) as file:
+            staged.digest = file_digest(file, sha256)
+        staged.is_hashed = True
 
     def _handle(self, name: str) -> BinaryIO:
         """An open file; of many groups only some are open at a time."""

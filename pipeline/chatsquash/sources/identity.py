@@ -1,0 +1,70 @@
+"""What tells a log from what it was: where it stands, its size and time, and what it begins and ends with."""
+
+from __future__ import annotations
+
+import os
+from typing import BinaryIO
+
+from xxhash import xxh3_128, xxh3_128_digest
+
+from chatsquash.log import Log
+
+_NEVER_WAITING = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+"""Flags that open a log without waiting, whatever took its place since it was found."""
+_ENDS = 4096
+"""Bytes of a log's head, and of its tail."""
+
+
+class Hashed:
+    """The hash of what is read of a log, and its head and tail."""
+
+    def __init__(self) -> None:
+        self._digest = xxh3_128()
+        self._size = 0
+        self._head = self._tail = b""
+
+    def update(self, data: memoryview) -> None:
+        """Take what was read next."""
+        self._digest.update(data)
+        if self._size < _ENDS:
+            self._head += bytes(data[: _ENDS - self._size])
+        last = bytes(data[-_ENDS:])
+        self._tail = last if len(last) == _ENDS else (self._tail + last)[-_ENDS:]
+        self._size += len(data)
+
+    def hexdigest(self) -> str:
+        """The hash of all that was read."""
+        return self._digest.hexdigest()
+
+    def ends(self, log: Log) -> bytes | None:
+        """What ``ends`` gives of a log, where all of its file was read."""
+        if self._size != log.file_size or log.spans is not None or log.part is not None:
+            return None
+        return self._head + self._tail if log.file_size > _ENDS else self._head
+
+
+def identify(log: Log, file: BinaryIO | None = None, hashed: Hashed | None = None) -> bytes:
+    """What tells a log from what it was, without reading all of it; raises ``OSError`` where it cannot be read.
+
+    ``file`` is the log, where it is open; not a copy of what is in a compressed one; ``hashed`` is what was read of it.
+    """
+    if log.pieces:
+        alone = (Log(each.shown, each.shown, "", each.size, modified=each.modified) for each in log.pieces)
+        return xxh3_128_digest(b"".join(map(identify, alone)))
+    named = f"{log.shown}\0{log.name}\0{log.file_size}\0{log.modified}\0"
+    return xxh3_128_digest(named.encode("utf-8", "surrogateescape") + _ends(log, file, hashed))
+
+
+def _ends(log: Log, file: BinaryIO | None, hashed: Hashed | None) -> bytes:
+    if file is not None and log.path == log.shown:
+        return (hashed and hashed.ends(log)) or _read_ends(log, file.fileno())
+    descriptor = os.open(log.shown, _NEVER_WAITING)
+    try:
+        return _read_ends(log, descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _read_ends(log: Log, descriptor: int) -> bytes:
+    head = os.pread(descriptor, _ENDS, 0)
+    return head + os.pread(descriptor, _ENDS, log.file_size - _ENDS) if log.file_size > _ENDS else head
