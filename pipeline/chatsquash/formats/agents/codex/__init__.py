@@ -38,7 +38,7 @@ def _is_line(line: Json) -> bool:
 
 
 def _is_header(line: Json) -> bool:
-    return isinstance(line, dict) and line.keys() >= {"id", "timestamp", "instructions"} and "type" not in line
+    return isinstance(line, dict) and "type" not in line and line.keys() >= {"id", "timestamp", "instructions"}
 
 
 def _is_old_line(line: Json) -> bool:
@@ -60,7 +60,7 @@ def conversations(found: list[Json], lines: list[int] | None = None) -> list[Con
         if _is_header(line):
             rollout.header(number, line)
         else:
-            rollout.add(f"entry {place}", number, line)
+            rollout.add(place, number, line)
     prompt, meta = _instructions(rollout)
     histories = [each for each in (rollout.now, *rollout.left) if each.items]
     return [_conversation(rollout, each, prompt, meta, place) for place, each in enumerate(histories)]

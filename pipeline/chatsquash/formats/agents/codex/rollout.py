@@ -119,19 +119,19 @@ class Rollout:
         self.meta.append(Meta(number, moment(line.get("timestamp")), line))
         self.unread.rest("header", line, *_META)
 
-    def add(self, place: str, number: int, line: Object) -> None:
-        """Take one line."""
+    def add(self, place: int, number: int, line: Object) -> None:
+        """Take one line, whose place among those of the file is named in errors."""
         time = moment(line.get("timestamp"))
         self.pass_time(time)
         of = line.get("type")
         if of is not None and (of in _HOLDING or not is_bare(line)):
             self.unread.rest("line", line, *_LINE)
         if of == "response_item":
-            self.item(place, line.get("payload"), Evidence(number, time))
+            self.item(f"entry {place}", line.get("payload"), Evidence(number, time))
         elif of == "event_msg":
             self.event(_payload(line))
         else:
-            self.tell(place, line, Evidence(number, time))
+            self.tell(f"entry {place}", line, Evidence(number, time))
 
     def tell(self, place: str, line: Object, evidence: Evidence) -> None:
         """Take a line of a type of which there are few."""
