@@ -38,7 +38,7 @@ def _is_line(line: Json) -> bool:
 
 
 def _is_header(line: Json) -> bool:
-    return isinstance(line, dict) and "type" not in line and line.keys() >= {"id", "timestamp", "instructions"}
+    return isinstance(line, dict) and line.keys() >= {"id", "timestamp", "instructions"} and "type" not in line
 
 
 def _is_old_line(line: Json) -> bool:
@@ -57,7 +57,7 @@ def conversations(found: list[Json], lines: list[int] | None = None) -> list[Con
     for place, (number, line) in enumerate(zip(numbers(found, lines), found, strict=True), 1):
         if not isinstance(line, dict):
             raise TurnError(f"entry {place} is no object")
-        if _is_header(line):
+        if "type" not in line and _is_header(line):
             rollout.header(number, line)
         else:
             rollout.add(place, number, line)
