@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from decimal import Decimal, DecimalException
 from functools import lru_cache
 
@@ -14,9 +14,9 @@ from chatsquash.model import Json
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NAIVE_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - what times without an offset are counted from
-_MICROSECOND = timedelta(microseconds=1)
 _FINER = re.compile(r"[.,]\d{6}(\d{1,3})")
 """The digits of a fraction that ``fromisoformat`` cuts, as far as they count."""
+_USUAL = len("2026-01-05T08:00:00.000Z")
 _FIRST = (date.min.toordinal() - _EPOCH.toordinal()) * 86_400 * 10**9
 _LAST = (date.max.toordinal() + 1 - _EPOCH.toordinal()) * 86_400 * 10**9
 _FARTHEST = 10**30
@@ -87,8 +87,10 @@ def stamp(at: int) -> str:
 def _iso(text: str) -> Moment:
     read = datetime.fromisoformat(text)
     naive = read.tzinfo is None
-    at = (read - (_NAIVE_EPOCH if naive else _EPOCH)) // _MICROSECOND * 1000
-    finer = _FINER.search(text, 10)
+    since = read - (_NAIVE_EPOCH if naive else _EPOCH)
+    at = (since.days * 86_400 + since.seconds) * 10**9 + since.microseconds * 1000
+    is_usual = len(text) == _USUAL and text[-5] == "."
+    finer = None if is_usual else _FINER.search(text, 10)
     return Moment(at + int(finer[1].ljust(3, "0")) if finer else at, naive)
 
 

@@ -196,6 +196,8 @@ class LogDocument(Struct):
     """What each of its conversations is."""
     relatives: list[Relative] = []
     """The files beside it that tell of it."""
+    is_alone: bool = False
+    """Whether it is known that its first lines are not those of a log."""
 
 
 _last: tuple[object, LogDocument | None] | None = None
@@ -270,4 +272,5 @@ def count(file: BinaryIO, options: Options) -> int:
         return 0
     if not found or not found.conversations:
         return 0
-    return 0 if not options.from_format and _is_log(file, options) else len(found.conversations)
+    is_alone = found.is_alone or bool(options.from_format)
+    return len(found.conversations) if is_alone or not _is_log(file, options) else 0

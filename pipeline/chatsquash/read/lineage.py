@@ -81,7 +81,8 @@ class FileSession(Struct, frozen=True):
 
 def places(conversations: list[Conversation]) -> list[Place]:
     """The conversations of a file, in its order."""
-    found = [_place(number, each, alone=len(conversations) == 1) for number, each in enumerate(conversations)]
+    met = Counter(when for each in conversations if each.origin for when in map(_when, each.origin.replies))
+    found = [_place(number, each, met) for number, each in enumerate(conversations)]
     names = _Names(found)
     trees = _trees(found, names)
     for tree in trees:
@@ -94,19 +95,26 @@ def places(conversations: list[Conversation]) -> list[Place]:
     return found
 
 
-def _place(number: int, conversation: Conversation, *, alone: bool) -> Place:
+def _place(number: int, conversation: Conversation, met: Counter[Key]) -> Place:
     origin = conversation.origin or Origin()
-    keys: list[Key] = [(at,) for at in range(len(origin.replies))] if alone else list(_keys(conversation, origin))
-    return Place(number, conversation, origin, keys, origin.kind)
+    return Place(number, conversation, origin, list(_keys(conversation, origin, met)), origin.kind)
 
 
-def _keys(conversation: Conversation, origin: Origin) -> Iterator[Key]:
+def _when(reply: Sampled) -> Key:
+    """What tells most replies from all others."""
+    return reply.line if reply.time is None else None, reply.time, reply.response_id
+
+
+def _keys(conversation: Conversation, origin: Origin, met: Counter[Key]) -> Iterator[Key]:
     """What is said and when; replies without times that say the same are told apart by their order."""
     times: Counter[Key] = Counter()
     for reply in origin.replies:
-        when = ("line", reply.line) if reply.time is None else reply.time
+        when = _when(reply)
+        if met[when] == 1:
+            yield when
+            continue
         message = conversation.messages[reply.at] if reply.at is not None else None
-        key = when, reply.response_id, xxh3_128_digest(jsonio.dumps(message))
+        key = *when, xxh3_128_digest(jsonio.dumps(message))
         times[key] += 1
         yield *key, times[key]
 

@@ -123,6 +123,7 @@ class Reader:
             except TurnError as problem:
                 held, seen = None, Seen(None, "document", str(problem), conflict=True)
             if held:
+                held.is_alone = held.is_alone or not self._from
                 if len(held.conversations) > 1 and self._split:
                     raise MixedSessionsError
                 deque(stream, maxlen=0)  # which hashes the rest

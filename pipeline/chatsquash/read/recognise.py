@@ -25,7 +25,7 @@ AGREEING = 5
 """Lines that decide where they agree."""
 _GLANCE = 1 << 16
 """Bytes in which these are looked for; the first one is looked at in any case."""
-_LINES, _BYTES = 50, 4 << 20
+_LINES, _NEAR, _BYTES = 50, 1 << 19, 4 << 20
 """How much of a file is looked at where its first line does not tell."""
 
 
@@ -92,7 +92,7 @@ def look(file: BinaryIO, forced: str | None = None, memory: int = footprint.MOST
         return Shape(forced, envelope, forced=True), Seen(forced, envelope.NAME, f"{forced}, as --from says")
     if first and first.name and first.rank <= _ANSWERED and not any(_tells_other(each, first) for each in quick):
         return Shape(first.name, envelope), Seen(first.name, envelope.NAME, f"{first.name} ({first.why})")
-    return _of_most(_lines(data if len(data) >= _BYTES else beginning(file, _BYTES), memory))
+    return _of_most(_first_lines(file, data, memory))
 
 
 def _of_most(lines: list[bytes]) -> tuple[Shape, Seen]:
@@ -118,6 +118,17 @@ def _tells_other(line: tuple[Envelope, Recognised] | None, first: Recognised) ->
 def first_lines(file: BinaryIO, most: int, memory: int = footprint.MOST) -> list[bytes]:
     """The lines that are not blank in so many bytes, the very first one whole; the file stands as before."""
     return _lines(beginning(file, most), memory)
+
+
+def _first_lines(file: BinaryIO, glanced: bytes, memory: int) -> list[bytes]:
+    """The lines that are looked at where the first one does not tell; of a file with short ones little is read."""
+    if len(glanced) >= _BYTES:
+        return _lines(glanced, memory)
+    for data in (glanced, beginning(file, _NEAR)):
+        lines = _lines(data, memory)
+        if len(lines) == _LINES and len(data) < _BYTES and not data.endswith(lines[-1]):
+            return lines
+    return _lines(beginning(file, _BYTES), memory)
 
 
 def beginning(file: BinaryIO, most: int) -> bytes:

@@ -184,6 +184,7 @@ class _Standing:
             return replace(row, why=why, reasoning=fate(said, None))
         message = self._messages[at]
         status: Literal["carried", "rewritten"] = "carried" if message == said else "rewritten"
+        message = said if status == "carried" else message
         index, loss = (mark.place, int(not mark.why)) if mark else (None, 0)
         return replace(row, status=status, record=0, message=index, loss=loss, reasoning=fate(said, message))
 

@@ -22,7 +22,7 @@ def fate(reply: Message, standing: Message | None) -> Fate:
     had = reasoned(reply)
     if not had:
         return None if had is None else "withheld"
-    return "carried" if standing is not None and reasoned(standing) else "lost"
+    return "carried" if standing is reply or (standing is not None and reasoned(standing)) else "lost"
 
 
 def reasoned(message: Message) -> bool | None:

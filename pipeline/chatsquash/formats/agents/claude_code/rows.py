@@ -122,7 +122,10 @@ def _message(value: Object, own: tuple[Chain, int, str]) -> tuple[Chain, int, st
 def _ids(turn: Object) -> tuple[list[str], list[str]]:
     """The ids of the calls and of the results in a turn."""
     calls, results = list[str](), list[str]()
-    for block in objects(turn.get("content")):
+    content = turn.get("content")
+    for block in content if isinstance(content, list) else ():
+        if not isinstance(block, dict):
+            continue
         of = block.get("type")
         if of == "tool_use" and (call_id := string(block, "id")):
             calls.append(call_id)

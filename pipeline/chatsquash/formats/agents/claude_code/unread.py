@@ -23,21 +23,19 @@ _INSIDE = {
     "message": ("role", "content", "id", "type", "model", "usage", "stop_reason"),
     "attachment": ("type", "prompt", "systemPrompt", "tools"),
 }
-_SHAPES = 1_000
-"""Sets of members that are kept in mind."""
 _FLAGS = ("isApiErrorMessage", "isVisibleInTranscriptOnly")
 
 
 def count(held: Rows, taken: set[int]) -> dict[str, int]:
     """How often each is there; ``taken`` are the places of the lines that conversations hold."""
     found: Counter[str] = Counter(_name(value) for _, value in held.others)
-    members = _Members(found)
+    members = _Members()
     for row in held.tree.values():
         if _is_read(row, taken):
             members.add(row.value)
         else:
             found[_name(row.value)] += 1
-    return dict(sorted(found.items()))
+    return dict(sorted((found + members.names()).items()))
 
 
 def _is_read(row: Row, taken: set[int]) -> bool:
@@ -54,28 +52,25 @@ def _name(value: Object) -> str:
 
 
 class _Members:
-    """Counts the members of lines that are not read and not null, looked up once for lines with the same members."""
+    """Counts the members of lines that are not read and not null, for all lines with the same members at once."""
 
-    def __init__(self, found: Counter[str]) -> None:
-        self._found = found
-        self._shapes: dict[tuple[str, ...], list[tuple[str, str]]] = {}
-        """Those of objects that are not read, with the names that they count as, by where that is and all of them."""
+    def __init__(self) -> None:
+        self._shapes: Counter[tuple[str, ...]] = Counter()
+        """How often each set of members that are not null is there, behind the type of the line and their place."""
 
     def add(self, value: Object) -> None:
-        """Count those of one line."""
+        """Take those of one line."""
         of = string(value, "type")
-        self._count(of, value, (*_LINE, *_READ.get(of, ())))
-        for name, read in _INSIDE.items():
-            if isinstance(held := value.get(name), dict):
-                self._count(f"{of}.{name}", held, read)
+        self._shapes[of, "", *[name for name, member in value.items() if member is not None]] += 1
+        for inner in _INSIDE:
+            if isinstance(held := value.get(inner), dict):
+                self._shapes[of, inner, *[name for name, member in held.items() if member is not None]] += 1
 
-    def _count(self, where: str, held: Object, read: tuple[str, ...]) -> None:
-        shape = (where, *held)
-        left = self._shapes.get(shape)
-        if left is None:
-            left = [(name, f"{where}.{name}") for name in held if name not in read]
-            if len(self._shapes) < _SHAPES:
-                self._shapes[shape] = left
-        for name, counted in left:
-            if held[name] is not None:
-                self._found[counted] += 1
+    def names(self) -> Counter[str]:
+        """How often each is there."""
+        found: Counter[str] = Counter()
+        for (of, inner, *members), count in self._shapes.items():
+            where = f"{of}.{inner}" if inner else of
+            read = _INSIDE[inner] if inner else (*_LINE, *_READ.get(of, ()))
+            found.update({f"{where}.{name}": count for name in members if name not in read})
+        return found

@@ -57,10 +57,10 @@ def conversations(found: list[Json], lines: list[int] | None = None) -> list[Con
     for place, (number, line) in enumerate(zip(numbers(found, lines), found, strict=True), 1):
         if not isinstance(line, dict):
             raise TurnError(f"entry {place} is no object")
-        if _is_header(line):
+        if "type" not in line and _is_header(line):
             rollout.header(number, line)
         else:
-            rollout.add(f"entry {place}", number, line)
+            rollout.add(place, number, line)
     prompt, meta = _instructions(rollout)
     histories = [each for each in (rollout.now, *rollout.left) if each.items]
     return [_conversation(rollout, each, prompt, meta, place) for place, each in enumerate(histories)]

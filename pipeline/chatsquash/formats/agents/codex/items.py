@@ -15,7 +15,7 @@ _SPOKEN = ("type", "role", "content", "id", "status", "phase", "name")
 _CALLED = ("call_id", "arguments", "input", "output", "action", "namespace", "caller", "execution", "tools")
 _THOUGHT = ("summary", "encrypted_content")
 _BETWEEN_AGENTS = ("author", "recipient")
-_READ = (*_SPOKEN, *_CALLED, *_THOUGHT, *_BETWEEN_AGENTS)
+_READ = frozenset((*_SPOKEN, *_CALLED, *_THOUGHT, *_BETWEEN_AGENTS))
 _INJECTED = ("<environment_context>", "<user_instructions>", "<codex_internal_context", "<goal_context>")
 
 
@@ -35,7 +35,8 @@ def ordinary(item: Object, unread: Unread) -> Object | None:
     if of in _UNSAID:
         unread.one(f"response_item.{of}")
         return None
-    unread.rest(f"response_item.{of}", item, *_READ)
+    if not _READ.issuperset(item):
+        unread.rest(f"response_item.{of}", item, *_READ)
     return _rewritten(item) if of in _OWN else item
 
 

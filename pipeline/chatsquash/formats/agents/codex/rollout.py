@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from chatsquash import times
 from chatsquash.formats.agents.codex.items import is_bare, is_of_model, is_prompt, is_readable, is_told, ordinary
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, Turn, Unread, moment
@@ -14,7 +15,7 @@ from chatsquash.times import Moment
 
 _REPEATING = ("user_message", "agent_message", "agent_reasoning", "agent_reasoning_raw_content")
 """Events that tell what items tell."""
-_LINE = ("timestamp", "ordinal", "type", "payload")
+_LINE = frozenset(("timestamp", "ordinal", "type", "payload"))
 _HOLDING = ("response_item", "event_msg")
 """Types of most lines."""
 _META = ("id", "timestamp", "base_instructions", "instructions", "history_base", "source", "forked_from_id")
@@ -119,19 +120,19 @@ class Rollout:
         self.meta.append(Meta(number, moment(line.get("timestamp")), line))
         self.unread.rest("header", line, *_META)
 
-    def add(self, place: str, number: int, line: Object) -> None:
-        """Take one line."""
-        time = moment(line.get("timestamp"))
+    def add(self, place: int, number: int, line: Object) -> None:
+        """Take one line, whose place among those of the file is named in errors."""
+        time = times.read(line.get("timestamp"))
         self.pass_time(time)
         of = line.get("type")
-        if of is not None and (of in _HOLDING or not is_bare(line)):
+        if not _LINE.issuperset(line) and of is not None and (of in _HOLDING or not is_bare(line)):
             self.unread.rest("line", line, *_LINE)
         if of == "response_item":
-            self.item(place, line.get("payload"), Evidence(number, time))
+            self.item(f"entry {place}", line.get("payload"), Evidence(number, time))
         elif of == "event_msg":
             self.event(_payload(line))
         else:
-            self.tell(place, line, Evidence(number, time))
+            self.tell(f"entry {place}", line, Evidence(number, time))
 
     def tell(self, place: str, line: Object, evidence: Evidence) -> None:
         """Take a line of a type of which there are few."""
