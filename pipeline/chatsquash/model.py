@@ -77,8 +77,8 @@ class Reply(Struct, frozen=True, gc=False):
     """Whether the response has nothing that its format knows."""
     model: str | None = None
     """The model that the response names."""
-    id: str = ""
-    """That of the response, where it was seen."""
+    id: str | None = None
+    """The id of the response, empty if it has none; ``None``: nobody looked."""
     body: Json = None
     """The response, where later requests may refer to it."""
     raw: bytes = b""

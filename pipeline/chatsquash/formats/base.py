@@ -83,6 +83,9 @@ class Format(Protocol):
     Turns are loaded one after the other, each with the state that the one before left: ``load`` must depend on nothing
     else, change nothing, and give equal results for equal arguments, since turns that a request repeats are not loaded
     again.  A state is compared with ``==``; what tells ``1`` from ``True`` must not be in it.
+
+    It may have ``READS``, the members of a response's body that ``reply`` reads, where this is called with no others,
+    the one first without which there is no reply; and ``turn_tools``, which gives the tools that a turn brings.
     """
 
     NAME: str

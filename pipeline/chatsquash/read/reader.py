@@ -60,6 +60,8 @@ class Reader:
         self._bounds = Bounds.of(options)
         self._known: dict[str, KnownTools] = {}
         self._room = Buffers()
+        self._is_plain = True
+        """Whether the last log was plain chat, as neighbours mostly are."""
         self._files = 1
         """How many hold the log that is read."""
 
@@ -102,13 +104,16 @@ class Reader:
         if self._from is not None or (self._by_id and log.spans is None):
             return self._as(self._look(file), file, chain([first], stream), log)
         held = [first, *_agreeing(first, stream)]
+        if not self._is_plain and not _is_plain(_split(first)):
+            return self._as(self._look(file), file, chain(held, stream), log)
         chat = self._lines(Shape())  # as most logs are, which is told by what is read of them so
         items = chat.entries(chain(held, stream))
         begun = list[Entry | Skipped]()
         for line, item in zip(held, items, strict=False):
             begun.append(item)
             exchange = chat.exchange if isinstance(item, Entry) else _split(line)
-            if not exchange or not recognise.is_plain(exchange):
+            self._is_plain = _is_plain(exchange)
+            if not self._is_plain:
                 break
         else:
             return recognise.PLAIN_LOG, _then(begun, items), None
@@ -254,6 +259,10 @@ def _hash(file: BinaryIO, hashed: Callable[[memoryview], object]) -> None:
     file.seek(0)
     while piece := file.read(_PIECE):
         hashed(memoryview(piece))
+
+
+def _is_plain(exchange: Exchange | None) -> bool:
+    return exchange is not None and recognise.is_plain(exchange)
 
 
 def _split(line: Line) -> Exchange | None:

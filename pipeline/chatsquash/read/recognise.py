@@ -56,6 +56,7 @@ _answer = msgspec.json.Decoder(
     )
 )
 """What splits a response that has no member that chat has not."""
+_line = msgspec.json.Decoder(dict[str, Raw])
 
 
 def is_plain(exchange: Exchange) -> bool:
@@ -157,16 +158,37 @@ def _lines(data: bytes, memory: int) -> list[bytes]:
     return lines
 
 
+def _by_response(line: bytes) -> Recognised | None:
+    """What a line in the envelope that is read has in its response, where that decides, whatever was requested."""
+    try:
+        raw = _line.decode(line)
+        str(line, "utf-8")
+    except REFUSED:
+        return None
+    found = {name: bytes(value) for name, value in raw.items() if bytes(value) != b"null"}
+    if envelopes.of_members(found) is not envelopes.PLAIN or found.get("request", b"")[:1] != b"{":
+        return None
+    told = _recognised(None, _value(found.get("response", b"null")))
+    return told if told.rank <= _ANSWERED else None
+
+
 def _evidence(line: bytes) -> tuple[Envelope, Recognised] | None:
     """How a line is wrapped, and what tells its format."""
+    if told := _by_response(line):
+        return envelopes.PLAIN, told
     envelope = envelopes.recognise(line)
     exchange = _value(envelopes.unwrap(line, envelope)) if envelope else None
     if envelope is None or not isinstance(exchange, dict):
         return None
-    request, response = exchange.get("request"), replies.unwrapped(exchange.get("response"))
+    request = exchange.get("request")
+    return envelope, _recognised(request if isinstance(request, dict) else None, exchange.get("response"))
+
+
+def _recognised(request: dict[str, Any] | None, response: Json) -> Recognised:
+    """What tells the format of a request and a response that may be wrapped or streamed."""
+    response = replies.unwrapped(response)
     streamed = replies.events(response)
-    body = request if isinstance(request, dict) else None
-    return envelope, recognise(body, response if streamed is None else None, streamed[0] if streamed else None)
+    return recognise(request, response if streamed is None else None, streamed[0] if streamed else None)
 
 
 def _value(raw: bytes) -> Json:

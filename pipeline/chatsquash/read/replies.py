@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from typing import Any
 
 import msgspec
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import UNSET, Struct
+from msgspec.structs import asdict, replace
 
 from chatsquash import jsonio
-from chatsquash.formats import PLAIN
+from chatsquash.formats import PLAIN, named
 from chatsquash.formats.base import Format
 from chatsquash.model import Json, Reply, WrongType
 
@@ -28,6 +29,8 @@ ASKED = "model"
 _MODEL = ("model", "modelVersion")
 _WITHIN = ("message", "response")
 """What events of a stream hold a response in."""
+IDS = ("id", "responseId", "response_id")
+"""Members of a response that may be its id."""
 _STATUS = ("status", "status_code", "statusCode")
 
 
@@ -54,7 +57,7 @@ def reply(raw: bytes, form: Format, status: bytes = b"", asked: bytes = b"") -> 
     ``status`` is the raw one of HTTP, or the word of a logger; ``asked`` is the raw model of the request.
     """
     code = _failure(status.strip(b'"')) if status else ""
-    if form.NAME == PLAIN and not code and (quick := _quick(raw, asked)):
+    if not code and (quick := _quick(raw, asked) if form.NAME == PLAIN else _lean(raw, asked, form)):
         return quick
     if raw in (b"", b"null"):
         return Reply(problem=f"there is no response{code}", asked=asked)
@@ -80,8 +83,39 @@ def _quick(raw: bytes, asked: bytes) -> Reply | None:
     first = choices[0]
     model = response.model if type(response.model) is str else None
     message: Any = first.message
-    named = response.id if type(response.id) is str else ""
-    return Reply(message, len(choices), first.finish_reason, model=model, id=named, raw=raw, asked=asked)
+    own = response.id if type(response.id) is str else None
+    return Reply(message, len(choices), first.finish_reason, model=model, id=own, raw=raw, asked=asked)
+
+
+@cache
+def _body(name: str) -> msgspec.json.Decoder[Any] | None:
+    """What parses of a response's body of a format no more than is read; it may repeat tools and system prompt."""
+    first, *others = getattr(named(name), "READS", ("",))
+    if not first:
+        return None
+    members = dict.fromkeys((*others, "error", *IDS, *_MODEL, *_WITHIN))
+    members.pop(first, None)
+    return jsonio.decoder(
+        msgspec.defstruct("Body", [(first, Any), *((each, Any, UNSET) for each in members)], gc=False)
+    )
+
+
+def _lean(raw: bytes, asked: bytes, form: Format) -> Reply | None:
+    """The reply in a whole body that has one; ``None`` for anything else."""
+    lean = _body(form.NAME)
+    if lean is None:
+        return None
+    try:
+        parsed = lean.decode(raw)
+        str(raw, "utf-8")  # what is not read, too
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+    body = {name: value for name, value in asdict(parsed).items() if value is not UNSET}
+    found = _answer(body, form)
+    if found.message is None:
+        return None
+    own = next((body[name] for name in IDS if type(body.get(name)) is str), "")
+    return replace(found, model=model([body]), id=own, raw=raw, asked=asked)
 
 
 def _read(response: Json, form: Format, code: str) -> tuple[Reply, str]:

@@ -50,7 +50,6 @@ def told(reply: Reply) -> LoggedUsage:
 
 
 _LIMITED = ("maxOutputTokens", "max_output_tokens", "num_predict")
-_IDS = ("id", "responseId", "response_id")
 
 
 class _Named(Struct, gc=False):
@@ -75,14 +74,14 @@ def limit(raw: bytes) -> int | None:
 def response_id(reply: Reply) -> str:
     """The id of a whole response; empty where it has none, or was streamed."""
     raw = reply.raw
-    if reply.id or raw[:1] != b"{":
-        return reply.id
+    if reply.id is not None or raw[:1] != b"{":
+        return reply.id or ""
         return ""
     try:
         named = _named.decode(raw)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return ""
-    return next((value for name in _IDS if isinstance(value := getattr(named, name), str)), "")
+    return next((value for name in replies.IDS if isinstance(value := getattr(named, name), str)), "")
 
 
 def _value(raw: bytes) -> Json:

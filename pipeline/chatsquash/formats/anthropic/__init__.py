@@ -13,5 +13,6 @@ TURNS = "messages"
 SYSTEM = ("system",)
 TOOLS = ("tools",)
 REFERS: tuple[str, ...] = ()
+READS = ("content", "type", "role", "stop_reason")
 
 __all__ = ["START", "assemble", "close", "dump", "load", "marks", "reply", "system", "tools"]

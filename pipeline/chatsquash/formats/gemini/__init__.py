@@ -14,5 +14,6 @@ TURNS = "contents"
 SYSTEM = ("systemInstruction", "system_instruction")
 TOOLS = ("tools",)
 REFERS = ("cachedContent", "cached_content")
+READS = ("candidates", "promptFeedback")
 
 __all__ = ["START", "assemble", "close", "dump", "load", "marks", "reply", "system", "tools"]

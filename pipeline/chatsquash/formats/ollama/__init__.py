@@ -14,5 +14,6 @@ TURNS = "messages"
 SYSTEM: tuple[str, ...] = ()
 TOOLS = ("tools",)
 REFERS: tuple[str, ...] = ()
+READS = ("message", "done_reason")
 
 __all__ = ["START", "assemble", "close", "dump", "load", "marks", "reply", "system", "tools"]

@@ -17,5 +17,6 @@ TURNS = "input"
 SYSTEM = ("instructions",)
 TOOLS = ("tools",)
 REFERS = ("previous_response_id", "conversation")
+READS = ("output", "status", "object", "incomplete_details")
 
 __all__ = ["START", "assemble", "close", "dump", "load", "marks", "reply", "system", "tools", "turn_tools"]
