@@ -75,7 +75,7 @@ def drawn(results: Results) -> str:
     for name, variant in ((results["base"], "one" + BASE), ("chatsquash", "one"), ("wc", "wc")):
         if all(variant in each.runs for each in results["lengths"]):
             cpu = [middle(each.runs[variant], "cpu") for each in results["lengths"]]
-            series.append(svg.Series(name, list(zip(xs, cpu, strict=True))))
+            series.append(svg.Series(name, sorted(zip(xs, cpu, strict=True))))
     return svg.chart("CPU seconds of one growing session", "MB added to the session", "CPU seconds", series)
 
 

@@ -90,7 +90,7 @@ def test_two_workers_are_measured_on_idle_cores_alone(others, load, told):
 def test_the_table_says_what_was_missed_and_what_was_not_measured():
     times = {"one": [run()], "two": [run(others=1.0)], "naive": [run()], "wc": [run()]}
     found = results({"standard": times}, no_base="abc: no such revision")
-    assert shown(found, "one worker, standard, vs naive")[2:] == ["1.00x", "**missed**"]
+    assert shown(found, "one worker, standard, CPU vs naive")[2:] == ["1.00x", "**missed**"]
     assert shown(found, "one worker, standard, CPU vs abc, pure")[2:] == ["", "not measured: abc: no such revision"]
     assert shown(found, "peak memory of any process, standard")[2:] == ["30 MB", "aim"]
 
