@@ -114,7 +114,7 @@ def line(xs: Sequence[float], ys: Sequence[float]) -> Line:
     return found._replace(explains=1 - off / whole if whole else 1.0)
 
 
-def beyond_reading(of: Sequence[Length]) -> tuple[list[float], list[float]]:
+def beyond_reading(of: Sequence[Length], variant: str = "one") -> tuple[list[float], list[float]]:
     """For each length, the MB that were added and the CPU seconds beyond those of reading the log with ``wc``."""
-    took = [{name: median(run["cpu"] for run in length.runs[name]) for name in ("one", "wc")} for length in of]
-    return [length.added / 1e6 for length in of], [each["one"] - each["wc"] for each in took]
+    took = [{name: median(run["cpu"] for run in length.runs[name]) for name in (variant, "wc")} for length in of]
+    return [length.added / 1e6 for length in of], [each[variant] - each["wc"] for each in took]
