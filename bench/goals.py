@@ -180,7 +180,7 @@ ROWS = [
     *_than_base(),
     Row("options that cost more CPU seconds than at {base}", options.LOGS, COUNT, 0, 0, _dearer_options),
     *(
-        Row(f"one worker, {name}, vs naive", name, TIMES, at_least, aim, _ratio(name, "naive", "one"))
+        Row(f"one worker, {name}, CPU vs naive", name, TIMES, at_least, aim, _cpu_ratio(name, "naive", "one"))
         for name, at_least, aim in (
             ("standard", 4, 5.5),
             ("long", 8, 12),

@@ -53,17 +53,22 @@ _OPTIONS = """Runs of one worker over *{logs}*. An option is *dearer* if it cost
 more than {noise:.0%} of a run without options, which is what two runs of the same may differ by.
 """
 _LENGTHS = """One session that only grows, of {least:,} to {most:,} requests. What is added is the last line; the log
-repeats it and has up to {times:,.0f} times its size. A straight line over what was added explains {explains:.1%} of the
-CPU seconds beyond those that `wc` takes to read the log.
+repeats it and has up to {times:,.0f} times its size. Of the CPU seconds beyond those that `wc` takes to read the log, a
+straight line over what was added explains {shares}.
 """
 
 
 def lengths(results: Results) -> str:
     """What is said of the cost of long sessions."""
     of = results["lengths"]
-    explains = scaling.line(*scaling.beyond_reading(of)).explains
+    variants = {"chatsquash": "one", results["base"]: "one" + BASE}
+    shares = [
+        f"{scaling.line(*scaling.beyond_reading(of, variant)).explains:.1%} of those of {name}"
+        for name, variant in variants.items()
+        if variant in of[0].runs
+    ]
     times = max(each.size / each.added for each in of)
-    return _LENGTHS.format(least=of[0].requests, most=of[-1].requests, times=times, explains=explains)
+    return _LENGTHS.format(least=of[0].requests, most=of[-1].requests, times=times, shares=" and ".join(shares))
 
 
 def drawn(results: Results) -> str:
@@ -75,7 +80,7 @@ def drawn(results: Results) -> str:
     for name, variant in ((results["base"], "one" + BASE), ("chatsquash", "one"), ("wc", "wc")):
         if all(variant in each.runs for each in results["lengths"]):
             cpu = [middle(each.runs[variant], "cpu") for each in results["lengths"]]
-            series.append(svg.Series(name, list(zip(xs, cpu, strict=True))))
+            series.append(svg.Series(name, sorted(zip(xs, cpu, strict=True))))
     return svg.chart("CPU seconds of one growing session", "MB added to the session", "CPU seconds", series)
 
 

@@ -118,7 +118,7 @@ def _installed(package: str, folder: Path) -> tuple[Path, str]:
     if not stamp.exists():
         shutil.rmtree(home, ignore_errors=True)
         venv.create(home, symlinks=True, with_pip=False)
-        quiet = ["--quiet", "--disable-pip-version-check", "--python", str(programs / "python")]
+        quiet = ["--quiet", "--disable-pip-version-check", "--retries", "1", "--python", str(programs / "python")]
         subprocess.run(
             [sys.executable, "-m", "pip", *quiet, "install", package], check=False, stderr=subprocess.DEVNULL
         )

@@ -99,6 +99,7 @@ def _facts() -> dict[str, Any]:
 def _measured(bench: Bench, share: float, parts: list[str]) -> dict[str, Any]:
     """All that is timed, the profiles first."""
     logs = _logs(bench, share)
+    _say("comparing records")
     right = [are_right(bench, name, logs) for name in bench.names]
     if not all(right):
         sys.exit("records differ; nothing was timed")
@@ -112,7 +113,7 @@ def _measured(bench: Bench, share: float, parts: list[str]) -> dict[str, Any]:
         "division": lambda: scaling.divided(bench, logs["standard10"], few),
         "lengths": lambda: scaling.lengths(bench, bench.rounds),
     }
-    found = {part: _say(part) or timed[part]() for part in parts}
+    found = {part: _say(f"timing {part}") or timed[part]() for part in parts}
     return {"sizes": sizes, "times": times, **found}
 
 
@@ -181,7 +182,7 @@ def _repeated(bench: Bench, name: str, logs: dict[str, Path], variants: dict[str
 
 def _timed(bench: Bench, name: str, variants: dict[str, Commands]) -> dict[str, list[Run]]:
     """Every variant in turn, round by round; a run before them fills the page cache."""
-    _say(name)
+    _say(f"timing {name}")
     if "wc" in variants:
         measured(bench, variants["wc"])
     compared = () if PROFILES[name].repeats > 1 else ("one", "session")
@@ -189,7 +190,7 @@ def _timed(bench: Bench, name: str, variants: dict[str, Commands]) -> dict[str, 
 
 
 def _say(what: str) -> None:
-    print(f"{time.monotonic() - _STARTED:5.0f} s: timing {what} ...", flush=True)
+    print(f"{time.monotonic() - _STARTED:5.0f} s: {what} ...", flush=True)
 
 
 if __name__ == "__main__":

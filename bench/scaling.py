@@ -22,10 +22,10 @@ class Division(NamedTuple):
     """Logs in so many folders, each converted by a process that has a core to itself."""
 
     cores: int
-    seconds: float
-    """Of the folder that takes longest."""
+    slowest: float
+    """CPU seconds of the folder that takes most."""
     cpu: float
-    """Of all folders."""
+    """CPU seconds of all folders."""
 
 
 class Length(NamedTuple):
@@ -60,8 +60,8 @@ def divided(bench: Bench, logs: Path, rounds: int) -> list[Division]:
         folders = [_linked(bench.data / "parts" / f"{cores}-{n}", part) for n, part in enumerate(parts(paths, cores))]
         commands = [bench.convert(folder, "--workers", "1") for folder in folders]
         runs = [[measured(bench, [command], core) for _ in range(rounds)] for command in commands]
-        took = {what: [median(run[what] for run in each) for each in runs] for what in ("seconds", "cpu")}
-        found.append(Division(cores, max(took["seconds"]), sum(took["cpu"])))
+        took = [median(run["cpu"] for run in each) for each in runs]
+        found.append(Division(cores, max(took), sum(took)))
     shutil.rmtree(bench.data / "parts")
     return found
 
@@ -114,7 +114,7 @@ def line(xs: Sequence[float], ys: Sequence[float]) -> Line:
     return found._replace(explains=1 - off / whole if whole else 1.0)
 
 
-def beyond_reading(of: Sequence[Length]) -> tuple[list[float], list[float]]:
+def beyond_reading(of: Sequence[Length], variant: str = "one") -> tuple[list[float], list[float]]:
     """For each length, the MB that were added and the CPU seconds beyond those of reading the log with ``wc``."""
-    took = [{name: median(run["cpu"] for run in length.runs[name]) for name in ("one", "wc")} for length in of]
-    return [length.added / 1e6 for length in of], [each["one"] - each["wc"] for each in took]
+    took = [{name: median(run["cpu"] for run in length.runs[name]) for name in (variant, "wc")} for length in of]
+    return [length.added / 1e6 for length in of], [each[variant] - each["wc"] for each in took]

@@ -97,12 +97,12 @@ def peers(results: Results) -> str:
 
 def division(results: Results) -> str:
     """What the largest of so many parts takes."""
-    whole = results["division"][0].seconds
+    whole = results["division"][0].slowest
     lines = [
-        [f"{each.cores}", f"{each.seconds:.3f}", f"{whole / each.seconds:.2f}x", f"{each.cpu:.3f}"]
+        [f"{each.cores}", f"{each.slowest:.3f}", f"{whole / each.slowest:.2f}x", f"{each.cpu:.3f}"]
         for each in results["division"]
     ]
-    return _markdown([["cores", "seconds of the slowest", "speed-up", "CPU seconds of all"], *lines])
+    return _markdown([["cores", "CPU seconds of the slowest", "speed-up", "CPU seconds of all"], *lines])
 
 
 def beside(results: Results) -> str:

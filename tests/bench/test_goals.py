@@ -1,11 +1,14 @@
 """A promise is met, missed or not measured, and the page says which."""
 
+import re
+
 import pytest
 
 from bench import goals, options, page, table
 from bench.commands import BASE, PURE
 from bench.generate import PROFILES
 from bench.goals import COST, GROWTH, MEMORY, TIMES, Row, verdict
+from bench.scaling import Length
 
 
 def run(cpu=1.0, seconds=1.0, peak=30_000_000, others=0.0):
@@ -90,7 +93,7 @@ def test_two_workers_are_measured_on_idle_cores_alone(others, load, told):
 def test_the_table_says_what_was_missed_and_what_was_not_measured():
     times = {"one": [run()], "two": [run(others=1.0)], "naive": [run()], "wc": [run()]}
     found = results({"standard": times}, no_base="abc: no such revision")
-    assert shown(found, "one worker, standard, vs naive")[2:] == ["1.00x", "**missed**"]
+    assert shown(found, "one worker, standard, CPU vs naive")[2:] == ["1.00x", "**missed**"]
     assert shown(found, "one worker, standard, CPU vs abc, pure")[2:] == ["", "not measured: abc: no such revision"]
     assert shown(found, "peak memory of any process, standard")[2:] == ["30 MB", "aim"]
 
@@ -99,6 +102,16 @@ def test_every_promise_is_of_logs_that_are_made_and_every_profile_is_described()
     assert {each.profile for each in goals.ROWS} <= set(PROFILES)
     assert set(page._LOGS) == set(PROFILES)
     assert options.LOGS in PROFILES
+
+
+def test_the_page_says_how_straight_the_cost_of_long_sessions_is_and_the_chart_shows_it():
+    def length(added, ours, theirs):
+        runs = {"one": [run(ours)], "one" + BASE: [run(theirs)], "wc": [run(0.1)]}
+        return Length(added, added * 1_000_000, added * 30_000_000, runs)
+
+    found = results({}, lengths=[length(1, 1.1, 1.1), length(2, 2.1, 1.5), length(3, 3.1, 9.9)])
+    assert "explains 100.0% of those of chatsquash and 78.4% of those of abc." in page.lengths(found)
+    assert {">chatsquash<", ">abc<", ">wc<"} <= set(re.findall(">[a-z]+<", page.drawn(found)))
 
 
 def test_the_page_has_a_section_for_all_that_was_measured():
