@@ -268,8 +268,8 @@ class _Lines(Struct):
             raw = bytes(parsed.request.messages)
             messages = jsonio.loads(raw)
         except REFUSED:
-            parsed, messages = None, []
-        if parsed is None or self.beside.is_side(messages):
+            parsed, messages, raw = None, [], b""
+        if raw[:1] != b"[" or self.beside.is_side(messages):
             self._skip(self._line(stop))
             self._pass(stop)
             return False
@@ -312,27 +312,27 @@ class _Lines(Struct):
         if not buffer.startswith(self.array, place, filled):
             place = find(buffer, b'"messages"', self.array, start, min(filled, place + _NEAR))
         behind = place + len(self.array)
-        end = buffer.find(self.behind, behind, filled) if place >= 0 else -1
-        if end < 0 or buffer.find(b"\n", behind, end) >= 0:
+        stop = buffer.find(b"\n", behind, filled) if place >= 0 else -1
+        if stop < 0 and (place < 0 or not self.ended):
             return -1
+        stop = filled if stop < 0 else stop
+        end = buffer.find(self.behind, behind, stop)
         rest = end + len(self.behind)
         head, bridge = buffer[start : place + 1], self.bridge
+        if end < 0 or b"\n" in head:
+            return -1
         if self.ahead:
             at = len(head) - 1 - self.ahead
             if not head.startswith(tools, at):
                 return -1
             head[at : at + len(tools)] = _TOOLS_CUT
         elif tools:
-            at = find(buffer, b'"tools"', tools, rest, filled) if self.is_apart else rest
-            if not buffer.startswith(tools, at, filled):
+            at = find(buffer, b'"tools"', tools, rest, stop) if self.is_apart else rest
+            if not buffer.startswith(tools, at, stop):
                 return -1
             if self.is_apart:
                 bridge += buffer[rest:at] + _TOOLS_CUT
             rest = at + len(tools)
-        stop = buffer.find(b"\n", rest, filled)
-        if stop < 0 and not self.ended:
-            return -1
-        stop = filled if stop < 0 else stop
         added = buffer[behind:end]
         self.array += added
         self.waiting += len(added)

@@ -60,6 +60,8 @@ class PlainWay:
         times = at_once(told.times)
         if times is None or not all(map(le, times, times[1:])) or len(told.session_ids) > 1 or "" in told.session_ids:
             raise NotPlainError
+        if not told.model:  # the request tells it then
+            raise NotPlainError
         roles = _held_roles(told)
         self._hold(told)
         tools = self._tools(told.tools)
