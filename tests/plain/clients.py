@@ -94,7 +94,11 @@ WORDS = [
     *strategies.INFO_TEXTS,
     *["look", "Now I see", "a title", "me@example.org and me@example.org", "x" * 700, strategies.TITLE_USER],
     *['],"tools":[', '],"tools":', '"}],"model":"', '],"stream":false', "error: no such file", '{"error": "none"}'],
-    *["<think>so</think>", "I reached the context limit was reached", "sk-0123456789abcdefghijABCDEFGHIJ0123456789abcd"],
+    *[
+        "<think>so</think>",
+        "I reached the context limit was reached",
+        "sk-0123456789abcdefghijABCDEFGHIJ0123456789abcd",
+    ],
 ]
 MEMBERS: list[dict[str, Any]] = [
     *[{}] * 9,
@@ -184,7 +188,10 @@ class Client:
     def session(self) -> list[Entry]:
         """All entries."""
         random = self.random
-        history = [*random.choice(SYSTEMS), *([message("user", random.choice(WORDS))] if random.random() < 0.97 else [])]
+        history = [
+            *random.choice(SYSTEMS),
+            *([message("user", random.choice(WORDS))] if random.random() < 0.97 else []),
+        ]
         entries = []
         for _ in range(random.choice([1, 2, 3, 4, 5, 6, 8, 12])):
             reply = self._reply()

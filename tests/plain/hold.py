@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from os.path import commonprefix
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -103,7 +102,8 @@ def _difference(plain: dict[str, str], general: dict[str, str]) -> str:
     told = []
     for name in {**plain, **general}:
         one, other = plain.get(name, ""), general.get(name, "")
-        at = max(0, len(commonprefix([one, other])) - 150)
+        same = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), 0)
+        at = max(0, same - 150)
         if one != other:
             told.append(f"{name}, from {at} on: {one[at : at + 500]}\n  but in general: {other[at : at + 500]}")
     return "\n".join(told)

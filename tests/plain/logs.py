@@ -117,7 +117,10 @@ def _edited(entries: list[Entry], random: Random) -> None:
     """A request that does not have all of the one before it as it was."""
     at = random.randrange(len(entries))
     request = entries[at]["request"]
-    entries[at]["request"] = {**request, "messages": random.choice(strategies.EDITS)(request["messages"], Chances(random))}
+    entries[at]["request"] = {
+        **request,
+        "messages": random.choice(strategies.EDITS)(request["messages"], Chances(random)),
+    }
 
 
 def _misshapen(entries: list[Entry], random: Random) -> None:

@@ -14,7 +14,6 @@ Whatever is not as expected raises ``NotPlainError``: the log is then read in th
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable
 from functools import cache
 from io import FileIO
@@ -28,23 +27,26 @@ from chatsquash.formats.openai_chat.members import RESPONSE
 from chatsquash.model import Message, Skipped
 from chatsquash.read import envelopes
 from chatsquash.read.exchange import claims
+from chatsquash.read.layout import Layout, core, layout
 from chatsquash.read.lines import Buffers, Line, fill, make_room
 from chatsquash.read.members import REFUSED
 from chatsquash.read.repeats import find
 
 # No log can hold these by chance or by intent: they are drawn anew in every process.
 _DRAWN = os.urandom(16).hex()
-_SAME, _END, _TOOLS = f"{_DRAWN}same", f"{_DRAWN}end", f"{_DRAWN}tools"
-"""What stands in the place of the messages of the line before, behind the last message, and in the place of tools."""
+_SAME, _LAST, _END, _TOOLS = f"{_DRAWN}same", f"{_DRAWN}last", f"{_DRAWN}end", f"{_DRAWN}tools"
+"""What stands in the place of repeated messages, before the last message and behind it, and in the place of tools."""
 _BETWEEN, _NEVER = f"{_DRAWN}between", f"{_DRAWN}never"
-_START, _STOP = f'"{_SAME}"'.encode(), f',"{_END}"'.encode()
+_START, _STOP, _BEFORE_LAST = f'"{_SAME}"'.encode(), f',"{_END}"'.encode(), f',"{_LAST}"'.encode()
 _TOOLS_CUT, _SEAM = f'"{_TOOLS}"'.encode(), f',"{_BETWEEN}",'.encode()
 _BATCH = 1 << 20
 """Bytes of the messages of what is left of lines that are parsed at once."""
 _NEAR = 1 << 12
-"""Bytes by which an array may begin later in its line than in the line before."""
-_BEHIND = re.compile(rb'[ \t\r]*\][ \t\r,}]*"[^"\\]{1,64}"[ \t\r]*:[ \t\r]*')
-"""What stands behind an array of messages, up to the next value."""
+"""Bytes by which an array, or the second message, may begin later than in the line before."""
+_NEEDLE = 96
+"""Bytes at the beginning of the second message by which it is looked for."""
+_LAYOUTS = 4
+"""Layouts that a log may have."""
 
 _Absent: Any = Literal[_NEVER] | UnsetType
 """The type of a member that no plain line has."""
@@ -60,6 +62,10 @@ class Transcript(Struct):
 
     messages: list[Message] = field(default_factory=list)
     """Those of the last request."""
+    heads: list[Message] = field(default_factory=list)
+    """The first message of each request, where they change; the last ones may change then, too."""
+    lasts: list[Message] = field(default_factory=list)
+    """The last message of each request, where these may change."""
     counts: list[int] = field(default_factory=list)
     """How many of them each request has."""
     lines: list[int] = field(default_factory=list)
@@ -177,18 +183,16 @@ class _Lines(Struct):
     """Whether the file was read to its end."""
     number: int = 1
     """That of the present line."""
-    at: int = 0
-    """How many bytes into its line the array of the first line began."""
-    array: bytearray = field(default_factory=bytearray)
-    """The messages of the line before, from the opening bracket on, without the closing one."""
-    behind: bytes = b""
-    """What stands behind the array, up to the next value."""
-    bridge: bytes = b""
-    """What takes its place: with a marker before it, and one for the tools behind it, where these stand there."""
-    ahead: int = 0
-    """How many bytes before the array the tools begin, where they stand before it."""
-    is_apart: bool = False
-    """Whether they stand somewhere behind it."""
+    array: bytes = b""
+    """The messages of the first line, raw."""
+    body: bytearray = field(default_factory=bytearray)
+    """What each line repeats of the array of the line before."""
+    lead: int = 0
+    """How many bytes stand before that in the array."""
+    last: bytes = b""
+    """What the last message begins with, where that may change; then the first one may, too."""
+    layouts: list[Layout] = field(default_factory=list)
+    """Those that were met; the last one first."""
     pieces: list[bytes | bytearray] = field(default_factory=list)
     """What is left of lines that are not parsed yet, six of each."""
     places: list[tuple[int, int, int]] = field(default_factory=list)
@@ -196,7 +200,7 @@ class _Lines(Struct):
     waiting: int = 0
     """Bytes of the messages in there."""
     carried: bytes | bytearray = b""
-    """Messages in the array that only an unreadable line added so far."""
+    """Messages in the body that only an unreadable line added so far."""
     found: Transcript = field(default_factory=Transcript)
 
     def read(self) -> Transcript:
@@ -204,16 +208,17 @@ class _Lines(Struct):
         while not self._first():
             if not self._goes_on():
                 raise NotPlainError
-        if not self._goes_on():
-            return self.found
-        self._learn()
-        self._later()
         while self._goes_on():
             if self.waiting > _BATCH:
                 self._parse()
             self._later()
         self._parse()
-        return self.found
+        found = self.found
+        if found.heads:
+            found.messages = [found.heads[-1], *found.messages, found.lasts[-1]]
+        return found
+
+    # The file
 
     def _goes_on(self) -> bool:
         """Whether there is another line."""
@@ -254,91 +259,160 @@ class _Lines(Struct):
             raise NotPlainError
         self.found.skipped.append(skipped)
 
-    def _line(self, stop: int) -> Line:
-        """The present line, which ends here."""
-        size = min(stop + 1, self.filled) - self.start
-        return Line(self.number, self.found.size, stop - self.start, self.buffer, self.start, stop, size, self.filled)
+    # One line
 
     def _first(self) -> bool:
         """Parse the first line; whether it is one that others may go on from."""
         stop = self._whole()
         line, found = bytes(self.buffer[self.start : stop]), self.found
-        try:
-            parsed = _decoders(tuple(envelopes.__path__))[0].decode(line)
-            raw = bytes(parsed.request.messages)
-            messages = jsonio.loads(raw)
-        except REFUSED:
-            parsed, messages, raw = None, [], b""
-        if raw[:1] != b"[" or self.beside.is_side(messages):
-            self._skip(self._line(stop))
-            self._pass(stop)
+        parsed, messages = self._parsed(line), []
+        if parsed:
+            self.array = bytes(parsed.request.messages)
+            messages = jsonio.loads(self.array)
+        if not parsed or self.beside.is_side(messages):
+            self._skip_to(stop)
             return False
         found.messages, found.tools, found.limit = messages, bytes(parsed.request.tools), _limit(parsed.request)
         found.counts = [len(messages)]
-        self.array = bytearray(raw[:-1].rstrip())
+        self.body = bytearray(self.array[1:-1].rstrip())
         self._take([parsed], [(self.number, 0, self._pass(stop))], line)
+        self._learn(line, self.array)
         return True
 
-    def _learn(self) -> None:
-        """Learn from the first line where the others have what."""
-        line, tools = bytearray(self.found.last), self.found.tools
-        self.at = find(line, b'"messages"', self.array, 0, len(line))
-        behind = _BEHIND.match(line, self.at + len(self.array))
-        if self.at < 0 or not behind:
-            raise NotPlainError
-        self.behind, self.bridge = behind[0], _STOP + behind[0]
-        if tools and line.startswith(tools, behind.end()):
-            self.bridge += _TOOLS_CUT
-        elif tools:
-            at = find(line, b'"tools"', tools, 0, self.at)
-            self.ahead, self.is_apart = max(0, self.at - at) if at >= 0 else 0, at < 0
+    @staticmethod
+    def _parsed(line: bytes) -> Any:
+        """A line as a first one is parsed; ``None`` for what is none."""
+        try:
+            parsed = _decoders(tuple(envelopes.__path__))[0].decode(line)
+        except REFUSED:
+            return None
+        return parsed if bytes(parsed.request.messages).startswith(b"[") else None
+
+    def _skip_to(self, stop: int) -> None:
+        """Pass over the present line, which ends here."""
+        length = stop - self.start
+        size = min(stop + 1, self.filled) - self.start
+        self._skip(Line(self.number, self.found.size, length, self.buffer, self.start, stop, size, self.filled))
+        self._pass(stop)
 
     def _later(self) -> None:
-        """Cut out of a line what the line before has, or take note of one that has other messages."""
+        """Cut out of a line what it repeats; where it is of another layout, learn that; else it must be passed over."""
         while (stop := self._cut()) < 0:
-            if self.ended or self.buffer.find(b"\n", self.start, self.filled) >= 0:
-                stop = self._whole()
-                self._skip(self._line(stop))
-                self._pass(stop)
+            if not self.ended and self.buffer.find(b"\n", self.start, self.filled) < 0:
+                self._more()
+                continue
+            end = self._whole()
+            if not self._adapts(bytes(self.buffer[self.start : end])) or (stop := self._cut()) < 0:
+                self._skip_to(end)
                 return
-            self._more()
+            break
         offset = self.found.size
         self.places.append((self.number, offset, self._pass(stop)))
 
+    def _adapts(self, line: bytes) -> bool:
+        """Whether a line that could not be cut is one all the same, as another layout or a changed message tells."""
+        parsed = self._parsed(line)
+        if parsed is None:
+            return False
+        array = bytes(parsed.request.messages)
+        is_loosened = not self.last and not array.startswith(self.body, 1) and self._loosens()
+        return self._learn(line, array) or is_loosened
+
+    def _loosens(self) -> bool:
+        """From the second line on, let the first message and the last one be others in each line."""
+        found = self.found
+        parts = core(self.array) if len(found.counts) == 1 and not self.places else None
+        if parts is None:
+            return False
+        self.lead, self.body, self.last = parts.lead, bytearray(parts.body), parts.start
+        first, *found.messages, last = found.messages
+        found.heads, found.lasts = [first], [last]
+        return True
+
+    def _learn(self, line: bytes, array: bytes) -> bool:
+        """Learn the layout of a line; whether it is a new one."""
+        met = layout(line, array, self.found.tools)
+        if met is None or met in self.layouts or len(self.layouts) >= _LAYOUTS:
+            return False
+        self.layouts.insert(0, met)
+        return True
+
     def _cut(self) -> int:
-        """Leave of a line what the one before has not; gives its end, or -1 where something of it is not there yet."""
-        buffer, start, filled, tools = self.buffer, self.start, self.filled, self.found.tools
-        place = start + self.at
-        if not buffer.startswith(self.array, place, filled):
-            place = find(buffer, b'"messages"', self.array, start, min(filled, place + _NEAR))
-        behind = place + len(self.array)
-        stop = buffer.find(b"\n", behind, filled) if place >= 0 else -1
-        if stop < 0 and (place < 0 or not self.ended):
+        """Leave of a line what it does not repeat; gives its end, or -1 where something of it is not there yet."""
+        buffer, start, filled = self.buffer, self.start, self.filled
+        for each in self.layouts:
+            place = start + each.at
+            first = place + 1 + self.lead
+            if buffer.startswith(b"[", place) and buffer.startswith(self.body, first, filled):
+                stop = self._cut_as(each, place, first, filled)
+                if stop >= 0:
+                    return stop
+        farthest = max([each.at for each in self.layouts], default=0)
+        place = find(buffer, b'"messages"', b"[", start, min(filled, start + farthest + _NEAR))
+        first = self._body_at(place) if place >= 0 else -1
+        limit = buffer.find(b"\n", first + len(self.body), filled) if first >= 0 else -1
+        if limit < 0:
             return -1
-        stop = filled if stop < 0 else stop
-        end = buffer.find(self.behind, behind, stop)
-        rest = end + len(self.behind)
-        head, bridge = buffer[start : place + 1], self.bridge
-        if end < 0 or b"\n" in head:
+        for each in self.layouts:
+            stop = self._cut_as(each, place, first, limit + 1)
+            if stop >= 0:
+                return stop
+        return -1
+
+    def _body_at(self, place: int) -> int:
+        """Where in the array that begins here the body does; -1 where it does not."""
+        first = place + 1 + self.lead
+        if self.buffer.startswith(self.body, first, self.filled):
+            return first
+        if not self.last or not self.body:
             return -1
-        if self.ahead:
-            at = len(head) - 1 - self.ahead
-            if not head.startswith(tools, at):
+        first = self.buffer.find(bytes(self.body[:_NEEDLE]), place, min(self.filled, first + _NEAR))
+        return first if first >= 0 and self.buffer.startswith(self.body, first, self.filled) else -1
+
+    def _cut_as(self, each: Layout, place: int, first: int, limit: int) -> int:
+        """The same for a line of this layout, whose array and body begin here, and which ends before ``limit``."""
+        buffer, start, tools = self.buffer, self.start, self.found.tools
+        behind = first + len(self.body)
+        end = buffer.find(each.behind, behind, limit)
+        if end < 0 or buffer.find(b"\n", behind, end) >= 0:
+            return -1
+        rest = end + len(each.behind)
+        head, bridge = buffer[start:first], _STOP + each.behind
+        if each.ahead:
+            at = place - each.ahead
+            if at < start or not buffer.startswith(tools, at, place):
                 return -1
-            head[at : at + len(tools)] = _TOOLS_CUT
+            head[at - start : at - start + len(tools)] = _TOOLS_CUT
         elif tools:
-            at = find(buffer, b'"tools"', tools, rest, stop) if self.is_apart else rest
-            if not buffer.startswith(tools, at, stop):
+            at = find(buffer, b'"tools"', tools, rest, limit) if each.is_apart else rest
+            if not buffer.startswith(tools, at, limit):
                 return -1
-            if self.is_apart:
-                bridge += buffer[rest:at] + _TOOLS_CUT
+            bridge += buffer[rest:at] + _TOOLS_CUT
             rest = at + len(tools)
-        added = buffer[behind:end]
-        self.array += added
+        if b"\n" in head or b"\n" in bridge:
+            return -1
+        stop = buffer.find(b"\n", rest, limit)
+        if stop < 0 and not (self.ended and limit == self.filled):
+            return -1
+        stop = self.filled if stop < 0 else stop
+        cut = buffer.rfind(self.last, behind, end) if self.last else end
+        if cut < 0:
+            return -1
+        added, marker = buffer[behind:cut], _START
+        if self.last:
+            bridge = _BEFORE_LAST + buffer[cut:end] + bridge
+            marker = b"," + _START
+        self.lead = first - place - 1
+        self.body += added
         self.waiting += len(added)
-        self.pieces += (head, _START, self.carried + added if self.carried else added, bridge, buffer[rest:stop], _SEAM)
+        self.pieces += (head, marker, self.carried + added if self.carried else added, bridge, buffer[rest:stop], _SEAM)
         self.carried = b""
+        if each is not self.layouts[0]:
+            self.layouts.remove(each)
+            self.layouts.insert(0, each)
         return stop
+
+    # What is left of many lines
 
     def _parse(self) -> None:
         """Parse what is left of lines."""
@@ -378,21 +452,25 @@ class _Lines(Struct):
 
     def _add(self, lines: list[Any], places: list[tuple[int, int, int]], last: bytes) -> None:
         """Add lines, which hold what they were taken for."""
-        found = self.found
+        found, count = self.found, len(lines)
         requests = [line.request for line in lines]
         arrays = [request.messages for request in requests]
-        if [array[0] for array in arrays] != [_SAME] * len(lines) or [array[-1] for array in arrays] != [_END] * len(
-            lines
-        ):
-            raise NotPlainError
         tools = _TOOLS if found.tools else UNSET
         if any(request.tools is not tools and request.tools != tools for request in requests):
             raise NotPlainError
         if any(_limit(request) != found.limit for request in requests):
             raise NotPlainError
+        first = 1 if self.last else 0
+        if [array[first] for array in arrays] != [_SAME] * count or [array[-1] for array in arrays] != [_END] * count:
+            raise NotPlainError
+        if self.last and [array[-3] for array in arrays] != [_LAST] * count:
+            raise NotPlainError
         for array in arrays:
-            found.messages += array[1:-1]
-            found.counts.append(len(found.messages))
+            found.messages += array[first + 1 : -3 if first else -1]
+            found.counts.append(len(found.messages) + 2 * first)
+        if first:
+            found.heads += [array[0] for array in arrays]
+            found.lasts += [array[-2] for array in arrays]
         self._take(lines, places, last)
 
     def _take(self, lines: list[Any], places: list[tuple[int, int, int]], last: bytes) -> None:

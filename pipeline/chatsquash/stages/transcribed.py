@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from io import FileIO
-from operator import le
+from operator import is_not, le
 
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
 from chatsquash.chat import tool_name
+from chatsquash.formats import PLAIN
 from chatsquash.jsonio import loads
 from chatsquash.memo import Last
 from chatsquash.model import Entry, Message, Repeated, Reply, Skipped, Tool
@@ -19,10 +20,11 @@ from chatsquash.read.bounds import Bounds, are_within
 from chatsquash.read.entries import EntryReader
 from chatsquash.read.exchange import LineError
 from chatsquash.read.lines import Buffers, Line
-from chatsquash.read.recognise import Shape
+from chatsquash.read.recognise import AGREEING, Shape, look
 from chatsquash.read.tools import NO_TOOLS, KnownTools
 from chatsquash.read.transcript import NotPlainError, Transcript, transcribe
-from chatsquash.stages.cleaning import clean, clean_at_once, may_drop
+from chatsquash.stages.changed_ends import hold as hold_changed
+from chatsquash.stages.cleaning import clean, clean_at_once, may_drop, touched
 from chatsquash.stages.select import ToolUnion, flatten, same_tools
 from chatsquash.stages.session import Session, Snapshot, Tally
 from chatsquash.times import at_once
@@ -31,7 +33,12 @@ from chatsquash.tree.follow import Followed, Grown, is_same
 _ROLES = {"system", "developer", "user", "assistant", "tool"}
 
 
+class _Asked(Struct, gc=False):
+    model: Raw = Raw()
+
+
 class _Answered(Struct, gc=False):
+    request: _Asked
     response: Raw
 
 
@@ -60,23 +67,29 @@ class PlainWay:
         times = at_once(told.times)
         if times is None or not all(map(le, times, times[1:])) or len(told.session_ids) > 1 or "" in told.session_ids:
             raise NotPlainError
-        if not told.model:  # the request tells it then
+        if not self._is_told(told.skipped, file):
             raise NotPlainError
-        roles = _held_roles(told)
+        roles = _roles(told)
+        (hold_changed(told, roles, self._sets) if told.heads else _hold_replies(told, roles))
         self._hold(told)
         tools = self._tools(told.tools)
         messages, counts, cleaned = self._cleaned(told, roles)
         (named,) = told.session_ids
         limit, count = _spelled(told.limit), len(told.lines)
-        raw = bytes(_answered.decode(told.last).response)
-        reply = Reply(told.replies[-1], told.choices, told.reasons[-1], model=told.model, raw=raw)
+        raw = _answered.decode(told.last)
+        asked = bytes(raw.request.model)
+        answered = told.replies[-1], told.choices, told.reasons[-1]
+        reply = Reply(*answered, model=told.model, raw=bytes(raw.response), asked=asked)
         last = Entry(
             *(told.lines[-1], times[-1], named, messages, (), tools, reply),
             cleaned=cleaned,
             size=told.last_size,
             limit=limit,
         )
-        first = Entry(told.lines[0], times[0], named, messages[: counts[0]], (), tools, Reply())
+        begun = messages[: counts[0]]
+        if told.lasts:
+            begun[-1:] = told.lasts[:1]
+        first = Entry(told.lines[0], times[0], named, begun, (), tools, Reply())
         grown = partial(_grown, told, times, counts, tools, limit)
         followed = Followed(
             lazily=True, first=first, last=last, told=grown, replied=list(zip(told.replies, counts, strict=True))
@@ -86,7 +99,7 @@ class PlainWay:
         before = tally.sizes.all - told.last_size
         if named is None or told.skipped or len(set(times)) < count:
             _note(tally, told, times, named)
-        if len(tally.rejected) > self._bounds.rejected:
+        if len(tally.rejected) > self._bounds.rejected or (told.heads and tally.asides):
             raise NotPlainError
         return tally.session(Snapshot(last, self._union(tools), times[0], times[-1], count - 1, 0, before))
 
@@ -104,10 +117,18 @@ class PlainWay:
 
     # What becomes of them
 
+    def _is_told(self, skipped: list[Skipped], file: FileIO) -> bool:
+        """Whether the first lines tell that a log is chat, even where some of them are none."""
+        if not any((each.line or 0) <= AGREEING and not each.rule for each in skipped):
+            return True
+        shape, seen = look(file, memory=self._bounds.memory)
+        return seen.format == PLAIN and shape == Shape()
+
     def _hold(self, told: Transcript) -> None:
         """Hold the messages to the bounds."""
-        nesting = self._bounds.nesting
-        is_within = are_within(told.messages, nesting) and are_within(told.replies[-1:], nesting)
+        deep = [head for head in told.heads if type(head.get("content")) is not str or len(head) > 2]
+        held = (told.messages, told.replies[-1:], deep, told.lasts)
+        is_within = all(are_within(messages, self._bounds.nesting) for messages in held)
         if len(told.messages) > self._bounds.messages or not is_within:
             raise NotPlainError
 
@@ -123,11 +144,11 @@ class PlainWay:
 
     def _cleaned(self, told: Transcript, roles: list[str]) -> tuple[list[Message], list[int], dict[str, int]]:
         """The messages of the last request, how many of them each has, and what rules changed."""
-        request = clean_at_once(told.messages, roles, self._sets) if self._sets else None
-        if request is None:
+        if not touched(told.messages, roles, self._sets):
             return told.messages, told.counts, {}
-        if request.lost_any:  # which depends on the message behind, so on the request
-            raise NotPlainError
+        request = clean_at_once(told.messages, self._sets)
+        if request.lost_any or (told.heads and any(map(is_not, request.messages[1:], told.messages[1:]))):
+            raise NotPlainError  # which depends on what stands behind, so on the request
         counts = told.counts
         if len(request.messages) < len(told.messages):
             left = [0]
@@ -137,24 +158,27 @@ class PlainWay:
         return request.messages, counts, request.cleaned()
 
 
-def _held_roles(told: Transcript) -> list[str]:
-    """The roles of the messages, where each request goes on with the reply to the one before it."""
-    messages, replies = told.messages, told.replies
+def _roles(told: Transcript) -> list[str]:
+    """The roles of the messages."""
     try:
-        roles = [message["role"] for message in messages]
-        if not _ROLES.issuperset(roles) or {type(reply.get("role")) for reply in replies} != {str}:
-            raise NotPlainError
-        said = [messages[count] for count in told.counts[:-1]]
-    except (KeyError, TypeError, IndexError):
-        raise NotPlainError from None
-    if said == replies[:-1]:
-        is_held = {message["role"] for message in said} <= {"assistant"}
-    else:
-        pairs = zip(said, replies[:-1], strict=True)
-        is_held = all(one["role"] == "assistant" and (one == other or is_same(one, other)) for one, other in pairs)
-    if not is_held or sorted(set(told.counts)) != told.counts:
+        roles = [message["role"] for message in told.messages]
+        is_known = _ROLES.issuperset(roles) and {type(reply.get("role")) for reply in told.replies} == {str}
+        if is_known and sorted(set(told.counts)) == told.counts:
+            return roles
+    except (KeyError, TypeError):  # no message
+        pass
+    raise NotPlainError
+
+
+def _hold_replies(told: Transcript, roles: list[str]) -> None:
+    """Raise ``NotPlainError`` where a request does not go on with the reply to the one before it."""
+    if not {"assistant"}.issuperset([roles[count] for count in told.counts[:-1]]):
         raise NotPlainError
-    return roles
+    said, replies = [told.messages[count] for count in told.counts[:-1]], told.replies[:-1]
+    if said != replies and not all(
+        one == other or is_same(one, other) for one, other in zip(said, replies, strict=True)
+    ):
+        raise NotPlainError
 
 
 def _union(tools: list[Tool]) -> list[Tool]:

@@ -34,10 +34,10 @@ class Growth(Struct):
             return False
         if entry.limit != last.limit or bool(entry.tools) != bool(last.tools):
             return False
-        if not self._is_same(entry.messages[count], reply):
+        if not self.is_same(entry.messages[count], reply):
             return False
         one, other = (next(_others(each.messages), None) for each in (last, entry))
-        if one is None or other is None or not (self._is_same(one, other) or is_reminded(one, other, loosely=False)):
+        if one is None or other is None or not (self.is_same(one, other) or is_reminded(one, other, loosely=False)):
             return False
         if not is_similar_prompt(system_prompt(last.messages), system_prompt(entry.messages)):
             return False
@@ -53,13 +53,13 @@ class Growth(Struct):
 
     def rewords(self, last: Entry) -> bool:
         """Whether a request has what users said before in another wording."""
-        return any(not self._is_same(last.messages[place], message) for place, message in self._users)
+        return any(not self.is_same(last.messages[place], message) for place, message in self._users)
 
     def holds_all(self, last: Entry, grown: Iterable[Grown]) -> bool:
         """Whether a request has all replies before it in their places."""
         messages = last.messages
         return all(
-            self._is_same(messages[each.count], each.message)
+            self.is_same(messages[each.count], each.message)
             for each in grown
             if each.message is not None and each.line != last.line
         )
@@ -69,11 +69,12 @@ class Growth(Struct):
         lost = {
             each.count: each.message
             for each in grown
-            if each.message and each.count < len(messages) and not self._is_same(messages[each.count], each.message)
+            if each.message and each.count < len(messages) and not self.is_same(messages[each.count], each.message)
         }
         return [lost.get(at, message) for at, message in enumerate(messages)] if lost else messages
 
-    def _is_same(self, one: Message, other: Message) -> bool:
+    def is_same(self, one: Message, other: Message) -> bool:
+        """Whether messages count as the same."""
         if one["role"] != other["role"]:
             return False
         return _is_spelled_alike(one, other) or self._canon.number(one) == self._canon.number(other)

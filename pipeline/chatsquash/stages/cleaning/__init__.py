@@ -120,16 +120,18 @@ def may_drop(messages: list[Message], chosen: tuple[str, ...]) -> bool:
 _WORD = Reply({"role": "assistant", "content": "Title"})
 
 
-def clean_at_once(messages: list[Message], roles: list[str], chosen: tuple[str, ...]) -> CleanedRequest | None:
-    """A request of which nothing was cleaned before; ``None`` where no rule could touch any of its messages."""
-    rules = _rules(chosen)
-    for role, touches in rules.touches.items():
+def touched(messages: list[Message], roles: list[str], chosen: tuple[str, ...]) -> bool:
+    """Whether a rule could touch any of some messages, whatever their neighbours; ``roles`` are theirs."""
+    for role, touches in _rules(chosen).touches.items():
         held = [message for message, own in zip(messages, roles, strict=True) if own == role]
         if any([any(map(touch, held)) for touch in touches]):  # noqa: C419 - a generator takes longer
-            break
-    else:
-        return None
-    request = CleanedRequest(rules)
+            return True
+    return False
+
+
+def clean_at_once(messages: list[Message], chosen: tuple[str, ...]) -> CleanedRequest:
+    """A request of which nothing was cleaned before."""
+    request = CleanedRequest(_rules(chosen))
     request.follow(messages, (Added(tuple(messages)),))
     return request
 
