@@ -78,6 +78,48 @@ SAID: list[Said] = [
     *[_without_nulls, _with_content, _renamed, _without_reasoning, _stripped, _in_parts, _sorted, _respelled, _other],
 ]
 """How a client sends back the reply that it got."""
+def _text(sent: Any) -> str | None:
+    text = sent.get("content") if isinstance(sent, dict) else None
+    return text if isinstance(text, str) else None
+
+
+View = Callable[[Messages, int], Messages]
+
+
+def _with_clock(history: Messages, number: int) -> Messages:
+    """The system prompt tells the time."""
+    if not history or _text(history[0]) is None or history[0]["role"] not in ("system", "developer"):
+        return history
+    told = f"{history[0].get('content')} It is 10:00:{number:02}. Be careful, and brief."
+    return [{**history[0], "content": told}, *history[1:]]
+
+
+def _cached(history: Messages, number: int) -> Messages:
+    """The last message is marked."""
+    if not history or _text(history[-1]) is None:
+        return history
+    part = {"type": "text", "text": history[-1]["content"], "cache_control": {"type": "ephemeral"}}
+    return [*history[:-1], {**history[-1], "content": [part]}]
+
+
+def _reminded(history: Messages, number: int) -> Messages:
+    """The last message reminds of something."""
+    if not history or _text(history[-1]) is None:
+        return history
+    told = f"{history[-1]['content']}<system-reminder>{number} messages</system-reminder>"
+    return [*history[:-1], {**history[-1], "content": told}]
+
+
+VIEWS: list[View] = [
+    *[lambda history, number: history] * 16,
+    _with_clock,
+    _cached,
+    _reminded,
+    lambda history, number: _with_clock(_cached(history, number), number),
+    lambda history, number: _with_clock(history, number % 2),
+    lambda history, number: _cached(history, number) if number % 3 else history,
+]
+"""What a client sends of its history, which changes from request to request."""
 SYSTEMS: list[Messages] = [
     [],
     [message("system", "You are an agent.")],
@@ -180,7 +222,7 @@ class Client:
         self.said, self.responds = choice(SAID), self._one(RESPONDS, ODD_RESPONDS)
         self.request, self.beside = self._one(REQUESTS, ODD_REQUESTS), self._one(BESIDES, ODD_BESIDES)
         self.name, self.times = self._one(NAMES, ODD_NAMES), self._one(TIMES, ODD_TIMES)
-        self.tools = self._tools()
+        self.tools, self.view = self._tools(), choice(VIEWS)
         self.is_odd = self.random.random() < 0.15
         self.changes_limit = self.random.random() < 0.05
         self.count = 0
@@ -206,7 +248,7 @@ class Client:
         choice = {"index": 0, "message": reply, "finish_reason": self.random.choice(FINISHES)}
         choice = {name: value for name, value in choice.items() if value is not MISSING}
         response = {"id": f"r{self.count}", "model": self.random.choice(["gpt-5", "gpt-5", "o"]), "choices": [choice]}
-        request = {"model": "m", "messages": history, **self.tools, **self.request}
+        request = {"model": "m", "messages": self.view(history, self.count), **self.tools, **self.request}
         if self.changes_limit and self.random.random() < 0.3:
             request["max_tokens"] = 77
         at = {"timestamp": self._time(), "session_id": self.name}

@@ -47,12 +47,16 @@ def _of_client(random: Random) -> Log:
     space = random.choice([*["compact"] * 9, *["default"] * 9, "wide", "odd"])
     escape = random.choice(strategies.ESCAPES[:2] if random.random() < 0.96 else strategies.ESCAPES)
     style = Style(space, escape, random.choice([0, 0, 1, 2, 3, 4, 5]), frozenset(tricks), random.randrange(100))
-    other = replace(style, space="compact", written={}) if random.random() < 0.03 else style
+    other = style
+    if random.random() < 0.1:
+        other = replace(style, **random.choice([{"space": "compact", "written": {}}, {"order": 2}, {"order": 5}]))
     return [render(entry, chances, random.choice([style, other])) for entry in entries]
 
 
 def _of_bench(random: Random) -> Log:
-    profile = generate.Profile(1, random.randint(2, 9), style=random.choice(["growing", "spaced"]), shape=_SHAPE)
+    profile = generate.Profile(
+        1, random.randint(2, 9), style=random.choice(["growing", "spaced", "hostile"]), shape=_SHAPE
+    )
     return [b"".join(line) for line in generate._lines(random.randrange(10**6), profile)]
 
 
