@@ -109,12 +109,13 @@ class Reader:
         chat = self._lines(Shape())  # as most logs are, which is told by what is read of them so
         items = chat.entries(chain(held, stream))
         begun = list[Entry | Skipped]()
-        for line, item in zip(held, items, strict=False):
-            begun.append(item)
+        for line in held:
+            item = next(items, None)  # none where too many before it cannot be read
             exchange = chat.exchange if isinstance(item, Entry) else _split(line)
-            self._is_plain = _is_plain(exchange)
-            if not self._is_plain:
+            self._is_plain = item is not None and _is_plain(exchange)
+            if item is None or not self._is_plain:
                 break
+            begun.append(item)
         else:
             return recognise.PLAIN_LOG, _then(begun, items), None
         return self._as(self._look(file), file, chain(held, stream), log)

@@ -283,9 +283,10 @@ class _Lines(Struct):
     def _parsed(line: bytes) -> Any:
         """A line as a first one is parsed; ``None`` for what is none."""
         try:
-            return _decoders(tuple(envelopes.__path__))[0].decode(line)
+            parsed = _decoders(tuple(envelopes.__path__))[0].decode(line)
         except REFUSED:
             return None
+        return parsed if bytes(parsed.request.messages).startswith(b"[") else None
 
     def _skip_to(self, stop: int) -> None:
         """Pass over the present line, which ends here."""
@@ -372,26 +373,26 @@ class _Lines(Struct):
         """The same for a line of this layout, whose array and body begin here, and which ends before ``limit``."""
         buffer, start, tools = self.buffer, self.start, self.found.tools
         behind = first + len(self.body)
-        end = buffer.find(each.behind, behind, limit)
-        if end < 0 or buffer.find(b"\n", behind, end) >= 0:
+        stop = buffer.find(b"\n", behind, limit)
+        if stop < 0 and not (self.ended and limit == self.filled):
             return -1
+        stop = self.filled if stop < 0 else stop
+        end = buffer.find(each.behind, behind, stop)
         rest = end + len(each.behind)
         head, bridge = buffer[start:first], _STOP + each.behind
+        if end < 0 or b"\n" in head:
+            return -1
         if each.ahead:
             at = place - each.ahead
             if at < start or not buffer.startswith(tools, at, place):
                 return -1
             head[at - start : at - start + len(tools)] = _TOOLS_CUT
         elif tools:
-            at = find(buffer, b'"tools"', tools, rest, limit) if each.is_apart else rest
-            if not buffer.startswith(tools, at, limit):
+            at = find(buffer, b'"tools"', tools, rest, stop) if each.is_apart else rest
+            if not buffer.startswith(tools, at, stop):
                 return -1
             bridge += buffer[rest:at] + _TOOLS_CUT
             rest = at + len(tools)
-        stop = buffer.find(b"\n", rest, limit)
-        if stop < 0 and not (self.ended and limit == self.filled):
-            return -1
-        stop = self.filled if stop < 0 else stop
         cut = buffer.rfind(self.last, behind, end) if self.last else end
         if cut < 0:
             return -1

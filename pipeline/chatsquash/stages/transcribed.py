@@ -11,6 +11,7 @@ from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
 from chatsquash.chat import tool_name
+from chatsquash.formats import PLAIN
 from chatsquash.jsonio import loads
 from chatsquash.memo import Last
 from chatsquash.model import Entry, Message, Repeated, Reply, Skipped, Tool
@@ -19,7 +20,7 @@ from chatsquash.read.bounds import Bounds, are_within
 from chatsquash.read.entries import EntryReader
 from chatsquash.read.exchange import LineError
 from chatsquash.read.lines import Buffers, Line
-from chatsquash.read.recognise import Shape
+from chatsquash.read.recognise import AGREEING, Shape, look
 from chatsquash.read.tools import NO_TOOLS, KnownTools
 from chatsquash.read.transcript import NotPlainError, Transcript, transcribe
 from chatsquash.stages.changed_ends import hold as hold_changed
@@ -32,7 +33,12 @@ from chatsquash.tree.follow import Followed, Grown, is_same
 _ROLES = {"system", "developer", "user", "assistant", "tool"}
 
 
+class _Asked(Struct, gc=False):
+    model: Raw = Raw()
+
+
 class _Answered(Struct, gc=False):
+    request: _Asked
     response: Raw
 
 
@@ -61,6 +67,8 @@ class PlainWay:
         times = at_once(told.times)
         if times is None or not all(map(le, times, times[1:])) or len(told.session_ids) > 1 or "" in told.session_ids:
             raise NotPlainError
+        if not self._is_told(told.skipped, file):
+            raise NotPlainError
         roles = _roles(told)
         (hold_changed(told, roles, self._sets) if told.heads else _hold_replies(told, roles))
         self._hold(told)
@@ -68,15 +76,19 @@ class PlainWay:
         messages, counts, cleaned = self._cleaned(told, roles)
         (named,) = told.session_ids
         limit, count = _spelled(told.limit), len(told.lines)
-        raw = bytes(_answered.decode(told.last).response)
-        reply = Reply(told.replies[-1], told.choices, told.reasons[-1], model=told.model, raw=raw)
+        raw = _answered.decode(told.last)
+        asked = bytes(raw.request.model)
+        answered = told.replies[-1], told.choices, told.reasons[-1]
+        reply = Reply(*answered, model=told.model, raw=bytes(raw.response), asked=asked)
         last = Entry(
             *(told.lines[-1], times[-1], named, messages, (), tools, reply),
             cleaned=cleaned,
             size=told.last_size,
             limit=limit,
         )
-        begun = [*messages[: counts[0] - 1], *(told.lasts[:1] or messages[counts[0] - 1 : counts[0]])]
+        begun = messages[: counts[0]]
+        if told.lasts:
+            begun[-1:] = told.lasts[:1]
         first = Entry(told.lines[0], times[0], named, begun, (), tools, Reply())
         grown = partial(_grown, told, times, counts, tools, limit)
         followed = Followed(
@@ -104,6 +116,13 @@ class PlainWay:
         return found if isinstance(found, Skipped) else None
 
     # What becomes of them
+
+    def _is_told(self, skipped: list[Skipped], file: FileIO) -> bool:
+        """Whether the first lines tell that a log is chat, even where some of them are none."""
+        if not any((each.line or 0) <= AGREEING and not each.rule for each in skipped):
+            return True
+        shape, seen = look(file, memory=self._bounds.memory)
+        return seen.format == PLAIN and shape == Shape()
 
     def _hold(self, told: Transcript) -> None:
         """Hold the messages to the bounds."""
