@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal, DecimalException
 from functools import lru_cache
 
@@ -59,8 +59,7 @@ def _said(text: str) -> Moment | None:
 def at_once(texts: list[str]) -> list[int] | None:
     """Many ISO 8601 times with an offset, as ``read`` gives them; ``None`` where any is something else."""
     try:
-        times = list(map(datetime.fromisoformat, texts))
-        found = [(time - _EPOCH) // _MICROSECOND * 1000 for time in times]
+        found = [_nanoseconds(datetime.fromisoformat(text) - _EPOCH) for text in texts]
     except (ValueError, TypeError, OverflowError):  # no time, or one without an offset
         return None
     is_told = _FIRST <= min(found) <= max(found) < _LAST and not _FINER.search(" ".join(texts))
@@ -87,11 +86,14 @@ def stamp(at: int) -> str:
 def _iso(text: str) -> Moment:
     read = datetime.fromisoformat(text)
     naive = read.tzinfo is None
-    since = read - (_NAIVE_EPOCH if naive else _EPOCH)
-    at = (since.days * 86_400 + since.seconds) * 10**9 + since.microseconds * 1000
+    at = _nanoseconds(read - (_NAIVE_EPOCH if naive else _EPOCH))
     is_usual = len(text) == _USUAL and text[-5] == "."
     finer = None if is_usual else _FINER.search(text, 10)
     return Moment(at + int(finer[1].ljust(3, "0")) if finer else at, naive)
+
+
+def _nanoseconds(since: timedelta) -> int:
+    return (since.days * 86_400 + since.seconds) * 10**9 + since.microseconds * 1000
 
 
 def _number(raw: bytes) -> Moment | None:
