@@ -57,7 +57,7 @@ class Bounds(NamedTuple):
 
     def hold_tools(self, tools: list[Tool]) -> None:
         """Raise ``LineError`` for tools that are nested too deeply."""
-        if not are_within(tools, self.nesting):
+        if not _are_within(tools, self.nesting):
             raise self.too_deep()
 
     def hold_new(self, tools: dict[bytes, Tool]) -> None:
@@ -73,7 +73,7 @@ class Bounds(NamedTuple):
         new: list[Any] = [message] if message is not None and {*map(type, message.values())} != _TEXTS else []
         if not request.is_flat or self.nesting < jsonio.FLAT:
             new += (message for run in request.edits if type(run) is Added for message in run.messages)
-        if new and not are_within(new, self.nesting):
+        if new and not _are_within(new, self.nesting):
             raise self.too_deep()
 
     def too_deep(self) -> LineError:
@@ -91,7 +91,7 @@ _ENCODED = 254
 BOUNDS = Bounds.of(Options())
 
 
-def are_within(values: list[Any], most: int) -> bool:
+def _are_within(values: list[Any], most: int) -> bool:
     """Whether values have at most so many levels; an encoder that refuses more than it has tells it at once."""
     if most > _ENCODED:
         try:

@@ -96,8 +96,13 @@ class Transcript(Struct):
     """The lines that are none of these."""
 
 
+_Turn: Any = dict[str, jsonio.flat(jsonio.FLAT - 1)]  # type: ignore[misc]
+"""A message with no more levels than nearly all have."""
+_array = jsonio.decoder(list[_Turn])
+
+
 class _Choice(Struct, gc=False):
-    message: dict[str, Any]
+    message: _Turn
     finish_reason: str | None = None
 
 
@@ -137,7 +142,7 @@ def _decoders(folders: tuple[str, ...]) -> tuple[msgspec.json.Decoder[Any], msgs
         whole = msgspec.defstruct("Request", members, gc=False, kw_only=True)
         return msgspec.defstruct("Line", [("request", whole), *beside], rename=unclaimed, gc=False, kw_only=True)
 
-    later = line(list[Any], Literal[_TOOLS] | UnsetType, UNSET)
+    later = line(list[str | _Turn], Literal[_TOOLS] | UnsetType, UNSET)
     others: Any = list[later | Literal[_BETWEEN]]  # type: ignore[valid-type]
     return jsonio.decoder(line(Raw, Raw, Raw())), jsonio.decoder(others)
 
@@ -268,7 +273,7 @@ class _Lines(Struct):
         parsed, messages = self._parsed(line), []
         if parsed:
             self.array = bytes(parsed.request.messages)
-            messages = jsonio.loads(self.array)
+            messages = _array.decode(self.array)
         if not parsed or self.beside.is_side(messages):
             self._skip_to(stop)
             return False

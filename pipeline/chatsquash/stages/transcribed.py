@@ -12,11 +12,11 @@ from msgspec.json import Decoder
 
 from chatsquash.chat import tool_name
 from chatsquash.formats import PLAIN
-from chatsquash.jsonio import loads
+from chatsquash.jsonio import FLAT, loads
 from chatsquash.memo import Last
 from chatsquash.model import Entry, Message, Repeated, Reply, Skipped, Tool
 from chatsquash.options import Options
-from chatsquash.read.bounds import Bounds, are_within
+from chatsquash.read.bounds import Bounds
 from chatsquash.read.entries import EntryReader
 from chatsquash.read.exchange import LineError
 from chatsquash.read.lines import Buffers, Line
@@ -51,6 +51,7 @@ class PlainWay:
     def __init__(self, options: Options) -> None:
         self._bounds = Bounds.of(options)
         self._sets = options.cleanups
+        self._tells_usage = options.folder or bool(options.only_model)
         self._known = KnownTools(self._bounds.hold_new)
         self._room = Buffers()
         self._union = Last(_union)
@@ -59,7 +60,7 @@ class PlainWay:
     def fits(options: Options) -> bool:
         """Whether the options ask for nothing that needs an entry for each line."""
         is_usual = options.from_format is None and options.sessions_by in (None, "file") and not options.check_arguments
-        return is_usual and options.cleanups in ((), ("goose",))
+        return is_usual and options.cleanups in ((), ("goose",)) and options.max_nesting >= FLAT
 
     def session(self, file: FileIO, hashed: Callable[[memoryview], object]) -> Session:
         """What the lines of a log come to; raises ``NotPlainError`` for a log that is not plain."""
@@ -71,15 +72,15 @@ class PlainWay:
             raise NotPlainError
         roles = _roles(told)
         (hold_changed(told, roles, self._sets) if told.heads else _hold_replies(told, roles))
-        self._hold(told)
+        if len(told.messages) > self._bounds.messages:
+            raise NotPlainError
         tools = self._tools(told.tools)
         messages, counts, cleaned = self._cleaned(told, roles)
         (named,) = told.session_ids
         limit, count = _spelled(told.limit), len(told.lines)
-        raw = _answered.decode(told.last)
-        asked = bytes(raw.request.model)
         answered = told.replies[-1], told.choices, told.reasons[-1]
-        reply = Reply(*answered, model=told.model, raw=bytes(raw.response), asked=asked)
+        raw, asked = _raw(told.last) if self._tells_usage else (b"", b"")
+        reply = Reply(*answered, model=told.model, raw=raw, asked=asked)
         last = Entry(
             *(told.lines[-1], times[-1], named, messages, (), tools, reply),
             cleaned=cleaned,
@@ -123,14 +124,6 @@ class PlainWay:
             return True
         shape, seen = look(file, memory=self._bounds.memory)
         return seen.format == PLAIN and shape == Shape()
-
-    def _hold(self, told: Transcript) -> None:
-        """Hold the messages to the bounds."""
-        deep = [head for head in told.heads if type(head.get("content")) is not str or len(head) > 2]
-        held = (told.messages, told.replies[-1:], deep, told.lasts)
-        is_within = all(are_within(messages, self._bounds.nesting) for messages in held)
-        if len(told.messages) > self._bounds.messages or not is_within:
-            raise NotPlainError
 
     def _tools(self, raw: bytes) -> list[Tool]:
         if not raw:
@@ -179,6 +172,12 @@ def _hold_replies(told: Transcript, roles: list[str]) -> None:
         one == other or is_same(one, other) for one, other in zip(said, replies, strict=True)
     ):
         raise NotPlainError
+
+
+def _raw(line: bytes) -> tuple[bytes, bytes]:
+    """The response of a line, and the model that it was asked of."""
+    found = _answered.decode(line)
+    return bytes(found.response), bytes(found.request.model)
 
 
 def _union(tools: list[Tool]) -> list[Tool]:
