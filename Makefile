@@ -7,7 +7,7 @@ TRAIN := .venv-train
 TORCH ?= torch
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 
-.PHONY: help convert test conformance train check check-code fuzz fuzz-fixed simulate soak format docs bench profile clean
+.PHONY: help convert test conformance train check check-code fuzz fuzz-fixed fuzz-plain simulate soak format docs bench profile clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -73,6 +73,9 @@ fuzz-fixed: $(VENV)/installed ## The same 20,000 damaged logs in every run, and 
 	@$(BIN)/python -m tests.fuzz --count 20000
 	@HYPOTHESIS_PROFILE=whole $(BIN)/python -m pytest -n auto -m 'long or hypothesis' --ignore tests/formats/test_laws.py
 	@HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -n auto tests/formats/test_laws.py
+
+fuzz-plain: $(VENV)/installed ## Hold the plain way of reading to the general one on TAKEN (200,000) logs that it takes
+	@$(BIN)/python -m tests.plain --count $(or $(TAKEN),200000) $(PLAIN)
 
 simulate: $(VENV)/installed ## 2,000 simulated sessions, and as many hard ones, held to what is true of them; SIMULATE for options
 	@$(BIN)/python -m tests.simulator --count 2000 $(SIMULATE)

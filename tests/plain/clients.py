@@ -113,7 +113,7 @@ def _reminded(history: Messages, number: int) -> Messages:
 
 
 VIEWS: list[View] = [
-    *[lambda history, number: history] * 16,
+    *[lambda history, number: history] * 24,
     _with_clock,
     _cached,
     _reminded,
@@ -155,9 +155,15 @@ MEMBERS: list[dict[str, Any]] = [
     {"n": Raw(b"123456789012345678901234567890")},
     {"n": Raw(b"1E5"), "m": 1.0},
     {"deep": Raw(b"[" * 20 + b"]" * 20)},
-    {"messages": [], "tools": [], "request": {"messages": []}},
     {"tool_calls": None},
     {"tool_calls": []},
+]
+ODD_MEMBERS: list[dict[str, Any]] = [
+    {"messages": [], "tools": [], "request": {"messages": []}},
+    {"messages": [message("user", "decoy")], "tools": [tool("read")]},
+    {"n": "a\ud800"},
+    {"n": Raw(b"NaN")},
+    {"deep": Raw(b"[" * 300 + b"]" * 300)},
 ]
 FINISHES: list[Any] = ["stop", "stop", "length", None, "", "tool_calls", "content_filter", MISSING]
 RESPONDS: list[Callable[[dict[str, Any]], Any]] = [
@@ -211,8 +217,8 @@ BESIDES: list[dict[str, Any]] = [
 ODD_BESIDES: list[dict[str, Any]] = [{"status": 500}, {"model": "m", "tools": [], "messages": []}, {"error": None}]
 NAMES: list[Any] = ["s1", "s1", "s1", MISSING, None, "a@example.org", "\u00fcn\u00ef"]
 ODD_NAMES: list[Any] = ["", 7, "a\ud800"]
-TIMES = ["zulu", "zulu", "zulu", "offset", "nanoseconds apart", "equal", "pairs", "mixed"]
-ODD_TIMES = ["naive", "seconds", "backwards"]
+TIMES = ["zulu", "zulu", "zulu", "offset", "equal", "pairs", "mixed"]
+ODD_TIMES = ["naive", "seconds", "backwards", "nanoseconds apart"]
 
 
 class Client:
@@ -237,7 +243,7 @@ class Client:
             *([message("user", random.choice(WORDS))] if random.random() < 0.97 else []),
         ]
         entries = []
-        for _ in range(random.choice([1, 2, 3, 4, 5, 6, 8, 12])):
+        for _ in range(random.choice([1, 2, 3, 3, 4, 4, 6, 9])):
             reply = self._reply()
             entries.append(self.entry(history, reply))
             sent = self.said(reply) if isinstance(reply.get("content") or "", str) else reply
@@ -287,7 +293,7 @@ class Client:
         random = self.random
         if self.is_odd and random.random() < 0.3:
             return dict(random.choice(strategies.REPLIES))
-        members = random.choice(MEMBERS)
+        members = self._one(MEMBERS, ODD_MEMBERS)
         calls = [self._call(number) for number in range(random.choice([0, 0, 1, 1, 1, 2]))]
         if not calls:
             return message("assistant", random.choice(WORDS), **members)
@@ -307,7 +313,7 @@ class Client:
         if random.random() < 0.05:
             answers = answers[:-1]
         if not answers or random.random() < 0.2:
-            answers.append(message("user", random.choice(WORDS), **random.choice(MEMBERS)))
+            answers.append(message("user", random.choice(WORDS), **self._one(MEMBERS, ODD_MEMBERS)))
         if self.is_odd and random.random() < 0.3:
             answers.append(any_message(self.chances))
         return answers if random.random() < 0.99 else []

@@ -22,14 +22,14 @@ Log = list[bytes]
 
 
 def log(seed: int) -> bytes:
-    """A log of some source; bytes of one in eight are changed."""
+    """A log of some source; bytes of one in twelve are changed."""
     random = Random(seed)
     lines = random.choice(SOURCES)(random)
-    for _ in range(random.choice([0, 0, 0, 0, 0, 1, 1, 2])):
+    for _ in range(random.choice([*[0] * 6, 1, 1, 2])):
         random.choice(LINES)(lines, random)
     end = random.choice([b"\n", b"\n", b"\n", b"\n", b"", b"\n\n", b"\r\n", b"\n \n"])
     data = b"\n".join(lines) + end
-    return mutated(data, random.getrandbits(32), random.choice([1, 1, 2, 3])) if random.random() < 0.125 else data
+    return mutated(data, random.getrandbits(32), random.choice([1, 1, 2, 3])) if random.random() < 0.08 else data
 
 
 # Where they come from
@@ -41,10 +41,10 @@ def _of_client(random: Random) -> Log:
     entries = client.session()
     if random.random() < 0.15:
         entries.insert(random.choice([0, len(entries), len(entries)]), client.title())
-    for _ in range(random.choice([0, 0, 0, 0, 0, 1])):
+    for _ in range(random.choice([*[0] * 7, 1])):
         random.choice(ENTRIES)(entries, random)
-    tricks = random.sample(strategies.TRICKS, 1) if random.random() < 0.1 else []
-    space = random.choice([*["compact"] * 9, *["default"] * 9, "wide", "odd"])
+    tricks = random.sample(strategies.TRICKS, 1) if random.random() < 0.05 else []
+    space = random.choice([*["compact"] * 14, *["default"] * 14, "wide", "odd"])
     escape = random.choice(strategies.ESCAPES[:2] if random.random() < 0.96 else strategies.ESCAPES)
     style = Style(space, escape, random.choice([0, 0, 1, 2, 3, 4, 5]), frozenset(tricks), random.randrange(100))
     other = style
@@ -87,7 +87,7 @@ SOURCES: list[Callable[[Random], Log]] = [
     *[_of_client] * 42,
     *[_of_bench] * 4,
     _of_simulator,
-    *[_of_strategies] * 2,
+    _of_strategies,
     _of_samples,
 ]
 
@@ -249,5 +249,5 @@ def _split(lines: Log, random: Random) -> None:
 
 LINES: list[Callable[[Log, Random], None]] = [
     *[_damaged, _cut, _cut_and_whole, _not_entry, _blank, _carriage_returns] * 3,
-    *[_marked, _shuffled, _joined, _split, _split],
+    *[_marked, _shuffled, _joined, _split],
 ]

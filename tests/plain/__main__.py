@@ -1,0 +1,78 @@
+"""``python -m tests.plain``: hold the plain way to the general path, and tell what share of the bench's logs it takes."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import traceback
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import click
+
+from bench.generate import PROFILES, generate, profile
+from chatsquash.log import Log
+from chatsquash.run.session import Converter
+from tests.plain.hold import USUAL, plain_way
+from tests.plain.lot import MOST, Lot
+
+LOT = 500
+SHARES = {"standard": 0.95, "long": 0.95, "tiny": 0.95, "real": 0.9}
+"""What has to be taken of the logs of a profile."""
+SKIPPED = ("giant", "giant_rewritten", "standard10", "long10")
+"""Profiles that are others' logs again, or too large."""
+
+
+@click.command()
+@click.option("--count", type=int, default=200_000, show_default=True, help="How many logs have to be taken.")
+@click.option("--seed", type=int, help="This one alone.")
+@click.option("--cache", type=click.Path(path_type=Path), help="Where the bench keeps its logs.")
+def main(count: int, seed: int | None, cache: Path | None) -> None:
+    """Exits with 1 where an outcome differs, or where too few of a profile's logs are taken."""
+    if seed is not None:
+        with TemporaryDirectory() as here:
+            click.echo("taken" if Lot(Path(here)).hold(seed) else "not taken")
+        return
+    failed = sum(not shared(name, cache) for name in PROFILES if name not in SKIPPED)
+    sys.exit(bool(failed + not_held(count)))
+
+
+def not_held(count: int) -> int:
+    """How many lots of logs do not hold, when so many logs are taken on all cores."""
+    started = time.monotonic()
+    lots = range(0, count, LOT)
+    with ProcessPoolExecutor(max_workers=os.cpu_count()) as pool:
+        tried = list(pool.map(until, [min(LOT, count - start) for start in lots], [start * MOST for start in lots]))
+    seconds = time.monotonic() - started
+    failed = tried.count(0)
+    click.echo(f"{count:,} logs taken of {sum(tried):,} in {seconds:.0f} s, {failed} lots of {LOT} failed")
+    return failed
+
+
+def until(taken: int, first: int) -> int:
+    """How many logs were held until so many were taken; 0 where one does not hold, which is told."""
+    with TemporaryDirectory() as here:
+        try:
+            return Lot(Path(here)).until(taken, first)
+        except Exception:
+            click.echo(traceback.format_exc(limit=-3), err=True)
+            return 0
+
+
+def shared(name: str, cache: Path | None) -> bool:
+    """Tell what share of a profile's logs is taken; gives whether it is enough."""
+    with TemporaryDirectory() as here, plain_way() as watched:
+        logs = sorted(generate(name, profile(name, quick=True), cache or Path(here)).rglob("*.jsonl"))
+        converter = Converter(USUAL)
+        for path in logs:
+            converter.convert(Log(str(path), path.name, path.name, path.stat().st_size))
+        share = watched.taken / len(logs)
+    least = SHARES.get(name)
+    click.echo(f"{name}: {share:.1%} of {len(logs):,} logs taken{f', at least {least:.0%}' if least else ''}")
+    return least is None or share >= least
+
+
+if __name__ == "__main__":
+    main()
