@@ -30,7 +30,8 @@ def rules() -> dict[str, Rule]:
 
 def examine(view: View, *kinds: Kind) -> Iterator[Found]:
     """What is wrong with a record, by the rules of the kinds named."""
-    has = [feature for kind in kinds if kind in FEATURES for feature in FEATURES[kind](view)]
+    tests = [test for kind in kinds if kind in FEATURES for test in FEATURES[kind].items()]
+    has = [feature for feature, is_there in tests if is_there(view)]
     for rule in _called(kinds, tuple(has)):
         for fact in rule.function(view):
             yield rule.found(fact)

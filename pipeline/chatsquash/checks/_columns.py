@@ -59,32 +59,26 @@ def columns(messages: list[Message]) -> Columns:
     return Columns(roles, contents, keys, calls, results, ids, _are_matched(calls, results, ids, len(messages) - 1))
 
 
-_role, _listed, _function, _id, _name, _arguments = map(
-    itemgetter, ("role", "tool_calls", "function", "id", "name", "arguments")
-)
+_role, _function, _id, _name, _arguments = map(itemgetter, ("role", "function", "id", "name", "arguments"))
 _NONE = Calls({}, [], [], [], [])
-_LIST, _OBJECT, _TEXT, _ASSISTANT = [list], [dict], [str], ["assistant"]
+_LIST, _OBJECT, _TEXT, _ASSISTANT = frozenset((list,)), frozenset((dict,)), frozenset((str,)), frozenset(("assistant",))
 
 
 def _calls(messages: list[Message], roles: list[str]) -> Calls | None:
-    places = [at for at, message in enumerate(messages) if "tool_calls" in message]
-    listed = [_listed(messages[at]) for at in places]
-    if [*map(type, listed)] != _LIST * len(listed) or [roles[at] for at in places] != _ASSISTANT * len(places):
+    listed: dict[int, Any] = {at: each["tool_calls"] for at, each in enumerate(messages) if "tool_calls" in each}
+    if not _LIST.issuperset(map(type, listed.values())) or not _ASSISTANT.issuperset(map(roles.__getitem__, listed)):
         return None
-    given: list[Any] = [*chain.from_iterable(listed)]
-    count = len(given)
+    given = [*chain.from_iterable(listed.values())]
     try:
         functions = [*map(_function, given)]
         ids, names, arguments = [*map(_id, given)], [*map(_name, functions)], [*map(_arguments, functions)]
     except (KeyError, TypeError):
         return None
-    are_objects = [*map(type, given), *map(type, functions)] == _OBJECT * (2 * count)
-    are_texts = [*map(type, ids), *map(type, names), *map(type, arguments)] == _TEXT * (3 * count)
-    if not are_objects or not are_texts or "" in names or "" in ids or len(set(ids)) < count:
+    are_objects = _OBJECT.issuperset(map(type, chain(given, functions)))
+    are_texts = _TEXT.issuperset(map(type, chain(ids, names, arguments)))
+    if not are_objects or not are_texts or "" in names or "" in ids or len(set(ids)) < len(ids):
         return None
-    return Calls(
-        {at: len(calls) for at, calls in zip(places, listed, strict=True) if calls}, given, ids, names, arguments
-    )
+    return Calls({at: len(calls) for at, calls in listed.items() if calls}, given, ids, names, arguments)
 
 
 def _are_matched(calls: Calls | None, results: list[int], ids: list[Json], last: int) -> bool:

@@ -15,9 +15,6 @@ from chatsquash.chat import id_key
 from chatsquash.checks.failures import MARKING, failure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from chatsquash.checks._columns import Calls
     from chatsquash.checks.registry import View
     from chatsquash.model import Json
 
@@ -109,25 +106,7 @@ _GOOD = None, False
 
 def exchanges(view: View) -> Exchanges:
     """Match results with calls, block by block; calls of a block that share an id get theirs in order."""
-    bad, columns = view.once(bad_results), view.columns
-    each = zip(columns.results, columns.result_ids, strict=True)
-    judged = [Result(at, call_id, id_key(call_id), *bad.get(at, _GOOD)) for at, call_id in each]
-    if columns.calls is not None and columns.matched:
-        return _in_order(columns.calls, judged)
-    return _walked(view, iter(judged))
-
-
-def _in_order(calls: Calls, judged: list[Result]) -> Exchanges:
-    """The exchanges where results answer calls in order."""
-    places = [(at, block) for block, (at, count) in enumerate(calls.counts.items()) for _ in range(count)]
-    each = zip(places, calls.given, calls.names, calls.ids, strict=True)
-    found = Exchanges([], [], [])
-    for number, ((at, block), given, name, key) in enumerate(each):
-        found.calls.append(Call(at, block, given, name, key, judged[number : number + 1]))
-    return found
-
-
-def _walked(view: View, judged: Iterator[Result]) -> Exchanges:
+    bad = view.once(bad_results)
     found = Exchanges([], [], [])
     waiting: dict[str | bytes, deque[Call]] | None = None  # the calls of the present block by their ids
     block = -1
@@ -143,7 +122,8 @@ def _walked(view: View, judged: Iterator[Result]) -> Exchanges:
                 if call.key is not None:
                     waiting.setdefault(call.key, deque()).append(call)
         elif role == "tool":
-            result = next(judged)
+            call_id = message.get("tool_call_id")
+            result = Result(at, call_id, id_key(call_id), *bad.get(at, _GOOD))
             if waiting is None:
                 found.outside.append(result)
             elif result.key is not None and (queue := waiting.get(result.key)):

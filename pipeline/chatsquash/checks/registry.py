@@ -6,7 +6,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec, Protocol, TypeVar
 
 from chatsquash import chat
-from chatsquash.checks._columns import Columns, columns
+from chatsquash.checks._columns import columns
 from chatsquash.memo import Last
 from chatsquash.model import Found, Severity
 
@@ -16,20 +16,9 @@ if TYPE_CHECKING:
     from chatsquash.model import Conversation, Message, Tool
 
 Kind = Literal["tools", "record", "native", "inlined", "arguments", "log", "replies", "template"]
-Feature = Literal[
-    "no messages",
-    "no tools",
-    "odd end",
-    "unknown roles",
-    "odd content",
-    "legacy calls",
-    "odd calls",
-    "undeclared calls",
-    "odd arguments",
-    "bad results",
-    "open calls",
-    "unmatched",
-]
+_OfRecord = Literal["no messages", "no tools", "unknown roles", "odd content", "odd end"]
+_OfCalls = Literal["legacy calls", "odd calls", "undeclared calls", "odd arguments", "open calls"]
+Feature = _OfRecord | _OfCalls | Literal["bad results", "unmatched results"]
 """What a rule may look at in a record."""
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -86,7 +75,7 @@ class Redefined(Protocol):
 class View:
     """A conversation and what several checks want to know of it, worked out once."""
 
-    __slots__ = ("_columns", "_known", "logged", "messages", "redefined", "tools")
+    __slots__ = ("_known", "columns", "logged", "messages", "redefined", "tools")
 
     def __init__(
         self, conversation: Conversation, logged: list[Message] | None = None, redefined: Redefined | None = None
@@ -95,11 +84,12 @@ class View:
         """The record's messages."""
         self.tools = conversation.tools
         """The record's tool definitions."""
+        self.columns = columns(conversation.messages)
+        """The record's messages by columns."""
         self.logged = logged
         """Its messages before calls were inlined, where they are at hand."""
         self.redefined = redefined
         """Its tools that were defined more than once, where that is known."""
-        self._columns: Columns | None = None
         self._known: dict[Callable[[View], Any], Any] = {}
 
     def once(self, work: Callable[[View], T]) -> T:
@@ -109,13 +99,6 @@ class View:
             known[work] = work(self)
         found: T = known[work]
         return found
-
-    @property
-    def columns(self) -> Columns:
-        """Its messages by columns."""
-        if self._columns is None:
-            self._columns = columns(self.messages)
-        return self._columns
 
     @property
     def tool_names(self) -> frozenset[str]:

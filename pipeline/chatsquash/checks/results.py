@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from chatsquash.checks.exchanges import Call, Result, State, bad_results, exchanges
+from chatsquash.checks.exchanges import Call, Result, State, exchanges
 from chatsquash.checks.registry import Fact, View, check
 from chatsquash.text import quoted
 
@@ -89,13 +89,13 @@ def tool_result_empty(view: View) -> Iterator[Fact]:
     yield from _not_retried(view, "empty")
 
 
-@check("warning", looks=("unmatched",))
+@check("warning", looks=("unmatched results",))
 def tool_result_missing(view: View) -> Iterator[Fact]:
     """Reported when a call has no result in its block. Chat templates and trainers expect one for every call."""
     yield from _not_retried(view, "missing")
 
 
-@check("info", looks=("bad results", "unmatched"))
+@check("info", looks=("bad results", "unmatched results"))
 def tool_result_retried(view: View) -> Iterator[Fact]:
     """Reported when a result failed, is empty or is missing, and the call was retried with success.
 
@@ -118,7 +118,7 @@ def unanswered_call(view: View) -> Iterator[Fact]:
             yield Fact(f"the record ends before the call{_of(call)} is answered: see whether the log is whole", call.at)
 
 
-@check("error", looks=("unmatched",))
+@check("error", looks=("unmatched results",))
 def tool_result_without_call(view: View) -> Iterator[Fact]:
     """Reported when a tool result answers no call of its block, or stands in no block.
 
@@ -133,7 +133,7 @@ def tool_result_without_call(view: View) -> Iterator[Fact]:
         yield Fact("the result follows no assistant message with calls: leave the record out", result.at)
 
 
-@check("error", looks=("unmatched",))
+@check("error", looks=("unmatched results",))
 def tool_result_without_id(view: View) -> Iterator[Fact]:
     """Reported when a tool result has no `tool_call_id`: nobody can tell which call it answers."""
     for result in view.once(_strays):
@@ -147,12 +147,7 @@ def outcomes(view: View) -> list[tuple[str, State]]:
     A call with a failed result is ``failed``, one whose results are all empty ``empty``, one without any
     ``unanswered``, also in the last message.
     """
-    calls = view.columns.calls
-    if calls is None or not view.columns.matched or view.once(bad_results):
-        return [(call.name, call.state) for call in view.once(exchanges).calls if call.name is not None]
-    answered = len(view.columns.results)
-    good: list[tuple[str, State]] = [(name, "ok") for name in calls.names[:answered]]
-    return [*good, *[(name, "unanswered") for name in calls.names[answered:]]]
+    return [(call.name, call.state) for call in view.once(exchanges).calls if call.name is not None]
 
 
 def corrected(view: View) -> set[int]:

@@ -10,6 +10,9 @@ from chatsquash.checks import reading
 from chatsquash.model import Conversation, Found, Message, Reply, Staged
 from chatsquash.stages.session import Snapshot
 
+_OTHER = "developer"
+"""What OpenAI calls the system since its models reason."""
+
 
 def compose(
     snapshot: Snapshot, *, loaded: bool = False, source: str | None = None, version: str | None = None
@@ -22,9 +25,8 @@ def compose(
     messages = list(snapshot.entry.messages)
     if reply.message is not None:
         messages.append(_numbered(reply.message, messages))
-    for at, message in enumerate(messages):
-        if None in message.values() or message["role"] == "developer":
-            messages[at] = normalise(message)
+    for at in [at for at, message in enumerate(messages) if None in message.values() or message["role"] == _OTHER]:
+        messages[at] = normalise(messages[at])
     return Conversation(messages, snapshot.tools, loaded=loaded, source=source, version=version), _missing(reply)
 
 
@@ -54,6 +56,6 @@ def _numbered(reply: Message, messages: list[Message]) -> Message:
 def normalise(message: Message) -> Message:
     """``developer`` becomes ``system``, null-valued fields go; nothing else changes."""
     kept = {key: value for key, value in message.items() if value is not None}
-    if kept["role"] == "developer":
+    if kept["role"] == _OTHER:
         kept["role"] = "system"
     return kept  # type: ignore[return-value]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from chatsquash.checks.exchanges import State, call_counts, exchanges
+from chatsquash.checks.exchanges import State, bad_results, call_counts, exchanges
 from chatsquash.checks.registry import View
 from chatsquash.checks.results import outcomes
 from chatsquash.memo import Last
@@ -28,22 +28,38 @@ def measure(view: View, shared: Mapping[int, int] = _NONE) -> Usage:
     for at, role in enumerate(view.columns.roles):
         if role in _BESIDE:
             continue
-        before, side = side, _SIDES.get(role)
-        if side != before:
-            client += side == "client"
-            assistant += side == "assistant"
-            counted = False
+        new = _SIDES.get(role)
+        if new != side:
+            side, counted = new, False
+            client += new == "client"
+            assistant += new == "assistant"
         if at in counts:
             calls += counts[at]
             with_tools += not counted
             counted = True
-    used, elsewhere = _by_tool(outcomes(view)), tuple(_shared(view, shared)) if shared else ()
-    return Usage(calls, _names(view.tool_names), client, assistant, with_tools, used, elsewhere)
+    elsewhere = tuple(_shared(view, shared)) if shared else ()
+    return Usage(calls, _names(view.tool_names), client, assistant, with_tools, _used(view), elsewhere)
 
 
 @Last
 def _names(names: frozenset[str]) -> tuple[str, ...]:
     return tuple(sorted(names))
+
+
+def _used(view: View) -> tuple[ToolUse, ...]:
+    calls, answered = view.columns.calls, len(view.columns.results)
+    if calls is None or not view.columns.matched or view.once(bad_results):
+        return _by_tool(outcomes(view))
+    made, left = _times(calls.names), _times(calls.names[answered:])
+    return tuple([ToolUse(name, count, 0, left.get(name, 0)) for name, count in sorted(made.items())])
+
+
+def _times(names: list[str]) -> dict[str, int]:
+    """How often each name is there; a counter takes longer to make than most of these."""
+    found: dict[str, int] = {}
+    for name in names:
+        found[name] = found.get(name, 0) + 1
+    return found
 
 
 def _shared(view: View, shared: Mapping[int, int]) -> Iterator[SharedUse]:

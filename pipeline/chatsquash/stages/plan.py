@@ -90,7 +90,8 @@ class Plan(NamedTuple):
             found += check(conversation, view)
         usage = self.measure(view, shared)
         why = self.refuse(view)
-        found = [*(each for each in found if each != why), *([why] if why else [])]
+        if why:
+            found = [*(each for each in found if each != why), why]
         if snapshot.entry.origin:
             found = as_logged(found, logged, conversation.messages)
         if why:

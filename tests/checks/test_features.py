@@ -1,0 +1,128 @@
+"""What a check declares that it looks at: it is called where that is there, and misses nothing where it is not."""
+
+from random import Random
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from chatsquash import checks, jsonio
+from chatsquash.checks import examine, rules
+from chatsquash.checks._features import FEATURES
+from chatsquash.checks.registry import View
+from chatsquash.model import Conversation
+from chatsquash.stages.checking import examined
+from chatsquash.stages.measure import measure
+from tests import strategies
+
+from .rows import assistant, call, result, talk, tool, user
+
+KINDS = ("record", "native")
+SAID = ["done", "", " ", "error: no such file", '{"ok": false}', '{"a": {"exit_code": 1}, "b": [1]}', '{"rows": []}']
+ARGUMENTS = ["{}", '{"a": 1}', '{"a": 1e999}', "[1]", '{"a": ', '{},{"b": 1}']
+
+WELL = talk(user(), assistant("", call()), result(), assistant())
+ROWS = {
+    "no messages": talk(),
+    "no tools": talk(user(), assistant(), tools=[]),
+    "unknown roles": talk(user(), {"role": "critic", "content": "no"}, assistant()),
+    "odd content": talk(user(5), assistant()),
+    "odd end": talk(user(), assistant(" ")),
+    "legacy calls": talk(user(), assistant(function_call={"name": "grep"})),
+    "odd calls": talk(user(), assistant("", call(None)), assistant()),
+    "undeclared calls": talk(user(), assistant("", call(name="read")), result(), assistant()),
+    "odd arguments": talk(user(), assistant("", call(arguments="no")), result(), assistant()),
+    "open calls": talk(user(), assistant("", call())),
+    "bad results": talk(user(), assistant("", call()), result(""), assistant()),
+    "unmatched results": talk(user(), result(), assistant()),
+}
+
+
+def called(conversation, monkeypatch):
+    """The codes of the checks that a record is shown to."""
+    seen = []
+
+    def watched(rule):
+        return rule._replace(function=lambda view: seen.append(rule.code) or rule.function(view))
+
+    known = {code: watched(rule) for code, rule in rules().items()}
+    monkeypatch.setattr(checks, "rules", lambda: known)
+    checks._called.cache_clear()
+    list(examine(View(conversation), *KINDS))
+    checks._called.cache_clear()
+    return seen
+
+
+def looking(has):
+    of_kinds = [rule for rule in rules().values() if rule.kind in KINDS]
+    return [rule.code for rule in of_kinds if not rule.looks or not has.isdisjoint(rule.looks)]
+
+
+def test_every_feature_has_a_row_and_a_check_that_looks_at_it():
+    named = {feature for tests in FEATURES.values() for feature in tests}
+    assert named == set(ROWS) == {feature for rule in rules().values() for feature in rule.looks}
+
+
+def test_a_record_without_anything_that_checks_look_at_is_shown_to_none_of_them(monkeypatch):
+    assert called(WELL, monkeypatch) == looking(set()) == []
+
+
+@pytest.mark.parametrize("feature", ROWS)
+def test_a_check_is_called_where_there_is_what_it_looks_at(feature, monkeypatch):
+    conversation = ROWS[feature]
+    has = {name for tests in FEATURES.values() for name, is_there in tests.items() if is_there(View(conversation))}
+    assert feature in has
+    assert called(conversation, monkeypatch) == looking(has)
+
+
+@st.composite
+def steps(draw, number):
+    """Calls of the usual form with results behind them, now and then with one missing, odd, or elsewhere."""
+    ids = [f"c{number}.{place}" for place in range(draw(st.integers(1, 3)))]
+    named = [call(each, draw(st.sampled_from(["grep", "read"])), draw(st.sampled_from(ARGUMENTS))) for each in ids]
+    answers = [result(draw(st.sampled_from(SAID)), each) for each in ids]
+    asking = assistant(draw(st.sampled_from(["", "text", None])), *named)
+    kind = draw(st.sampled_from(["usual", "usual", "usual", "missing", "marked", "late", "open"]))
+    if kind == "missing":
+        answers.pop()
+    if kind == "marked":
+        answers[0]["is_error"] = True
+    between = [user()] if kind == "late" else []
+    return [asking, *between, *([] if kind == "open" else answers)]
+
+
+@st.composite
+def conversations(draw):
+    messages = [user()] if draw(st.booleans()) else []
+    for number in range(draw(st.integers(0, 4))):
+        kind = draw(st.sampled_from(["usual", "usual", "usual", "plain", "odd"]))
+        if kind == "usual":
+            messages += draw(steps(number))
+        elif kind == "plain":
+            messages += [user(), assistant(draw(st.sampled_from(["ok", "", "<tool_call>x</tool_call>"])))]
+        else:
+            style = strategies.Style()
+            added = [strategies.write(each, style, Random(0)) for each in strategies.turn(draw)]
+            messages += map(jsonio.loads, added)
+    tools = draw(st.sampled_from([[], [tool()], [tool(), tool("read")]]))
+    return Conversation(messages, tools, source=draw(st.sampled_from(["openai_chat", None])))
+
+
+@given(conversations())
+@example(WELL)
+def test_checks_that_are_not_called_would_find_nothing(conversation):
+    shown, whole = View(conversation), View(conversation)
+    of_kinds = [rule for rule in rules().values() if rule.kind in KINDS]
+    assert list(examine(shown, *KINDS)) == [rule.found(fact) for rule in of_kinds for fact in rule.function(whole)]
+
+
+@given(conversations())
+@example(WELL)
+def test_columns_tell_what_a_walk_over_the_messages_tells(conversation):
+    told, walked = View(conversation), View(conversation)
+    walked.columns = replace(walked.columns, calls=None, matched=False)
+    assert list(examined(conversation, told, keeps_reasoning=True)) == list(
+        examined(conversation, walked, keeps_reasoning=True)
+    )
+    assert measure(told) == measure(walked)
