@@ -126,3 +126,10 @@ def test_the_page_has_a_section_for_all_that_was_measured():
     assert "| it cannot |" in text
     assert "chatsquash, 1 worker, abc" in text
     assert "## Options" not in text
+
+
+def test_the_page_compares_with_no_older_version_where_none_was_timed():
+    times = {"one": [run(2)], "naive": [run(3)], "wc": [run(0.1)], "two": [run()]}
+    text = page.page(results({"standard": times}, no_base="no revision was named"), "chart.svg")
+    assert "## CPU time" not in text
+    assert "not measured: no revision was named" in text
