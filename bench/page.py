@@ -100,9 +100,9 @@ def sections(results: Results, drawing: str = "") -> str:
     """What was measured beside the promises, each under a heading."""
     parts = []
     for key, title, shown in _SECTIONS:
-        if results.get(key):
+        if results.get(key) and (text := shown(results)):
             told = _TOLD.get(key, "").format(logs=options.LOGS, noise=options.NOISE, base=results["base"])
-            parts += [f"## {title}", told.strip(), shown(results).strip()]
+            parts += [f"## {title}", told.strip(), text.strip()]
     if drawing and results.get("lengths"):
         parts.append(f"![CPU seconds over what was added]({drawing})")
     return "\n\n".join(part for part in parts if part)

@@ -36,10 +36,10 @@ DATASETS = {
 }
 """Dataset folders; every session is there ten times, and all are written."""
 PARTS = {
-    "options": options.LOGS,
-    "peers": "claude_code",
-    "division": "standard10",
-    "lengths": "long",
+    "options": (options.LOGS,),
+    "peers": ("standard", "claude_code", "codex"),
+    "division": ("standard10",),
+    "lengths": ("long",),
 }
 """What is timed beside the profiles, and the logs that have to be there for it."""
 _STARTED = time.monotonic()
@@ -67,7 +67,8 @@ def main(  # noqa: PLR0913, PLR0917 - options
     data = DATA / "quick" if quick else DATA
     data.mkdir(parents=True, exist_ok=True)
     is_all = not (names or parts)
-    chosen = list(PROFILES) if is_all else list(dict.fromkeys([*names, *(PARTS[part] for part in parts)]))
+    needed = [name for part in parts for name in PARTS[part]]
+    chosen = list(PROFILES) if is_all else list(dict.fromkeys([*names, *needed]))
     facts = {**_facts(), "rounds": rounds or (3 if quick else 5), "quick": quick, "base": revision or "base"}
     with tempfile.TemporaryDirectory() as folder:
         command, facts["no_base"] = _base(revision, Path(folder))
@@ -107,14 +108,17 @@ def _measured(bench: Bench, share: float, parts: list[str]) -> dict[str, Any]:
     sizes = {name: _size(folder) for name, folder in logs.items()}
     times = {name: _timed(bench, name, variants) for name, variants in _groups(bench, logs)}
     few = min(3, bench.rounds)
-    timed: dict[str, Callable[[], Any]] = {
+    timed: dict[str, Callable[[], object]] = {
         "options": lambda: options.timed(bench, logs[options.LOGS], few),
-        "peers": lambda: peers.timed(bench, logs, few),
+        "peers": lambda: peers.timed(bench, {name: logs[name] for name in PARTS["peers"]}, few),
         "division": lambda: scaling.divided(bench, logs["standard10"], few),
         "lengths": lambda: scaling.lengths(bench, bench.rounds),
     }
-    found = {part: _say(f"timing {part}") or timed[part]() for part in parts}
-    return {"sizes": sizes, "times": times, **found}
+    found: dict[str, Any] = {"sizes": sizes, "times": times}
+    for part in parts:
+        _say(f"timing {part}")
+        found[part] = timed[part]()
+    return found
 
 
 # The logs

@@ -28,7 +28,7 @@ def summary(results: Results) -> str:
 
 
 def ratios(results: Results) -> str:
-    """CPU seconds of one worker beside those of the older version and of the naive script."""
+    """CPU seconds of one worker beside those of the older version and of the naive script; empty without the former."""
     base = results["base"]
     lines = [["logs", f"{base}, CPU", "now, CPU", f"vs {base}", "pure, CPU", f"pure vs {base}", "naive vs now"]]
     for name, times in results["times"].items():
@@ -40,7 +40,7 @@ def ratios(results: Results) -> str:
                 pure = [f"{middle(times['one' + PURE], 'cpu'):.3f}", f"{gain(results, name, 'one' + PURE):.2f}x"]
             shown = [f"{middle(times['one' + BASE], 'cpu'):.3f}", f"{now:.3f}", f"{gain(results, name, 'one'):.2f}x"]
             lines.append([name, *shown, *pure, naive])
-    return _markdown(lines)
+    return _markdown(lines) if len(lines) > 1 else ""
 
 
 def details(results: Results) -> str:
@@ -84,7 +84,7 @@ def costs(results: Results) -> str:
 
 def peers(results: Results) -> str:
     """What other converters take, on the logs that they read."""
-    lines = [["", "version", "logs", "MB", "CPU seconds", "MB per CPU second", "chatsquash", ""]]
+    lines = [["", "version", "logs", "MB", "CPU seconds", "MB per CPU second", "chatsquash, the same", ""]]
     for row in results["peers"]:
         runs, shown = row.get("runs"), ["", "", "", ""]
         if runs:

@@ -77,11 +77,11 @@ def test_with_what_is_compiled_both_ways_are_told_apart():
 
 @pytest.mark.parametrize(
     ("others", "load", "told"),
-    [([0.0, 0.9, 0.05], 9, 1.5), ([0.0, 0.3, 0.2], 0, None), ([None] * 3, 0.4, 1.5), ([None] * 3, 0.6, None)],
+    [([0.0, 0.9, 0.05], 9, 1.5), ([0.5, 0.3, 0.2], 0, None), ([None] * 3, 0.4, 1.5), ([None] * 3, 0.6, None)],
     ids=["mostly idle", "busy", "idle by the load", "busy by the load"],
 )
 def test_two_workers_are_measured_on_idle_cores_alone(others, load, told):
-    times = {"one": [run(seconds=3)] * 3, "two": [run(seconds=2, others=each) for each in others]}
+    times = {"one": [run(seconds=3, others=others[-1])] * 3, "two": [run(seconds=2, others=each) for each in others]}
     found = results({"standard": times}, load=load)
     if told is None:
         with pytest.raises(goals.NotMeasuredError, match="not idle"):
@@ -126,3 +126,10 @@ def test_the_page_has_a_section_for_all_that_was_measured():
     assert "| it cannot |" in text
     assert "chatsquash, 1 worker, abc" in text
     assert "## Options" not in text
+
+
+def test_the_page_compares_with_no_older_version_where_none_was_timed():
+    times = {"one": [run(2)], "naive": [run(3)], "wc": [run(0.1)], "two": [run()]}
+    text = page.page(results({"standard": times}, no_base="no revision was named"), "chart.svg")
+    assert "## CPU time" not in text
+    assert "not measured: no revision was named" in text
