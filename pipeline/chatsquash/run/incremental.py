@@ -100,6 +100,7 @@ class Incremental:
 
         A run that stopped by itself leaves no trace, unless the machine lacked something.
         """
+        self.journals.close()
         if isinstance(problem, ChatsquashError) and not isinstance(problem, ShortageError):
             self.journals.forget(self.journals.own())
         elif self._memory and self._out.remembered()[0] == self._memory:
