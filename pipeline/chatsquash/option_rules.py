@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from chatsquash.checks import rules
+from chatsquash.checks import rules, schemas
 from chatsquash.errors import UsageError
 from chatsquash.options import ERRORS, Declared, Options, declared
 from chatsquash.redact.keys import SHORTEST
@@ -216,8 +216,6 @@ def _refuse_together(options: Options) -> None:
     if "arguments-invalid" in options.drop and not options.check_arguments:
         raise UsageError("--drop arguments-invalid: nothing finds it without --check-arguments; add that")
     if options.check_arguments:
-        from chatsquash.checks import schemas  # not where nothing is held to them, which would take time
-
         schemas.refuse_missing()
     if options.tools_file is not None or options.system_file is not None:
         from chatsquash.stages import supplied  # not where none is given, which would take time

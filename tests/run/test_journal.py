@@ -13,7 +13,7 @@ from chatsquash.log import Log
 from chatsquash.model import Finding
 from chatsquash.outcome import Outcome
 from chatsquash.run import journal
-from chatsquash.run.convert import described
+from chatsquash.run.described import described
 from chatsquash.run.journal import Journals, JournalWriter, identity
 from chatsquash.run.session import Converter
 from tests.conftest import log_line, write_log

@@ -14,7 +14,7 @@ from chatsquash.cli import cli
 from chatsquash.click_options import from_declarations
 from chatsquash.errors import UsageError
 from chatsquash.options import Decides, declared, option
-from chatsquash.run.convert import asked, described
+from chatsquash.run.described import asked, described
 from chatsquash.run.journal import identity
 from chatsquash.templates.remedies import spelled
 from tests.conftest import log_line, write_log

@@ -11,21 +11,19 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from xxhash import xxh3_128_hexdigest
-
 from chatsquash.checks import dataset, reading
 from chatsquash.errors import StoppedError, UsageError
 from chatsquash.log import Log
 from chatsquash.model import Finding, Found
-from chatsquash.options import Options, declared
+from chatsquash.options import Options
 from chatsquash.outcome import Outcome, Place, counted_once
 from chatsquash.read import documents
 from chatsquash.read.sessions import cleared
 from chatsquash.records import presets
-from chatsquash.redact.pseudonyms import fingerprint
 from chatsquash.report.files import TakenSession
 from chatsquash.report.progress import Observer
 from chatsquash.report.summary import Summary
+from chatsquash.run.described import asked, described
 from chatsquash.run.filters import Filters
 from chatsquash.run.incremental import Incremental
 from chatsquash.run.journal import Journals
@@ -288,25 +286,3 @@ def _pieces(file: BinaryIO, length: int) -> Iterator[bytes]:
     while length and (piece := file.read(min(length, _PIECE))):
         length -= len(piece)
         yield piece
-
-
-def described(options: Options) -> dict[str, object]:
-    """The options that decide the output's bytes, as ``run.json`` holds them; the key as its fingerprint."""
-    deciding = (each.name for each in declared(type(options)) if each.decides != "nothing" and not each.secret)
-    chosen = {name: _described(getattr(options, name)) for name in deciding}
-    key = options.anonymize_key if options.anonymize else None
-    return {**chosen, "anonymize_key_fingerprint": fingerprint(key) if key else None}
-
-
-def _described(value: object) -> object:
-    if isinstance(value, bytes):  # what a file holds
-        return xxh3_128_hexdigest(value)
-    return [printable(each) for each in value] if isinstance(value, tuple | list) else value
-
-
-def asked(options: Options) -> dict[str, object]:
-    """The options that are not as by default, the key and what says where logs are aside."""
-    usual = described(type(options)())
-    on_card = {each.name for each in declared(type(options)) if each.on_card}
-    chosen = described(options).items()
-    return {name: value for name, value in chosen if name in on_card and value != usual[name]}

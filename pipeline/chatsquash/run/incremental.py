@@ -17,7 +17,8 @@ from chatsquash.log import Log
 from chatsquash.options import Options
 from chatsquash.outcome import Outcome, Relative
 from chatsquash.report.summary import Summary
-from chatsquash.run.journal import Journals, JournalWriter, code_version, identity, is_passing
+from chatsquash.run.journal import Journals, JournalWriter, identity, is_passing
+from chatsquash.run.version import code_version
 from chatsquash.sources.find import Discovered
 from chatsquash.sources.identity import identify
 from chatsquash.sources.relatives import is_same
@@ -99,6 +100,7 @@ class Incremental:
 
         A run that stopped by itself leaves no trace, unless the machine lacked something.
         """
+        self.journals.close()
         if isinstance(problem, ChatsquashError) and not isinstance(problem, ShortageError):
             self.journals.forget(self.journals.own())
         elif self._memory and self._out.remembered()[0] == self._memory:

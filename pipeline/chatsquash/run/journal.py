@@ -13,20 +13,19 @@ import struct
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
-from operator import attrgetter
 from typing import BinaryIO, NamedTuple
 
 import msgspec
 import orjson
 from msgspec import Struct, field
-from xxhash import xxh3_64, xxh3_128, xxh3_128_digest
+from xxhash import xxh3_64, xxh3_128_digest
 
-import chatsquash
 from chatsquash.folder import Folder
 from chatsquash.log import Log
 from chatsquash.options import declared
 from chatsquash.outcome import Held, Outcome
 from chatsquash.run import payload
+from chatsquash.run.version import code_version
 from chatsquash.sources.identity import Hashed, identify
 from chatsquash.sources.relatives import is_same
 
@@ -75,27 +74,6 @@ def identity(described: Mapping[str, object]) -> bytes:
     """What decides outcomes beside the logs: options as ``run.json`` holds them, and the code."""
     deciding = {name: value for name, value in described.items() if name not in _OF_THE_RUN}
     return xxh3_128_digest(orjson.dumps([code_version(), deciding], option=orjson.OPT_SORT_KEYS))
-
-
-@cache
-def code_version() -> str:
-    """The version, and what tells two states of the code with one version apart: sizes and times of its modules."""
-    seen = xxh3_128()
-    for entry in _modules(os.path.dirname(chatsquash.__file__)):  # noqa: PTH120
-        status = entry.stat()
-        seen.update(f"{entry.name} {status.st_size} {status.st_mtime_ns}\n".encode("utf-8", "surrogateescape"))
-    return f"{chatsquash.__version__} {seen.hexdigest()}"
-
-
-def _modules(folder: str) -> Iterator[os.DirEntry[str]]:
-    """The modules below a folder, in order: without Paths, and without a call for each name."""
-    with os.scandir(folder) as items:
-        entries = sorted(items, key=attrgetter("name"))
-    for entry in entries:
-        if entry.name.endswith(".py"):
-            yield entry
-        elif "." not in entry.name and entry.name != "__pycache__" and entry.is_dir(follow_symlinks=False):
-            yield from _modules(entry.path)
 
 
 def is_passing(codes: Iterable[str]) -> bool:

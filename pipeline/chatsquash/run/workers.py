@@ -26,6 +26,8 @@ _BATCH_BYTES = 4 << 20
 _BATCH_JOBS = 64
 _TOGETHER = 1 << 20
 """Bytes of lines above which an outcome of this process waits for no other."""
+_SHARES = 32
+"""Of one worker's part of all bytes a log is large that has more than one in so many."""
 _WORTH_A_PROCESS = 8 << 20
 """Bytes of logs below which starting a process takes longer than it saves."""
 
@@ -50,7 +52,7 @@ def outcomes(
     by_id = options.sessions_by == "id"
     if options.sessions_by == "chain" and found is None:
         found = chained(logs, options, expanded).sessions()
-    sessions = iter(logs if found is None else found)
+    sessions: Iterable[Log] = logs if found is None else found
     if by_id:
         sessions = (part for log in logs for part in _parts(log, options, expanded))
     writer = journals.writer if journals else None
@@ -175,7 +177,8 @@ def _spread(options: Options, workers: int, journals: Journals | None, logs: Ite
     """
     pool = Pool(options, journals.writer if journals else None)
     looks = options.folder or options.unique or options.max_chars is not None
-    queue = _Queue(batches(logs), 2 * workers + 2)
+    first = _largest(logs, workers) if journals and isinstance(logs, Logs) else []
+    queue = _Queue(batches(logs), 2 * workers + 2, first)
     try:
         pool.start(workers)
         while True:
@@ -194,11 +197,26 @@ def _spread(options: Options, workers: int, journals: Journals | None, logs: Ite
         pool.close()
 
 
-class _Queue:
-    """Batches on their way, only so far ahead of the one whose turn it is, since what is done waits in memory."""
+def _largest(logs: Logs, workers: int) -> list[Batch]:
+    """Logs that are so large that one of them, begun last, would keep one worker busy alone; each is a batch."""
+    least = max(_BATCH_BYTES, logs.size // (_SHARES * workers))
+    if logs.largest <= least:
+        return []
+    found = [Batch(number, batch) for number, batch in enumerate(batches(logs)) if batch[0].size > least]
+    return sorted(found, key=lambda batch: batch.logs[0].size, reverse=True)
 
-    def __init__(self, todo: Iterable[tuple[Log, ...]], ahead: int) -> None:
-        self._todo = starmap(Batch, enumerate(todo))
+
+class _Queue:
+    """Batches on their way, only so far ahead of the one whose turn it is, since what is done waits in memory.
+
+    Some go first, of which there are so few that all of them may wait: their records do not.
+    """
+
+    def __init__(self, todo: Iterable[tuple[Log, ...]], ahead: int, first: Sequence[Batch] = ()) -> None:
+        self._first = deque(first)
+        self._early = {batch.number for batch in first}
+        self._waiting = 0  # of those that went first
+        self._todo = (batch for batch in starmap(Batch, enumerate(todo)) if batch.number not in self._early)
         self._ahead = ahead
         self._under_way = 0
         self._turn = 0
@@ -211,7 +229,10 @@ class _Queue:
         batch = None
         if self._retries:
             batch = None if self._under_way else self._retries.popleft()
-        elif self._under_way + len(self._done) < self._ahead:
+        elif self._first:
+            batch = self._first.popleft()
+            self._waiting += 1
+        elif self._under_way + len(self._done) - self._waiting < self._ahead:
             batch = next(self._todo, None)
         self._under_way += batch is not None
         return batch
@@ -239,5 +260,6 @@ class _Queue:
 
     def next_done(self) -> list[Done]:
         """The outcomes of the batch whose turn it is."""
+        self._waiting -= self._turn in self._early
         self._turn += 1
         return self._done.pop(self._turn - 1)

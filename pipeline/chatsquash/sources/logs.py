@@ -32,6 +32,11 @@ class Logs(Sequence[Log]):
         """Bytes of all logs."""
         return sum(self._numbers[2::_NUMBERS])
 
+    @property
+    def largest(self) -> int:
+        """Bytes of the largest one."""
+        return max(self._numbers[2::_NUMBERS], default=0)
+
     def __len__(self) -> int:
         return len(self._numbers) // _NUMBERS
 

@@ -42,7 +42,7 @@ class StagedFile(Struct):
     lines: int = 0
     digest: _Hash = field(default_factory=sha256)
     is_hashed: bool = True
-    """Whether the hash is that of all that was written; of lines that were joined nobody saw the bytes."""
+    """Whether that is of all that was written: of lines that were joined nobody saw the bytes."""
 
     def add(self, data: bytes | bytearray, lines: int | None = None) -> None:
         """Count bytes that were written, and their lines, unless they are said to hold others than one sees."""
@@ -153,9 +153,7 @@ class Output:
         handle, staged = self._handle(name), self._staged[name]
         handle.flush()
         platform.copy_range(journal, held.offset, held.size, handle.fileno())
-        staged.size += held.size
-        staged.lines += 1
-        staged.is_hashed = False
+        staged.size, staged.lines, staged.is_hashed = staged.size + held.size, staged.lines + 1, False
 
     def append_private(self, name: str, pieces: Iterable[bytes]) -> None:
         """Add a line, piece by piece, to a staged file that only its owner can read."""
@@ -274,8 +272,7 @@ class Output:
         if handle := self._handles.get(staged.name):
             handle.flush()
         with open(self._staging.open(staged.name), "rb", buffering=0) as file:
-            staged.digest = file_digest(file, sha256)
-        staged.is_hashed = True
+            staged.digest, staged.is_hashed = file_digest(file, sha256), True
 
     def _handle(self, name: str) -> BinaryIO:
         """An open file; of many groups only some are open at a time."""

@@ -1,0 +1,42 @@
+"""A run with one worker over logs that only grow imports nothing that such logs do not need."""
+
+import subprocess
+import sys
+
+from tests.conftest import assistant, log_line, write_log
+
+ABSENT = """
+asyncio concurrent.futures email http lzma multiprocessing polars pyarrow socket sqlite3 ssl subprocess tempfile tqdm
+xml zstandard
+chatsquash.confine.process chatsquash.read.loading chatsquash.run.agents chatsquash.run.chains
+chatsquash.run.conversations chatsquash.run.days chatsquash.run.old_result chatsquash.run.order chatsquash.run.parts
+chatsquash.run.stops chatsquash.run.verify chatsquash.tree.choose chatsquash.tree.kinds chatsquash.tree.links
+chatsquash.tree.restore chatsquash.tree.rewrites chatsquash.tree.trees chatsquash.write.card chatsquash.write.dataset
+chatsquash.write.parquet chatsquash.write.splits
+""".split()
+"""Modules that take time, and others that only some logs and options ask for."""
+
+RUN = """
+import sys
+from chatsquash import Options, convert
+convert("logs", "out", Options(workers=1, anonymize_key=b"a key for tests of imports"))
+print(*sys.modules)
+"""
+
+
+def imported(folder) -> set[str]:
+    ran = subprocess.run([sys.executable, "-c", RUN], cwd=folder, capture_output=True, text=True, check=True)
+    return set(ran.stdout.split())
+
+
+def test_logs_that_only_grow(tmp_path):
+    turns = ["one", assistant("hello"), "two", assistant("hello"), "three"]
+    for name in "ab":
+        lines = [log_line(*turns[:n], session_id=name, at=n) for n in (1, 3, 5)]
+        write_log(tmp_path / "logs" / f"{name}.jsonl", *lines)
+    assert not imported(tmp_path).intersection(ABSENT)
+
+
+def test_other_logs_are_told_by_what_they_need(tmp_path):
+    write_log(tmp_path / "logs" / "a.jsonl", *(log_line(each, session_id=None) for each in ("one", "another")))
+    assert "chatsquash.run.parts" in imported(tmp_path)

@@ -1,0 +1,152 @@
+"""Several processes give what one gives, the largest logs first, and records stay where their worker wrote them."""
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from chatsquash import Options, convert, platform
+from chatsquash.folder import Folder
+from chatsquash.log import Log
+from chatsquash.outcome import Outcome
+from chatsquash.run import workers
+from chatsquash.run.journal import Journals, JournalWriter
+from chatsquash.run.session import Converter
+from chatsquash.sources.logs import Logs
+from tests.conftest import log_line, tree, write_log
+
+KEY = b"a key for tests of workers"
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch) -> Path:
+    """Sessions of two days in the present folder, which are worth several processes."""
+    monkeypatch.chdir(tmp_path)
+    for number in range(12):
+        lines = [log_line(*"abc"[:n], "x" * 500 * number, at=n) for n in (1, 2, 3)]
+        write_log(tmp_path / "logs" / f"2026-01-1{number % 2}" / f"{number:02}.jsonl", *lines)
+    monkeypatch.setattr(workers, "_WORTH_A_PROCESS", 1)
+    monkeypatch.setattr(workers, "_BATCH_JOBS", 2)
+    return tmp_path
+
+
+def records(folder: Path) -> dict[str, bytes | None]:
+    return {name: data for name, data in tree(folder).items() if name.endswith(".jsonl") and not name.startswith(".")}
+
+
+def converted(out: str, count: int, **options) -> dict[str, bytes | None]:
+    convert("logs", out, Options(workers=count, anonymize_key=KEY, **options))
+    return records(Path(out))
+
+
+def without_copying(monkeypatch) -> None:
+    monkeypatch.delattr(os, "copy_file_range", raising=False)
+
+
+def refusing(monkeypatch) -> None:
+    def refuse(*_):
+        raise OSError(errno.EXDEV, "Invalid cross-device link")
+
+    monkeypatch.setattr(os, "copy_file_range", refuse, raising=False)
+
+
+SYSTEMS = [("that copies by itself", lambda _: None), ("without that", without_copying), ("that refuses", refusing)]
+
+
+@pytest.mark.parametrize("sentence, change", SYSTEMS, ids=[row[0] for row in SYSTEMS])
+def test_joined_files_are_those_of_one_process(here, monkeypatch, sentence, change):
+    alone = converted("alone", 1)
+    change(monkeypatch)
+    assert converted("out", 2) == alone
+
+
+SEEN = [
+    ("duplicates", {"drop_duplicates": True}),
+    ("long records", {"max_chars": 3000}),
+    ("a folder", {"split": "train=0.5,test=0.5"}),
+]
+
+
+@pytest.mark.parametrize("sentence, options", SEEN, ids=[row[0] for row in SEEN])
+def test_who_looks_at_records_is_given_them(here, sentence, options):
+    assert converted("out", 2, **options) == converted("alone", 1, **options)
+
+
+def test_only_who_looks_at_records_reads_them(here, monkeypatch):
+    def read(*_):
+        raise AssertionError("nobody asked for the lines of records")
+
+    monkeypatch.setattr(Journals, "filled", read)
+    assert converted("out", 2)
+    with pytest.raises(AssertionError, match="nobody asked"):
+        converted("other", 2, max_chars=3000)
+
+
+def test_what_workers_kept_is_taken_by_the_next_run(here):
+    before = converted("out", 2)
+    convert("logs", "out", Options(workers=1, anonymize_key=KEY, group_by="none", tool_report=False))
+    summary = convert("logs", "out", Options(workers=2, anonymize_key=KEY))
+    assert (summary.reused, records(Path("out"))) == (12, before)
+
+
+def test_a_journal_that_is_gone_stops_the_run_and_leaves_the_old_result(here, monkeypatch):
+    before = converted("out", 2)
+
+    def gone(journals: Journals, held: object) -> int:
+        del held
+        return journals.folder.open("gone")
+
+    monkeypatch.setattr(Journals, "descriptor", gone)
+    with pytest.raises(FileNotFoundError):
+        converted("out", 2, full=True)
+    assert records(Path("out")) == before
+
+
+def test_the_lines_of_an_outcome_stand_in_the_journal_as_they_are_written(here):
+    path = str(here / "logs/2026-01-10/00.jsonl")
+    status = os.stat(path)
+    log = Log(path, path, "00.jsonl", status.st_size, modified=status.st_mtime_ns)
+    journals = Journals(JournalWriter(Folder(here / "journal"), "1", b""))
+    outcome = Converter(Options(anonymize=False)).convert(log)
+    packed = journals.writer.add(log, outcome)
+    (record,) = packed.outcome.records
+    assert record.line == b""
+    assert os.pread(journals.descriptor(record.held), record.held.size, record.held.offset) == outcome.record + b"\n"
+    assert journals.filled(packed.outcome) == outcome
+
+
+def test_a_copy_of_more_than_there_is_fails(tmp_path):
+    (tmp_path / "a").write_bytes(b"12345")
+    source, target = os.open(tmp_path / "a", os.O_RDONLY), os.open(tmp_path / "b", os.O_RDWR | os.O_CREAT)
+    platform.copy_range(source, 1, 4, target)
+    assert (tmp_path / "b").read_bytes() == b"2345"
+    with pytest.raises(OSError, match="ends before"):
+        platform.copy_range(source, 3, 4, target)
+
+
+def taken(sizes: list[int], count: int = 2) -> list[str]:
+    """The logs of these sizes in the order in which workers are given them, each done as soon as the next begins."""
+    logs = Logs()
+    for number, size in enumerate(sizes):
+        logs.append(Log(f"{number}", f"{number}", f"{number}", size))
+    queue = workers._Queue(workers.batches(logs), 2, workers._largest(logs, count))
+    begun, ended = [], []
+    while batch := queue.take():
+        begun += [log.name for log in batch.logs]
+        queue.put(batch, [(log, Outcome(log.name, [], "x", [])) for log in batch.logs])
+        while queue.is_next_done():
+            ended += [log.name for log, _ in queue.next_done()]
+    assert ended == [f"{number}" for number in range(len(sizes))]
+    return begun
+
+
+LARGE = 100 << 20
+
+
+def test_the_largest_logs_go_first_and_come_back_in_their_order():
+    assert taken([1, 2, LARGE, 3, 2 * LARGE, 4, LARGE + 1]) == ["4", "6", "2", "0", "1", "3", "5"]
+
+
+def test_logs_that_are_alike_go_in_their_order():
+    assert taken([LARGE // 100] * 200) == [f"{number}" for number in range(200)]
