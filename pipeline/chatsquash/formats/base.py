@@ -139,7 +139,7 @@ def with_native(message: Message, more: list[Json]) -> Message:
 
 def with_private(message: Message, extra: dict[str, Any]) -> Message:
     """A message with what the canonical form cannot hold, unless there is nothing of that."""
-    held = {key: value for key, value in extra.items() if value not in (None, [], {}, False)}
+    held = {key: value for key, value in extra.items() if value or value == ""}
     return {**message, PRIVATE: Private(held)} if held else message  # type: ignore[misc]
 
 

@@ -173,7 +173,9 @@ def _by_response(line: bytes) -> Recognised | None:
 
 
 def _evidence(line: bytes) -> tuple[Envelope, Recognised] | None:
-    """How a line is wrapped, and what tells its format."""
+    """How a line is wrapped, and what tells its format; ``None`` for a line that is no exchange, or was cut."""
+    if not line.rstrip().endswith(b"}"):
+        return None
     if told := _by_response(line):
         return envelopes.PLAIN, told
     envelope = envelopes.recognise(line)

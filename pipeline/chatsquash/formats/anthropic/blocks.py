@@ -51,7 +51,7 @@ class Content:
             "native": self.native,
             "members": self.members,
             BREAKS: self.breaks,
-            "order": self.kinds if self.kinds != sorted(self.kinds, key=_ORDER.index) else None,
+            "order": None if len(self.kinds) < 2 or self.kinds == sorted(self.kinds, key=_ORDER.index) else self.kinds,
         }
 
     def content(self) -> Json:
@@ -124,6 +124,8 @@ def _call(block: Object, number: int) -> Object:
 
 def _parts(block: Json) -> _Parts | None:
     """The parts of text, images, documents and search results; ``None`` for what has no place among them."""
+    if type(block) is dict and len(block) == 2 and block.get("type") == "text" and type(block.get("text")) is str:
+        return _Parts([parts.text(block["text"])], {})  # as most are; the patterns below copy what they are held to
     match block:
         case str(text):
             return _Parts([parts.text(text)], {})

@@ -48,6 +48,8 @@ def load(turn: Json, state: State) -> LoadedTurn:
         loaded = _answers(content, state)
     else:
         loaded = LoadedTurn([_told(role, content, {})], state)
+    if len(turn) == 2:  # its role and its content
+        return loaded
     first, *others = loaded.messages
     first = with_private(first, {**chat.private(first), "turn": without(turn, "role", "content")})
     return LoadedTurn([first, *others], loaded.state)

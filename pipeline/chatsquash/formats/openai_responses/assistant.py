@@ -23,12 +23,12 @@ from chatsquash.model import Json, Message
 def assistant_message(items: list[Object], number: int) -> Message:
     """The message that the assistant's items make; calls without an id get the next numbers."""
     order = "".join(map(slot, items))
-    said = [content_of(item.get("content"), own_part) for item in _of_slot("m", items)]
+    said = [content_of(item.get("content"), own_part) for item in _of_slot("m", items, order)]
     early = order.partition("c")[0].count("m")
     content = joined(_of_type("text", said[:early]))
     refusals = [part["refusal"] for part in _of_type("refusal", said)]
-    thoughts = [_thought(item) for item in _of_slot("r", items)]
-    calls = numbered(_of_slot("c", items), number, _call)
+    thoughts = [_thought(item) for item in _of_slot("r", items, order)]
+    calls = numbered(_of_slot("c", items, order), number, _call)
     message = assistant(content, reasoning.joined(thoughts), calls, "\n\n".join(refusals) if refusals else None)
     extra: Object = {"after": [part["text"] for part in _of_type("text", said[early:])], "thinking": some(thoughts)}
     extra[BREAKS] = _breaks(said[:early])
@@ -48,8 +48,8 @@ def _breaks(said: list[Content]) -> list[int]:
     return found
 
 
-def _of_slot(wanted: str, items: list[Object]) -> list[Object]:
-    return [item for item in items if slot(item) == wanted]
+def _of_slot(wanted: str, items: list[Object], order: str) -> list[Object]:
+    return [item for item, own in zip(items, order, strict=True) if own == wanted]
 
 
 def _of_type(of: str, said: list[Content]) -> list[Json]:
@@ -58,7 +58,7 @@ def _of_type(of: str, said: list[Content]) -> list[Json]:
 
 def _beside(items: list[Object], order: str, said: list[Content], content: Json) -> Object:
     """What the canonical form has no place for; ``order`` only where it is not what a canonical message implies."""
-    messages, contents = _of_slot("m", items), iter(said)
+    messages, contents = _of_slot("m", items, order), iter(said)
     native = [
         [item] if where == "n" else next(contents).native if where == "m" else []
         for item, where in zip(items, order, strict=True)
