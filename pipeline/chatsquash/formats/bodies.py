@@ -76,16 +76,12 @@ def recognise(body: Json) -> formats.Recognised:
     return formats.recognise(request, None, None)
 
 
-def replayed(form: Any, turns: Iterable[tuple[str, Json]]) -> list[Message]:
-    """The messages of an agent's turns, each with its place; raises ``TurnError`` that names the place.
-
-    Agents write every content as a list, so that being one says nothing of a message.
-    """
-    return [message for message, _ in placed(form, turns)]
-
-
 def placed(form: Any, turns: Iterable[tuple[str, Json]]) -> list[tuple[Message, range]]:
-    """The same, each message with the indices of the turns that it is made of."""
+    """The messages of an agent's turns, each with the indices of the turns that it is made of.
+
+    Each turn comes with its place, which ``TurnError`` names.  Agents write every content as a list, so that being one
+    says nothing of a message.
+    """
     return [(unlisted(message), places) for message, places in _placed(form, turns)]
 
 

@@ -22,6 +22,9 @@ _PROMPT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_toke
 _MOST = 1 << 53
 """More tokens than this nobody counts."""
 
+_UNREAD = Moment(0)
+"""What stands for a time that was not looked at; no other is this very one."""
+
 Noted = tuple[int | None, Found | Repeated]
 
 
@@ -77,9 +80,10 @@ class Known:
 
     def time(self, row: Row) -> Moment | None:
         """When a line was written, as far as it says so."""
-        if row.place not in self._times:
-            self._times[row.place] = times.read(row.value.get("timestamp"))
-        return self._times[row.place]
+        found = self._times.get(row.place, _UNREAD)
+        if found is _UNREAD:
+            found = self._times[row.place] = times.read(row.value.get("timestamp"))
+        return found
 
     def replies(self, spoken: Iterable[tuple[int, Turn]], kept: set[str]) -> Iterator[Sampled]:
         """What is known of the replies among the assistant's messages, which stand at these places."""
@@ -111,5 +115,5 @@ class Known:
 
 
 def _count(usage: Json, name: str) -> int | None:
-    count = at(usage, name)
+    count = usage.get(name) if isinstance(usage, dict) else None
     return count if type(count) is int and 0 <= count < _MOST else None

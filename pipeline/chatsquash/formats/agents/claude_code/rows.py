@@ -116,7 +116,7 @@ def rows(found: list[Json], lines: list[int] | None) -> Rows:
 
 def _message(value: Object, own: tuple[Chain, int, str]) -> tuple[Chain, int, str]:
     given = string(value.get("message"), "id")
-    return (*own[:2], given) if given else own
+    return (own[0], own[1], given) if given else own
 
 
 def _ids(turn: Object) -> tuple[list[str], list[str]]:
@@ -196,8 +196,8 @@ def _said(value: Object, place: int) -> Object:
     message = value.get("message")
     if not isinstance(message, dict):
         raise TurnError(f"entry {place} has no message")
-    turn = {"role": message.get("role") or value["type"]}
-    return turn | ({"content": message["content"]} if "content" in message else {})
+    role = message.get("role") or value["type"]
+    return {"role": role, "content": message["content"]} if "content" in message else {"role": role}
 
 
 def _by_user(content: Json) -> Object:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
 from chatsquash.formats.agents.claude_code.rows import Row, Rows
 from chatsquash.formats.values import Object, at, string
@@ -61,10 +62,10 @@ class _Members:
     def add(self, value: Object) -> None:
         """Take those of one line."""
         of = string(value, "type")
-        self._shapes[of, "", *[name for name, member in value.items() if member is not None]] += 1
+        self._shapes[of, "", *_said(value)] += 1
         for inner in _INSIDE:
             if isinstance(held := value.get(inner), dict):
-                self._shapes[of, inner, *[name for name, member in held.items() if member is not None]] += 1
+                self._shapes[of, inner, *_said(held)] += 1
 
     def names(self) -> Counter[str]:
         """How often each is there."""
@@ -74,3 +75,8 @@ class _Members:
             read = _INSIDE[inner] if inner else (*_LINE, *_READ.get(of, ()))
             found.update({f"{where}.{name}": count for name in members if name not in read})
         return found
+
+
+def _said(held: Object) -> Iterable[str]:
+    """The members that are not null."""
+    return [name for name, member in held.items() if member is not None] if None in held.values() else held
