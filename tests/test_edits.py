@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsquash.edits import difference, replay
+from chatsquash import edits as edits_module
+from chatsquash.edits import difference, replay, settle
 from chatsquash.model import Added, Entry, Kept, Reply
 
 MESSAGES = [{"role": "user", "content": str(number)} for number in range(8)]
@@ -72,6 +73,32 @@ def test_neither_list_is_changed(before, after):
     copies = list(before), list(after)
     replay(before, difference(before, after))
     assert (before, after) == copies
+
+
+RUNS = st.lists(
+    st.one_of(
+        st.tuples(st.integers(0, 7), st.integers(1, 4)),
+        st.lists(st.sampled_from([*MESSAGES, {"role": "user", "content": 1}, {"role": "user", "content": True}])),
+    ),
+    max_size=5,
+)
+
+
+@given(st.lists(st.sampled_from(MESSAGES), min_size=1, max_size=8), RUNS)
+def test_edits_that_are_the_difference_already_stay_as_the_whole_comparison_makes_them(before, runs):
+    made = edits_module.Builder()
+    for run in runs:
+        if isinstance(run, tuple):
+            made.keep(min(run[0], len(before) - 1), min(run[0] + run[1], len(before)))
+        else:
+            made.add([dict(message) for message in run])
+    edits = made.edits
+    found = settle(before, replay(before, edits), edits)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(edits_module, "_is_settled", lambda *_: False)
+        whole = settle(before, replay(before, edits), edits)
+    assert found[1] == whole[1]
+    assert [*map(id, found[0])] == [*map(id, whole[0])]
 
 
 KEPT = [

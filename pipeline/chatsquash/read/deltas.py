@@ -24,8 +24,9 @@ from chatsquash.formats.base import Format
 from chatsquash.model import Added, Edits, Kept, Message
 from chatsquash.read.exchange import Exchange, LineError, parse, split
 from chatsquash.read.lines import Line
-from chatsquash.read.members import REFUSED, elements
-from chatsquash.read.repeats import Array, Change, Run, behind_gap, find
+from chatsquash.read.members import REFUSED
+from chatsquash.read.patches import Patch
+from chatsquash.read.repeats import Array, Change, Run, find
 from chatsquash.read.tools import KnownTools, Spelled
 
 # No log can hold these by chance or by intent: they are drawn anew in every process.
@@ -235,38 +236,23 @@ class History(Struct):
 
     def _patch(self, raw: bytes, runs: list[Run], line: Line, place: int) -> Request | None:
         """A request that shares runs of messages; ``raw`` has a marker in the place of each."""
-        edits, bounds, changes = list[Kept | Added](), list[tuple[int, int]](), list[Change]()
-        messages, fresh = list[Message](), list[Message]()
-        old, new = 0, place  # where the last run ends in the array before, and in this line
-        number, name = 0, _name(0)
+        patch = Patch(self.messages, self.array, line.buffer, place, place)
+        number, name = 0, _marker(0)[1:-1].decode()
         for value in self._parse(raw):
             if value != name:
-                fresh.append(value)
+                patch.fresh.append(value)
                 continue
-            run = runs[number]
-            known = self.array.bounds[run.first : run.last]
-            gap = line.buffer[new : run.start]
-            changes.append((old, known[0][0], gap))
-            if fresh:
-                self._judge(fresh, len(messages))
-                bounds += _bounds(gap, new - place, len(fresh))
-                edits.append(Added(tuple(fresh)))
-                messages += fresh
-                fresh = []
-            shift = run.start - place - known[0][0]
-            bounds += [(a + shift, b + shift) for a, b in known] if shift else known
-            messages += self.messages[run.first : run.last]
-            edits.append(Kept(run.first, run.last))
-            old, new = known[-1][1], run.stop
-            number, name = number + 1, _name(number + 1)
+            self._judge(patch.fresh, len(patch.messages))
+            patch.keep(runs[number])
+            number, name = number + 1, _marker(number + 1)[1:-1].decode()
         if number < len(runs):
             return None
-        self._judge(fresh, len(messages))
-        self.effort.patched += 1
+        self._judge(patch.fresh, len(patch.messages))
         _, _, tail = raw.rpartition(_marker(number - 1))
-        changes.append((old, len(self.array.data), tail[:-1].rstrip()))
-        messages += fresh
-        return Request(messages, (*edits, *_all(fresh)), place - line.start, None, changes, bounds, self.flat)
+        patch.close(tail[:-1].rstrip())
+        self.effort.patched += 1
+        edits, place = tuple(patch.edits), place - line.start
+        return Request(patch.messages, edits, place, None, patch.changes, patch.bounds, self.flat)
 
     def _judge(self, messages: list[Any], first: int) -> None:
         """Chat messages go into the record as they are; turns of other formats are judged where they are loaded."""
@@ -303,29 +289,10 @@ class History(Struct):
         return jsonio.loads(raw)
 
 
-def _bounds(gap: bytearray, place: int, count: int) -> list[tuple[int, int]]:
-    """Where messages before a run start and stop, given what stands there, from a place of the array on."""
-    at = behind_gap(gap, 0 if place else 1)
-    stripped = gap.rstrip(b", \t\r")
-    if count == 1:
-        return [(place + at, place + len(stripped))]
-    found: list[tuple[int, int]] = []
-    for element in elements(b"[" + stripped[at:] + b"]"):
-        found.append((place + at, place + at + len(element)))
-        at = behind_gap(gap, at + len(element))
-    return found
-
-
 @cache
 def _marker(number: int) -> bytes:
     """What stands in the place of a run; one for each, so that none is taken for another."""
     return b'%b%d"' % (_MARKER, number)
-
-
-@cache
-def _name(number: int) -> Any:
-    """That marker once it is parsed."""
-    return jsonio.loads(_marker(number))
 
 
 def _all(messages: list[Message]) -> Edits:
