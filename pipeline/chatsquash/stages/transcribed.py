@@ -127,7 +127,7 @@ class PlainWay:
     def _hold(self, told: Transcript) -> None:
         """Hold the messages to the bounds."""
         deep = [head for head in told.heads if type(head.get("content")) is not str or len(head) > 2]
-        held = (told.messages, told.replies[-1:], deep, told.lasts)
+        held = (told.messages, told.replies, deep, told.lasts)
         is_within = all(are_within(messages, self._bounds.nesting) for messages in held)
         if len(told.messages) > self._bounds.messages or not is_within:
             raise NotPlainError
@@ -149,6 +149,8 @@ class PlainWay:
         request = clean_at_once(told.messages, self._sets)
         if request.lost_any or (told.heads and any(map(is_not, request.messages[1:], told.messages[1:]))):
             raise NotPlainError  # which depends on what stands behind, so on the request
+        if may_drop(request.messages, self._sets):  # as what cleaning left of them tells
+            raise NotPlainError
         counts = told.counts
         if len(request.messages) < len(told.messages):
             left = [0]
