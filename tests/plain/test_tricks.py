@@ -108,6 +108,17 @@ NUMBERS = [
     *[b"NaN", b"1e400", b'"\\ud800"', b'"\xff"', b"1.0", b"-0", b"1E2", b"12345678901234567890123", b"-0.0"],
     b"0.1000000000000000055511151231257827",
 ]
+BAD_TOOLS = [
+    b'[{"x":"\xf9"}]',
+    b"[NaN]",
+    b"[1e400]",
+    b"[" * 600 + b"]" * 600,
+    b"{}",
+    b"[1]",
+    b'["\\ud800"]',
+    b"[]",
+    b"[] ",
+]
 ODD: list[Any] = ["text", None, [], 5, {}, {"role": 5}, {"role": None}, {"content": "x"}, {"role": "function"}]
 
 LOGS: dict[str, list[bytes]] = {
@@ -131,6 +142,7 @@ LOGS: dict[str, list[bytes]] = {
     **{f"{each[:40]} once more": last(each, at) for at in range(3) for each in AGAIN},
     **{f"{each[:40]} once more in all": last(each) for each in AGAIN},
     **{f"texts with {each}": grown([SYSTEM, user(each)], assistant(each), user(each), tools=TOOLS) for each in ENDS},
+    **{f"tools that are {each[:9]}": [one.replace(SPELLED, each) for one in WITH_TOOLS] for each in BAD_TOOLS},
     "a member like what stands behind": grown([SYSTEM, {**user(["x"]), "temperature": 0}]),
     "members like tools": grown([SYSTEM], None, {**user(["x"]), "tools": TOOLS}, tools=TOOLS),
     "tools only elsewhere": [WITH_TOOLS[0], *beside(b'"x":{"tools":' + SPELLED + b"}", None, BARE[1:])],

@@ -139,7 +139,7 @@ class PlainWay:
             raise NotPlainError
         try:
             return self._known.learn(raw, loads)
-        except LineError:
+        except (LineError, ValueError, RecursionError):
             raise NotPlainError from None
 
     def _cleaned(self, told: Transcript, roles: list[str]) -> tuple[list[Message], list[int], dict[str, int]]:
