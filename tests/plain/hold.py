@@ -81,10 +81,10 @@ class Both:
             self._general = Converter(options)
         self._refused = 0
 
-    def hold(self, data: bytes, path: Path) -> bool:
+    def hold(self, data: bytes, path: Path, *, always: bool = False) -> bool:
         """Fail where the outcomes of a log differ; gives whether the plain way took it.
 
-        Of those that it did not take, which the general path read, one in four is held to that.
+        Of those that it did not take, which the general path read, one in four is held to that, unless ``always``.
         """
         path.write_bytes(data)
         log = Log(str(path), path.name, path.name, len(data))
@@ -92,7 +92,7 @@ class Both:
         plain = _outcome(self._plain, log)
         is_taken = self._watched.taken > 0
         self._refused += not is_taken
-        if is_taken or self._refused % 4 == 1:
+        if always or is_taken or self._refused % 4 == 1:
             general = _outcome(self._general, log)
             assert plain == general, _difference(plain, general)
         return is_taken

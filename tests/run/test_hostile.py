@@ -434,6 +434,15 @@ def test_a_log_of_which_hardly_a_line_can_be_read_is_read_no_further(here, comma
     assert "cut-short" not in [code for code, _ in of("logs/many.jsonl.gz")]
 
 
+def test_a_log_may_end_so_within_the_lines_that_tell_its_format(here, command):
+    bad = told("1e400")
+    write_log(here / "logs" / "bad.jsonl", log_line("first", session_id="bad"), bad, bad, log_line("behind"))
+    hold_to_the_promise(here, command, "--max-rejected", "1")
+    assert sorted(users()) == ["first", "good"]
+    assert [code for code, _ in of("logs/bad.jsonl")] == ["cut-short", "bad-line", "bad-line"]
+    assert command("verify", "out", "--logs")[0] == 0
+
+
 def test_of_sessions_in_one_log_each_has_its_own_bound(here, command):
     lines = [log_line("a", session_id="a"), *[b"x"] * 9, log_line("b", session_id="b"), log_line("a2", session_id="a")]
     write_log(here / "logs" / "mixed.jsonl", *lines)

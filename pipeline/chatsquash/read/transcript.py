@@ -40,7 +40,7 @@ _BETWEEN, _NEVER = f"{_DRAWN}between", f"{_DRAWN}never"
 _START, _STOP, _BEFORE_LAST = f'"{_SAME}"'.encode(), f',"{_END}"'.encode(), f',"{_LAST}"'.encode()
 _TOOLS_CUT, _SEAM = f'"{_TOOLS}"'.encode(), f',"{_BETWEEN}",'.encode()
 _BATCH = 1 << 20
-"""Bytes of the messages of what is left of lines that are parsed at once."""
+"""Bytes of what is left of lines that are parsed at once."""
 _NEAR = 1 << 12
 """Bytes by which an array, or the second message, may begin later than in the line before."""
 _NEEDLE = 96
@@ -203,7 +203,7 @@ class _Lines(Struct):
     places: list[tuple[int, int, int]] = field(default_factory=list)
     """The numbers of these lines, where they begin in the file, and their bytes with the line feeds."""
     waiting: int = 0
-    """Bytes of the messages in there."""
+    """Bytes of the pieces."""
     carried: bytes | bytearray = b""
     """Messages in the body that only an unreadable line added so far."""
     found: Transcript = field(default_factory=Transcript)
@@ -407,7 +407,7 @@ class _Lines(Struct):
             marker = b"," + _START
         self.lead = first - place - 1
         self.body += added
-        self.waiting += len(added)
+        self.waiting += len(head) + len(added) + len(bridge) + stop - rest
         self.pieces += (head, marker, self.carried + added if self.carried else added, bridge, buffer[rest:stop], _SEAM)
         self.carried = b""
         if each is not self.layouts[0]:

@@ -132,7 +132,7 @@ class PlainWay:
             raise NotPlainError
         try:
             return self._known.learn(raw, loads)
-        except LineError:
+        except (LineError, ValueError, RecursionError):
             raise NotPlainError from None
 
     def _cleaned(self, told: Transcript, roles: list[str]) -> tuple[list[Message], list[int], dict[str, int]]:
@@ -142,6 +142,8 @@ class PlainWay:
         request = clean_at_once(told.messages, self._sets)
         if request.lost_any or (told.heads and any(map(is_not, request.messages[1:], told.messages[1:]))):
             raise NotPlainError  # which depends on what stands behind, so on the request
+        if may_drop(request.messages, self._sets):  # as what cleaning left of them tells
+            raise NotPlainError
         counts = told.counts
         if len(request.messages) < len(told.messages):
             left = [0]
