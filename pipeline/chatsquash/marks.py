@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
-import orjson
 from msgspec.structs import replace
 
 from chatsquash.model import Conversation, Json, Mark, Message
@@ -82,12 +81,10 @@ def by_ordinal(marks: Iterable[Mark]) -> dict[int, Mark]:
 
 def flagged(conversation: Conversation, flag: str) -> Conversation:
     """The conversation with the flag in each assistant message."""
-    messages, written = conversation.messages.copy(), conversation.written and conversation.written.copy()
+    messages = conversation.messages.copy()
     for mark in placed(conversation):
         messages[mark.place] = _with(messages[mark.place], flag, mark)
-        if written:
-            written[mark.place] = orjson.dumps(messages[mark.place])
-    return replace(conversation, messages=messages, written=written)
+    return replace(conversation, messages=messages, written=None)
 
 
 def flag_record(record: dict[str, Any], marks: list[Mark], flag: str, *, everywhere: bool) -> dict[str, Any]:
