@@ -21,8 +21,10 @@ from .rows import assistant, call, result, talk, tool, user
 KINDS = ("record", "native")
 SAID = ["done", "", " ", "error: no such file", '{"ok": false}', '{"a": {"exit_code": 1}, "b": [1]}', '{"rows": []}']
 ARGUMENTS = ["{}", '{"a": 1}', '{"a": 1e999}', "[1]", '{"a": ', '{},{"b": 1}']
+ODDITIES = ["missing", "marked", "stray", "used before", "nameless", "late", "open"]
 
 WELL = talk(user(), assistant("", call()), result(), assistant())
+STRAY = talk(user(), assistant("", call()), result("done", "c2"), assistant())
 ROWS = {
     "no messages": talk(),
     "no tools": talk(user(), assistant(), tools=[]),
@@ -83,11 +85,17 @@ def steps(draw, number):
     named = [call(each, draw(st.sampled_from(["grep", "read"])), draw(st.sampled_from(ARGUMENTS))) for each in ids]
     answers = [result(draw(st.sampled_from(SAID)), each) for each in ids]
     asking = assistant(draw(st.sampled_from(["", "text", None])), *named)
-    kind = draw(st.sampled_from(["usual", "usual", "usual", "missing", "marked", "late", "open"]))
+    kind = draw(st.sampled_from(["usual", "usual", "usual", *ODDITIES]))
     if kind == "missing":
         answers.pop()
     if kind == "marked":
         answers[0]["is_error"] = True
+    if kind == "stray":
+        answers[0]["tool_call_id"] = "c9"
+    if kind == "used before":
+        named[0]["id"] = answers[0]["tool_call_id"] = "c0.0"
+    if kind == "nameless":
+        named[0]["function"]["name"] = ""
     between = [user()] if kind == "late" else []
     return [asking, *between, *([] if kind == "open" else answers)]
 
@@ -111,6 +119,7 @@ def conversations(draw):
 
 @given(conversations())
 @example(WELL)
+@example(STRAY)
 def test_checks_that_are_not_called_would_find_nothing(conversation):
     shown, whole = View(conversation), View(conversation)
     of_kinds = [rule for rule in rules().values() if rule.kind in KINDS]
@@ -119,6 +128,7 @@ def test_checks_that_are_not_called_would_find_nothing(conversation):
 
 @given(conversations())
 @example(WELL)
+@example(STRAY)
 def test_columns_tell_what_a_walk_over_the_messages_tells(conversation):
     told, walked = View(conversation), View(conversation)
     walked.columns = replace(walked.columns, calls=None, matched=False)
