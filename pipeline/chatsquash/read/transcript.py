@@ -45,6 +45,8 @@ _NEAR = 1 << 12
 """Bytes by which an array, or the second message, may begin later than in the line before."""
 _NEEDLE = 96
 """Bytes at the beginning of the second message by which it is looked for."""
+_SKIPPED = 1000
+"""Lines that may be passed over: each takes a hundred times the memory of a blank one."""
 _LAYOUTS = 4
 """Layouts that a log may have."""
 
@@ -255,7 +257,7 @@ class _Lines(Struct):
     def _skip(self, line: Line) -> None:
         """Take note of a line that does not go on from others."""
         skipped = self.beside.skipped(line)
-        if skipped is None:
+        if skipped is None or len(self.found.skipped) >= _SKIPPED:
             raise NotPlainError
         self.found.skipped.append(skipped)
 
