@@ -14,7 +14,7 @@ from msgspec.structs import asdict
 
 from chatsquash.log import Log
 from chatsquash.options import Options
-from chatsquash.read import lines, transcript
+from chatsquash.read import cuts, lines, transcript
 from chatsquash.read.sessions import MixedSessionsError
 from chatsquash.run import session
 from chatsquash.run.convert import convert
@@ -66,7 +66,7 @@ def small_pieces(chunk: int, batch: int, near: int) -> Iterator[None]:
     with (
         patch.object(lines, "CHUNK", chunk),
         patch.object(transcript, "_BATCH", batch),
-        patch.object(transcript, "_NEAR", near),
+        patch.object(cuts, "_NEAR", near),
     ):
         yield
 

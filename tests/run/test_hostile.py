@@ -460,6 +460,15 @@ def test_blank_lines_take_no_time_worth_mentioning(here, command):
     assert (counts["lines"]["blank"], counts["bytes"]["blank"]) == (1_000_000, 2_500_000)
 
 
+def test_nor_do_they_behind_a_session(here, command):
+    (here / "logs" / "blank.jsonl").write_bytes(spelled(log_line("first", session_id="blank")) + b"\n" * 1_000_000)
+    started = time.process_time()
+    hold_to_the_promise(here, command)
+    assert time.process_time() - started < 5
+    assert sorted(users()) == ["first", "good"]
+    assert manifest()["counts"]["lines"]["blank"] == 999_999
+
+
 def test_a_line_beyond_the_bound_is_not_blank(here, command):
     (here / "logs" / "long.jsonl").write_bytes(b"  12\n")
     command("convert", "logs", "--max-line", "3")

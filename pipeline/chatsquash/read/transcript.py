@@ -34,6 +34,8 @@ from chatsquash.read.members import REFUSED
 _NEVER = f"{DRAWN}never"
 _BATCH = 1 << 20
 """Bytes of what is left of lines that are parsed at once."""
+_SKIPPED = 1000
+"""Lines that may be passed over: each takes a hundred times the memory of a blank one."""
 
 _Absent: Any = Literal[_NEVER] | UnsetType
 """The type of a member that no plain line has."""
@@ -215,7 +217,7 @@ class _Reading(Struct):
 
     def _note(self, line: Line) -> None:
         skipped = self.beside.skipped(line)
-        if skipped is None:
+        if skipped is None or len(self.found.skipped) >= _SKIPPED:
             raise NotPlainError
         self.found.skipped.append(skipped)
 
