@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
 from chatsquash import footprint, jsonio, platform
 from chatsquash.model import Added, Reply, Tool
 from chatsquash.options import Options
-from chatsquash.read.deltas import Request
 from chatsquash.read.exchange import LineError
+
+if TYPE_CHECKING:
+    from chatsquash.read.deltas import Request
 
 
 class Bounds(NamedTuple):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterator
 from errno import EIO
 from io import BytesIO
 from itertools import chain
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from chatsquash.checks import files, reading
 from chatsquash.formats import PLAIN, named
@@ -23,6 +23,7 @@ from chatsquash.read.entries import EntryReader, unreadable
 from chatsquash.read.exchange import Exchange, LineError, split
 from chatsquash.read.lines import Buffers, Line, lines
 from chatsquash.read.origins import first_line
+from chatsquash.read.reading import PLAIN_LOG, Reading
 from chatsquash.read.recognise import Shape
 from chatsquash.read.sessions import SPAN, MixedSessionsError
 from chatsquash.read.tools import KnownTools
@@ -36,17 +37,6 @@ _NEAR = 1 << 16
 Items = Generator[Entry | Skipped, None, str | None]
 """The entries of a log and its lines that are none, in file order; returns why the rest of it is not read."""
 _Begun = tuple[Seen | None, Items, documents.LogDocument | None]
-
-
-class Reading(NamedTuple):
-    """A session's log while it is read."""
-
-    seen: Seen | None
-    """What its first lines told; ``None`` for an empty log."""
-    items: Iterator[Entry | Skipped]
-    """Its entries and its lines that are none, in file order, read as they are asked for."""
-    document: documents.LogDocument | None = None
-    """The document that it is, or is a conversation of, if that is so."""
 
 
 class Reader:
@@ -117,7 +107,7 @@ class Reader:
                 break
             begun.append(item)
         else:
-            return recognise.PLAIN_LOG, _then(begun, items), None
+            return PLAIN_LOG, _then(begun, items), None
         return self._as(self._look(file), file, chain(held, stream), log)
 
     def _as(self, shape_seen: tuple[Shape, Seen], file: BinaryIO, stream: Iterator[Line], log: Log) -> _Begun:

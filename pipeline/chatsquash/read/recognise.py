@@ -38,10 +38,6 @@ class Shape(NamedTuple):
     """Whether the user named the format."""
 
 
-PLAIN_LOG = Seen(PLAIN, envelopes.PLAIN.NAME, f"{PLAIN} (choices[].message in the response)")
-"""What is seen of a log whose first lines are chat with an answer, as those of most are."""
-
-
 class _Choice(Struct, gc=False):
     message: dict[str, Raw]
 

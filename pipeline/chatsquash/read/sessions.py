@@ -14,7 +14,7 @@ from chatsquash import footprint
 from chatsquash.folder import Folder
 from chatsquash.log import Log
 from chatsquash.options import Options
-from chatsquash.read import documents, envelopes
+from chatsquash.read import envelopes
 from chatsquash.read.lines import CHUNK, lines
 from chatsquash.read.members import members
 from chatsquash.sources.changes import as_found
@@ -47,6 +47,8 @@ def split(
     A line that cannot be read stays with the one before it.  ``parts_of`` tells sessions otherwise than by ids.
     A file that cannot be read is left as it is, so that converting it will say what is wrong.
     """
+    from chatsquash.read import documents  # which plain logs do not need
+
     options = options or Options()
     parts_of = parts_of or by_ids
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -17,7 +18,6 @@ from chatsquash.log import Log
 from chatsquash.model import Finding, Found
 from chatsquash.options import Options
 from chatsquash.outcome import Outcome, Place, counted_once
-from chatsquash.read import documents
 from chatsquash.read.sessions import cleared
 from chatsquash.records import presets
 from chatsquash.report.files import TakenSession
@@ -83,8 +83,8 @@ def convert(
     options = with_key(options or Options())
     roots = [fspath(root) for root in ([logs] if isinstance(logs, str | PathLike) else logs)]
     out = Path(output)
-    documents.forget()  # of an earlier run
-    found = discover(roots, options, documents.is_document, out, lambda log: _days(log, options))
+    _forget_documents()
+    found = discover(roots, options, _is_document, out, lambda log: _days(log, options))
     if not found.logs:
         raise UsageError(nothing_to_read(roots, found))
     return _converted(found, Output(out, force=options.force), options, observer, started)
@@ -128,6 +128,18 @@ def _old_result(out: Output) -> OldResult | None:
     from chatsquash.run.old_result import old_result  # which a new folder does not need
 
     return old_result(out.path, *left)
+
+
+def _forget_documents() -> None:
+    """Let go of documents of an earlier run, if there was one that read any."""
+    if documents := sys.modules.get("chatsquash.read.documents"):
+        documents.forget()
+
+
+def _is_document(path: str, options: Options) -> bool | str:
+    from chatsquash.read import documents  # which logs do not need
+
+    return documents.is_document(path, options)
 
 
 class _Conversion:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from io import FileIO
-from typing import BinaryIO, Protocol
+from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from msgspec import structs
 
@@ -17,8 +17,7 @@ from chatsquash.option_rules import refuse_wrong
 from chatsquash.options import Options
 from chatsquash.outcome import Chosen, Facts, Outcome, Record, Refused
 from chatsquash.read.origins import line_of
-from chatsquash.read.reader import Reader, Reading
-from chatsquash.read.recognise import PLAIN_LOG
+from chatsquash.read.reading import PLAIN_LOG, Reading
 from chatsquash.read.sessions import MixedSessionsError
 from chatsquash.read.transcript import NotPlainError
 from chatsquash.redact.keys import load_key
@@ -47,6 +46,9 @@ from chatsquash.stages.transcribed import PlainWay
 from chatsquash.text import printable
 from chatsquash.times import day, stamp
 from chatsquash.tree.coverage import of_grown
+
+if TYPE_CHECKING:
+    from chatsquash.read.reader import Reader
 
 EntryStream = Iterator[Entry | Skipped]
 _Told = tuple[list[Record], Found | None, list[Noted], Covered]
@@ -89,7 +91,7 @@ class Converter:
         self._options = options
         self._anonymizer = Anonymizer(options.anonymize_key or b"") if options.anonymize else None
         self._plan = plan(options, self._anonymizer)
-        self._reader = Reader(replace(options, sessions_by="file") if whole else options)
+        self._reads_as = replace(options, sessions_by="file") if whole else options
         self._tells_facts = options.folder or bool(options.only_model)
         self._divides = options.sessions_by is None and not whole
         self._puts_in_order = options.conversations != "last" and not whole
@@ -97,6 +99,13 @@ class Converter:
         self._plain = PlainWay(options) if not self._is_asked_more and PlainWay.fits(options) else None
         self.hashed = Hashed()
         """What was read last."""
+
+    @cached_property
+    def _reader(self) -> Reader:
+        """Reads in the general way, which plain logs do not need."""
+        from chatsquash.read.reader import Reader
+
+        return Reader(self._reads_as)
 
     def convert(self, log: Log, observer: EntryObserver | None = None, also: Also | None = None) -> Outcome:
         """Convert a session log; raises ``OSError`` where it cannot be read, and as ``Reader.read``.

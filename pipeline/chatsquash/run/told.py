@@ -16,7 +16,7 @@ from chatsquash.checks import reading
 from chatsquash.log import Log
 from chatsquash.model import Finding, Found, Message, Seen
 from chatsquash.outcome import Meeting
-from chatsquash.read.reader import Reading
+from chatsquash.read.reading import Reading
 from chatsquash.read.sessions import SPAN
 from chatsquash.sources.identity import Hashed
 from chatsquash.stages import cleaning

@@ -17,13 +17,10 @@ from chatsquash.memo import Last
 from chatsquash.model import Entry, Message, Repeated, Reply, Skipped, Tool
 from chatsquash.options import Options
 from chatsquash.read.bounds import Bounds
-from chatsquash.read.entries import EntryReader
 from chatsquash.read.exchange import LineError
 from chatsquash.read.lines import Buffers, Line
-from chatsquash.read.recognise import AGREEING, Shape, look
 from chatsquash.read.tools import NO_TOOLS, KnownTools
 from chatsquash.read.transcript import NotPlainError, Transcript, transcribe
-from chatsquash.stages.changed_ends import hold as hold_changed
 from chatsquash.stages.cleaning import clean, clean_at_once, may_drop, touched
 from chatsquash.stages.select import ToolUnion, flatten, same_tools
 from chatsquash.stages.session import Session, Snapshot, Tally
@@ -71,7 +68,7 @@ class PlainWay:
         if not self._is_told(told.skipped, file):
             raise NotPlainError
         roles = _roles(told)
-        (hold_changed(told, roles, self._sets) if told.heads else _hold_replies(told, roles))
+        self._hold(told, roles)
         if len(told.messages) > self._bounds.messages:
             raise NotPlainError
         tools = self._tools(told.tools)
@@ -112,14 +109,30 @@ class PlainWay:
 
     def skipped(self, line: Line) -> Skipped | None:
         """A line that is blank, unreadable, or dropped by cleaning; ``None`` for any other."""
+        from chatsquash.read.entries import EntryReader  # which few logs need
+        from chatsquash.read.recognise import Shape
+
         reader = EntryReader(Shape(), {}, self._bounds)
         found = next(clean(reader.entries([line]), self._sets), None)
         return found if isinstance(found, Skipped) else None
 
     # What becomes of them
 
+    def _hold(self, told: Transcript, roles: list[str]) -> None:
+        """Raise ``NotPlainError`` where a request may be no continuation of the one before it."""
+        if not told.heads:
+            _hold_replies(told, roles)
+            return
+        from chatsquash.stages import changed_ends  # which logs that only grow do not need
+
+        changed_ends.hold(told, roles, self._sets)
+
     def _is_told(self, skipped: list[Skipped], file: FileIO) -> bool:
         """Whether the first lines tell that a log is chat, even where some of them are none."""
+        if not skipped:
+            return True
+        from chatsquash.read.recognise import AGREEING, Shape, look  # which few logs need
+
         if not any((each.line or 0) <= AGREEING and not each.rule for each in skipped):
             return True
         shape, seen = look(file, memory=self._bounds.memory)
