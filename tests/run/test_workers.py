@@ -51,7 +51,16 @@ def refusing(monkeypatch) -> None:
     monkeypatch.setattr(os, "copy_file_range", refuse, raising=False)
 
 
-SYSTEMS = [("that copies by itself", lambda _: None), ("without that", without_copying), ("that refuses", refusing)]
+def copying_nothing(monkeypatch) -> None:
+    monkeypatch.setattr(os, "copy_file_range", lambda *_: 0, raising=False)
+
+
+SYSTEMS = [
+    ("that copies by itself", lambda _: None),
+    ("without that", without_copying),
+    ("that refuses", refusing),
+    ("that copies nothing and says so", copying_nothing),
+]
 
 
 @pytest.mark.parametrize("sentence, change", SYSTEMS, ids=[row[0] for row in SYSTEMS])
@@ -71,6 +80,18 @@ SEEN = [
 @pytest.mark.parametrize("sentence, options", SEEN, ids=[row[0] for row in SEEN])
 def test_who_looks_at_records_is_given_them(here, sentence, options):
     assert converted("out", 2, **options) == converted("alone", 1, **options)
+
+
+def test_an_observer_is_given_the_lines_of_records(here):
+    def observed(count: int) -> list[bytes | None]:
+        lines: list[bytes | None] = []
+        options = Options(workers=count, anonymize_key=KEY)
+        convert("logs", f"out{count}", options, lambda log, outcome, size: lines.append(outcome.record))
+        return lines
+
+    alone = observed(1)
+    assert len(alone) == 12
+    assert observed(2) == alone
 
 
 def test_only_who_looks_at_records_reads_them(here, monkeypatch):
