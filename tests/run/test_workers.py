@@ -124,6 +124,20 @@ def test_a_journal_that_is_gone_stops_the_run_and_leaves_the_old_result(here, mo
     assert records(Path("out")) == before
 
 
+def test_the_journals_of_many_processes_are_not_all_open_at_once(here, monkeypatch):
+    monkeypatch.setattr(workers, "_BATCH_JOBS", 1)
+    for number in range(40):  # each of which is divided among processes of its own
+        apart = (log_line(f"{what} {number}", session_id=None, at=at) for at, what in enumerate(("one", "other")))
+        write_log(here / "logs" / f"apart-{number:02}.jsonl", *apart)
+    alone = converted("alone", 1)
+    before, most = len(os.listdir("/proc/self/fd")), []
+    settle = Journals.settle
+    monkeypatch.setattr(Journals, "settle", lambda self: most.append(len(os.listdir("/proc/self/fd"))) or settle(self))
+    assert converted("out", 2) == alone
+    assert len(list(Path("out/.chatsquash/journal").iterdir())) > 40
+    assert most[0] - before < 40
+
+
 def test_the_lines_of_an_outcome_stand_in_the_journal_as_they_are_written(here):
     path = str(here / "logs/2026-01-10/00.jsonl")
     status = os.stat(path)
