@@ -63,12 +63,14 @@ def copy_range(source: int, offset: int, size: int, target: int) -> None:
     Where the system can do that by itself, they do not pass through this process.
     """
     while size:
+        copied = 0
         try:
             copied = os.copy_file_range(source, target, size, offset)
         except (AttributeError, OSError) as problem:
             if getattr(problem, "errno", None) in (ENOSPC, EDQUOT, EFBIG):
                 raise
-            copied = os.write(target, os.pread(source, min(size, _PIECE), offset))
+        # Some file systems copy nothing and call that no error.
+        copied = copied or os.write(target, os.pread(source, min(size, _PIECE), offset))
         if not copied:
             raise OSError(EIO, "a file of this run ends before it should")
         offset, size = offset + copied, size - copied

@@ -9,6 +9,7 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.log import Log
+from chatsquash.read import documents
 from chatsquash.run.session import Converter
 from chatsquash.sources import changes
 from chatsquash.sources.changes import as_found
@@ -78,6 +79,22 @@ def test_a_log_that_changes_while_it_is_read(tmp_path, monkeypatch, sentence, da
     assert [text.partition(" while")[0] for text in texts] == ([f"the log {how}"] if how else [])
     assert outcome.lines == lines
     assert not outcome.rejected
+
+
+def test_a_document_that_is_cut_once_its_first_lines_were_read(tmp_path, monkeypatch):
+    path = tmp_path / "a.json"
+    path.write_bytes(json.dumps(ENTRIES[0], indent=1).encode() + b"\n" * 50)
+    job = found(path)
+    document = documents.document
+
+    def cut(*given):
+        os.truncate(path, job.size - 20)
+        return document(*given)
+
+    monkeypatch.setattr(documents, "document", cut)
+    outcome = Converter(Options(anonymize=False)).convert(job)
+    assert len(outcome.records) == 1
+    assert "changed-log" in [finding.code for finding in outcome.findings]
 
 
 @pytest.mark.parametrize("place", [0, 1, 10, len(WHOLE) - 1, len(WHOLE)])

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from base64 import b64decode, b64encode
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,15 @@ def add(name, line):
         file.write(json.dumps(line) + "\n")
 
 
+def damage_memory() -> None:
+    """Damage the names of the journals that the last run left."""
+    path = Path("out/.chatsquash/state.json")
+    state = json.loads(path.read_bytes())
+    (name,) = (each.name.encode() for each in Path("out/.chatsquash/journal").iterdir())
+    state["memory"] = b64encode(b64decode(state["memory"]).replace(name, b"\xff" * len(name))).decode()
+    path.write_text(json.dumps(state))
+
+
 CHANGES = [
     ("a log is new", edit("2026-01-11/x.jsonl", log_line("new")), ["2026-01-11/x.jsonl"]),
     ("a log is new and the last", edit("2026-01-19/x.jsonl", log_line("new")), ["2026-01-19/x.jsonl"]),
@@ -72,6 +82,7 @@ CHANGES = [
     ("a record file is gone", lambda: Path("out/2026-01-10.jsonl").unlink(), []),
     ("run.json is gone", lambda: Path("out/run.json").unlink(), []),
     ("the state is damaged", lambda: Path("out/.chatsquash/state.json").write_text("{"), 6),
+    ("a name in the state is no text any more", lambda: damage_memory(), 6),
     ("the journals are gone", lambda: [path.unlink() for path in (*Path("out/.chatsquash/journal").iterdir(), Path("out/run.json"))], 6),
 ]  # fmt: skip
 
@@ -315,6 +326,7 @@ def test_a_run_that_is_killed_leaves_what_it_expanded_to_the_next_and_verify_doe
     convert("logs", "out", by_id)
     killed = """
 import os, signal
+from base64 import b64decode, b64encode
 from pathlib import Path
 from chatsquash import Options, convert
 def kill(*_):

@@ -51,7 +51,16 @@ def refusing(monkeypatch) -> None:
     monkeypatch.setattr(os, "copy_file_range", refuse, raising=False)
 
 
-SYSTEMS = [("that copies by itself", lambda _: None), ("without that", without_copying), ("that refuses", refusing)]
+def copying_nothing(monkeypatch) -> None:
+    monkeypatch.setattr(os, "copy_file_range", lambda *_: 0, raising=False)
+
+
+SYSTEMS = [
+    ("that copies by itself", lambda _: None),
+    ("without that", without_copying),
+    ("that refuses", refusing),
+    ("that copies nothing and says so", copying_nothing),
+]
 
 
 @pytest.mark.parametrize("sentence, change", SYSTEMS, ids=[row[0] for row in SYSTEMS])
@@ -71,6 +80,18 @@ SEEN = [
 @pytest.mark.parametrize("sentence, options", SEEN, ids=[row[0] for row in SEEN])
 def test_who_looks_at_records_is_given_them(here, sentence, options):
     assert converted("out", 2, **options) == converted("alone", 1, **options)
+
+
+def test_an_observer_is_given_the_lines_of_records(here):
+    def observed(count: int) -> list[bytes | None]:
+        lines: list[bytes | None] = []
+        options = Options(workers=count, anonymize_key=KEY)
+        convert("logs", f"out{count}", options, lambda log, outcome, size: lines.append(outcome.record))
+        return lines
+
+    alone = observed(1)
+    assert len(alone) == 12
+    assert observed(2) == alone
 
 
 def test_only_who_looks_at_records_reads_them(here, monkeypatch):
@@ -101,6 +122,20 @@ def test_a_journal_that_is_gone_stops_the_run_and_leaves_the_old_result(here, mo
     with pytest.raises(FileNotFoundError):
         converted("out", 2, full=True)
     assert records(Path("out")) == before
+
+
+def test_the_journals_of_many_processes_are_not_all_open_at_once(here, monkeypatch):
+    monkeypatch.setattr(workers, "_BATCH_JOBS", 1)
+    for number in range(40):  # each of which is divided among processes of its own
+        apart = (log_line(f"{what} {number}", session_id=None, at=at) for at, what in enumerate(("one", "other")))
+        write_log(here / "logs" / f"apart-{number:02}.jsonl", *apart)
+    alone = converted("alone", 1)
+    before, most = len(os.listdir("/proc/self/fd")), []
+    settle = Journals.settle
+    monkeypatch.setattr(Journals, "settle", lambda self: most.append(len(os.listdir("/proc/self/fd"))) or settle(self))
+    assert converted("out", 2) == alone
+    assert len(list(Path("out/.chatsquash/journal").iterdir())) > 40
+    assert most[0] - before < 40
 
 
 def test_the_lines_of_an_outcome_stand_in_the_journal_as_they_are_written(here):

@@ -184,7 +184,7 @@ class _Conversion:
                 self._manifest.add(log, outcome.digest)
                 incremental.see(log)
             if self._observer:
-                self._observer(log, outcome, total)
+                self._observer(log, incremental.journals.filled(outcome), total)
         for log, digest in zip(logs, found.digests, strict=True) if found else ():
             self._manifest.add(log, digest)
             incremental.see(log)

@@ -139,7 +139,7 @@ def _remembered(data: bytes) -> Memory | None:
         return None  # without looking through the type of a memory, which takes time
     try:
         return msgspec.msgpack.decode(data, type=Memory, dec_hook=_counter)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, ValueError, RecursionError):  # what is damaged may be no text
         return None
 
 

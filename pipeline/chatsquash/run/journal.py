@@ -37,6 +37,7 @@ _PASSING = frozenset(("unreadable-log", "changed-log", "lost-worker"))
 """Codes of findings that the next run may not make, though the log is the same."""
 _MANY = 32
 """Journals above which they are put together."""
+_OPEN_FILES = 16
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -207,6 +208,8 @@ class Journals(Struct):
     def descriptor(self, held: Held) -> int:
         """That of the journal that holds a line."""
         if held.journal not in self._open:
+            if len(self._open) >= _OPEN_FILES:
+                os.close(self._open.pop(next(iter(self._open))))
             self._open[held.journal] = self.folder.open(held.journal)
         return self._open[held.journal]
 

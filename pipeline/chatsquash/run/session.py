@@ -142,7 +142,7 @@ class Converter:
             session = self._session(read, observer)
         if self._is_apart(session, log) or self._is_out_of_order(session, log):
             raise MixedSessionsError
-        assert is_whole(session, file, log), log
+        assert is_whole(session, file, log) or change(log), log
         snapshot = session.snapshot
         records, left_out, later, covered = self._records(read, session, file, log)
         name = session.id or stem(log)
