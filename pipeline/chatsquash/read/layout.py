@@ -31,14 +31,13 @@ class Layout(Struct, frozen=True):
 
 def layout(line: bytes, array: bytes, tools: bytes) -> Layout | None:
     """The layout of a line with this raw array of messages and these raw tools; ``None`` where that cannot be told."""
-    data = bytearray(line)
-    at = find(data, b'"messages"', array, 0, len(data))
-    behind = _BEHIND.match(data, at + len(array) - 1)
+    at = find(line, b'"messages"', array, 0, len(line))
+    behind = _BEHIND.match(line, at + len(array) - 1)
     if at < 0 or not behind:
         return None
-    if not tools or data.startswith(tools, behind.end()):
+    if not tools or line.startswith(tools, behind.end()):
         return Layout(at, behind[0], 0, is_apart=False)
-    place = find(data, b'"tools"', tools, 0, at)
+    place = find(line, b'"tools"', tools, 0, at)
     return Layout(at, behind[0], max(0, at - place) if place >= 0 else 0, is_apart=place < 0)
 
 

@@ -134,7 +134,7 @@ class Array(Struct):
             at = behind_gap(self.data, at + len(raw))
 
 
-def find(data: bytearray, key: bytes, value: bytes | bytearray, start: int, stop: int) -> int:
+def find(data: bytes | bytearray, key: bytes, value: bytes | bytearray, start: int, stop: int) -> int:
     """Where ``value`` stands behind ``key``; -1 where it does not, as far as the likely places tell."""
     while (at := data.find(key, start, stop)) >= 0:
         start = at + len(key)

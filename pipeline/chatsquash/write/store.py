@@ -259,7 +259,7 @@ class Output:
         """Write the lines that wait."""
         waiting, self._waiting, self._held = self._waiting, {}, 0
         for name, lines in waiting.items():
-            self._put(name, (b"\n".join((*lines, b"")),))
+            self._put(name, (b"\n".join((*lines, b"")),), len(lines))
 
     def _put(self, name: str, pieces: Iterable[bytes | bytearray], lines: int | None = None) -> None:
         handle, staged = self._handle(name), self._staged[name]
