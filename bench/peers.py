@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from bench.commands import Bench, Command, measured
+from bench.commands import Bench, Command, HERE, measured
 
 _CLAUDE_CONVERTER = """
 import json, sys
@@ -75,7 +75,7 @@ def _rows(bench: Bench, peer: Peer, logs: dict[str, Path], rounds: int) -> Itera
         if package == peer.package and name in logs:
             yield {"peer": package, "version": "", "logs": name, "why": why}
     asked = [name for name in peer.logs if name in logs]
-    programs, version = _installed(peer.package, bench.data.parent / "peers") if asked else (Path(), "")
+    programs, version = _installed(peer.package, HERE / ".data" / "peers") if asked else (Path(), "")
     for name in asked:
         row = {"peer": peer.package, "version": version, "logs": name}
         if not version:
