@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from bench.commands import Bench, Command, HERE, measured
+from bench.commands import HERE, Bench, Command, measured
 
 _CLAUDE_CONVERTER = """
 import json, sys
