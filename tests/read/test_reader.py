@@ -15,6 +15,7 @@ from chatsquash.formats import formats
 from chatsquash.log import Log
 from chatsquash.read import recognise
 from chatsquash.read.deltas import Effort
+from chatsquash.read.lines import CHUNK
 from chatsquash.read.reader import Reader
 from chatsquash.read.recognise import Shape
 from tests import format_logs, strategies
@@ -259,3 +260,15 @@ def test_a_member_named_as_ours_stays_in_a_chat_log():
     assert record["messages"] == [logged, said]
     assert record["tools"] == [{"name": "f", "_x": {"a": 1}}]
     assert "not-held" not in {each.code for each in outcome.findings}
+
+
+@pytest.mark.parametrize("left", [64, 1 << 21])
+def test_what_is_seen_does_not_depend_on_the_buffer_that_another_log_left(left):
+    long = {"role": "user", "content": "x" * (CHUNK - 2000)}
+    chat, other = (plain(EXCHANGES[name].request, EXCHANGES[name].response) for name in ("openai_chat", "gemini"))
+    short = {**chat}
+    chat["request"] = {**chat["request"], "messages": [long]}
+    for data in (log(short, other), log(chat, other)):
+        reader = Reader(Options(anonymize=False))
+        reader._room._buffer = bytearray(left)
+        assert begun(data, reader=reader).seen == begun(data).seen

@@ -10,6 +10,8 @@ from msgspec import Struct
 CHUNK = 1 << 19
 """Bytes that are read at once: as many as stay in the cache next to a core until all of their lines are looked at."""
 _KEPT = 4 << 20
+_NEAR = 1 << 16
+"""Bytes behind a line in which the next one is looked for."""
 LONGEST = 256 << 20
 """A longer line is passed over: nothing else bounds what one endless line would take."""
 
@@ -42,12 +44,20 @@ class Buffers:
     def take(self) -> bytearray:
         """A buffer that nobody else uses."""
         buffer, self._buffer = self._buffer, bytearray()
-        return buffer or bytearray(CHUNK)
+        return buffer if len(buffer) >= CHUNK else bytearray(CHUNK)
 
     def leave(self, buffer: bytearray) -> None:
         """A buffer that is not used any more; one that long lines made large is not kept."""
         if len(buffer) <= _KEPT:
             self._buffer = buffer
+
+
+def at_hand(first: Line, line: Line) -> int:
+    """Where what is read of any file with its first line ends, as far as it is behind a line, but near.
+
+    How much more there is depends on the buffer that another file left, on which nothing may depend.
+    """
+    return min(line.stop + _NEAR, first.start + CHUNK, line.filled)
 
 
 def lines(

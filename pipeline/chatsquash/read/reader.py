@@ -21,7 +21,7 @@ from chatsquash.read import documents, recognise
 from chatsquash.read.bounds import Bounds
 from chatsquash.read.entries import EntryReader, unreadable
 from chatsquash.read.exchange import Exchange, LineError, split
-from chatsquash.read.lines import Buffers, Line, lines
+from chatsquash.read.lines import Buffers, Line, at_hand, lines
 from chatsquash.read.origins import first_line
 from chatsquash.read.reading import PLAIN_LOG, Reading
 from chatsquash.read.recognise import Shape
@@ -30,8 +30,6 @@ from chatsquash.read.tools import KnownTools
 from chatsquash.sources.compression import Expanded
 
 _PIECE = 1 << 20
-_NEAR = 1 << 16
-"""Bytes behind a line in which the next one is looked for."""
 
 
 Items = Generator[Entry | Skipped, None, str | None]
@@ -268,7 +266,7 @@ def _agreeing(first: Line, stream: Iterator[Line]) -> Iterator[Line]:
     """The next few lines, as far as they stand in the buffer of the first one, which stays as it is."""
     line = first
     for _ in range(recognise.AGREEING - 1):
-        if line.buffer.find(b"\n", line.stop + 1, min(line.stop + _NEAR, line.filled)) < 0:
+        if line.buffer.find(b"\n", line.stop + 1, at_hand(first, line)) < 0:
             return
         line = next(stream)
         yield line
