@@ -14,32 +14,23 @@ Whatever is not as expected raises ``NotPlainError``: the log is then read in th
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from io import FileIO
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
-import msgspec
-from msgspec import UNSET, Raw, Struct, UnsetType, field
+from msgspec import UNSET, Struct, ValidationError, field
 
-from chatsquash import jsonio
-from chatsquash.formats.openai_chat.members import RESPONSE
 from chatsquash.model import Message, Skipped
 from chatsquash.read import envelopes
-from chatsquash.read.cuts import BETWEEN, DRAWN, END, LAST, PIECES, SAME, TOOLS, Cuts, TooLongError
-from chatsquash.read.exchange import claims
+from chatsquash.read.cuts import BETWEEN, END, LAST, PIECES, SAME, TOOLS, Cuts, TooLongError
 from chatsquash.read.layout import core
 from chatsquash.read.lines import Buffers, Line
 from chatsquash.read.members import REFUSED
+from chatsquash.read.plain_lines import decoders, limits, turns
 
-_NEVER = f"{DRAWN}never"
 _BATCH = 1 << 20
 """Bytes of what is left of lines that are parsed at once."""
 _SKIPPED = 1000
 """Lines that may be passed over: each takes a hundred times the memory of a blank one."""
-
-_Absent: Any = Literal[_NEVER] | UnsetType
-"""The type of a member that no plain line has."""
-_Limit: Any = int | None | UnsetType
 
 
 class NotPlainError(Exception):
@@ -83,57 +74,6 @@ class Transcript(Struct):
     """Bytes of all lines."""
     skipped: list[Skipped] = field(default_factory=list)
     """The lines that are none of these."""
-
-
-_Turn: Any = dict[str, jsonio.flat(jsonio.FLAT - 1)]  # type: ignore[misc]
-"""A message with no more levels than nearly all have."""
-_array = jsonio.decoder(list[_Turn])
-
-
-class _Choice(Struct, gc=False):
-    message: _Turn
-    finish_reason: str | None = None
-
-
-_Response = msgspec.defstruct(
-    "Response",
-    [
-        ("choices", list[_Choice]),
-        ("object", Literal["chat.completion"], "chat.completion"),
-        ("model", str),
-        ("id", Any, None),
-        *((name, Raw, Raw()) for name in RESPONSE if name not in ("choices", "object", "model", "id")),
-    ],
-    forbid_unknown_fields=True,
-    gc=False,
-    kw_only=True,
-)
-
-
-@cache
-def _decoders(folders: tuple[str, ...]) -> tuple[msgspec.json.Decoder[Any], msgspec.json.Decoder[Any]]:
-    """What parses the first line of a log, and what parses the others as far as they are left."""
-    unclaimed = {f"claim{at}": name for at, name in enumerate(claims(folders))}
-    beside: list[Any] = [
-        ("response", _Response),
-        ("timestamp", str),
-        ("session_id", str | None, None),
-        ("status", Literal[200] | None, None),
-        *((name, _Absent, UNSET) for name in unclaimed),
-    ]
-    request: list[Any] = [
-        *((name, _Absent, UNSET) for name in ("functions", "generationConfig", "options")),
-        *((name, _Limit, UNSET) for name in ("max_tokens", "max_completion_tokens", "max_output_tokens")),
-    ]
-
-    def line(messages: Any, tools: Any, default: Any) -> Any:
-        members = [("messages", messages), ("tools", tools, default), *request]
-        whole = msgspec.defstruct("Request", members, gc=False, kw_only=True)
-        return msgspec.defstruct("Line", [("request", whole), *beside], rename=unclaimed, gc=False, kw_only=True)
-
-    later = line(list[str | _Turn], Literal[TOOLS] | UnsetType, UNSET)
-    others: Any = list[later | Literal[BETWEEN]]  # type: ignore[valid-type]
-    return jsonio.decoder(line(Raw, Raw, Raw())), jsonio.decoder(others)
 
 
 class Beside(Protocol):
@@ -198,11 +138,11 @@ class _Reading(Struct):
         parsed, messages = _parsed(line), []
         if parsed:
             self.array = bytes(parsed.request.messages)
-            messages = _array.decode(self.array)
+            messages = turns.decode(self.array)
         if not parsed or self.beside.is_side(messages):
             self._skip()
             return False
-        found.messages, found.tools, found.limit = messages, bytes(parsed.request.tools), _limit(parsed.request)
+        found.messages, found.tools, found.limit = messages, bytes(parsed.request.tools), limits(parsed.request)
         found.counts = [len(messages)]
         cuts.body, cuts.tools = bytearray(self.array[1:-1].rstrip()), found.tools
         self._take([parsed], [(cuts.number, cuts.offset, cuts.go_behind(stop))], line)
@@ -252,7 +192,7 @@ class _Reading(Struct):
             return
         pieces[-1] = b"]"
         try:
-            parsed = _decoders(tuple(envelopes.__path__))[1].decode(b"[%b" % b"".join(pieces))
+            parsed = decoders(tuple(envelopes.__path__))[1].decode(b"[%b" % b"".join(pieces))
         except REFUSED:
             self._parse_singly(pieces, places)
             return
@@ -263,7 +203,7 @@ class _Reading(Struct):
 
     def _parse_singly(self, pieces: list[bytes | bytearray], places: list[tuple[int, int, int]]) -> None:
         """Parse lines of which some cannot be read; the next one that can has what these added."""
-        decode = _decoders(tuple(envelopes.__path__))[1].decode
+        decode = decoders(tuple(envelopes.__path__))[1].decode
         cuts = self.cuts
         for at, place in enumerate(places):
             head, start, added, *rest, _ = pieces[PIECES * at : PIECES * (at + 1)]
@@ -286,7 +226,7 @@ class _Reading(Struct):
         tools = TOOLS if found.tools else UNSET
         if any(request.tools is not tools and request.tools != tools for request in requests):
             raise NotPlainError
-        if any(_limit(request) != found.limit for request in requests):
+        if any(limits(request) != found.limit for request in requests):
             raise NotPlainError
         first = 1 if self.cuts.last else 0
         if [array[first] for array in arrays] != [SAME] * count or [array[-1] for array in arrays] != [END] * count:
@@ -317,13 +257,11 @@ class _Reading(Struct):
 
 
 def _parsed(line: bytes) -> Any:
-    """A line as a first one is parsed; ``None`` for what is none."""
+    """A line as a first one is parsed; ``None`` for what is no JSON, or no request."""
     try:
-        parsed = _decoders(tuple(envelopes.__path__))[0].decode(line)
+        parsed = decoders(tuple(envelopes.__path__))[0].decode(line)
+    except ValidationError:  # it may well be an entry, though none of a plain log
+        raise NotPlainError from None
     except REFUSED:
         return None
     return parsed if bytes(parsed.request.messages).startswith(b"[") else None
-
-
-def _limit(request: Any) -> tuple[Any, ...]:
-    return request.max_tokens, request.max_completion_tokens, request.max_output_tokens

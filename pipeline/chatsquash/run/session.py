@@ -131,15 +131,7 @@ class Converter:
 
         It raises that for lines that are to be put in order, too.
         """
-        digest = self.hashed = Hashed()
-        session = self._plainly(file, log, digest) if observer is None else None
-        if session:
-            read = _PLAIN
-        else:
-            digest = self.hashed = Hashed()
-            file.seek(0)
-            read = self._reader.read(file, log, digest.update)
-            session = self._session(read, observer)
+        read, session = (self._plainly(file, log) if observer is None else None) or self._generally(file, log, observer)
         if self._is_apart(session, log) or self._is_out_of_order(session, log):
             raise MixedSessionsError
         assert is_whole(session, file, log) or change(log), log
@@ -162,7 +154,7 @@ class Converter:
             addresses=sum([each.addresses for each in records]),
             day=path_day(log.name) or (day(snapshot.started) if snapshot and snapshot.started is not None else None),
             trace=trace(snapshot) if snapshot and any(each.severity == "error" for each in findings) else "",
-            digest=hash_of(file, log) if log.reordered and not log.pieces else digest_of(read, digest),
+            digest=hash_of(file, log) if log.reordered and not log.pieces else digest_of(read, self.hashed),
             size=session.sizes.all,
             sizes=sizes,
             chosen=(records[-1].chosen if records else None) or (self._chosen(snapshot) if snapshot else None),
@@ -194,14 +186,22 @@ class Converter:
 
         return are_unrelated(trees)
 
-    def _plainly(self, file: BinaryIO, log: Log, digest: Hashed) -> Session | None:
-        """What the lines of a plain log come to; ``None`` for any other."""
+    def _plainly(self, file: BinaryIO, log: Log) -> tuple[Reading, Session] | None:
+        """What the lines of a plain log come to; ``None`` for any other, which stands at its beginning then."""
         if self._plain is None or log.spans is not None or log.part is not None or type(file) is not FileIO:
             return None
+        self.hashed = Hashed()
         try:
-            return self._plain.session(file, digest.update)
+            return _PLAIN, self._plain.session(file, self.hashed.update)
         except NotPlainError:
+            file.seek(0)
             return None
+
+    def _generally(self, file: BinaryIO, log: Log, observer: EntryObserver | None) -> tuple[Reading, Session]:
+        """What the lines of any log come to."""
+        self.hashed = Hashed()
+        read = self._reader.read(file, log, self.hashed.update)
+        return read, self._session(read, observer)
 
     def _session(self, read: Reading, observer: EntryObserver | None) -> Session:
         """What the lines of a log come to."""
