@@ -33,11 +33,7 @@ def quoted(value: Json) -> str:
 
 def json_type(value: Json) -> str:
     """What a JSON value is, in words."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "a boolean"
-    names = {str: "a string", list: "a list", dict: "an object"}
+    names = {type(None): "null", bool: "a boolean", str: "a string", list: "a list", dict: "an object"}
     return next((name for kind, name in names.items() if isinstance(value, kind)), "a number")
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from chatsquash.formats.base import Format, Mark
+from chatsquash.formats.values import kind, objects
 from chatsquash.model import Json
 from chatsquash.registry import Item, Room
 
@@ -129,8 +130,7 @@ def _is_count(response: Json) -> bool:
 def _described(value: Json) -> str:
     if isinstance(value, dict):
         return f"an object with {_keys(value)}"
-    words = {list: "a list", str: "a string", bool: "a boolean", type(None): "missing"}
-    return words.get(type(value), "a number")
+    return "missing" if value is None else kind(value)
 
 
 def _keys(value: _Object) -> str:
@@ -185,20 +185,8 @@ def _is_dataset(obj: _Object) -> bool:
 
 
 def _is_sharegpt(obj: _Object) -> bool:
-    turns = obj.get("conversations", obj.get("conversation"))
-    return isinstance(turns, list) and any(
-        isinstance(turn, dict) and {"from", "value"} <= turn.keys() for turn in turns
-    )
-
-
-def _is_result_list(obj: _Object) -> bool:
-    data = obj.get("data")
-    return isinstance(data, list) and any(isinstance(item, dict) and "embedding" in item for item in data)
-
-
-def _is_moderation(obj: _Object) -> bool:
-    results = obj.get("results")
-    return isinstance(results, list) and any(isinstance(item, dict) and "flagged" in item for item in results)
+    turns = objects(obj.get("conversations", obj.get("conversation")))
+    return any({"from", "value"} <= turn.keys() for turn in turns)
 
 
 _LOOK_ALIKES: tuple[tuple[str, Callable[[_Object], bool]], ...] = (
@@ -207,6 +195,6 @@ _LOOK_ALIKES: tuple[tuple[str, Callable[[_Object], bool]], ...] = (
     ("a preference dataset", _has("chosen", "rejected")),
     ("an instruction dataset", _has("instruction", "output")),
     ("a dataset of messages", _is_dataset),
-    ("a response with embeddings", _is_result_list),
-    ("a response of a moderation service", _is_moderation),
+    ("a response with embeddings", lambda obj: any("embedding" in item for item in objects(obj.get("data")))),
+    ("a response of a moderation service", lambda obj: any("flagged" in item for item in objects(obj.get("results")))),
 )

@@ -21,8 +21,16 @@ def load(form: Format, body: Json) -> Conversation:
     if not isinstance(turns, list):
         raise TurnError(f"has no list of {form.TURNS}")
     placed = [(f"{form.TURNS}[{number}]", turn) for number, turn in enumerate(turns)]
-    tools = added(_tools(form, members), brought(form, turns))
-    return Conversation([*_system(form, members), *_messages(form, placed)], tools)
+    defined = _given(form.TOOLS, members)
+    tools = added(form.tools(defined).functions if defined is not None else [], brought(form, turns))
+    prompt = _given(form.SYSTEM, members)
+    system = form.system(prompt) if prompt is not None else []
+    return Conversation([*system, *(message for message, _ in _placed(form, placed))], tools)
+
+
+def _given(names: tuple[str, ...], members: dict[str, Any]) -> Json:
+    """The first of some members that is there."""
+    return next((members[name] for name in names if members.get(name) is not None), None)
 
 
 def brought(form: Format, turns: Iterable[Json]) -> list[Tool]:
@@ -59,7 +67,7 @@ class Aside(Struct, frozen=True):
 def aside(form: Format, body: Json) -> Aside:
     """What a request's body has beside its conversation."""
     members = {name for name, value in body.items() if value is not None} if isinstance(body, dict) else set()
-    given = next((body[name] for name in form.TOOLS if name in members), None)
+    given = _given(form.TOOLS, body) if members else None
     hosted = form.tools(given).hosted if given is not None else []
     known = {form.TURNS, *form.SYSTEM, *form.TOOLS, *form.REFERS}
     return Aside(len(hosted), sorted(members.intersection(form.REFERS)), sorted(members - known))
@@ -85,10 +93,6 @@ def placed(form: Any, turns: Iterable[tuple[str, Json]]) -> list[tuple[Message, 
     return [(unlisted(message), places) for message, places in _placed(form, turns)]
 
 
-def _messages(form: Format, turns: Iterable[tuple[str, Json]]) -> list[Message]:
-    return [message for message, _ in _placed(form, turns)]
-
-
 def _placed(form: Format, turns: Iterable[tuple[str, Json]]) -> Iterator[tuple[Message, range]]:
     """Messages with their turns: those that give no message wait for the first one that a later turn gives."""
     state, first, number = form.START, 0, -1
@@ -112,13 +116,3 @@ def unlisted(message: Message) -> Message:
         return message
     plain: Any = without_private(message)
     return with_private(plain, {name: value for name, value in held.items() if name != "content_list"})
-
-
-def _system(form: Format, members: dict[str, Any]) -> list[Message]:
-    given = next((members[name] for name in form.SYSTEM if members.get(name) is not None), None)
-    return list(form.system(given)) if given is not None else []
-
-
-def _tools(form: Format, members: dict[str, Any]) -> list[Tool]:
-    given = next((members[name] for name in form.TOOLS if members.get(name) is not None), None)
-    return list(form.tools(given).functions) if given is not None else []

@@ -13,6 +13,8 @@ from chatsquash.formats.values import Object, at, compact, objects, string, with
 from chatsquash.model import Json, Message, Tool
 
 T = TypeVar("T")
+parsed = jsonio.value
+"""What a text is as JSON; ``None`` for one that is none."""
 
 ERROR = "ERROR: "
 """What stands before the text of a result that failed, where a format has no member for that."""
@@ -89,6 +91,11 @@ def tool_call(logged: str, number: int, called: Object, extra: Object, of: str =
     return cast("Object", with_private(cast("Message", call), {"synthetic_id": not logged, **extra}))
 
 
+def function_call(logged: Json, name: Json, given: Json) -> Object:
+    """A call of a function as OpenAI chat has it, its name and its arguments unless they are null."""
+    return {"id": logged, "type": "function", "function": without({"name": name, "arguments": given})}
+
+
 def arguments(value: Json, missing: str = "{}") -> str:
     """Arguments as text; what could not be parsed when it was written here is what it was."""
     if isinstance(value, dict) and list(value) == [_UNPARSED] and isinstance(value[_UNPARSED], str):
@@ -155,14 +162,6 @@ def is_custom(tool: Tool) -> bool:
 def takes_text() -> Object:
     """The parameters of a custom tool, which gets a text, where a tool must have some."""
     return {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
-
-
-def parsed(spelled: str) -> Json:
-    """What a text is as JSON; ``None`` for one that is none."""
-    try:
-        return jsonio.loads(spelled)
-    except (ValueError, RecursionError):
-        return None
 
 
 def failed(text: str) -> str:

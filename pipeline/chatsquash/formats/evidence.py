@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 from msgspec import Struct, field, structs
 
 from chatsquash import times
 from chatsquash.formats import bodies
+from chatsquash.formats.base import TurnError
 from chatsquash.formats.values import Object
 from chatsquash.model import Conversation, Json, Message, Origin, Repeated, Sampled
 from chatsquash.times import Moment
 
+moment = times.read
+"""The time in a JSON value, if it is one."""
 _NAMES, _LONGEST = 1_000, 100
 """Names that are counted apart, and the letters of one that count: a file may have any."""
 
@@ -33,7 +37,7 @@ class Evidence(NamedTuple):
     response_id: str | None = None
 
     def and_then(self, later: Evidence) -> Evidence:
-        """What is known of a message that is made of this turn and of later ones."""
+        """What is known of a message that is made of this turn and of a later one."""
         known: list[Any] = [before if after is None else after for before, after in zip(self, later, strict=True)]
         known[0], known[_SAMPLED] = self.line or later.line, self.is_sampled or later.is_sampled
         return Evidence._make(known)
@@ -66,12 +70,14 @@ def told(form: Any, turns: Sequence[Turn], head: Iterable[Message] = (), of_head
     messages = list(head)
     evidence = [of_head] * len(messages)
     for message, places in bodies.placed(form, [(each.place, each.turn) for each in turns]):
-        first, *others = (turns[place].evidence for place in places)
-        for other in others:
-            first = first.and_then(other)
         messages.append(message)
-        evidence.append(first)
+        evidence.append(together(turns[places.start : places.stop]))
     return Told(messages, evidence)
+
+
+def together(turns: Sequence[Turn]) -> Evidence:
+    """What is known of a message that is made of these turns."""
+    return reduce(Evidence.and_then, (turn.evidence for turn in turns))
 
 
 def origin(found: Told, /, **members: Any) -> Origin:
@@ -91,6 +97,14 @@ def origin(found: Told, /, **members: Any) -> Origin:
     return Origin(**{**bounds, **members}, replies=tuple(replies), lines=tuple(each.line for each in found.evidence))
 
 
+def entries(found: list[Json], lines: list[int] | None) -> Iterator[tuple[int, int, Object]]:
+    """Each object of a file with its place, from 1 on, and its line; raises ``TurnError`` for what is none."""
+    for place, (line, value) in enumerate(zip(numbers(found, lines), found, strict=True), 1):
+        if not isinstance(value, dict):
+            raise TurnError(f"entry {place} is no object")
+        yield place, line, value
+
+
 def numbers(objects: list[Json], lines: list[int] | None) -> Sequence[int]:
     """The line of each object of a file."""
     return range(1, len(objects) + 1) if lines is None else lines
@@ -98,15 +112,18 @@ def numbers(objects: list[Json], lines: list[int] | None) -> Sequence[int]:
 
 def at_line(conversation: Conversation, line: int) -> Conversation:
     """A conversation that stands on one line of its file."""
-    known = conversation.origin or Origin()
-    replies = tuple(reply._replace(line=line) for reply in known.replies)
-    known = structs.replace(known, replies=replies, lines=(line,) * len(conversation.messages))
-    return structs.replace(conversation, origin=known)
+    replies = tuple(reply._replace(line=line) for reply in of(conversation).replies)
+    return with_origin(conversation, replies=replies, lines=(line,) * len(conversation.messages))
 
 
-def moment(value: Json) -> Moment | None:
-    """The time in a JSON value, if it is one."""
-    return times.read(value)
+def of(conversation: Conversation) -> Origin:
+    """What is known of the origin of a conversation."""
+    return conversation.origin or Origin()
+
+
+def with_origin(conversation: Conversation, **members: Any) -> Conversation:
+    """A conversation of whose origin these members are known now."""
+    return structs.replace(conversation, origin=structs.replace(of(conversation), **members))
 
 
 class Unread(Struct):
@@ -126,7 +143,7 @@ class Unread(Struct):
                 if len(self.shapes) < _NAMES:
                     self.shapes[shape] = left
             for key in left:
-                if _says(holder[key]):
+                if holder[key] is not None and holder[key] not in ("", [], {}):
                     self.one(f"{name}.{key}")
 
     def one(self, name: str) -> None:
@@ -138,7 +155,3 @@ class Unread(Struct):
     def of(self, place: int) -> Object:
         """The counts, for the first conversation of a file."""
         return dict(sorted(self.counts.items())) if place == 0 else {}
-
-
-def _says(value: Json) -> bool:
-    return value is not None and value not in ("", [], {})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from chatsquash.chat import part_text
 from chatsquash.formats.values import Object
 from chatsquash.model import Json
 
@@ -72,4 +73,10 @@ def image_type(head: bytes) -> str | None:
 
 def alone(parts: list[Json]) -> str | None:
     """The text of parts that are a single text, which is their content then."""
-    return str(parts[0]["text"]) if len(parts) == 1 and parts[0]["type"] == "text" else None
+    return part_text(parts[0]) if len(parts) == 1 else None
+
+
+def content(parts: list[Json], *, beside_calls: bool = False) -> Json:
+    """What parts are as a content: themselves, or their text where it is alone; without any, nothing beside calls."""
+    text = alone(parts)
+    return text if text is not None else parts or (None if beside_calls else "")

@@ -7,18 +7,15 @@ from typing import Any, TypeVar
 
 from chatsquash import jsonio
 from chatsquash.model import Json
+from chatsquash.text import json_type
 
 Object = dict[str, Any]
 T = TypeVar("T")
 _MOST = 1 << 53
 """More tokens than this nobody counts; sums of a few still fit into 64 bits."""
+kind = json_type
+"""The type of a value, in words."""
 _PLAIN_NAME = re.compile(r"[0-9A-Za-z_-]{1,100}")
-
-
-def kind(value: Json) -> str:
-    """The type of a value, in words."""
-    words = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
-    return words.get(type(value), "a number")
 
 
 def compact(value: Json) -> str:

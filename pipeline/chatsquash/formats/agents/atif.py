@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from msgspec import structs
-
 from chatsquash.chat import PRIVATE, Private
 from chatsquash.formats import openai_chat
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.evidence import Evidence, Turn, Unread, moment, numbers, origin, told
+from chatsquash.formats.calls import function_call
+from chatsquash.formats.evidence import Evidence, Turn, Unread, moment, numbers, origin, told, with_origin
 from chatsquash.formats.parts import data_url, image
-from chatsquash.formats.values import Object, at, compact, count, kind, objects, string, without
-from chatsquash.model import Conversation, ConversationKind, Json, Origin, Tool
+from chatsquash.formats.values import Object, at, compact, count, kind, objects, string
+from chatsquash.model import Conversation, ConversationKind, Json
 
 NAME = "atif"
 HOLDS_TOOLS = True
@@ -41,11 +40,7 @@ def conversations(found: list[Json], lines: list[int] | None = None) -> list[Con
             if conversation := _conversation(each, unread):
                 whole.append(conversation)
         before = _id(value) or f"entry {place}" if value.get("continued_trajectory_ref") else ""
-    return [structs.replace(each, origin=_with(each.origin, unread.of(at))) for at, each in enumerate(whole)]
-
-
-def _with(origin: Origin | None, unread: Object) -> Origin:
-    return structs.replace(origin or Origin(), unread=unread)
+    return [with_origin(each, unread=unread.of(at)) for at, each in enumerate(whole)]
 
 
 def _id(trajectory: Json) -> str:
@@ -94,7 +89,9 @@ def _conversation(each: _Placed, unread: Unread) -> Conversation | None:
     steps = trajectory.get("steps")
     if not isinstance(steps, list):
         raise TurnError(f"{place} has steps that are {kind(steps)}, not a list")
-    _count(trajectory, unread)
+    unread.rest("trajectory", trajectory, *_TRAJECTORY)  # such as its reward, each member of what its writer added
+    unread.rest("trajectory.extra", trajectory.get("extra"))
+    unread.rest("agent", trajectory.get("agent"), "model_name", "tool_definitions")
     turns: list[Turn] = []
     for number, step in enumerate(steps):
         where = f"{place}, steps[{number}]"
@@ -108,14 +105,8 @@ def _conversation(each: _Placed, unread: Unread) -> Conversation | None:
         return None
     found = told(openai_chat, turns)
     linked = {"id": each.id, "kind": each.kind, "parent": each.parent or None, "session_id": each.session or None}
-    return Conversation(found.messages, _tools(trajectory), origin=origin(found, **linked))
-
-
-def _count(trajectory: Object, unread: Unread) -> None:
-    """Count what is not read of a trajectory, such as its reward, each member of what its writer added."""
-    unread.rest("trajectory", trajectory, *_TRAJECTORY)
-    unread.rest("trajectory.extra", trajectory.get("extra"))
-    unread.rest("agent", trajectory.get("agent"), "model_name", "tool_definitions")
+    tools = openai_chat.tools(at(trajectory, "agent", "tool_definitions")).functions
+    return Conversation(found.messages, tools, origin=origin(found, **linked))
 
 
 def _evidence(step: Object, line: int, model: str) -> Evidence:
@@ -129,16 +120,15 @@ def _evidence(step: Object, line: int, model: str) -> Evidence:
     return Evidence(line, at_time, True, string(step, "model_name") or model or None, *tokens)
 
 
-def _tools(trajectory: Object) -> list[Tool]:
-    return list(openai_chat.tools(at(trajectory, "agent", "tool_definitions")).functions)
-
-
 def _turns(step: Object, where: str) -> Iterator[Object]:
     """A step's message, and the results that were observed."""
     role = _ROLES.get(string(step, "source"))
     if role is None:
         raise TurnError(f"{where} has the source {compact(step.get('source'))[:40]}; it is system, user or agent")
-    calls = [_call(call) for call in objects(step.get("tool_calls"))]
+    calls = [
+        function_call(call.get("tool_call_id"), call.get("function_name"), call.get("arguments"))
+        for call in objects(step.get("tool_calls"))
+    ]
     content = _content(step.get("message"))
     message: Object = {"role": role, "content": None if calls and content == "" else content}
     if role == "assistant" and string(step, "reasoning_content"):
@@ -146,11 +136,6 @@ def _turns(step: Object, where: str) -> Iterator[Object]:
     yield {**message, "tool_calls": calls} if calls else message
     for result in objects(at(step, "observation", "results")):
         yield _result(result, called=bool(calls))
-
-
-def _call(call: Object) -> Object:
-    function = without({"name": call.get("function_name"), "arguments": call.get("arguments")})
-    return {"id": call.get("tool_call_id"), "type": "function", "function": function}
 
 
 def _result(result: Object, *, called: bool) -> Object:
@@ -167,9 +152,9 @@ def _result(result: Object, *, called: bool) -> Object:
 
 def _content(content: Json) -> Json:
     """A text, or parts as OpenAI chat has them."""
-    if content is None:
-        return ""
-    return [_part(part) for part in content] if isinstance(content, list) else content
+    if isinstance(content, list):
+        return [_part(part) for part in content]
+    return "" if content is None else content
 
 
 def _part(part: Json) -> Json:

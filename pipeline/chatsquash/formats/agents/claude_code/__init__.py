@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from glob import escape
 
-from msgspec.structs import replace
-
 from chatsquash.formats.agents.claude_code import unread
 from chatsquash.formats.agents.claude_code.conversation import Known, conversation
 from chatsquash.formats.agents.claude_code.origins import is_aside, originals, places
@@ -13,8 +11,9 @@ from chatsquash.formats.agents.claude_code.paths import paths
 from chatsquash.formats.agents.claude_code.rows import rows
 from chatsquash.formats.agents.claude_code.snapshots import in_force
 from chatsquash.formats.agents.claude_code.tree import Tree
+from chatsquash.formats.evidence import of, with_origin
 from chatsquash.formats.values import is_plain_name, string
-from chatsquash.model import Conversation, Json, Origin, Repeated
+from chatsquash.model import Conversation, Json, Origin
 
 NAME = "claude_code"
 HOLDS_TOOLS = False
@@ -83,19 +82,13 @@ def conversations(found: list[Json], lines: list[int] | None = None, meta: Json 
     ]
     order = sorted(range(1, len(read)), key=lambda each: (taken[each].leaf.chain[0], taken[each].leaf.place))
     left = unread.count(held, {row.place for path in taken for row in path.rows})
-    whole = [_with(read[0], tree.found, left), *(read[each] for each in order)] if read else []
-    return [_called(each, string(meta, "toolUseId")) for each in whole]
-
-
-def _with(first: Conversation, found: list[tuple[int, Repeated]], left: dict[str, int]) -> Conversation:
-    """The first conversation of a file, with what is said of the whole file."""
-    origin = first.origin or Origin()
-    return replace(first, origin=replace(origin, found=(*found, *origin.found), unread=left))
+    if read:  # the first one has what is said of the whole file
+        read[0] = with_origin(read[0], found=(*tree.found, *of(read[0]).found), unread=left)
+    return [_called(each, string(meta, "toolUseId")) for each in [*read[:1], *(read[each] for each in order)]]
 
 
 def _called(each: Conversation, call_id: str) -> Conversation:
     """A sub-agent's conversation with the call that began it, which the file beside names; prompts may be alike."""
-    origin = each.origin
-    if not (call_id and origin and origin.kind == "subagent") or origin.call == call_id:
+    if not call_id or of(each).kind != "subagent" or of(each).call == call_id:
         return each
-    return replace(each, origin=replace(origin, call=call_id, parent=None))
+    return with_origin(each, call=call_id, parent=None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
 
 from chatsquash import times
 from chatsquash.formats import anthropic
@@ -14,18 +13,13 @@ from chatsquash.formats.agents.claude_code.snapshots import Snapshot
 from chatsquash.formats.agents.claude_code.turns import Turn, Turns
 from chatsquash.formats.anthropic.response import FINISHED
 from chatsquash.formats.client_texts import kinds
-from chatsquash.formats.values import at, string
-from chatsquash.model import Conversation, Found, Json, Message, Origin, Repeated, Sampled
+from chatsquash.formats.values import at, count, string
+from chatsquash.model import Conversation, Message, Origin, Repeated, Sampled
 from chatsquash.times import Moment
 
 _PROMPT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-_MOST = 1 << 53
-"""More tokens than this nobody counts."""
-
 _UNREAD = Moment(0)
 """What stands for a time that was not looked at; no other is this very one."""
-
-Noted = tuple[int | None, Found | Repeated]
 
 
 def conversation(path: Path, place: Place, snapshot: Snapshot, known: Known) -> Conversation:
@@ -47,22 +41,20 @@ def conversation(path: Path, place: Place, snapshot: Snapshot, known: Known) -> 
         started=min((moment.at for _, moment in moments), default=None),
         ended=max((moment.at for _, moment in moments), default=None),
         replies=tuple(known.replies(((at, turn) for at, (_, turn) in spoken), path.kept)),
-        found=(*_client_texts(messages, lines), *_naive(moments)),
+        found=_found(messages, lines, moments),
         lines=tuple(lines),
     )
     return Conversation(messages, list(anthropic.tools(snapshot.tools).functions), origin=origin)
 
 
-def _client_texts(messages: list[Message], lines: list[int | None]) -> Iterator[Noted]:
-    """Texts that the client wrote in the user's name."""
-    for message, line in zip(messages, lines, strict=True):
-        yield from ((line, Repeated("client-text", (kind,))) for kind in kinds(message))
-
-
-def _naive(moments: list[tuple[int, Moment]]) -> Iterator[Noted]:
-    """The first time that names no zone."""
-    naive = (line for line, moment in moments if moment.naive)
-    yield from ((line, Repeated("naive-timestamp")) for line in islice(naive, 1))
+def _found(
+    messages: list[Message], lines: list[int | None], moments: list[tuple[int, Moment]]
+) -> tuple[tuple[int | None, Repeated], ...]:
+    """Texts that the client wrote in the user's name, and the first time that names no zone."""
+    both = zip(messages, lines, strict=True)
+    texts = [(line, Repeated("client-text", (kind,))) for message, line in both for kind in kinds(message)]
+    naive = [(line, Repeated("naive-timestamp")) for line, moment in moments if moment.naive]
+    return (*texts, *naive[:1])
 
 
 class Known:
@@ -98,8 +90,8 @@ class Known:
         """What the lines of a reply say of it; each repeats the usage, of which the last word is the greatest."""
         bodies = [row.value["message"] for row in turn.rows]
         usages = [at(body, "usage") for body in bodies]
-        usage = max(usages, key=lambda usage: _count(usage, "output_tokens") or 0)
-        asked = [count for name in _PROMPT if (count := _count(usage, name)) is not None]
+        usage = max(usages, key=lambda usage: count(at(usage, "output_tokens")) or 0)
+        asked = [tokens for name in _PROMPT if (tokens := count(at(usage, name))) is not None]
         stopped = next((reason for body in reversed(bodies) if (reason := string(body, "stop_reason"))), None)
         time = self.time(turn.rows[0])
         return Sampled(
@@ -108,12 +100,7 @@ class Known:
             time=time.at if time else None,
             model=next((model for body in bodies if (model := string(body, "model"))), None),
             prompt_tokens=sum(asked) if asked else None,
-            completion_tokens=_count(usage, "output_tokens"),
+            completion_tokens=count(at(usage, "output_tokens")),
             finish_reason=FINISHED.get(stopped, stopped) if stopped else None,
             response_id=next((given for body in bodies if (given := string(body, "id"))), None),
         )
-
-
-def _count(usage: Json, name: str) -> int | None:
-    count = usage.get(name) if isinstance(usage, dict) else None
-    return count if type(count) is int and 0 <= count < _MOST else None

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from chatsquash.formats.base import TurnError
+from chatsquash.formats.evidence import entries
 from chatsquash.formats.values import Object, at, objects, string
 from chatsquash.model import Json
 
@@ -89,15 +90,12 @@ def is_boundary(value: Object) -> bool:
 
 def rows(found: list[Json], lines: list[int] | None) -> Rows:
     """The lines of a file; one of a message without an id follows the one before."""
-    numbers = lines or range(1, len(found) + 1)
     queued = _Queued(found)
     tree: dict[str, Row] = {}
     others: list[tuple[int, Object]] = []
     eras = _Eras()
     before = ""
-    for place, (line, value) in enumerate(zip(numbers, found, strict=True), 1):
-        if not isinstance(value, dict):
-            raise TurnError(f"entry {place} is no object")
+    for place, line, value in entries(found, lines or None):
         is_queued, turn = _turn(value, place, queued)
         key, parent = string(value, "uuid"), _parent(value)
         if not key and turn is not None:
@@ -105,7 +103,7 @@ def rows(found: list[Json], lines: list[int] | None) -> Rows:
         if not key or key in tree:
             others += [] if key else [(place, value)]
             continue
-        chain = _chain(value)
+        chain = (True, string(value, "agentId")) if value.get("isSidechain") is True else MAIN
         era, begins = eras.of(chain, value, is_said=turn is not None)
         said = _message(value, (chain, era, key)) if turn is not None and value["type"] == "assistant" else None
         head = place, line, key, "" if begins else parent, chain, era, value, turn, is_queued, said
@@ -152,10 +150,6 @@ class _Eras:
         elif is_said and not is_summary and self._begun:
             self._begun.discard(chain)
         return self._counts[chain] if self._counts else 0, begins
-
-
-def _chain(value: Object) -> Chain:
-    return (True, string(value, "agentId")) if value.get("isSidechain") is True else MAIN
 
 
 def _parent(value: Object) -> str:

@@ -8,8 +8,7 @@ from chatsquash.formats import openai_responses
 from chatsquash.formats.agents.codex import messages
 from chatsquash.formats.agents.codex.items import is_bare
 from chatsquash.formats.agents.codex.rollout import History, Meta, Rollout
-from chatsquash.formats.base import TurnError
-from chatsquash.formats.evidence import Evidence, numbers, origin
+from chatsquash.formats.evidence import Evidence, entries, origin
 from chatsquash.formats.values import Object, at, is_plain_name, string
 from chatsquash.model import Conversation, Json, Message, Origin, Repeated
 
@@ -26,7 +25,8 @@ def fits(found: list[Json]) -> str | None:
     count = sum(map(_is_line, found))
     if found and count * 2 > len(found):
         return f"session lines with a payload in {count} of {len(found)} lines"
-    is_old = len(found) > 1 and _is_header(found[0]) and all(map(_is_old_line, found[1:]))
+    old = (isinstance(line, dict) and (line.get("record_type") == "state" or is_bare(line)) for line in found[1:])
+    is_old = len(found) > 1 and _is_header(found[0]) and all(old)
     return "a session's id, time and instructions before bare items" if is_old else None
 
 
@@ -41,10 +41,6 @@ def _is_header(line: Json) -> bool:
     return isinstance(line, dict) and line.keys() >= {"id", "timestamp", "instructions"} and "type" not in line
 
 
-def _is_old_line(line: Json) -> bool:
-    return isinstance(line, dict) and (line.get("record_type") == "state" or is_bare(line))
-
-
 def home(path: str, origin: Origin) -> str | None:
     """The session that began a sub-agent lies in the same folder, that of the day; names of files end with the id."""
     folder = path.rpartition("/")[0]
@@ -54,9 +50,7 @@ def home(path: str, origin: Origin) -> str | None:
 def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
     """The conversation as it ended first, then what it was before each compaction and before turns were taken back."""
     rollout = Rollout(has_events=any(at(line, "payload", "type") == "user_message" for line in found))
-    for place, (number, line) in enumerate(zip(numbers(found, lines), found, strict=True), 1):
-        if not isinstance(line, dict):
-            raise TurnError(f"entry {place} is no object")
+    for place, number, line in entries(found, lines):
         if "type" not in line and _is_header(line):
             rollout.header(number, line)
         else:

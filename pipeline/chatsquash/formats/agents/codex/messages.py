@@ -11,7 +11,7 @@ from chatsquash.formats.base import TurnError, with_private
 from chatsquash.formats.bodies import unlisted
 from chatsquash.formats.calls import State as Calls
 from chatsquash.formats.calls import assistant, names
-from chatsquash.formats.evidence import Evidence, Told, Turn
+from chatsquash.formats.evidence import Evidence, Told, Turn, together
 from chatsquash.formats.openai_responses.request import Item, State
 from chatsquash.formats.values import Object, string
 from chatsquash.model import Message
@@ -66,11 +66,8 @@ class _Messages:
             items = tuple(Item(turn.turn) for turn in self._open)
             message = unlisted(openai_responses.close(State(items, calls))[0])
             self._take(calls.called(chat.calls(message)))
-        first, *others = (turn.evidence for turn in self._open)
-        for other in others:
-            first = first.and_then(other)
-        self._open = []
-        self._tell(message, first)
+        opened, self._open = self._open, []
+        self._tell(message, together(opened))
 
     def _load(self, turn: Turn) -> None:
         """Read an item as one of a request."""

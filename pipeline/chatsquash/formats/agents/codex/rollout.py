@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from chatsquash import times
 from chatsquash.formats.agents.codex.items import is_bare, is_of_model, is_prompt, is_readable, is_told, ordinary
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, Turn, Unread, moment
@@ -62,12 +61,7 @@ class History:
             cut.add(each)
         return cut
 
-    @property
-    def has_reply(self) -> bool:
-        """Whether the assistant said any of it."""
-        return self.has_reply_from(0)
-
-    def has_reply_from(self, start: int) -> bool:
+    def has_reply(self, start: int = 0) -> bool:
         """Whether the assistant said any of the items from one on."""
         return any(not is_told(each.turn) for each in self.items[start:])
 
@@ -122,7 +116,7 @@ class Rollout:
 
     def add(self, place: int, number: int, line: Object) -> None:
         """Take one line, whose place among those of the file is named in errors."""
-        time = times.read(line.get("timestamp"))
+        time = moment(line.get("timestamp"))
         self.pass_time(time)
         of = line.get("type")
         if not _LINE.issuperset(line) and of is not None and (of in _HOLDING or not is_bare(line)):
@@ -198,7 +192,7 @@ class Rollout:
             history = [{"type": "message", "role": "user", "content": payload["message"]}]
         self.leave(before, 0)
         self.histories += 1
-        parent = before.id if before.has_reply else before.parent
+        parent = before.id if before.has_reply() else before.parent
         self.now = History(str(self.histories), "compacted" if parent else before.kind, parent)
         for each in kept:
             self.now.add(each._replace(evidence=Evidence(each.evidence.line, evidence.time)))
@@ -216,9 +210,11 @@ class Rollout:
 
     def leave(self, history: History, start: int) -> None:
         """Keep a history if the assistant said some of the items that go; what was copied stands in another file."""
-        if history.has_reply_from(start) and self.copies:
+        if not history.has_reply(start):
+            return
+        if self.copies:
             self.unread.one("copied conversation")
-        elif history.has_reply_from(start):
+        else:
             self.left.append(history)
 
 

@@ -7,7 +7,7 @@ from glob import escape
 from chatsquash.formats import gemini
 from chatsquash.formats.agents.gemini_cli.session import KINDS, Session, Way
 from chatsquash.formats.agents.gemini_cli.turns import Reader
-from chatsquash.formats.evidence import Evidence, Turn, numbers, origin, told
+from chatsquash.formats.evidence import Evidence, Turn, entries, origin, told
 from chatsquash.formats.values import is_plain_name
 from chatsquash.model import Conversation, Json, Origin
 
@@ -65,17 +65,14 @@ def conversations(found: list[Json], lines: list[int] | None = None) -> list[Con
     """
     history = _history(found[0]) if len(found) == 1 else []
     if history:
-        turns = [Turn(f"history[{place}]", content, _of_content(content)) for place, content in enumerate(history)]
+        evidence = [Evidence(1, is_sampled=content["role"] == "model") for content in history]
+        turns = [Turn(f"history[{place}]", *pair) for place, pair in enumerate(zip(history, evidence, strict=True))]
         return [Conversation((held := told(gemini, turns)).messages, [], origin=origin(held))]
     session = Session()
-    for place, (number, line) in enumerate(zip(numbers(found, lines), found, strict=True), 1):
+    for place, number, line in entries(found, lines):
         session.add(f"entry {place}", number, line)
     ways = [(turns, way) for way in session.ways() if (turns := Reader(session.unread).read(way.records))]
     return [_conversation(session, turns, way, place) for place, (turns, way) in enumerate(ways)]
-
-
-def _of_content(content: Json) -> Evidence:
-    return Evidence(1, is_sampled=content["role"] == "model")
 
 
 def _conversation(session: Session, turns: list[Turn], way: Way, place: int) -> Conversation:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Unread, moment
 from chatsquash.formats.values import Object, kind, objects, string, without
-from chatsquash.model import ConversationKind, Json
+from chatsquash.model import ConversationKind
 
 KINDS = ("user", "gemini", "info", "error", "warning")
 _SESSION = ("sessionId", "startTime", "lastUpdated", "messages", "kind")
@@ -63,7 +63,7 @@ class Session:
         left = [Way(str(number), "branch", "1", records) for number, records in enumerate(self.left, 2)]
         return [Way("1", None, None, list(self.records.values())), *left]
 
-    def add(self, place: str, number: int, line: Json) -> None:
+    def add(self, place: str, number: int, line: Object) -> None:
         """Take one line."""
         match line:
             case {"$rewindTo": str(key)}:
@@ -82,10 +82,8 @@ class Session:
                 self.records[key] = before._replace(record=line)
             case {"type": "user" | "gemini"}:
                 self.records[place] = Record(place, number, line)
-            case dict():
-                self.unread.rest("line", line)
             case _:
-                raise TurnError(f"{place} is no object")
+                self.unread.rest("line", line)
 
     def set(self, place: str, number: int, members: Object) -> None:
         """Members of the session: all its messages, and what it says of itself."""

@@ -103,14 +103,11 @@ def _linked(part: Json, call: Object) -> Json:
 def _said(record: Object) -> list[Json]:
     """Thoughts, what is said, and calls, as the parts of a turn."""
     said = _parts(record.get("content"))
-    called = [string(camel(part).get("functionCall"), "id") for part in said]
-    calls = [call for call in objects(record.get("toolCalls")) if string(call, "id") not in filter(None, called)]
+    answered = [string(camel(part).get("functionCall"), "id") for part in said]
+    calls = [call for call in objects(record.get("toolCalls")) if string(call, "id") not in filter(None, answered)]
     thoughts = [_thought(each) for each in objects(record.get("thoughts"))]
-    return [*thoughts, *said, *({"functionCall": _picked(call, "id", "name", "args")} for call in calls)]
-
-
-def _picked(holder: Object, *names: str) -> Object:
-    return {name: holder[name] for name in names if name in holder}
+    called = [{name: call[name] for name in ("id", "name", "args") if name in call} for call in calls]
+    return [*thoughts, *said, *({"functionCall": call} for call in called)]
 
 
 def _thought(thought: Object) -> Object:

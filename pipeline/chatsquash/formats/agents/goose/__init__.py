@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec import structs
-
 from chatsquash import chat, jsonio
 from chatsquash.formats import anthropic
 from chatsquash.formats.agents.goose.content import SHOWN, block
@@ -13,9 +11,9 @@ from chatsquash.formats.agents.goose.database import from_database as from_datab
 from chatsquash.formats.agents.goose.database import holds_sessions as holds_sessions
 from chatsquash.formats.agents.goose.eras import eras, is_given, is_visible, passed
 from chatsquash.formats.base import TurnError, with_private, without_private
-from chatsquash.formats.evidence import Evidence, Told, Turn, Unread, moment, numbers, origin, told
+from chatsquash.formats.evidence import Evidence, Told, Turn, Unread, entries, moment, origin, told, with_origin
 from chatsquash.formats.values import Object, at, count, kind, listed, objects, string, without
-from chatsquash.model import Conversation, Json, Message, Origin
+from chatsquash.model import Conversation, Json, Message
 
 NAME = "goose"
 HOLDS_TOOLS = False
@@ -56,9 +54,7 @@ def conversations(found: list[Json], lines: list[int] | None = None) -> list[Con
     Neither the system prompt nor the tools are kept in it.
     """
     sessions: list[list[_Line]] = []
-    for place, (number, line) in enumerate(zip(numbers(found, lines), found, strict=True), 1):
-        if not isinstance(line, dict):
-            raise TurnError(f"entry {place} is no object")
+    for place, number, line in entries(found, lines):
         if "working_dir" in line or not sessions:
             sessions.append([])
         sessions[-1].append((place, number, line))
@@ -75,18 +71,16 @@ def _session(lines: list[_Line]) -> list[Conversation]:
         held = _held(line, place) if "working_dir" in line else [(f"entry {place}", line)]
         read += [Turn(where, message, _evidence(message, number, model)) for where, message in held]
     *before, now = eras(read)
-    last = _told([each for each in now if is_visible(each.turn) or _hidden(unread)], unread)
+    seen = [each for each in now if is_visible(each.turn)]
+    for _ in range(len(now) - len(seen)):
+        unread.one("message that the agent does not see")
+    last = _told(seen, unread)
     earlier = [_told(passed(era), unread) for era in before if any(each.evidence.is_sampled for each in era)]
     used = last._replace(evidence=_used(last.evidence, header))
     whole = [*earlier, used]
     names = [f"{header.get('id') or lines[0][0]}.{number}" for number in range(1, len(whole) + 1)] if earlier else [""]
     *others, first = [_linked(each, header, names[: number + 1]) for number, each in enumerate(whole)]
-    return [structs.replace(first, origin=structs.replace(first.origin or Origin(), unread=unread.of(0))), *others]
-
-
-def _hidden(unread: Unread) -> bool:
-    unread.one("message that the agent does not see")
-    return False
+    return [with_origin(first, unread=unread.of(0)), *others]
 
 
 def _told(read: list[Turn], unread: Unread) -> Told:

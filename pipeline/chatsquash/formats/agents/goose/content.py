@@ -17,8 +17,8 @@ def block(item: Json) -> Json:
             # A call that could not be parsed has neither a name nor arguments; its result needs it all the same.
             if not isinstance(called, dict) or "name" not in called:
                 return {**item, "type": "tool_use"}
-            more = without(rest, "id")
-            return {"type": "tool_use", "id": item.get("id"), "name": called["name"], **_input(called), **more}
+            given = {"input": called["arguments"]} if called.get("arguments") is not None else {}
+            return {"type": "tool_use", "id": item.get("id"), "name": called["name"], **given, **without(rest, "id")}
         case {"type": "toolResponse", "toolResult": result}:
             return {"type": "tool_result", "tool_use_id": item.get("id"), **_output(result)}
         case {"type": "redactedThinking", **rest}:
@@ -26,10 +26,6 @@ def block(item: Json) -> Json:
         case {"type": "image" | "resource" | "resource_link" | "text"}:
             return _content(item)
     return item
-
-
-def _input(called: Object) -> Object:
-    return {"input": called["arguments"]} if called.get("arguments") is not None else {}
 
 
 def _output(result: Json) -> Object:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from msgspec import structs
-
 from chatsquash.formats.agents.openhands import v0, v1
 from chatsquash.formats.agents.openhands.v1 import Event
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.evidence import Unread, numbers
+from chatsquash.formats.evidence import Unread, numbers, with_origin
 from chatsquash.formats.values import Object, at, kind, string
-from chatsquash.model import Conversation, Json, Origin
+from chatsquash.model import Conversation, Json
 
 NAME = "openhands"
 HOLDS_TOOLS = True
@@ -59,7 +57,7 @@ def conversations(found: list[Json], lines: list[int] | None = None, meta: Json 
             runs.append(_Run(value, events, [line] * len(events)))
     whole = [_conversation(run, unread) for run in runs or [_Run({}, found, numbers(found, lines))]]
     told_of = [each for each in whole if each.messages]
-    return [_counted(each, unread.of(place)) for place, each in enumerate(told_of)]
+    return [with_origin(each, unread=unread.of(place)) for place, each in enumerate(told_of)]
 
 
 def _of_state(state: Object, held: list[Json], unread: Unread) -> list[Conversation]:
@@ -69,8 +67,8 @@ def _of_state(state: Object, held: list[Json], unread: Unread) -> list[Conversat
     for _ in range(len(held) - len(events)):
         unread.one("event that cannot be read")
     each = _conversation(_Run(state, events, [1] * len(events)), unread)
-    known = structs.replace(each.origin or Origin(), session_id=string(state, "id") or None)
-    return [_counted(structs.replace(each, origin=known), unread.of(0))] if each.messages else []
+    whole = with_origin(each, session_id=string(state, "id") or None, unread=unread.of(0))
+    return [whole] if each.messages else []
 
 
 def _is_state(found: list[Json]) -> bool:
@@ -84,10 +82,6 @@ class _Run(NamedTuple):
     value: Json
     events: list[Json]
     lines: Sequence[int]
-
-
-def _counted(each: Conversation, unread: Object) -> Conversation:
-    return structs.replace(each, origin=structs.replace(each.origin or Origin(), unread=unread))
 
 
 def _events(value: Json) -> list[Json] | None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from chatsquash.chat import PRIVATE, Private, part_text
-from chatsquash.formats import openai_chat
-from chatsquash.formats.base import Tools, TurnError
+from chatsquash.chat import PRIVATE, Private
+from chatsquash.formats import openai_chat, parts
+from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, Turn, Unread, moment, origin, told
 from chatsquash.formats.parts import image, text
 from chatsquash.formats.values import Object, at, kind, listed, objects, string, without
@@ -46,7 +46,7 @@ def conversation(events: list[Event], model: str | None, unread: Unread) -> Conv
             case "SystemPromptEvent":
                 held = [event.get("system_prompt"), event.get("dynamic_context")]
                 turns[where] = (where, {"role": "system", "content": _parts([each for each in held if each])})
-                tools = tools or _tools(event.get("tools")).functions
+                tools = tools or openai_chat.tools([_tool(tool) for tool in objects(event.get("tools"))]).functions
             case "MessageEvent":
                 turns[where] = (where, _message(event, where))
                 is_said = at(event, "llm_message", "role") == "assistant" and event.get("source") == "agent"
@@ -72,10 +72,7 @@ def conversation(events: list[Event], model: str | None, unread: Unread) -> Conv
 def _joined(turn: Object) -> Json:
     """Parts as content: a text alone is a string; without any, only calls have no content at all."""
     content = turn["content"]
-    if not isinstance(content, list):
-        return content
-    whole = part_text(content[0]) if len(content) == 1 else None
-    return whole if whole is not None else content or (None if turn.get("tool_calls") else "")
+    return parts.content(content, beside_calls=bool(turn.get("tool_calls"))) if isinstance(content, list) else content
 
 
 def _parts(content: Json) -> list[Json]:
@@ -109,10 +106,9 @@ def _message(event: Object, where: str) -> Object:
 
 def _call(call: Object) -> Object:
     """A call, which has its name beside its id, or within a function as elsewhere."""
-    function = call.get("function")
-    called = (
-        function if isinstance(function, dict) else {key: call[key] for key in ("name", "arguments") if key in call}
-    )
+    called = call.get("function")
+    if not isinstance(called, dict):
+        called = {key: call[key] for key in ("name", "arguments") if key in call}
     return {"id": call.get("id"), "type": "function", "function": called}
 
 
@@ -149,8 +145,8 @@ def _answer(event: Object) -> Object:
         reason = string(event, "rejection_reason")
         return {**message, "content": f"Action rejected: {reason}", PRIVATE: Private(outcome="denied")}
     observed = event.get("observation")
-    content = _observed(observed)
     added = _parts(event.get("extended_content"))
+    content = _observed(observed)
     held = {PRIVATE: Private(is_error=True)} if at(observed, "is_error") is True else {}
     return {**message, "content": [*_parts(content), *added] if added else content, **held}
 
@@ -164,12 +160,8 @@ def _observed(observed: Json) -> Json:
     return observed["output"] if isinstance(observed.get("output"), str) else without(observed, "kind")
 
 
-def _tools(value: Json) -> Tools:
-    """The tools of a system prompt, as OpenAI has them or as OpenHands has, whose own are without a schema."""
-    return openai_chat.tools([_tool(tool) for tool in objects(value)])
-
-
 def _tool(tool: Object) -> Json:
+    """A tool of a system prompt, as OpenAI has them or as OpenHands has, whose own are without a schema."""
     mcp = tool.get("mcp_tool")
     own = mcp if isinstance(mcp, dict) else tool
     if "function" in own or not string(own, "name"):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msgspec import structs
 from xxhash import xxh3_128_digest
 
 from chatsquash import jsonio
@@ -12,7 +11,7 @@ from chatsquash.formats import openai_chat
 from chatsquash.formats.agents.otel.attributes import HOLDING, INPUT, OUTPUT, SYSTEM, TOOLS, Holder, holders
 from chatsquash.formats.agents.otel.messages import content, said
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.evidence import Turn, Unread, numbers, origin, told
+from chatsquash.formats.evidence import Turn, Unread, numbers, of, origin, told, with_origin
 from chatsquash.formats.values import Object, kind, listed, objects, unrepeated
 from chatsquash.model import Conversation, Json, Origin, Sampled, Tool
 
@@ -49,12 +48,7 @@ def conversations(found: list[Json], lines: list[int] | None = None) -> list[Con
     for holder in telling:
         holder.rest(unread)
     longest = _longest(whole)
-    return [_numbered(each, place, unread.of(place)) for place, each in enumerate(longest)]
-
-
-def _numbered(each: Conversation, place: int, unread: Object) -> Conversation:
-    known = each.origin or Origin()
-    return structs.replace(each, origin=structs.replace(known, id=str(place + 1), unread=unread))
+    return [with_origin(each, id=str(place + 1), unread=unread.of(place)) for place, each in enumerate(longest)]
 
 
 def _longest(whole: list[Conversation]) -> list[Conversation]:
@@ -67,14 +61,13 @@ def _longest(whole: list[Conversation]) -> list[Conversation]:
     ends: dict[bytes, list[Origin]] = {}
     for chain, each in zip(chains, whole, strict=True):
         if chain:
-            ends.setdefault(chain[-1], []).append(each.origin or Origin())
+            ends.setdefault(chain[-1], []).append(of(each))
     found: list[Conversation] = []
     begun: dict[tuple[str | None, bytes], str] = {}
     for place in unrepeated(encoded):
         if not encoded[place]:
             continue
-        session = (whole[place].origin or Origin()).session_id
-        said = [(session, digest) for digest in chains[place]]
+        said = [(of(whole[place]).session_id, digest) for digest in chains[place]]
         parents = [begun[key] for key in said if key in begun and key[1] in ends]
         origins = [origin for digest in chains[place] for origin in ends.get(digest, ())]
         found.append(_with(whole[place], origins, parents[-1] if parents else None))
@@ -99,10 +92,8 @@ def _with(conversation: Conversation, beginnings: list[Origin], parent: str | No
         replies.setdefault(reply.at, reply)
     times = [time for each in beginnings for time in (each.started, each.ended) if time is not None]
     spread = {"started": min(times), "ended": max(times)} if times else {}
-    known = structs.replace(conversation.origin or Origin(), replies=tuple(replies.values()), **spread)
-    return structs.replace(
-        conversation, origin=structs.replace(known, kind="branch" if parent else "main", parent=parent)
-    )
+    kind = "branch" if parent else "main"
+    return with_origin(conversation, replies=tuple(replies.values()), **spread, kind=kind, parent=parent)
 
 
 def _conversations(holder: Holder) -> Iterator[Conversation]:
@@ -110,16 +101,13 @@ def _conversations(holder: Holder) -> Iterator[Conversation]:
     asked = [turn for name in (SYSTEM, INPUT) for turn in _turns(holder, name)]
     answers = _turns(holder, OUTPUT)
     tools: list[Tool] = list(openai_chat.tools(holder.parsed(TOOLS)).functions)
-    choices = [[answer] for answer in answers] if _are_choices(answers) else [answers]
+    are_choices = answers and all(turn["role"] == "assistant" for _, turn in answers)
+    choices = [[answer] for answer in answers] if are_choices else [answers]
     evidence, of_reply = holder.evidence(), holder.of_reply()
     for choice in choices:
         turns = [Turn(place, turn, evidence) for place, turn in asked]
         found = told(openai_chat, [*turns, *(Turn(place, turn, of_reply) for place, turn in choice)])
         yield Conversation(found.messages, tools, origin=origin(found, session_id=holder.session))
-
-
-def _are_choices(answers: list[tuple[str, Object]]) -> bool:
-    return bool(answers) and all(turn["role"] == "assistant" for _, turn in answers)
 
 
 def _turns(holder: Holder, name: str) -> list[tuple[str, Object]]:

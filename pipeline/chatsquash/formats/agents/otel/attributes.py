@@ -74,9 +74,8 @@ class Holder(NamedTuple):
         """What it says of the reply of the model."""
         model, answer = self.known(*_MODELS), self.known("gen_ai.response.id")
         tokens = [count(self.known(name)) for name in _USED]
-        reasons = [
-            reason for reason in listed(self.parsed("gen_ai.response.finish_reasons")) if isinstance(reason, str)
-        ]
+        given = listed(self.parsed("gen_ai.response.finish_reasons"))
+        reasons = [reason for reason in given if isinstance(reason, str)]
         ended = "length" if any(reason in _LENGTH for reason in reasons) else next(iter(reasons), None)
         told = model if isinstance(model, str) else None, *tokens, ended, answer if isinstance(answer, str) else None
         return Evidence(self.line, self.time(_ENDED) or self.time(_STARTED), True, *told)  # type: ignore[arg-type]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from chatsquash import reasoning
-from chatsquash.chat import BREAKS, PRIVATE, Private, part_text
+from chatsquash.chat import BREAKS, PRIVATE, Private
+from chatsquash.formats import parts
 from chatsquash.formats.base import TurnError
+from chatsquash.formats.calls import function_call
 from chatsquash.formats.parts import Seams, data_url, file, image, text
-from chatsquash.formats.values import Object, kind, objects, string, without
+from chatsquash.formats.values import Object, at, kind, objects, string
 from chatsquash.model import Json
 
 _AUDIO = {"audio/wav": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
@@ -22,7 +24,7 @@ def said(message: Json, where: str) -> list[Object]:
         raise TurnError(f"{where} has parts that are {kind(held)}, not a list")
     role, told = message.get("role"), held or []
     results = [_result(part) for part in objects(told) if part.get("type") == "tool_call_response"]
-    others = [part for part in told if not (isinstance(part, dict) and part.get("type") == "tool_call_response")]
+    others = [part for part in told if at(part, "type") != "tool_call_response"]
     if role == "assistant":
         return [*([_answer(others)] if others or not results else []), *results]
     role = "user" if role == "tool" and results else role
@@ -33,7 +35,8 @@ def _answer(told: list[Json]) -> Object:
     """An assistant's message; text behind its calls is kept apart."""
     kinds = [string(part, "type") for part in told]
     first = kinds.index("tool_call") if "tool_call" in kinds else len(told)
-    calls = [_call(part) for part in objects(told) if part.get("type") == "tool_call"]
+    called = (part for part in objects(told) if part.get("type") == "tool_call")
+    calls = [function_call(part.get("id"), part.get("name"), part.get("arguments")) for part in called]
     thoughts = [part["content"] for part in objects(told) if _is_thought(part)]
     before = [part for part in told[:first] if not _is_thought(part)]
     behind = [part for part in told[first:] if string(part, "type") != "tool_call" and not _is_thought(part)]
@@ -67,11 +70,6 @@ def _is_text(part: Json) -> bool:
     return string(part, "type") == "text" and isinstance(part.get("content"), str)
 
 
-def _call(part: Object) -> Object:
-    function = without({"name": part.get("name"), "arguments": part.get("arguments")})
-    return {"id": part.get("id"), "type": "function", "function": function}
-
-
 def _result(part: Object) -> Object:
     """A result, which some write as ``result`` in place of ``response``."""
     value = part.get("response", part.get("result"))
@@ -81,9 +79,7 @@ def _result(part: Object) -> Object:
 
 def content(told: list[Json]) -> Json:
     """Parts as OpenAI chat has them; one text is a string."""
-    found = [_part(part) for part in told]
-    whole = part_text(found[0]) if len(found) == 1 else None
-    return whole if whole is not None else found or ""
+    return parts.content([_part(part) for part in told])
 
 
 def _part(part: Json) -> Json:
