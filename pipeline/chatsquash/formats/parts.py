@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 
 from chatsquash.chat import part_text
@@ -44,9 +45,14 @@ def text(value: str) -> Object:
     return {"type": "text", "text": value}
 
 
-def image(url: str) -> Object:
-    """An image by its address, which may be its data."""
-    return {"type": "image_url", "image_url": {"url": url}}
+def image(url: str, detail: Json = None) -> Object:
+    """An image by its address, which may be its data; ``detail``: how closely it is looked at, if that is a text."""
+    return {"type": "image_url", "image_url": {"url": url, **({"detail": detail} if isinstance(detail, str) else {})}}
+
+
+def video(url: str) -> Object:
+    """A film by its address."""
+    return {"type": "video_url", "video_url": {"url": url}}
 
 
 def file(**members: Json) -> Object:
@@ -57,6 +63,14 @@ def file(**members: Json) -> Object:
 def data_url(mime: str, data: str) -> str:
     """The address of what is there in base64."""
     return f"data:{mime};base64,{data}"
+
+
+def decoded(data: str) -> bytes | None:
+    """What is there in base64 of the standard alphabet; ``None`` for what is none."""
+    try:
+        return base64.b64decode(data, validate=True)
+    except ValueError:
+        return None
 
 
 def standard(data: str) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any
 
 import msgspec
 import orjson
@@ -16,11 +17,8 @@ from chatsquash.text import json_type
 _MISSING = "missing arguments become {}"
 
 
-class Arguments(Protocol):
-    """How a preset has the arguments of a call of ``name`` in message ``at``; raises ``CannotHoldError``."""
-
-    def __call__(self, given: Json, name: str, at: int, notes: Notes) -> Json:
-        """The arguments."""
+Arguments = Callable[[Json, str, int, Notes], Json]
+"""How a preset has the arguments of a call of a named tool in a message; raises ``CannotHoldError``."""
 
 
 def texts(given: Json, name: str, at: int, notes: Notes) -> str:

@@ -105,7 +105,7 @@ def _parquet(path: Path, columns: tuple[str, ...]) -> Iterator[Row]:
         at, step = 0, 64
         while at < total:
             batch = frame.slice(at, step).collect()
-            texts = [_text(dict(zip(batch.columns, row, strict=True))) for row in batch.iter_rows()]
+            texts = list(map(_text, batch.iter_rows(named=True)))
             for number, text in enumerate(texts, start=at + 1):
                 yield Row(path, number, text)
             at += step

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from types import MappingProxyType
@@ -70,12 +68,9 @@ def picture(part: Json) -> Picture:
         raise NoPictureError(f"a part of type {kind} is no image with its data")
     found = parts.DATA_URL.fullmatch(url)
     if found is None:
-        what = (
-            "has a data URL that is no base64"
-            if url.startswith("data:")
-            else "is at an address, and nothing is fetched"
-        )
-        raise NoPictureError(f"an image {what}")
+        if url.startswith("data:"):
+            raise NoPictureError("an image has a data URL that is no base64")
+        raise NoPictureError("an image is at an address, and nothing is fetched")
     return _decoded(found[2])
 
 
@@ -96,10 +91,9 @@ def _url(part: dict[str, Any]) -> str | None:
 def _decoded(data: str) -> Picture:
     if len(data) // 4 * 3 > _LARGEST:
         raise NoPictureError(f"an image has more than {_LARGEST >> 20} MiB")
-    try:
-        image = base64.b64decode(parts.standard("".join(data.split())), validate=True)
-    except (binascii.Error, ValueError):
-        raise NoPictureError("the data of an image is no base64") from None
+    image = parts.decoded(parts.standard("".join(data.split())))
+    if image is None:
+        raise NoPictureError("the data of an image is no base64")
     suffix = _SUFFIXES.get(parts.image_type(image[:12]) or "")
     if suffix is None:
         raise NoPictureError("the data of an image is neither PNG, JPEG, GIF nor WebP")
@@ -122,8 +116,7 @@ def together(first: str | list[Any], second: str | list[Any]) -> str | list[Any]
     """Two contents as one, with an empty line between texts."""
     if isinstance(first, str) and isinstance(second, str):
         return "\n\n".join(filter(None, (first, second)))
-    *before, last = parts_of(first) or [None]
-    following, *behind = parts_of(second) or [None]
-    if last and following and not isinstance(last, Picture) and not isinstance(following, Picture):
-        return [*before, parts.text(f"{last['text']}\n\n{following['text']}"), *behind]
-    return [*before, *([last] if last else []), *([following] if following else []), *behind]
+    before, behind = parts_of(first), parts_of(second)
+    if not before or not behind or isinstance(before[-1], Picture) or isinstance(behind[0], Picture):
+        return [*before, *behind]
+    return [*before[:-1], parts.text(f"{before[-1]['text']}\n\n{behind[0]['text']}"), *behind[1:]]

@@ -79,7 +79,7 @@ def line(preset: Preset, conversation: Conversation, choices: Choices = REFUSED,
             flagged = marks.flag_record(record, held, flag, everywhere=any(each.members for each in preset.COLUMNS))
             data = orjson.dumps(flagged, default=float)
     except orjson.JSONEncodeError:
-        why = _refused(record)
+        why = _lost_in(record) or _too_deep()  # the encoder refuses what loaders refuse, too, or do not give back
         return RecordLine(None, [*findings, why], why)
     images = {str(name): name.data for name in record.get("images", ())}
     return RecordLine(data, findings, images=images, marks=held, unflagged=unflagged)
@@ -117,11 +117,6 @@ def _odd(values: list[Json]) -> _Odd:
 
 
 _odd_tools = Last(_odd)
-
-
-def _refused(record: Json) -> Found:
-    """Why the encoder refuses a record: for what loaders refuse, too, or do not give back."""
-    return _lost_in(record) or _too_deep()
 
 
 def _lost_in(record: Json) -> Found | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
-from chatsquash import chat, jsonio
+from chatsquash import chat
 from chatsquash.checks.tags import outlined
 from chatsquash.model import Json
 from chatsquash.records.reading import StoredRecord
@@ -25,21 +25,9 @@ def native(said: list[Any], places: list[int], tools: Json) -> StoredRecord:
             messages.append({**message})
             at.append(place)
             continue
-        for text in _results(message["content"], max(1, len(waiting))):
+        # At most as many as there are calls: what stands between two results may also stand in one.
+        for text in message["content"].split(BETWEEN_RESULTS, max(0, len(waiting) - 1)):
             answered = {"tool_call_id": waiting.popleft()} if waiting else {}
             messages.append({"role": "tool", **answered, "content": text})
             at.append(place)
     return StoredRecord(messages, tools, at)
-
-
-def _results(text: str, count: int) -> list[str]:
-    """The results in a text, at most so many: what stands between two of them may also stand in one."""
-    return text.split(BETWEEN_RESULTS, count - 1)
-
-
-def loaded(text: str) -> Json:
-    """The value of a JSON text; ``None`` for what is none."""
-    try:
-        return jsonio.loads(text)
-    except (ValueError, RecursionError):
-        return None

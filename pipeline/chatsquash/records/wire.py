@@ -41,9 +41,10 @@ def messages(turns: list[Turn], notes: Notes) -> Iterator[Turn]:
             yield turn
 
 
-def tools(wrapped: list[dict[str, Any]], notes: Notes) -> list[dict[str, Any]]:
-    """The definitions with the members that APIs know."""
-    return [{"type": "function", "function": _function(tool["function"], notes)} for tool in wrapped]
+def record(said: list[Turn], wrapped: list[dict[str, Any]], notes: Notes) -> dict[str, Any]:
+    """The record of messages and definitions, of which it has the members that APIs know."""
+    tools = [{"type": "function", "function": _function(tool["function"], notes)} for tool in wrapped]
+    return {"messages": said, "tools": tools} if tools else {"messages": said}
 
 
 def _function(function: dict[str, Any], notes: Notes) -> dict[str, Any]:

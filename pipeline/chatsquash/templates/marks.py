@@ -121,7 +121,7 @@ class Marker:
             marked: Json = _within(arguments, word)
             self._marks.append(MarkedPlace(word, place, name, spelled=repr(marked)))
         else:
-            value = _parsed(arguments)
+            value = jsonio.value(arguments)
             marked = jsonio.dumps(_within(value, word)).decode() if isinstance(value, dict) else f"{arguments}{word}"
             self._marks.append(MarkedPlace(word, place, name, _encoded(marked)))
         return {**call, "function": {**call["function"], "arguments": marked}}
@@ -137,10 +137,3 @@ def _encoded(text: str) -> tuple[str, ...]:
     """How JSON spells a text, without the quotes around it; nothing where that is the text itself."""
     spellings = {json.dumps(text, ensure_ascii=ascii_)[1:-1] for ascii_ in (False, True)}
     return tuple(sorted(spellings - {text}))
-
-
-def _parsed(arguments: str) -> Json:
-    try:
-        return jsonio.loads(arguments)
-    except (ValueError, RecursionError):
-        return None

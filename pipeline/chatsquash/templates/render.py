@@ -41,7 +41,7 @@ class Renderer:
             return Rendering(None, "ValueError: there is no message")
         if tools is not None and not (isinstance(tools, list) and all(isinstance(tool, dict) for tool in tools)):
             return Rendering(None, "ValueError: tools is no list of objects")
-        chat = [_aliased(message if nulls else _without_nulls(message)) for message in messages]
+        chat = [_aliased(message, nulls=nulls) for message in messages]
         template = self._compiled[self._source.chosen(with_tools=tools is not None)]
         given = {"messages": chat, "tools": tools, "documents": None, "add_generation_prompt": False}
         try:
@@ -88,11 +88,8 @@ def _shortened(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
-def _without_nulls(message: Message) -> dict[str, Any]:
-    return {key: value for key, value in message.items() if value is not None}
-
-
-def _aliased(message: Any) -> dict[str, Any]:
+def _aliased(message: Any, *, nulls: bool) -> dict[str, Any]:
     """A message with its reasoning under the names that templates read: that of the first member that is there."""
+    message = message if nulls else {key: value for key, value in message.items() if value is not None}
     said = next((message[name] for name in reasoning.TEXTS if message.get(name) is not None), None)
     return message if said is None else {"thinking": said, **message, "reasoning_content": said}

@@ -33,7 +33,11 @@ def answers(request: memoryview) -> Iterator[bytes]:
     if what == "open":
         yield jsonio.dumps(_open(*given))
         return
-    found = _render(*given) if what == "render" else _trial(*given)
+    if what == "render":
+        found: Any = _render(*given)
+    else:
+        _, text, problem, sought, *rest = trial(_made[0], *given)
+        found = [None if text is None else "", problem, sorted(sought), *rest]
     yield jsonio.dumps([monotonic() - began, *found])
 
 
@@ -50,8 +54,3 @@ def _render(messages: Any, tools: Any) -> Rendering:
         return _made[0](messages, tools)
     except RecursionError:
         return Rendering(None, _DEEP)
-
-
-def _trial(messages: Any, tools: Any) -> list[Any]:
-    _, text, problem, sought, *rest = trial(_made[0], messages, tools)
-    return [None if text is None else "", problem, sorted(sought), *rest]

@@ -160,16 +160,15 @@ def _count(each: _Written, done: Translated) -> None:
 
 
 def _write(written: list[tuple[str, bytes]], wanted: Translation, stdout: BinaryIO) -> None:
+    folder = Path(wanted.output)
     if wanted.output == STREAM:
         if len(written) > 1 and not wanted.jsonl:
             raise UsageError(f"{len(written)} conversations: print them with --jsonl, or name a folder")
         stdout.writelines(data for _, data in written)
         stdout.flush()
     elif wanted.jsonl:
-        path = Path(wanted.output)
-        _write_files(path.parent, {path: b"".join(data for _, data in written)}, force=wanted.force)
+        _write_files(folder.parent, {folder: b"".join(data for _, data in written)}, force=wanted.force)
     else:
-        folder = Path(wanted.output)
         _write_files(folder, _placed(folder, written), force=wanted.force)
 
 
@@ -188,20 +187,20 @@ def _placed(folder: Path, written: list[tuple[str, bytes]]) -> dict[Path, bytes]
 
 def _write_files(folder: Path, files: dict[Path, bytes], *, force: bool) -> None:
     """Write files to a folder; raises ``UsageError`` for one that is there, before any is written."""
+
+    def refuse(path: Path) -> None:
+        if not force and os.path.lexists(path):
+            raise UsageError(f"{path}: is there already; --force replaces it")
+
     for path in files:
-        _refuse(path, force=force)
+        refuse(path)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
         raise UsageError(f"{folder}: cannot be made ({problem.strerror})") from None
     for path, data in files.items():
-        _refuse(path, force=force)  # again, since another process may have made it
+        refuse(path)  # again, since another process may have made it
         _write_file(path, data)
-
-
-def _refuse(path: Path, *, force: bool) -> None:
-    if not force and os.path.lexists(path):
-        raise UsageError(f"{path}: is there already; --force replaces it")
 
 
 def _write_file(path: Path, data: bytes) -> None:

@@ -40,24 +40,24 @@ def _plain(messages: list[Message]) -> list[Any]:
     """The messages without names of results that their calls tell."""
     calls = [call for message in messages for call in chat.calls(message)]
     told = {(call["id"], chat.call_name(call)) for call in calls if isinstance(call.get("id"), str)}
-    return [_nameless(message) if _is_named_by(told, message) else message for message in messages]
+    return [_nameless(message, told) if message.get("role") == "tool" else message for message in messages]
 
 
-def _is_named_by(calls: set[tuple[str, str | None]], message: Message) -> bool:
+def _nameless(message: Message, calls: set[tuple[str, str | None]]) -> Any:
+    """A result without its name, where that is the one of its call."""
     known = message.get("tool_call_id"), message.get("name")
-    return message.get("role") == "tool" and all(isinstance(each, str) for each in known) and known in calls
-
-
-def _nameless(message: Message) -> dict[str, Any]:
-    return {key: value for key, value in message.items() if key != "name"}
+    is_told = all(isinstance(each, str) for each in known) and known in calls
+    return {key: value for key, value in message.items() if key != "name"} if is_told else message
 
 
 # Which message became which
 
 
 def _aligned(before: list[Any], after: list[Any]) -> Iterator[str]:
+    """The differences of messages, each beside the one that it is: one equal, else one alike, else one in its place."""
     here = 0
-    for left, right in _pairs(before, after):
+    same = list(map(_speaker, before)) == list(map(_speaker, after))
+    for left, right in _matched(before, after, () if same else (_whole, _links, _speaker)):
         if left is None:
             yield f"messages[+{here}]"
             continue
@@ -66,12 +66,6 @@ def _aligned(before: list[Any], after: list[Any]) -> Iterator[str]:
             yield f"messages[{left}]"
         else:
             yield from _differences(f"messages[{left}]", before[left], after[right])
-
-
-def _pairs(before: list[Any], after: list[Any]) -> list[_Counterparts]:
-    """Every message of both, in order, beside the one that it is: one equal, else one alike, else one in its place."""
-    same = list(map(_speaker, before)) == list(map(_speaker, after))
-    return _matched(before, after, () if same else (_whole, _links, _speaker))
 
 
 def _matched(before: list[Any], after: list[Any], keys: tuple[Callable[[Any], Hashable], ...]) -> list[_Counterparts]:

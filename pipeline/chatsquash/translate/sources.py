@@ -101,7 +101,8 @@ class Sources:
         found = discover([given], Options(), read_documents.is_document, self.out)
         others = {what: count for what, count in found.others.items() if what != read_documents.PART}
         self.passed_over.update({f"{what} in {given}": count for what, count in others.items()})
-        paths = [log.path for log in found.logs if not self._is_out(log.path)]
+        out = os.path.realpath(self.out) if self.out else None
+        paths = [log.path for log in found.logs if os.path.realpath(log.path) != out]
         if not paths:
             raise UsageError(nothing_to_read([given], found))
         failures = list[UsageError]()
@@ -115,9 +116,6 @@ class Sources:
         if len(failures) == len(paths):
             raise failures[-1]
         self.failed += failures
-
-    def _is_out(self, path: str) -> bool:
-        return self.out is not None and os.path.realpath(path) == os.path.realpath(self.out)
 
     def _in_file(self, path: Path) -> Iterator[Source]:
         try:

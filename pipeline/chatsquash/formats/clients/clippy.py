@@ -53,7 +53,8 @@ def _loaded(document: Json) -> Conversation:
         raise TurnError(f"{_HISTORY} {seen}")
     body = {**document, "messages": history}
     try:
-        if _is_older(history):
+        # Messages were Anthropic's, which their blocks tell, before clippy came to OpenAI's.
+        if any(mark.test({"messages": history}) for mark in anthropic.marks.request):
             loaded = bodies.load(cast("Format", anthropic), body)
         else:
             loaded = bodies.load(cast("Format", openai_chat), body)
@@ -64,11 +65,6 @@ def _loaded(document: Json) -> Conversation:
     known = Evidence(time=saved, is_sampled=True, model=string(document, "model") or None)
     told = Told(loaded.messages, [known] * len(loaded.messages))
     return Conversation(loaded.messages, loaded.tools, origin=origin(told))
-
-
-def _is_older(history: list[Json]) -> bool:
-    """Whether messages are Anthropic's, which clippy saved before it came to OpenAI's: their blocks tell."""
-    return any(mark.test({"messages": history}) for mark in anthropic.marks.request)
 
 
 def _stripped(message: Message) -> Message:

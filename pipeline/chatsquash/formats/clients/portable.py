@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from chatsquash import chat
-from chatsquash.formats.base import LoadedTurn, TurnError, role_of, with_native, with_private
+from chatsquash.formats.base import LoadedTurn, TurnError, of_each, role_of, with_native, with_private
 from chatsquash.formats.calls import (
     State,
     arguments,
@@ -57,24 +57,21 @@ def _tells(entry: Object) -> bool:
 
 def conversations(objects: list[Json], lines: list[int] | None = None) -> list[Conversation]:
     """One for each array; raises ``TurnError``."""
-    places = [f"conversation {number}: " if len(objects) > 1 else "" for number in range(1, len(objects) + 1)]
-    found = [Conversation(_messages(each, place), []) for each, place in zip(objects, places, strict=True)]
-    return list(map(at_line, found, numbers(objects, lines)))
+    return list(map(at_line, of_each(objects, _loaded), numbers(objects, lines)))
 
 
-def _messages(array: Json, place: str) -> list[Message]:
+def _loaded(array: Json) -> Conversation:
     if not isinstance(array, list):
-        raise TurnError(f"{place}is {kind(array)}, not a list of entries")
+        raise TurnError(f"is {kind(array)}, not a list of entries")
     messages: list[Message] = []
     state = State()
     for number, entry in enumerate(array):
         try:
-            loaded = _entry(entry, state)
+            loaded, state = _entry(entry, state)
         except TurnError as problem:
-            raise TurnError(f"{place}[{number}] {problem}") from None
-        messages += loaded.messages
-        state = loaded.state
-    return messages
+            raise TurnError(f"[{number}] {problem}") from None
+        messages += loaded
+    return Conversation(messages, [])
 
 
 def _entry(entry: Json, state: State) -> LoadedTurn:
@@ -85,7 +82,9 @@ def _entry(entry: Json, state: State) -> LoadedTurn:
         raise TurnError(f"has a content that is {kind(content)}, not text")
     calls, results = _listed(entry, "toolCalls", role == "assistant"), _listed(entry, "toolResults", role == "user")
     if role == "assistant":
-        loaded = _said(content, calls, state)
+        made = numbered(calls, state.call, _call)
+        # OpenAF writes one entry for each of the calls that were made together.
+        loaded = LoadedTurn([assistant(content, "", made)], state.called(made, by_assistant=True))
     elif results:
         loaded = _answered(content, results, state)
     else:
@@ -109,12 +108,6 @@ def _listed(entry: Object, member: str, has_place: bool) -> list[Object]:
     if number is not None:
         raise TurnError(f"has {member}[{number}] that is no object")
     return value
-
-
-def _said(content: str | None, called: list[Object], state: State) -> LoadedTurn:
-    calls = numbered(called, state.call, _call)
-    # OpenAF writes one entry for each of the calls that were made together.
-    return LoadedTurn([assistant(content, "", calls)], state.called(calls, by_assistant=True))
 
 
 def _call(call: Object, number: int) -> Object:
@@ -161,12 +154,16 @@ def dump(conversation: Conversation) -> Json:
     names: dict[str, str] = {}
     for message, ids in linked(distinct(conversation.messages)):
         if message.get("role") == "tool":
-            answer = _written_result(message, ids[0], names)
+            name = string(message, "name") or names.get(ids[0], "")
+            answer = {"id": ids[0], "name": name, "result": _value(message)}
             if not entries or "toolResults" not in entries[-1]:
                 entries.append({"role": "user", "content": None, "toolResults": []})
             entries[-1]["toolResults"].append(answer)
         else:
-            calls = [_written_call(*pair) for pair in zip(chat.calls(message), ids, strict=True)]
+            pairs = zip(chat.calls(message), ids, strict=True)
+            calls: list[Object] = [
+                {"id": own, "name": call_name(call) or "", "arguments": _as_object(call)} for call, own in pairs
+            ]
             names |= {each["id"]: each["name"] for each in calls}
             entries += _told(message, calls)
     return entries
@@ -179,20 +176,11 @@ def _told(message: Message, calls: list[Object]) -> list[Object]:
     return [{"role": role, "content": told(message), **({"toolCalls": calls} if calls else {})}]
 
 
-def _written_call(call: Object, call_id: str) -> Object:
-    return {"id": call_id, "name": call_name(call) or "", "arguments": _as_object(call)}
-
-
 def _as_object(call: Object) -> Object:
     """The arguments of a call as an object; the input of a custom tool is a member."""
     if isinstance(call.get("custom"), dict) and not call.get("function"):
         return {"input": at(call, "custom", "input")}
     return arguments_object(at(call, "function", "arguments"))
-
-
-def _written_result(message: Message, answered: str, names: dict[str, str]) -> Object:
-    name = string(message, "name") or names.get(answered, "")
-    return {"id": answered, "name": name, "result": _value(message)}
 
 
 def _value(message: Message) -> Json:

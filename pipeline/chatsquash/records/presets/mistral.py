@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial, reduce
+from itertools import groupby
 from typing import Any
 
 from chatsquash.checks import shapes
@@ -50,29 +52,22 @@ def _record(plain: Plain) -> dict[str, Any]:
         raise CannotHoldError(shapes.shape_not_held("no message of the user is first", None))
     if any(turn["role"] == "assistant" and not (turn["content"] or turn.get("tool_calls")) for turn in turns):
         raise CannotHoldError(shapes.shape_not_held("an assistant message is empty", None))
-    messages = _short(turns)
-    tools = wire.tools(plain.tools, plain.notes)
-    return {"messages": messages, "tools": tools} if tools else {"messages": messages}
+    short = short_ids(call["id"] for turn in turns for call in turn.get("tool_calls", ()))
+    return wire.record([_with_ids(turn, short) for turn in turns], plain.tools, plain.notes)
 
 
 def _single(turns: Iterator[Turn], notes: Notes) -> Iterator[Turn]:
     """Turns of the assistant that follow each other as one, and its text only where there are no calls."""
-    last: Turn | None = None
-    for turn in turns:
-        if turn["role"] == "assistant":
-            if last is not None:
-                notes.changed["messages of the assistant in a row become one"] += 1
-                text = "\n\n".join(filter(None, (last["content"], turn["content"])))
-                last = {**last, **turn, "content": text}
-            else:
-                last = turn
-            continue
-        if last is not None:
-            yield _text_or_calls(last, notes)
-            last = None
-        yield turn
-    if last is not None:
-        yield _text_or_calls(last, notes)
+    for by_assistant, run in groupby(turns, key=lambda turn: turn["role"] == "assistant"):
+        if by_assistant:
+            yield _text_or_calls(reduce(partial(_together, notes), run), notes)
+        else:
+            yield from run
+
+
+def _together(notes: Notes, last: Turn, turn: Turn) -> Turn:
+    notes.changed["messages of the assistant in a row become one"] += 1
+    return {**last, **turn, "content": "\n\n".join(filter(None, (last["content"], turn["content"])))}
 
 
 def _text_or_calls(turn: Turn, notes: Notes) -> Turn:
@@ -80,12 +75,6 @@ def _text_or_calls(turn: Turn, notes: Notes) -> Turn:
         return turn
     notes.dropped["text beside calls"] += 1
     return {**turn, "content": ""}
-
-
-def _short(turns: list[Turn]) -> list[Turn]:
-    idents = [call["id"] for turn in turns for call in turn.get("tool_calls", ())]
-    short = short_ids(idents)
-    return [_with_ids(turn, short) for turn in turns]
 
 
 def _with_ids(turn: Turn, short: dict[str, str]) -> Turn:

@@ -37,8 +37,7 @@ def shape(conversation: Conversation, choices: Choices = REFUSED) -> Shaped:
 
 def _record(plain: Plain) -> dict[str, Any]:
     messages = [_message(turn) for turn in wire.messages(plain.turns, plain.notes)]
-    tools = wire.tools(plain.tools, plain.notes)
-    return {"messages": messages, "tools": tools} if tools else {"messages": messages}
+    return wire.record(messages, plain.tools, plain.notes)
 
 
 def _message(turn: Turn) -> Turn:

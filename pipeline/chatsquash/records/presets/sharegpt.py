@@ -120,7 +120,7 @@ def read(value: dict[str, Any]) -> StoredRecord | None:
         said.append(_message(turn, at))
         places.append(at)
     tools = value.get("tools")
-    return textual.native(said, places, (textual.loaded(tools) if tools else None) if isinstance(tools, str) else tools)
+    return textual.native(said, places, (jsonio.value(tools) if tools else None) if isinstance(tools, str) else tools)
 
 
 def _message(turn: Json, at: int) -> dict[str, Any]:
@@ -130,7 +130,7 @@ def _message(turn: Json, at: int) -> dict[str, Any]:
     text = turn["value"]
     if turn["from"] == "function_call":
         text, marked, calls = text.partition(chat.CALL_OPEN)
-        called = textual.loaded(calls.removesuffix(chat.CALL_CLOSE) if marked else text)
+        called = jsonio.value(calls.removesuffix(chat.CALL_CLOSE) if marked else text)
         blocks = [jsonio.dumps(call).decode() for call in (called if isinstance(called, list) else [called])]
         text = (text if marked else "") + "".join(f"{chat.CALL_OPEN}{block}{chat.CALL_CLOSE}" for block in blocks)
     return {"role": role, "content": text}

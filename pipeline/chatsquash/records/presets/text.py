@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from chatsquash import chat
+from chatsquash import chat, jsonio
 from chatsquash.model import Conversation
 from chatsquash.records import markup, schema, textual
 from chatsquash.records.arguments import objects
@@ -113,5 +113,5 @@ def _heard(message: dict[str, Any]) -> dict[str, Any]:
 
 def _defined(text: str) -> list[Any] | None:
     listed, closed, _ = text.partition(_TOOLS_OPEN)[2].partition(_TOOLS_CLOSE)
-    tools = [textual.loaded(line) for line in listed.split("\n")] if closed else None
+    tools = [jsonio.value(line) for line in listed.split("\n")] if closed else None
     return tools if tools and all(isinstance(tool, dict) for tool in tools) else None

@@ -50,10 +50,8 @@ def branches(document: Json) -> list[Conversation]:
             return [_conversation(document, document[member], member, None)]
     held = _validated(document)
     current = at(document, "session", "current_branch_id")
-    # As Oumi's import has it.
-    chosen = (
-        current if isinstance(current, str) and current in held else _MAIN if _MAIN in held else next(iter(held), "")
-    )
+    candidates = (each for each in (current, _MAIN, *held) if isinstance(each, str) and each in held)
+    chosen = next(candidates, "")  # as Oumi's import has it
     found = [_branch(document, branch, f"branches.{key}", current=key == chosen) for key, branch in held.items()]
     is_alone = len(found) == 1 and found[0].branch is not None and found[0].branch.parent is None
     return [structs.replace(found[0], branch=None)] if is_alone else found
@@ -91,17 +89,20 @@ def _branch(document: Object, branch: Json, place: str, *, current: bool) -> Con
 
 def _conversation(document: Object, history: Json, place: str, branch: Branch | None) -> Conversation:
     """The messages of a history, with when they were said, and by which model as far as the file knows one."""
-    messages = _messages(history, place)
+    if not isinstance(history, list):
+        raise TurnError(f"{place} is {kind(history)}, not a list of messages")
+    messages = [_message(each, f"{place}[{number}]") for number, each in enumerate(history)]
     session = document["session"] if isinstance(document.get("session"), dict) else document
     model = string(document, "model_name") or string(at(document, "configuration", "model"), "model_name") or None
     known = Evidence(1, is_sampled=True, model=model)
     times = [moment(each.get("timestamp")) for each in history]
+    both = zip(messages, times, strict=True)
     evidence = [
-        known._replace(time=time) if message["role"] == "assistant" else Evidence(1, time)
-        for message, time in zip(messages, times, strict=True)
+        (known if message["role"] == "assistant" else Evidence(1))._replace(time=time) for message, time in both
     ]
-    place_of: Object = {"id": branch.id, "kind": "branch" if branch.parent else "main"} if branch else {}
-    place_of |= {"parent": branch.parent} if branch else {}
+    place_of: Object = {}
+    if branch:
+        place_of = {"id": branch.id, "kind": "branch" if branch.parent else "main", "parent": branch.parent}
     named = string(session, "chat_id") or None
     return Conversation(messages, [], branch, origin=origin(Told(messages, evidence), session_id=named, **place_of))
 
@@ -110,12 +111,6 @@ def _expect(place: str, branch: Object, member: str, fits: bool, wanted: str) ->
     if not fits:
         seen = compact(branch[member])[:40]
         raise TurnError(f"{place}.{member} is {seen}, not {wanted}")
-
-
-def _messages(history: Json, place: str) -> list[Message]:
-    if not isinstance(history, list):
-        raise TurnError(f"{place} is {kind(history)}, not a list of messages")
-    return [_message(each, f"{place}[{number}]") for number, each in enumerate(history)]
 
 
 def _message(logged: Json, place: str) -> Message:
@@ -163,7 +158,8 @@ def dump(conversations: list[Conversation]) -> Json:
 
     It holds what is said as text; calls and their results have no place in it, and times are not known.
     """
-    histories = [_history(conversation) for conversation in conversations]
+    texts = [map(_text_turn, conversation.messages) for conversation in conversations]
+    histories = [list(filter(None, turns)) for turns in texts]
     spelled = [list(map(jsonio.dumps, history)) for history in histories]
     ids = _ids([conversation.branch for conversation in conversations])
     held = [
@@ -227,10 +223,6 @@ def _is_true(number: int, was: Branch, ids: list[str], histories: list[list[byte
 def _shared(one: list[bytes], other: list[bytes]) -> int:
     """How many messages two histories begin with alike."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
-
-
-def _history(conversation: Conversation) -> list[Object]:
-    return [written for message in conversation.messages if (written := _text_turn(message))]
 
 
 def _text_turn(message: Message) -> Object | None:

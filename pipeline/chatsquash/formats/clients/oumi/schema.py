@@ -11,6 +11,8 @@ from chatsquash.formats.base import TurnError, without_private
 from chatsquash.formats.values import Object
 from chatsquash.model import Json, Tool
 
+_WANTED: dict[str, type] = {"description": str, "parameters": dict, "strict": bool}
+"""What members of a function have to be, if they are not null."""
 _TYPES = ("object", "string", "number", "integer", "boolean", "array", "null")
 
 
@@ -18,20 +20,12 @@ def _is_text(value: Json) -> bool:
     return isinstance(value, str)
 
 
-def _is_type(value: Json) -> bool:
-    return all(each in _TYPES for each in (value if isinstance(value, list) else [value]))
-
-
-def _are_texts(value: Json) -> bool:
-    return isinstance(value, list) and all(isinstance(each, str) for each in value)
-
-
 _CHECKED: dict[str, Callable[[Any], bool]] = {
-    "type": _is_type,
+    "type": lambda value: all(each in _TYPES for each in (value if isinstance(value, list) else [value])),
     "description": _is_text,
     "title": _is_text,
     "format": _is_text,
-    "required": _are_texts,
+    "required": lambda value: isinstance(value, list) and all(map(_is_text, value)),
     "enum": lambda value: isinstance(value, list),
 }
 """The members of a schema that Oumi wants to be of a type; one of another makes it refuse the whole conversation."""
@@ -49,15 +43,14 @@ def _tool(tool: Object) -> Object | None:
     function = tool.get("function")
     if tool.get("type") != "function" or not isinstance(function, dict) or not _is_text(function.get("name")):
         return None
-    kept = {key: value for key, value in function.items() if key != PRIVATE and _takes(key, value)}
+    kept: Object = {
+        key: value
+        for key, value in function.items()
+        if key != PRIVATE and (value is None or isinstance(value, _WANTED.get(key, object)))
+    }
     if isinstance(kept.get("parameters"), dict):
         kept["parameters"] = _schema(kept["parameters"])
     return {**without_private(tool), "function": kept}
-
-
-def _takes(key: str, value: Json) -> bool:
-    wanted: dict[str, type] = {"description": str, "parameters": dict, "strict": bool}
-    return value is None or key not in wanted or isinstance(value, wanted[key])
 
 
 def _schema(schema: Object) -> Object:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 
 from chatsquash.formats import parts
@@ -12,7 +11,6 @@ from chatsquash.model import Json
 
 KINDS = ("image-url", "audio-url", "video-url", "document-url", "binary", "uploaded-file")
 """The items that are no text."""
-_TEXTS = ("text-content", "structured-content")
 SOUNDS = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/wave": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
 """The sounds that canonical parts have, by their media types."""
 TYPES = {"wav": "audio/wav", "mp3": "audio/mpeg"}
@@ -24,19 +22,13 @@ _HEARD = (".mp3", ".wav", ".ogg", ".oga", ".flac", ".aiff", ".aac")
 def opened(url: Json) -> tuple[str, str] | None:
     """The media type and the base64 in the address of data; ``None`` for any other address, and for broken data."""
     found = _DATA.match(url) if isinstance(url, str) else None
-    if not found:
-        return None
-    try:
-        base64.b64decode(found[2], validate=True)
-    except (binascii.Error, ValueError):
-        return None
-    return found[1], found[2]
+    return (found[1], found[2]) if found and parts.decoded(found[2]) is not None else None
 
 
-def held(mime: str, data: str, filename: str | None = None) -> Object:
+def held(mime: str, data: str, filename: str | None = None, detail: Json = None) -> Object:
     """Data as the part that is for its type."""
     if mime.startswith("image/"):
-        return parts.image(parts.data_url(mime, data))
+        return parts.image(parts.data_url(mime, data), detail)
     if mime in SOUNDS and filename is None:
         return {"type": "input_audio", "input_audio": {"data": data, "format": SOUNDS[mime]}}
     return parts.file(file_data=parts.data_url(mime, data), filename=filename)
@@ -44,17 +36,17 @@ def held(mime: str, data: str, filename: str | None = None) -> Object:
 
 def part(item: Json) -> Object | None:
     """An item as a part of content; ``None`` for a mark such as ``cache-point`` and for what is broken."""
-    if isinstance(item, str):
-        return parts.text(item)
     match item:
-        case {"kind": str(kind), "content": str(text)} if kind in _TEXTS:
+        case str(text) | {"kind": "text-content" | "structured-content", "content": str(text)}:
             return parts.text(text)
         case {"kind": "binary", "data": given, "media_type": str(mime)} if (data := _data(given)) is not None:
-            return _detailed(held(mime, data), item)
+            return held(mime, data, detail=at(item, "vendor_metadata", "detail"))
         case {"kind": "uploaded-file", "file_id": str(file_id)}:
             return parts.file(file_id=file_id)
+        case {"kind": "image-url", "url": str(url)}:
+            return parts.image(url, at(item, "vendor_metadata", "detail"))
         case {"kind": str(kind), "url": str(url)} if kind in KINDS:
-            return _detailed(_linked(kind, url), item)
+            return parts.video(url) if kind == "video-url" else parts.file(file_url=url)
     return None
 
 
@@ -68,19 +60,6 @@ def _data(given: Json) -> str | None:
     if not isinstance(octets, list) or not octets or not all(type(each) is int and 0 <= each < 256 for each in octets):
         return None
     return base64.b64encode(bytes(octets)).decode()
-
-
-def _linked(kind: str, url: str) -> Object:
-    if kind == "video-url":
-        return {"type": "video_url", "video_url": {"url": url}}
-    return parts.image(url) if kind == "image-url" else parts.file(file_url=url)
-
-
-def _detailed(shown: Object, item: Object) -> Object:
-    detail = at(item, "vendor_metadata", "detail")
-    if isinstance(detail, str) and "image_url" in shown:
-        shown["image_url"]["detail"] = detail
-    return shown
 
 
 def item(shown: Json) -> Json:

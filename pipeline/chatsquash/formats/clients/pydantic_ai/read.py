@@ -41,16 +41,11 @@ def read(turns: list[Json]) -> list[Told]:
             told, silent, state = _request(turn, number, state)
             native += silent
         if told and native:
-            told[0], native = _with_native(told[0], native), []
+            told[0], native = told[0]._replace(message=with_native(told[0].message, native)), []
         found += told
     if found and native:
-        found[-1] = _with_native(found[-1], native)
+        found[-1] = found[-1]._replace(message=with_native(found[-1].message, native))
     return _instructed(found, turns)
-
-
-def _with_native(told: Told, native: list[Json]) -> Told:
-    """A message with parts beside it that are none, as they are."""
-    return told._replace(message=with_native(told.message, native))
 
 
 def _kind(number: int, turn: Json) -> str:
@@ -136,7 +131,7 @@ def _prompt(of: str, part: Object, where: str) -> Message | None:
         case "retry-prompt" | "retry-feedback":
             return _feedback(part)
         case "speech" if told := _spoken(part):
-            return {"role": "user", "content": _joined(told)}
+            return {"role": "user", "content": parts.content(told)}
         case "compaction" if string(part, "content"):
             return {"role": "user", "content": part["content"]}
     return None
@@ -150,13 +145,8 @@ def _user(part: Object, where: str) -> Message:
         return {"role": "user", "content": content}
     items = [(item, media.part(item)) for item in content]
     native = [item for item, read in items if read is None]
-    told = _joined([read for _, read in items if read])
+    told = parts.content([read for _, read in items if read])
     return with_private({"role": "user", "content": told}, {"content_list": isinstance(told, str), "native": native})
-
-
-def _joined(held: list[Object]) -> Json:
-    text = parts.alone(held)
-    return text if text is not None else held or ""
 
 
 def _spoken(part: Object) -> list[Object]:
@@ -229,17 +219,11 @@ def _said(turn: Object, where: str, state: State) -> tuple[Message, State]:
                 native.append(part)
                 seams.other()
     blocks = [block for part in thoughts if (block := thinking.block(part))]
-    message = assistant(spoken(content, calls), reasoning.joined(blocks), calls)
+    message = assistant(parts.content(content, beside_calls=bool(calls)), reasoning.joined(blocks), calls)
     breaks = [place for place in seams.breaks if place < len(content)]  # not of texts behind calls
     extra = {"after": after, "thinking": thinking.worth_keeping(blocks), "native": native, BREAKS: breaks}
     provider = next(filter(None, map(thinking.signer, thoughts)), None)
     return with_private(message, {**extra, "provider": provider}), state.called(calls)
-
-
-def spoken(content: list[Json], calls: list[Object]) -> Json:
-    """An assistant's content: the parts, or their text where there is only one; nothing beside calls."""
-    text = parts.alone(content)
-    return text if text is not None else content or (None if calls else "")
 
 
 def _call(part: Object, where: str, number: int) -> Object:

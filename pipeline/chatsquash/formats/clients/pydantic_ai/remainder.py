@@ -10,7 +10,7 @@ from typing import Any
 
 from chatsquash import jsonio
 from chatsquash.chat import PRIVATE, Private
-from chatsquash.formats.values import Object
+from chatsquash.formats.values import Object, at
 from chatsquash.model import Json, Message
 
 KEY = "chatsquash"
@@ -27,7 +27,7 @@ def difference(told: Json, meant: Json, depth: int = _DEPTH) -> Object | None:
         return _members(told, meant, depth) or None
     if depth and isinstance(told, list) and isinstance(meant, list) and len(told) == len(meant):
         pairs = enumerate(zip(told, meant, strict=True))
-        inner = {str(at): found for at, (a, b) in pairs if (found := difference(a, b, depth - 1))}
+        inner = {str(place): found for place, (a, b) in pairs if (found := difference(a, b, depth - 1))}
         return {"in": inner} if inner else None
     return {"was": told, "is": meant}
 
@@ -56,7 +56,7 @@ def _restored(told: Any, remainder: Any, depth: int = _DEPTH) -> Any:
         return remainder["is"] if _same(told, remainder.get("was")) else told
     if isinstance(told, list):
         inner = _object(remainder.get("in"))
-        return [_restored(each, inner.get(str(at)), depth - 1) for at, each in enumerate(told)]
+        return [_restored(each, inner.get(str(place)), depth - 1) for place, each in enumerate(told)]
     return _completed(told, remainder, depth) if isinstance(told, dict) else told
 
 
@@ -87,8 +87,4 @@ def _is_sound(message: Any) -> bool:
         return False
     calls = message.get("tool_calls", [])
     answers = message["role"] != "tool" or isinstance(message.get("tool_call_id"), str)
-    return answers and isinstance(calls, list) and all(map(_is_call, calls))
-
-
-def _is_call(call: Json) -> bool:
-    return isinstance(call, dict) and isinstance(call.get("id"), str)
+    return answers and isinstance(calls, list) and all(isinstance(at(call, "id"), str) for call in calls)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from chatsquash import reasoning
 from chatsquash.chat import private
 from chatsquash.formats.values import Object, objects, string
-from chatsquash.model import Json, Message
+from chatsquash.model import Message
 
 _REDACTED = "redacted_thinking"
 """What stands for an id where the reasoning is encrypted whole."""
@@ -48,13 +48,10 @@ def part(found: Object, provider: str) -> Object:
 
 def blocks(message: Message) -> list[Object]:
     """The blocks of a message; its reasoning, if none of them has a text."""
-    told, held = string(message, "reasoning_content"), _plain(private(message).get("thinking"))
+    # A text that is none makes no block.
+    held = [each for each in objects(private(message).get("thinking")) if isinstance(each.get("text", ""), str)]
+    told = string(message, "reasoning_content")
     return [{"text": told}, *held] if told and not reasoning.joined(held) else held
-
-
-def _plain(value: Json) -> list[Object]:
-    """Blocks without texts that are none."""
-    return [each for each in objects(value) if isinstance(each.get("text", ""), str)]
 
 
 def worth_keeping(found: list[Object]) -> list[Object]:

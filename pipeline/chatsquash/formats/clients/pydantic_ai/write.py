@@ -36,7 +36,7 @@ def dump(conversation: Conversation) -> list[Json]:
 
 def _turns(messages: list[Message]) -> list[Object]:
     """The turns without instructions."""
-    calls = _names(messages)
+    calls = {string(each, "id"): chat.call_name(each) or custom_name(each) for m in messages for each in chat.calls(m)}
     found: list[Object] = []
     for by_assistant, run in groupby(messages, key=lambda message: message["role"] == "assistant"):
         if by_assistant:
@@ -44,11 +44,6 @@ def _turns(messages: list[Message]) -> list[Object]:
         else:
             found.append({"kind": "request", "parts": [_heard(message, calls) for message in run]})
     return found
-
-
-def _names(messages: list[Message]) -> dict[str, str]:
-    """The tools that calls are for, by the calls' ids."""
-    return {string(each, "id"): chat.call_name(each) or custom_name(each) for m in messages for each in chat.calls(m)}
 
 
 def custom_name(call: Object) -> str:
@@ -109,7 +104,7 @@ def _feedback(message: Message) -> Object | None:
     feedback, content = chat.private(message).get("feedback"), message.get("content")
     if at(feedback, "cause") not in _CAUSES or not isinstance(content, str):
         return None
-    value = parsed(content) if chat.private(message).get("json") is True else content
+    value = jsonio.value(content, content) if chat.private(message).get("json") is True else content
     is_told = isinstance(value, str) or (isinstance(value, list) and all(map(_is_problem, value)))
     return {"part_kind": "retry-feedback", "content": value, "retry": feedback} if is_told else None
 
@@ -145,15 +140,7 @@ def output(message: Message) -> Json:
     if isinstance(content, list):
         return _items(content)
     text = content if isinstance(content, str) else ""
-    return parsed(text) if chat.private(message).get("json") is True else text
-
-
-def parsed(text: str) -> Json:
-    """The value of a JSON text; the text if it is none."""
-    try:
-        return jsonio.loads(text)
-    except (ValueError, RecursionError):
-        return text
+    return jsonio.value(text, text) if chat.private(message).get("json") is True else text
 
 
 # Responses

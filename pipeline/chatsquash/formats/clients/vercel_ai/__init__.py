@@ -19,9 +19,11 @@ MEMBERS = ("parts", "messages")
 __all__ = ["HOLDS_TOOLS", "NAME", "conversations", "dump", "fits"]
 
 
-def fits(objects: list[Json]) -> str | None:
+def fits(found: list[Json]) -> str | None:
     """A message with a role and typed parts."""
-    told = any(_is_message(turn) for chat in _chats(objects, numbers(objects, None)) for turn in chat.turns)
+    turns = [turn for chat in _chats(found, numbers(found, None)) for turn in chat.turns]
+    named = (turn for turn in objects(turns) if turn.get("role") in ("system", "user", "assistant"))
+    told = any(_tells(part) for turn in named for part in objects(turn.get("parts")))
     return "messages with typed parts such as text and tool-*" if told else None
 
 
@@ -62,11 +64,6 @@ def _chats(values: list[Json], lines: Sequence[int]) -> list[_Chat]:
     both = zip(values, lines, strict=True)
     lists = [(value if isinstance(value, list) else at(value, "messages"), line, value) for value, line in both]
     return [_Chat(found, [line] * len(found), value) for found, line, value in lists if isinstance(found, list)]
-
-
-def _is_message(turn: Json) -> bool:
-    named = isinstance(turn, dict) and turn.get("role") in ("system", "user", "assistant")
-    return named and any(map(_tells, objects(turn.get("parts"))))
 
 
 def _tells(part: Object) -> bool:

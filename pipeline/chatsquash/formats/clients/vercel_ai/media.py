@@ -41,14 +41,13 @@ def part(file: Object) -> Object | None:
     filename = file["filename"] if isinstance(file.get("filename"), str) else None
     if file_id := _uploaded(file):
         return parts.file(file_id=file_id, filename=filename)
-    data = opened(url)
-    return _detailed(held(*data, filename) if data else _linked(string(file, "mediaType"), url, filename), file)
-
-
-def _linked(mime: str, url: str, filename: str | None) -> Object:
+    metadata, mime = file.get("providerMetadata"), string(file, "mediaType")
+    detail = at(metadata, "openai", "imageDetail") or at(metadata, "pydantic_ai", "vendor_metadata", "detail")
+    if data := opened(url):
+        return held(*data, filename, detail)
     if mime.startswith("video/"):
-        return {"type": "video_url", "video_url": {"url": url}}
-    return parts.image(url) if mime.startswith("image/") else parts.file(file_url=url, filename=filename)
+        return parts.video(url)
+    return parts.image(url, detail) if mime.startswith("image/") else parts.file(file_url=url, filename=filename)
 
 
 def _uploaded(file: Object) -> str:
@@ -56,14 +55,6 @@ def _uploaded(file: Object) -> str:
     reference = file.get("providerReference")
     ids = [value for value in reference.values() if isinstance(value, str)] if isinstance(reference, dict) else []
     return ids[0] if ids else string(at(file, "providerMetadata", "pydantic_ai"), "file_id")
-
-
-def _detailed(shown: Object, file: Object) -> Object:
-    metadata = file.get("providerMetadata")
-    detail = at(metadata, "openai", "imageDetail") or at(metadata, "pydantic_ai", "vendor_metadata", "detail")
-    if isinstance(detail, str) and "image_url" in shown:
-        shown["image_url"]["detail"] = detail
-    return shown
 
 
 def shown(given: Json) -> Json:
@@ -82,6 +73,8 @@ def spoken(text: str) -> Object:
 
 
 def _file(given: Object) -> Object | None:
+    filename = at(given, "file", "filename")
+    named = {"filename": filename} if isinstance(filename, str) else {}
     match given:
         case {"type": "image_url", "image_url": {"url": str(url)}}:
             detail = at(given, "image_url", "detail")
@@ -93,14 +86,10 @@ def _file(given: Object) -> Object | None:
             url = parts.data_url(TYPES[of], data)
             return _addressed(url, "", {}) if opened(url) else None
         case {"type": "file", "file": {"file_data": str(data)}} if opened(data):
-            return _addressed(data, "", _named(given["file"]))
+            return _addressed(data, "", named)
         case {"type": "file", "file": {"file_url": str(url)}} if opened(url) is None:
-            return _addressed(url, "", _named(given["file"]))
+            return _addressed(url, "", named)
     return None
-
-
-def _named(file: Object) -> Object:
-    return {"filename": file["filename"]} if isinstance(file.get("filename"), str) else {}
 
 
 def _addressed(url: str, of: str, more: Object) -> Object | None:

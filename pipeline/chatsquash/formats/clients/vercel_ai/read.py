@@ -11,7 +11,7 @@ from chatsquash.formats import parts
 from chatsquash.formats.base import TurnError, with_native, with_private
 from chatsquash.formats.calls import State, arguments, assistant, made_up, result, tool_call
 from chatsquash.formats.clients.pydantic_ai import thinking as signed
-from chatsquash.formats.clients.pydantic_ai.read import output, spoken
+from chatsquash.formats.clients.pydantic_ai.read import output
 from chatsquash.formats.clients.pydantic_ai.remainder import KEY
 from chatsquash.formats.clients.vercel_ai import media, thinking
 from chatsquash.formats.values import Object, at, compact, kind, objects, string
@@ -113,7 +113,7 @@ def _heard(role: str, held: list[tuple[str, Object]], native: list[Json]) -> Mes
     for where, part in held:
         shown = parts.text(text(part, where)) if part["type"] == "text" else media.part(part)
         (native if shown is None else content).append(part if shown is None else shown)
-    return {"role": role, "content": spoken(content, [])}
+    return {"role": role, "content": parts.content(content)}
 
 
 # The assistant
@@ -233,7 +233,8 @@ class _Step:
     def message(self) -> Message:
         """All that was said and called."""
         blocks = thinking.merged([block for part in self.thoughts if (block := signed.block(part))])
-        message = assistant(spoken(self.content, self.calls), reasoning.joined(blocks), self.calls)
+        content = parts.content(self.content, beside_calls=bool(self.calls))
+        message = assistant(content, reasoning.joined(blocks), self.calls)
         provider = next(filter(None, map(signed.signer, self.thoughts)), None)
         extra = {"after": self.after, "thinking": signed.worth_keeping(blocks), "provider": provider}
         return with_private(message, {**extra, BREAKS: self.seams.breaks})
@@ -253,15 +254,12 @@ def _result(part: Object, answered: str, name: str) -> Message:
     logged = bool(string(part, "toolCallId"))
     match part["state"]:
         case "output-error":
-            content, extra = _error(part.get("errorText"))
-            extra["outcome"] = "retried" if claimed == "retried" else None
+            told = part.get("errorText")
+            content: Json = told if isinstance(told, str) else compact(told)
+            extra: Object = {"is_error": True, "outcome": "retried" if claimed == "retried" else None}
         case "output-denied":
             content, extra = string(part.get("approval"), "reason") or DENIED, {"outcome": "denied"}
         case _:
             content, extra = output(part.get("output"))
             extra = {**extra, "outcome": "interrupted" if claimed == "interrupted" else None}
     return with_private(result(answered, name, content), {**extra, "synthetic_id": not logged})
-
-
-def _error(value: Json) -> tuple[str, Object]:
-    return value if isinstance(value, str) else compact(value), {"is_error": True}

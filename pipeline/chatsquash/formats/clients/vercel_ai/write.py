@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from chatsquash import chat
+from chatsquash import chat, jsonio
 from chatsquash.formats import parts
 from chatsquash.formats.calls import as_text
 from chatsquash.formats.clients.pydantic_ai import thinking as signed
 from chatsquash.formats.clients.pydantic_ai.remainder import KEY, difference
-from chatsquash.formats.clients.pydantic_ai.write import called, outcome, output, parsed, shown_parts
+from chatsquash.formats.clients.pydantic_ai.write import called, outcome, output, shown_parts
 from chatsquash.formats.clients.vercel_ai import media, thinking
 from chatsquash.formats.clients.vercel_ai.read import MARKS, read
 from chatsquash.formats.values import Object, listed, string
@@ -101,7 +101,9 @@ class _Writer:
             if message["role"] == "tool":
                 shown.append(self.orphan(index, message))
             else:
-                said = [*_said(message), *self.calls(index, message), *_after(message)]
+                after = [text for text in listed(chat.private(message).get("after")) if isinstance(text, str)]
+                said = [*_said(message), *self.calls(index, message)]
+                said += [media.spoken("".join(after))] if after else []
                 marks = {"type": MARKS, "data": self.rest(index)}
                 shown += [{"type": "step-start"}, marks, *(said or [media.spoken("")])]
         return {"role": "assistant", "parts": shown}
@@ -138,12 +140,6 @@ def _said(message: Message) -> list[Object]:
     return [*thoughts, *(part for each in found if (part := media.shown(each)))]
 
 
-def _after(message: Message) -> list[Object]:
-    """What is said behind the calls, as one text."""
-    texts = [text for text in listed(chat.private(message).get("after")) if isinstance(text, str)]
-    return [media.spoken("".join(texts))] if texts else []
-
-
 def _tool(name: str, call_id: str, given: Json) -> Object:
     """A call without a result."""
     return {
@@ -158,7 +154,7 @@ def _tool(name: str, call_id: str, given: Json) -> Object:
 
 def _call(call: Object, message: Message) -> Object:
     name, arguments = called(call)
-    given = parsed(arguments) if arguments.strip() else {}
+    given = jsonio.value(arguments) if arguments.strip() else {}
     part = _tool(name, string(call, "id"), given if isinstance(given, dict) else {"INVALID_JSON": arguments})
     if signature := string(chat.private(call), "signature"):
         provider = string(chat.private(message), "provider") or "google"
