@@ -34,17 +34,13 @@ def items(folders: Iterable[str]) -> list[Item]:
     return [item for item in known if Path(item.path).is_file()]
 
 
-def _always(item: Item) -> int:  # noqa: ARG001 - one way to give a place
-    return 0
-
-
 class Room(Generic[T]):
     """What lies in the folders of some packages; ``T`` is the protocol that each module has.
 
     A folder that is appended to the ``__path__`` of such a package is looked into, too; nothing else is.
     """
 
-    def __init__(self, *packages: ModuleType, place: Callable[[Item], int | None] = _always) -> None:
+    def __init__(self, *packages: ModuleType, place: Callable[[Item], int | None] = lambda _: 0) -> None:
         """``place``: what orders the names before the alphabet does; ``None`` for what is none of these."""
         self._packages = packages
         self._place = place

@@ -44,8 +44,9 @@ def distinct(messages: list[Message]) -> list[Message]:
     for message in messages:
         if calls := chat.calls(message):
             ids = [_unused(string(call, "id"), given, taken) for call in calls]
-            waiting |= _by_logged(calls, ids)
-            made.append({**message, "tool_calls": [_with_id(*pair) for pair in zip(calls, ids, strict=True)]})
+            pairs = list(zip(calls, ids, strict=True))
+            waiting |= _by_logged(pairs)
+            made.append({**message, "tool_calls": [{**call, "id": own} if own else call for call, own in pairs]})
         elif message.get("role") == "tool" and (left := waiting.get(string(message, "tool_call_id"))):
             made.append({**message, "tool_call_id": left.pop(0) if len(left) > 1 else left[0]})
         else:
@@ -62,16 +63,13 @@ def _unused(wanted: str, given: set[str], taken: set[str]) -> str:
     return found
 
 
-def _by_logged(calls: list[Object], ids: list[str]) -> dict[str, list[str]]:
+def _by_logged(calls: list[tuple[Object, str]]) -> dict[str, list[str]]:
     """The ids that the calls of a message have now, by those that they had."""
     found: dict[str, list[str]] = {}
-    for call, own in zip(calls, ids, strict=True):
-        found.setdefault(string(call, "id"), []).append(own)
-    return {logged: own for logged, own in found.items() if logged}
-
-
-def _with_id(call: Object, own: str) -> Object:
-    return {**call, "id": own} if own else call
+    for call, own in calls:
+        if logged := string(call, "id"):
+            found.setdefault(logged, []).append(own)
+    return found
 
 
 def unlinked(messages: list[Message]) -> Counter[str]:
@@ -128,12 +126,9 @@ def _renamed_tool(tool: Tool, given: dict[str, str]) -> Tool:
 
 def _renamed_message(message: Message, given: dict[str, str]) -> Message:
     if calls := chat.calls(message):
-        return {**message, "tool_calls": [_renamed_call(call, given) for call in calls]}
+        own = ({of: _with_name(call[of], given) for of in ("function", "custom") if of in call} for call in calls)
+        return {**message, "tool_calls": [{**call, **named} for call, named in zip(calls, own, strict=True)]}
     return cast("Message", _with_name(message, given)) if message.get("role") == "tool" else message
-
-
-def _renamed_call(call: Object, given: dict[str, str]) -> Object:
-    return {**call, **{of: _with_name(call[of], given) for of in ("function", "custom") if of in call}}
 
 
 def _with_name(holder: Any, given: dict[str, str]) -> Any:

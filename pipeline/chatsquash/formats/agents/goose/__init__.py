@@ -86,7 +86,7 @@ def _session(lines: list[_Line]) -> list[Conversation]:
 def _told(read: list[Turn], unread: Unread) -> Told:
     turns = [each._replace(turn=turn) for each in read if (turn := _turn(each.turn, each.place, unread))]
     found = told(anthropic, turns)
-    return found._replace(messages=[_signed(message) for message in found.messages])
+    return found._replace(messages=list(map(_signed, found.messages)))
 
 
 def _linked(found: Told, header: Object, names: list[str]) -> Conversation:
@@ -170,9 +170,8 @@ def _turn(message: Json, place: str, unread: Unread) -> Object | None:
 
 def _signed(message: Message) -> Message:
     """A message whose calls have their signatures where those of Gemini stand."""
-    if not chat.calls(message):
-        return message
-    return {**message, "tool_calls": [_signed_call(call) for call in chat.calls(message)]}
+    calls = chat.calls(message)
+    return {**message, "tool_calls": list(map(_signed_call, calls))} if calls else message
 
 
 def _signed_call(call: Object) -> Object:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import compress
+
 from chatsquash.formats.values import Object, at, compact, without
 from chatsquash.model import Json
 
@@ -38,13 +40,11 @@ def _output(result: Json) -> Object:
     content = value.get("content") if isinstance(value, dict) else value
     if not content and at(value, "structuredContent") is not None:
         content = value["structuredContent"]
-    seen = [_content(part) for part in content if _is_for_model(part)] if isinstance(content, list) else content
-    return {"content": seen, **failed}
-
-
-def _is_for_model(part: Json) -> bool:
-    audience = at(part, "annotations", "audience")
-    return not isinstance(audience, list) or "assistant" in audience
+    if isinstance(content, list):
+        audiences = (at(part, "annotations", "audience") for part in content)
+        is_seen = (not isinstance(audience, list) or "assistant" in audience for audience in audiences)
+        content = list(map(_content, compress(content, is_seen)))
+    return {"content": content, **failed}
 
 
 def _content(part: Json) -> Json:

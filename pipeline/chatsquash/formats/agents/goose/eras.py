@@ -27,7 +27,9 @@ def eras(turns: list[Turn]) -> list[list[Turn]]:
     hides = True
     for place, each in enumerate(turns):
         hides_all = hides and is_visible(each.turn)
-        if _is_summary(turns, place) and (hides_all or _is_answered(turns, place)):
+        behind = turns[place + 1].turn if place + 1 < len(turns) else None
+        is_answered = is_given(behind) and at(behind, "role") == "assistant"  # by goose itself
+        if _is_summary(turns, place) and (hides_all or is_answered):
             found.append([])
         hides = hides and not is_visible(each.turn)
         found[-1].append(each)
@@ -45,9 +47,3 @@ def _is_summary(turns: list[Turn], place: int) -> bool:
     message = turns[place].turn
     begins = place > 0 and not is_given(turns[place - 1].turn)
     return begins and is_given(message) and at(message, "role") == "user"
-
-
-def _is_answered(turns: list[Turn], place: int) -> bool:
-    """Whether goose answers a message itself."""
-    behind = turns[place + 1].turn if place + 1 < len(turns) else None
-    return is_given(behind) and at(behind, "role") == "assistant"

@@ -81,7 +81,11 @@ class _Run:
             return self.call(event)
         if action == "message" or source == "user":
             told = string(args, "content") or string(args, "command") or string(event, "message")
-            return {"role": "assistant" if source == "agent" else "user", "content": _shown(told, args)}
+            images = [image(url) for url in listed(at(args, "image_urls")) if isinstance(url, str)]
+            return {
+                "role": "assistant" if source == "agent" else "user",
+                "content": [text(told), *images] if images else told,
+            }
         if source != "agent":
             return None
         if action in ("finish", "reject", "think"):
@@ -135,15 +139,5 @@ def _called(event: Object, call: Object, name: str) -> Object:
     """A message with one call, made of an action: its thought is what was said."""
     args = event.get("args")
     given = compact(without(args, *_SETTINGS)) if isinstance(args, dict) else "{}"
-    function = {"name": name, "arguments": given}
-    return {
-        "role": "assistant",
-        "content": string(args, "thought") or None,
-        "tool_calls": [{**call, "function": function}],
-    }
-
-
-def _shown(told: str, args: Json) -> Json:
-    """A text, with the images behind it."""
-    images = [image(url) for url in listed(at(args, "image_urls")) if isinstance(url, str)]
-    return [text(told), *images] if images else told
+    called = {**call, "function": {"name": name, "arguments": given}}
+    return {"role": "assistant", "content": string(args, "thought") or None, "tool_calls": [called]}

@@ -64,15 +64,16 @@ def conversation(events: list[Event], model: str | None, unread: Unread) -> Conv
                 continue
         unread.rest(string(event, "kind"), event, *_READ)
         evidence.setdefault(where, known)
-    whole = [Turn(where, {**turn, "content": _joined(turn)}, evidence[key]) for key, (where, turn) in turns.items()]
-    found = told(openai_chat, whole)
+    found = told(openai_chat, [Turn(where, _joined(turn), evidence[key]) for key, (where, turn) in turns.items()])
     return Conversation(found.messages, tools, origin=origin(found))
 
 
-def _joined(turn: Object) -> Json:
+def _joined(turn: Object) -> Object:
     """Parts as content: a text alone is a string; without any, only calls have no content at all."""
     content = turn["content"]
-    return parts.content(content, beside_calls=bool(turn.get("tool_calls"))) if isinstance(content, list) else content
+    if not isinstance(content, list):
+        return turn
+    return {**turn, "content": parts.content(content, beside_calls=bool(turn.get("tool_calls")))}
 
 
 def _parts(content: Json) -> list[Json]:
