@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from chatsquash import __version__
-from chatsquash.click_options import Command, argument, option, options, refuse_alone, rendering
+from chatsquash.click_options import Command, argument, option, options, options_of, refuse_alone, rendering
 from chatsquash.errors import ChatsquashError
-from chatsquash.given import options_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,17 +8,18 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from chatsquash import jsonio, marks
+from chatsquash import chat, jsonio, marks
 from chatsquash.checks import shapes
 from chatsquash.checks.contents import unfit
 from chatsquash.checks.registry import View
 from chatsquash.memo import Last
-from chatsquash.model import Conversation, Found, Json
-from chatsquash.records import definitions, rounding, turns
+from chatsquash.model import Conversation, Found, Json, Tool
+from chatsquash.records import rounding, turns
 from chatsquash.records.arguments import Arguments, floats
 from chatsquash.records.line import RecordLine, digest
 from chatsquash.records.notes import CannotHoldError, Notes
 from chatsquash.records.presets import REFUSED, Choices, Preset, Shaped
+from chatsquash.text import json_type, quoted
 
 _MOST, _LEAST = 2**64 - 1, -(2**63)
 _HALF = re.compile("[\ud800-\udfff]")
@@ -29,8 +30,42 @@ _FRACTION = re.compile(rb'(?:(?:(?<!\\)|\\\\)":|[,\[])-?\d+[.eE]')
 _AROUND = 20  # characters of a text that a finding shows
 
 
+class Definitions(NamedTuple):
+    """The definitions of a record."""
+
+    wrapped: list[dict[str, Any]]
+    """``{"type": "function", "function": {"name", "description"?, "parameters", ...}}``."""
+    notes: Notes
+
+
+def _define(tools: list[Tool]) -> Definitions:
+    notes = Notes()
+    named = [tool for tool in tools if chat.tool_name(tool)]
+    if len(named) < len(tools):
+        notes.dropped["tool definitions without a name"] += len(tools) - len(named)
+    wrapped = [{"type": "function", "function": _function(tool, notes)} for tool in named]
+    notes.floats += floats(wrapped)
+    return Definitions(wrapped, notes)
+
+
+define = Last(_define)
+"""Definitions of flattened tools; raises ``CannotHoldError``."""
+
+
+def _function(tool: dict[str, Any], notes: Notes) -> dict[str, Any]:
+    function = {key: value for key, value in tool.items() if value is not None}
+    parameters = function.get("parameters")
+    if parameters is None:
+        notes.changed["tool definitions without parameters get empty ones"] += 1
+        return {**function, "parameters": {"type": "object", "properties": {}}}
+    if not isinstance(parameters, dict):
+        what = f"parameters of tool {quoted(function['name'])} are {json_type(parameters)}"
+        raise CannotHoldError(shapes.shape_not_held(what, None))
+    return function
+
+
 class Plain(NamedTuple):
-    """A conversation in the one form that ``turns.read`` and ``definitions.define`` give."""
+    """A conversation in the one form that ``turns.read`` and ``define`` give."""
 
     turns: list[turns.Turn]
     tools: list[dict[str, Any]]
@@ -50,7 +85,7 @@ def shaped(
         return Shaped(None, [why], why)
     notes = Notes()
     try:
-        defined = definitions.define(conversation.tools)
+        defined = define(conversation.tools)
         notes.add(defined.notes)
         read = turns.read(conversation.messages, arguments, notes, choices)
         made = record(Plain(read, defined.wrapped, notes))

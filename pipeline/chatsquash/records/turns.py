@@ -15,7 +15,7 @@ from chatsquash import chat
 from chatsquash.checks import contents, shapes
 from chatsquash.formats.openai_chat.members import identifier, is_empty
 from chatsquash.model import Json, Message
-from chatsquash.records import content, media, unpaired
+from chatsquash.records import content, media
 from chatsquash.records.arguments import Arguments
 from chatsquash.records.notes import CannotHoldError, Notes
 from chatsquash.records.presets import REFUSED, Choices
@@ -39,7 +39,7 @@ def read(messages: list[Message], arguments: Arguments, notes: Notes, choices: C
     A turn is a new object, or a logged message that is a role and a text, which is not to be changed.
     """
     if choices.unpaired == "cut":
-        messages = unpaired.cut(messages, notes)
+        messages = _cut(messages, notes)
     reading = _Reading(messages, arguments, notes, choices)
     behind: list[Message] = []
     for at, message in enumerate(messages):
@@ -51,6 +51,36 @@ def read(messages: list[Message], arguments: Arguments, notes: Notes, choices: C
                 raise CannotHoldError(shapes.media_dropped(str(problem), at)) from None
             break  # what is behind the last message of the assistant is no part of the record
     return reading.finish(behind)
+
+
+def _cut(messages: list[Message], notes: Notes) -> list[Message]:
+    """The messages before the first with a call that has no result when the assistant goes on.
+
+    Raises ``CannotHoldError`` where the assistant says nothing before.
+    """
+    place = _first_unpaired(messages)
+    if place is None:
+        return messages
+    if not any(message["role"] == "assistant" for message in messages[:place]):
+        what = "a call has no result, and the assistant says nothing before it with which the record could end"
+        raise CannotHoldError(shapes.unpaired_call(what, place, "--unpaired close gives it a result, "))
+    notes.changed["records cut before a call without a result"] += 1
+    notes.dropped["messages from a call without a result on"] += len(messages) - place
+    return messages[:place]
+
+
+def _first_unpaired(messages: list[Message]) -> int | None:
+    """The place of the first message with a call that has no result when the assistant goes on."""
+    waiting: list[str | None] = []
+    place = 0
+    for at, message in enumerate(messages):
+        if message["role"] == "assistant":
+            if waiting:
+                return place
+            waiting, place = [identifier(call.get("id")) for call in chat.calls(message)], at
+        elif message["role"] == "tool" and (logged := identifier(message.get("tool_call_id"))) in waiting:
+            waiting.remove(logged)
+    return None
 
 
 @dataclass(slots=True)

@@ -28,7 +28,7 @@ from chatsquash.sources.find import discover, nothing_to_read
 from chatsquash.sources.open import opened
 from chatsquash.stages.select import select
 from chatsquash.stages.session import Snapshot
-from chatsquash.translate import conversations, strays
+from chatsquash.translate import conversations
 
 _PIECE = 1 << 24
 _ELSEWHERE = "turns kept elsewhere"
@@ -151,7 +151,7 @@ class Sources:
         try:
             found = conversations.load_all(objects, form, every=self.every_branch, lines=lines, meta=meta)
         except UsageError:
-            objects, broken = strays.aside(objects, broken, form, data)
+            objects, broken = conversations.divided(objects, broken, form, data)
             found = conversations.load_all(objects, form, every=self.every_branch)
         requests = objects if form in formats.names() else [None] * len(found)
         pairs = [pair for pair in zip(found, requests, strict=True) if pair[0].messages]
@@ -232,7 +232,7 @@ def _objects(data: bytes, forced: str | None) -> contents.Parsed:
     try:
         found = contents.parsed(data)
         objects, broken, _ = found
-        is_known = not broken or _is_document(objects, forced) or strays.holds_any(objects, forced)
+        is_known = not broken or _is_document(objects, forced) or conversations.holds_any(objects, forced)
     except TurnError as problem:
         raise UsageError(str(problem)) from None
     except OSError as problem:  # a database beyond the bounds

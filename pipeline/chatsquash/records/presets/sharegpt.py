@@ -13,7 +13,7 @@ import orjson
 from chatsquash import chat, jsonio
 from chatsquash.checks import shapes
 from chatsquash.model import Conversation, Json
-from chatsquash.records import markup, schema, textual
+from chatsquash.records import markup, schema
 from chatsquash.records.arguments import objects
 from chatsquash.records.notes import CannotHoldError, Notes
 from chatsquash.records.presets import REFUSED, Choices, Column, Shaped
@@ -83,7 +83,7 @@ def _record(plain: Plain) -> dict[str, Any]:
 
 def _turn(role: str, run: list[Turn], notes: Notes) -> dict[str, str]:
     if role == "tool":
-        return {"from": "observation", "value": textual.BETWEEN_RESULTS.join(turn["content"] for turn in run)}
+        return {"from": "observation", "value": markup.BETWEEN_RESULTS.join(turn["content"] for turn in run)}
     if len(run) > 1:
         notes.changed[f"messages of role {role} in a row become one"] += len(run) - 1
     if role == "user":
@@ -120,7 +120,7 @@ def read(value: dict[str, Any]) -> StoredRecord | None:
         said.append(_message(turn, at))
         places.append(at)
     tools = value.get("tools")
-    return textual.native(said, places, (jsonio.value(tools) if tools else None) if isinstance(tools, str) else tools)
+    return markup.native(said, places, (jsonio.value(tools) if tools else None) if isinstance(tools, str) else tools)
 
 
 def _message(turn: Json, at: int) -> dict[str, Any]:

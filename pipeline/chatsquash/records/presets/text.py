@@ -12,7 +12,7 @@ from typing import Any
 
 from chatsquash import chat, jsonio
 from chatsquash.model import Conversation
-from chatsquash.records import markup, schema, textual
+from chatsquash.records import markup, schema
 from chatsquash.records.arguments import objects
 from chatsquash.records.notes import Notes
 from chatsquash.records.presets import REFUSED, Choices, Column, Shaped
@@ -66,7 +66,7 @@ def _turns(turns: list[Turn], notes: Notes) -> Iterator[Turn]:
     results: list[str] = []
     for turn in turns:
         if turn["role"] == "tool":
-            results.append(f"{textual.RESULT_OPEN}{turn['content']}{textual.RESULT_CLOSE}")
+            results.append(f"{markup.RESULT_OPEN}{turn['content']}{markup.RESULT_CLOSE}")
             continue
         if results:
             yield {"role": "user", "content": "\n".join(results)}
@@ -95,7 +95,7 @@ def native(messages: list[Any]) -> StoredRecord | None:
     said = [_heard(message) for message in messages]
     if tools is None and not any(message["role"] == "tool" for message in said):
         return None
-    return textual.native(said, list(range(len(said))), tools)
+    return markup.native(said, list(range(len(said))), tools)
 
 
 def _is_plain(message: dict[str, Any]) -> bool:
@@ -106,8 +106,8 @@ def _is_plain(message: dict[str, Any]) -> bool:
 def _heard(message: dict[str, Any]) -> dict[str, Any]:
     """A message, with the role of a tool where the user's text is results."""
     text = message["content"]
-    if message["role"] == "user" and text.startswith(textual.RESULT_OPEN) and text.endswith(textual.RESULT_CLOSE):
-        return {"role": "tool", "content": text[len(textual.RESULT_OPEN) : -len(textual.RESULT_CLOSE)]}
+    if message["role"] == "user" and text.startswith(markup.RESULT_OPEN) and text.endswith(markup.RESULT_CLOSE):
+        return {"role": "tool", "content": text[len(markup.RESULT_OPEN) : -len(markup.RESULT_CLOSE)]}
     return message
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from glob import escape
 
 from chatsquash.formats.agents.claude_code import unread
-from chatsquash.formats.agents.claude_code.conversation import Known, conversation
+from chatsquash.formats.agents.claude_code.conversation import Known, conversation, in_force
 from chatsquash.formats.agents.claude_code.origins import is_aside, originals, places
 from chatsquash.formats.agents.claude_code.paths import paths
 from chatsquash.formats.agents.claude_code.rows import rows
-from chatsquash.formats.agents.claude_code.snapshots import in_force
 from chatsquash.formats.agents.claude_code.tree import Tree
 from chatsquash.formats.evidence import of, with_origin
 from chatsquash.formats.values import is_plain_name, string

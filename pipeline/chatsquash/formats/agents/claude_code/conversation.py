@@ -3,23 +3,68 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from chatsquash import times
 from chatsquash.formats import anthropic
 from chatsquash.formats.agents.claude_code.origins import Place
 from chatsquash.formats.agents.claude_code.paths import Path
 from chatsquash.formats.agents.claude_code.rows import Row
-from chatsquash.formats.agents.claude_code.snapshots import Snapshot
+from chatsquash.formats.agents.claude_code.tree import Tree
 from chatsquash.formats.agents.claude_code.turns import Turn, Turns
 from chatsquash.formats.anthropic.response import FINISHED
 from chatsquash.formats.client_texts import kinds
-from chatsquash.formats.values import at, count, string
-from chatsquash.model import Conversation, Message, Origin, Repeated, Sampled
+from chatsquash.formats.values import Object, at, count, objects, string
+from chatsquash.model import Conversation, Json, Message, Origin, Repeated, Sampled
 from chatsquash.times import Moment
 
 _PROMPT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 _UNREAD = Moment(0)
 """What stands for a time that was not looked at; no other is this very one."""
+
+
+class Snapshot(NamedTuple):
+    """What was in force at the end of a conversation."""
+
+    system: list[Json]
+    """Blocks of a system prompt."""
+    tools: list[Json]
+    """Definitions as Anthropic has them."""
+    line: int | None
+    """The line that holds the system prompt."""
+
+
+def in_force(tree: Tree, leaf: Row) -> Snapshot:
+    """The last system prompt and the last definitions of a chain, up to the compaction that follows a line."""
+    system, tools = list[Json](), list[Json]()
+    line = None
+    for row in tree.snapshots.get(leaf.chain, []):
+        if row.era > leaf.era:
+            break
+        held = row.value["attachment"]
+        if isinstance(prompt := held.get("systemPrompt"), list):
+            system, line = [block for each in prompt if (block := _block(each))], row.line
+        if isinstance(held.get("tools"), list):
+            tools = [_tool(tool) for tool in objects(held["tools"]) if string(tool, "name")]
+    return Snapshot(system, tools, line)
+
+
+def _block(value: Json) -> Json:
+    """A part of a system prompt, which is a text; ``None`` for what is none."""
+    if isinstance(value, str) and value:
+        return {"type": "text", "text": value}
+    return value if isinstance(at(value, "text"), str) else None
+
+
+def _tool(tool: Object) -> Object:
+    """A definition: its schema may be that of the arguments, or the whole of it again."""
+    schema = tool.get("schema")
+    if isinstance(schema, dict) and "input_schema" in schema:
+        return schema
+    if "schema" not in tool:
+        return tool
+    rest = {name: value for name, value in tool.items() if name != "schema"}
+    return {**rest, "input_schema": schema}
 
 
 def conversation(path: Path, place: Place, snapshot: Snapshot, known: Known) -> Conversation:
