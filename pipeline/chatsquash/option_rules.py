@@ -178,7 +178,8 @@ def refuse_wrong(options: Options) -> None:
 def _refuse_value(option: Declared, value: Any) -> None:
     """Refuse what is wrong with the value of an option by itself."""
     name = option.name
-    if option.kind == tuple[str, ...] and not _are_texts(value):
+    are_texts = isinstance(value, tuple | list) and all(isinstance(each, str) for each in value)
+    if option.kind == tuple[str, ...] and not are_texts:
         what, example = ("names", option.choices[0]) if option.choices else _EXAMPLES[option.metavar == "TEXT"]
         raise UsageError(f"{name} {value!r}: not a tuple of {what}; write one as ({example!r},)")
     for each in option.choices and (value if option.kind == tuple[str, ...] else [value]):
@@ -201,10 +202,6 @@ def _refuse_number(option: Declared, value: Any) -> None:
         raise UsageError(f"{option.name} {value!r}: not a whole number{least}")
     if option.most is not None and value > option.most:
         raise UsageError(f"{option.name} {value!r}: at most {option.most}, {option.why_most}")
-
-
-def _are_texts(value: object) -> bool:
-    return isinstance(value, tuple | list) and all(isinstance(each, str) for each in value)
 
 
 def _refuse_together(options: Options) -> None:

@@ -77,7 +77,9 @@ def _all(database: sqlite3.Connection, tables: dict[str, list[str]], most: int |
         if not _is_table(database, name):
             yield _spelled(["none", name])
             return
-        columns[name] = _columns(database, name)
+        # Without those that are computed or hidden, which hold nothing.
+        listed = database.execute(f"PRAGMA table_xinfo({_quoted(name)})")
+        columns[name] = [row[1] for row in listed if row[6] == 0]
     for name, order in tables.items():
         yield _spelled(["table", name, columns[name]])
         if missing := next((column for column in order if column not in columns[name]), None):
@@ -107,11 +109,6 @@ def _is_table(database: sqlite3.Connection, name: str) -> bool:
         return False
     made = _TABLE.match(found[2]) if isinstance(found[2], str) else None
     return made is not None and made[1] == name
-
-
-def _columns(database: sqlite3.Connection, name: str) -> list[str]:
-    """The columns that hold something, without those that are computed or hidden."""
-    return [row[1] for row in database.execute(f"PRAGMA table_xinfo({_quoted(name)})") if row[6] == 0]
 
 
 def _rows(database: sqlite3.Connection, name: str, columns: list[str], order: str, most: int | None) -> Iterator[bytes]:

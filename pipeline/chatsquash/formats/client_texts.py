@@ -67,15 +67,11 @@ _KINDS: tuple[tuple[str, tuple[str, ...], Callable[[str], bool]], ...] = (
 
 def kinds(message: Message) -> Iterator[str]:
     """Which of these a message holds."""
-    texts = list(filter(_may_be_written, texts_of(message))) if message["role"] in _ROLES else []
+    said = texts_of(message) if message["role"] in _ROLES else ()
+    texts = [text for text in said if OPEN in text or _BEGINS.match(text)]  # others cannot be the client's
     for kind, roles, test in _KINDS if texts else ():
         if message["role"] in roles and any(map(test, texts)):
             yield kind
-
-
-def _may_be_written(text: str) -> bool:
-    """Whether a text may be, or hold, what the client wrote; most are neither."""
-    return OPEN in text or _BEGINS.match(text) is not None
 
 
 def texts_of(message: Message) -> Iterator[str]:

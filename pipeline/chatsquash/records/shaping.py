@@ -30,26 +30,19 @@ _FRACTION = re.compile(rb'(?:(?:(?<!\\)|\\\\)":|[,\[])-?\d+[.eE]')
 _AROUND = 20  # characters of a text that a finding shows
 
 
-class Definitions(NamedTuple):
-    """The definitions of a record."""
-
-    wrapped: list[dict[str, Any]]
-    """``{"type": "function", "function": {"name", "description"?, "parameters", ...}}``."""
-    notes: Notes
-
-
-def _define(tools: list[Tool]) -> Definitions:
+def _wrap(tools: list[Tool]) -> tuple[list[dict[str, Any]], Notes]:
     notes = Notes()
     named = [tool for tool in tools if chat.tool_name(tool)]
     if len(named) < len(tools):
         notes.dropped["tool definitions without a name"] += len(tools) - len(named)
     wrapped = [{"type": "function", "function": _function(tool, notes)} for tool in named]
     notes.floats += floats(wrapped)
-    return Definitions(wrapped, notes)
+    return wrapped, notes
 
 
-define = Last(_define)
-"""Definitions of flattened tools; raises ``CannotHoldError``."""
+_wrapped = Last(_wrap)
+"""Flattened tools as ``{"type": "function", "function": {"name", "description"?, "parameters", ...}}``, with what was
+noted; raises ``CannotHoldError``."""
 
 
 def _function(tool: dict[str, Any], notes: Notes) -> dict[str, Any]:
@@ -65,7 +58,7 @@ def _function(tool: dict[str, Any], notes: Notes) -> dict[str, Any]:
 
 
 class Plain(NamedTuple):
-    """A conversation in the one form that ``turns.read`` and ``define`` give."""
+    """A conversation in the one form that ``turns.read`` gives, and its tools."""
 
     turns: list[turns.Turn]
     tools: list[dict[str, Any]]
@@ -85,10 +78,10 @@ def shaped(
         return Shaped(None, [why], why)
     notes = Notes()
     try:
-        defined = define(conversation.tools)
-        notes.add(defined.notes)
+        tools, noted = _wrapped(conversation.tools)
+        notes.add(noted)
         read = turns.read(conversation.messages, arguments, notes, choices)
-        made = record(Plain(read, defined.wrapped, notes))
+        made = record(Plain(read, tools, notes))
     except CannotHoldError as problem:
         return Shaped(None, [*notes.findings(as_text=as_text), problem.found], problem.found)
     except RecursionError:

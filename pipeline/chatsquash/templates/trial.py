@@ -27,6 +27,7 @@ def _trial(render: Renderer, messages: list[Message], tools: Json) -> Trial:
         return Trial(messages, None, plain.problem)
     copy = Marker(plain.text).copy(messages, tools)
     marked = render(copy.messages, copy.tools)
+    wrapped = list(map(_wrapped, tools or []))
     return Trial(
         messages,
         plain.text,
@@ -35,7 +36,7 @@ def _trial(render: Renderer, messages: list[Message], tools: Json) -> Trial:
         twice=tuple(mark.place for mark in copy.marks if _shows(marked, *mark.twice)),
         spelled=tuple(mark.place for mark in copy.marks if mark.spelled and _shows(marked, mark.spelled)),
         nulls=tuple(_nulls(render, messages, tools, plain.text)),
-        flat=_is_flat(tools) and _differs(plain.text, render(messages, list(map(_wrapped, tools)))),
+        flat=wrapped != (tools or []) and _differs(plain.text, render(messages, wrapped)),
         empty=tools == [] and _differs(plain.text, render(messages, None)),
     )
 
@@ -55,10 +56,6 @@ def _differs(text: str, other: Rendering) -> bool:
     return other.text is not None and other.text != text
 
 
-def _is_flat(tools: Json) -> bool:
-    return bool(tools) and any(not isinstance(tool.get("function"), dict) for tool in tools)
-
-
 def _wrapped(tool: dict[str, Any]) -> dict[str, Any]:
     return tool if isinstance(tool.get("function"), dict) else {"type": "function", "function": tool}
 
@@ -72,7 +69,8 @@ def _nulls(render: Renderer, messages: list[Message], tools: Json, text: str) ->
             yield f"null members of messages make the template raise {older.problem} (transformers before 5.23)"
         elif _count(older.text) > printed:
             yield "null members of messages are printed as None (transformers before 5.23)"
-    if printed and _has_nulls(messages, tools):
+    lacks_content = any("content" not in message for message in messages)
+    if printed and (lacks_content or None in leaves([messages, tools])):
         without = render(list(map(_filled, messages)), _without(tools))
         if without.text is not None and _count(without.text) < printed:
             yield "null, or content that is missing, is printed as None"
@@ -80,10 +78,6 @@ def _nulls(render: Renderer, messages: list[Message], tools: Json, text: str) ->
 
 def _count(text: str) -> int:
     return text.count("None")
-
-
-def _has_nulls(messages: list[Message], tools: Json) -> bool:
-    return any("content" not in message for message in messages) or None in leaves([messages, tools])
 
 
 def _filled(message: Message) -> Any:

@@ -36,10 +36,10 @@ def places(tree: Tree, taken: list[Path]) -> list[Place]:
             if row.key not in path.kept:
                 owners.setdefault(row.key, name)
     begun = {path.begun.key: name for name, path in reversed(list(zip(names, taken, strict=True)))}
-    links = _Links(tree, owners, begun, _Calls(tree, owners))
+    links = _Links(tree, owners, begun)
     found = [_place(name, path, links) for name, path in zip(names, taken, strict=True)]
     began: dict[str | None, dict[str, str]] = {}
-    for agent, (owner, call_id) in links.calls.by_agent.items():
+    for agent, (owner, call_id) in links.by_agent.items():
         began.setdefault(owner, {})[agent] = call_id
     return [place._replace(began=began.get(place.id, {})) for place in found]
 
@@ -74,17 +74,6 @@ def _names(taken: list[Path]) -> list[str]:
     return names
 
 
-class _Links(NamedTuple):
-    """What tells the origins of conversations."""
-
-    tree: Tree
-    owners: dict[str, str]
-    """The conversation of each line."""
-    begun: dict[str, str]
-    """The conversation in use, by the line that it begins with."""
-    calls: _Calls
-
-
 def _place(name: str, path: Path, links: _Links) -> Place:
     if is_aside(path):
         return Place(name, "side")
@@ -92,27 +81,21 @@ def _place(name: str, path: Path, links: _Links) -> Place:
         shared = (links.owners.get(row.key, name) for row in reversed(path.rows))
         return Place(name, "branch", next((each for each in shared if each != name), links.begun[path.begun.key]))
     if path.compaction:
-        return Place(name, "compacted", _summarised(links.tree, path.compaction.row, links.owners))
+        return Place(name, "compacted", links.summarised(path.compaction.row))
     if path.begun.chain[0]:
-        return Place(name, "subagent", *links.calls.of(path))
+        return Place(name, "subagent", *links.call_of(path))
     return Place(name, "main")
 
 
-def _summarised(tree: Tree, boundary: Row, owners: dict[str, str]) -> str | None:
-    """The conversation with the last reply before a compaction."""
-    named = tree.rows.get(string(boundary.value, "logicalParentUuid"))
-    if named and named.place < boundary.place:
-        above = (row for row in tree.upward(named) if row.by_assistant and row.key in owners)
-        if reply := next(above, None):
-            return owners[reply.key]
-    before = tree.last_reply(boundary)
-    return owners.get(before.key) if before else None
+class _Links:
+    """What tells the origins of conversations: the lines before, and the calls that may have begun sub-agents."""
 
-
-class _Calls:
-    """The calls of a file that may have begun sub-agents."""
-
-    def __init__(self, tree: Tree, owners: dict[str, str]) -> None:
+    def __init__(self, tree: Tree, owners: dict[str, str], begun: dict[str, str]) -> None:
+        self._tree = tree
+        self.owners = owners
+        """The conversation of each line."""
+        self.begun = begun
+        """The conversation in use, by the line that it begins with."""
         self.by_agent: dict[str, tuple[str | None, str]] = {}
         self._by_prompt: dict[str, list[tuple[str | None, str]]] = {}
         for row in reversed(tree.said):
@@ -124,7 +107,17 @@ class _Calls:
                 if prompt and call_id:
                     self._by_prompt.setdefault(prompt, []).append((owners.get(row.key), call_id))
 
-    def of(self, path: Path) -> tuple[str | None, str | None]:
+    def summarised(self, boundary: Row) -> str | None:
+        """The conversation with the last reply before a compaction."""
+        named = self._tree.rows.get(string(boundary.value, "logicalParentUuid"))
+        if named and named.place < boundary.place:
+            above = (row for row in self._tree.upward(named) if row.message and row.key in self.owners)
+            if reply := next(above, None):
+                return self.owners[reply.key]
+        before = self._tree.last_reply(boundary)
+        return self.owners.get(before.key) if before else None
+
+    def call_of(self, path: Path) -> tuple[str | None, str | None]:
         """The conversation and the call that began a sub-agent: a result names it, or its prompt is the call's."""
         if known := self.by_agent.get(path.begun.chain[1]):
             return known

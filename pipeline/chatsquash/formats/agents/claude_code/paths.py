@@ -50,7 +50,7 @@ def _says_more(tree: Tree, leaf: Row, passed: set[str]) -> bool:
         if row.key in passed:
             break
         passed.add(row.key)
-        is_more = is_more or row.by_assistant
+        is_more = is_more or row.message is not None
     return is_more
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable
+from functools import cache, partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -42,21 +43,14 @@ class Row(Struct, frozen=True, eq=False, gc=False):
     is_queued: bool = False
     """Whether it is a prompt that was sent while the agent worked."""
     message: tuple[Chain, int, str] | None = None
-    """What the lines of one message of the assistant have in common; its own key where it has no id."""
+    """What the lines of one message of the assistant have in common; its own key where it has no id.
+
+    ``None`` for what anybody else says.
+    """
     calls: list[str] = []
     """The ids of the calls in it."""
     results: list[str] = []
     """The ids of the calls that it answers."""
-
-    @property
-    def by_assistant(self) -> bool:
-        """Whether the assistant says it."""
-        return self.message is not None
-
-    @property
-    def is_boundary(self) -> bool:
-        """Whether a compaction stands here."""
-        return is_boundary(self.value)
 
     @property
     def is_summary(self) -> bool:
@@ -90,7 +84,7 @@ def is_boundary(value: Object) -> bool:
 
 def rows(found: list[Json], lines: list[int] | None) -> Rows:
     """The lines of a file; one of a message without an id follows the one before."""
-    queued = _Queued(found)
+    queued = cache(partial(_attached, found))
     tree: dict[str, Row] = {}
     others: list[tuple[int, Object]] = []
     eras = _Eras()
@@ -105,16 +99,13 @@ def rows(found: list[Json], lines: list[int] | None) -> Rows:
             continue
         chain = (True, string(value, "agentId")) if value.get("isSidechain") is True else MAIN
         era, begins = eras.of(chain, value, is_said=turn is not None)
-        said = _message(value, (chain, era, key)) if turn is not None and value["type"] == "assistant" else None
+        is_reply = turn is not None and value["type"] == "assistant"
+        said = (chain, era, string(value.get("message"), "id") or key) if is_reply else None
         head = place, line, key, "" if begins else parent, chain, era, value, turn, is_queued, said
         tree[key] = Row(*head, *_ids(turn)) if turn is not None else Row(*head)
         before = before if is_queued else key
-    return Rows(tree, others, list(_gaps(lines or [])))
-
-
-def _message(value: Object, own: tuple[Chain, int, str]) -> tuple[Chain, int, str]:
-    given = string(value.get("message"), "id")
-    return (own[0], own[1], given) if given else own
+    left_out = [Gap(before + 1, line - before - 1) for before, line in pairwise([0, *(lines or [])])]
+    return Rows(tree, others, [gap for gap in left_out if gap.lines > 0])
 
 
 def _ids(turn: Object) -> tuple[list[str], list[str]]:
@@ -158,25 +149,18 @@ def _parent(value: Object) -> str:
     return parent or ("" if is_boundary(value) else string(value, "logicalParentUuid"))
 
 
-def _gaps(lines: list[int]) -> Iterator[Gap]:
-    """What rising numbers of lines leave out."""
-    for before, line in pairwise([0, *lines]):
-        if line > before + 1:
-            yield Gap(before + 1, line - before - 1)
-
-
 # What lines say
 
 
-def _turn(value: Object, place: int, queued: _Queued) -> tuple[bool, Object | None]:
+def _turn(value: Object, place: int, queued: Callable[[], Counter[str]]) -> tuple[bool, Object | None]:
     """Whether a line is a prompt that was sent meanwhile, and the turn that a line is."""
     of = value.get("type")
     if of in ("user", "assistant"):
         return False, _said(value, place) if _is_said(value) else None
     if of == "system" and value.get("subtype") == "local_command" and isinstance(value.get("content"), str):
-        return False, _by_user(value["content"])
+        return False, {"role": "user", "content": value["content"]}
     prompt = _attached_prompt(value) if of == "attachment" else _absorbed(value, queued)
-    return prompt is not None, None if prompt is None else _by_user(prompt)
+    return prompt is not None, None if prompt is None else {"role": "user", "content": prompt}
 
 
 def _is_said(value: Object) -> bool:
@@ -194,26 +178,10 @@ def _said(value: Object, place: int) -> Object:
     return {"role": role, "content": message["content"]} if "content" in message else {"role": role}
 
 
-def _by_user(content: Json) -> Object:
-    return {"role": "user", "content": content}
-
-
-class _Queued:
-    """Tells how often each text was attached as a prompt that was sent meanwhile."""
-
-    def __init__(self, found: list[Json]) -> None:
-        self._found = found
-        self._counts: Counter[str] | None = None
-        """Those that were not taken yet; most files need not know."""
-
-    def take(self, prompt: str) -> bool:
-        """Take one of a text, if there is one left."""
-        if self._counts is None:
-            prompts = (_attached_prompt(value) for value in objects(self._found))
-            self._counts = Counter(prompt for prompt in prompts if isinstance(prompt, str))
-        is_left = self._counts[prompt] > 0
-        self._counts[prompt] -= is_left
-        return is_left
+def _attached(found: list[Json]) -> Counter[str]:
+    """How often each text was attached as a prompt that was sent meanwhile; most files need not know."""
+    prompts = (_attached_prompt(value) for value in objects(found))
+    return Counter(prompt for prompt in prompts if isinstance(prompt, str))
 
 
 def _attached_prompt(value: Object) -> Json:
@@ -225,9 +193,14 @@ def _attached_prompt(value: Object) -> Json:
     return prompt if is_prompt else None
 
 
-def _absorbed(value: Object, queued: _Queued) -> str | None:
-    """The prompt that left the queue to be read in the midst of a turn, unless an attachment holds it, too."""
+def _absorbed(value: Object, queued: Callable[[], Counter[str]]) -> str | None:
+    """The prompt that left the queue to be read in the midst of a turn, unless an attachment holds it, too.
+
+    It is taken out of those that were ``queued``.
+    """
     if value.get("type") != "queue-operation" or value.get("reason") != ABSORBED:
         return None
     prompt = string(value, "content")
-    return prompt if not queued.take(prompt) and prompt.strip() else None
+    is_attached = queued()[prompt] > 0
+    queued()[prompt] -= is_attached
+    return prompt if not is_attached and prompt.strip() else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from chatsquash.formats.agents.claude_code.rows import Row, Rows
+from chatsquash.formats.agents.claude_code.rows import Row, Rows, is_boundary
 from chatsquash.formats.values import Object, at, string
 
 _LINE = (
@@ -42,7 +42,7 @@ def count(held: Rows, taken: set[int]) -> dict[str, int]:
 def _is_read(row: Row, taken: set[int]) -> bool:
     if row.turn is not None:
         return row.place in taken
-    return row.is_boundary or at(row.value, "attachment", "type") == "prompt_snapshot"
+    return is_boundary(row.value) or at(row.value, "attachment", "type") == "prompt_snapshot"
 
 
 def _name(value: Object) -> str:

@@ -48,7 +48,8 @@ class _Messages:
     def add(self, turn: Turn) -> None:
         """Take one item; of anybody but the assistant it is a message of its own."""
         of = turn.turn.get("type")
-        if of in _ASSISTANT or (of == "message" and _is_said(turn.turn)):
+        is_said = of == "message" and turn.turn.get("role") == "assistant" and _text(turn.turn) is not None
+        if of in _ASSISTANT or is_said:
             self._open.append(turn)
         elif message := _message(turn.turn):
             self.close()
@@ -105,11 +106,6 @@ class _Messages:
             answered[call[0]] -= 1
             left += [call] if answered[call[0]] < 0 else []
         return self._calls._replace(open=tuple(left))
-
-
-def _is_said(item: Object) -> bool:
-    """Whether an item is a text of the assistant."""
-    return item.get("role") == "assistant" and _text(item) is not None
 
 
 def _text(item: Object) -> str | None:

@@ -10,7 +10,7 @@ from chatsquash.formats.calls import as_text
 from chatsquash.formats.clients.pydantic_ai import media, thinking
 from chatsquash.formats.clients.pydantic_ai.read import INSTRUCTIONS, read
 from chatsquash.formats.clients.pydantic_ai.remainder import KEY, difference
-from chatsquash.formats.values import Object, at, compact, listed, string
+from chatsquash.formats.values import Object, at, compact, listed, objects, string
 from chatsquash.model import Conversation, Json, Message
 
 OUTCOMES = ("success", "failed", "denied", "interrupted", "retried")
@@ -105,13 +105,9 @@ def _feedback(message: Message) -> Object | None:
     if at(feedback, "cause") not in _CAUSES or not isinstance(content, str):
         return None
     value = jsonio.value(content, content) if chat.private(message).get("json") is True else content
-    is_told = isinstance(value, str) or (isinstance(value, list) and all(map(_is_problem, value)))
+    problems = [each.keys() >= {"type", "loc", "msg", "input"} for each in objects(value)]
+    is_told = isinstance(value, str) or (isinstance(value, list) and len(problems) == len(value) and all(problems))
     return {"part_kind": "retry-feedback", "content": value, "retry": feedback} if is_told else None
-
-
-def _is_problem(value: Json) -> bool:
-    """Whether this is one of the errors of a validation."""
-    return isinstance(value, dict) and value.keys() >= {"type", "loc", "msg", "input"}
 
 
 def _result(message: Message, calls: dict[str, str]) -> Object:
