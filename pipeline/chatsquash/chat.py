@@ -83,12 +83,8 @@ def joined(message: Message) -> str | None:
 
 def join(parts: list[Json], are_glued: bool, breaks: Collection[int] = ()) -> str:
     """The texts among parts as one; before those at ``breaks`` stood something that is no part."""
-    return "".join(_with_seams(parts, are_glued, breaks))
-
-
-def _with_seams(parts: list[Json], are_glued: bool, breaks: Collection[int]) -> Iterator[str]:
+    joined: list[str] = []
     feeds, spaced, apart = 0, True, False  # what the text so far ends with, and whether something else came behind
-    is_first = True
     for at, part in enumerate(parts):
         text = part_text(part)
         apart = apart or text is None or at in breaks
@@ -96,16 +92,17 @@ def _with_seams(parts: list[Json], are_glued: bool, breaks: Collection[int]) -> 
             continue
         rest = text.lstrip()
         ahead = text[: len(text) - len(rest)].count("\n")
-        if is_first:
+        if not joined:
             seam = ""
         elif apart:
             seam = "\n" * (2 - feeds - ahead)
         else:
             seam = "" if are_glued or spaced or len(rest) < len(text) else "\n"
-        yield from (seam, text)
+        joined += (seam, text)
         said = rest.rstrip()
         feeds = rest[len(said) :].count("\n") if said else feeds + len(seam) + ahead
-        spaced, apart, is_first = text[-1].isspace(), False, False
+        spaced, apart = text[-1].isspace(), False
+    return "".join(joined)
 
 
 def medium(part: Json) -> str | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import Any
 
 from chatsquash import jsonio
 from chatsquash.model import Added, Edits, Kept, Message
@@ -14,21 +13,17 @@ from chatsquash.model import Added, Edits, Kept, Message
 def difference(before: list[Message], after: list[Message]) -> Edits:
     """The edits that make one list of messages out of another; what is the same object counts as kept."""
     places = {id(message): at for at, message in reversed(list(enumerate(before)))}
-    runs: list[list[Any]] = []
+    found = Builder()
     expected = 0  # where the last kept run would go on
     for message in after:
         same = expected < len(before) and before[expected] is message
         at = expected if same else places.get(id(message))
         if at is None:
-            if not runs or runs[-1][0] is not None:
-                runs.append([None])
-            runs[-1].append(message)
-        elif runs and runs[-1][0] is not None and at == expected == runs[-1][1]:
-            runs[-1][1] = expected = at + 1
+            found.add((message,))
         else:
-            runs.append([at, at + 1])
+            found.keep(at, at + 1)
             expected = at + 1
-    return tuple(Added(tuple(run[1:])) if run[0] is None else Kept(*run) for run in runs)
+    return found.edits
 
 
 def settle(before: list[Message], after: list[Message], edits: Edits) -> tuple[list[Message], Edits]:

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from chatsquash.formats import agents, clients
 from chatsquash.formats.base import TurnError
+from chatsquash.formats.values import at
 from chatsquash.model import Conversation, Json, Origin
 from chatsquash.registry import Room
 
@@ -112,12 +113,8 @@ def holds_tools(name: str) -> bool:
 def version(name: str, objects: list[Json]) -> str | None:
     """The version of the agent that wrote a file, the first that its objects name."""
     path = _VERSIONS.get(name)
-    for value in objects if path else ():
-        for member in path or ():
-            value = value.get(member) if isinstance(value, dict) else None  # noqa: PLW2901 - one step further in
-        if isinstance(value, str) and value:
-            return value
-    return None
+    named = (at(value, *path) for value in objects) if path else ()
+    return next((each for each in named if isinstance(each, str) and each), None)
 
 
 def recognise(objects: list[Json]) -> RecognisedDocument | None:

@@ -12,7 +12,7 @@ from msgspec import Struct, field, structs
 from chatsquash import times
 from chatsquash.formats import bodies
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.values import Object
+from chatsquash.formats.values import Object, at
 from chatsquash.model import Conversation, Json, Message, Origin, Repeated, Sampled
 from chatsquash.times import Moment
 
@@ -58,6 +58,15 @@ class Turn(NamedTuple):
 _NOTHING = Evidence()
 
 
+class History(NamedTuple):
+    """A list of messages in a client's file."""
+
+    turns: list[Json]
+    lines: Sequence[int]
+    holder: Json = None
+    """The value that it is, or is a member of."""
+
+
 class Told(NamedTuple):
     """Messages with what their file says of each."""
 
@@ -86,14 +95,14 @@ def origin(found: Told, /, **members: Any) -> Origin:
     naive = next((each.line for each in found.evidence if each.time and each.time.naive), 0)
     both = zip(found.messages, found.evidence, strict=True)
     replies = [
-        Sampled(at, each.line, each.time.at if each.time else None, *each[3:])
-        for at, (message, each) in enumerate(both)
+        Sampled(place, each.line, each.time.at if each.time else None, *each[3:])
+        for place, (message, each) in enumerate(both)
         if each.is_sampled and message["role"] == "assistant"
     ]
     if naive != 0:
         members["found"] = (*members.get("found", ()), (naive, Repeated("naive-timestamp")))
-    at = [time.at for time in known]
-    bounds = {"started": min(at), "ended": max(at)} if at else {}
+    times_of = [time.at for time in known]
+    bounds = {"started": min(times_of), "ended": max(times_of)} if known else {}
     return Origin(**{**bounds, **members}, replies=tuple(replies), lines=tuple(each.line for each in found.evidence))
 
 
@@ -108,6 +117,18 @@ def entries(found: list[Json], lines: list[int] | None) -> Iterator[tuple[int, i
 def numbers(objects: list[Json], lines: list[int] | None) -> Sequence[int]:
     """The line of each object of a file."""
     return range(1, len(objects) + 1) if lines is None else lines
+
+
+def histories(values: list[Json], lines: Sequence[int], mark: str, *members: str) -> list[History]:
+    """The lists of messages in a file, which are members of its values; where one has a ``mark``, all are one list."""
+    if any(isinstance(value, dict) and mark in value for value in values):
+        return [History(values, lines)]
+    found: list[History] = []
+    for value, line in zip(values, lines, strict=True):
+        lists = (value, *(at(value, member) for member in members))
+        turns = next((each for each in lists if isinstance(each, list)), None)
+        found += [History(turns, [line] * len(turns), value)] if turns is not None else []
+    return found
 
 
 def at_line(conversation: Conversation, line: int) -> Conversation:

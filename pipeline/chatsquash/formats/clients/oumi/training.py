@@ -8,7 +8,18 @@ from chatsquash import chat
 from chatsquash.chat import PRIVATE
 from chatsquash.formats import openai_chat
 from chatsquash.formats.base import TurnError, role_of, with_private
-from chatsquash.formats.calls import ERROR, State, after, arguments, call_name, failed, linked, numbered, result
+from chatsquash.formats.calls import (
+    ERROR,
+    State,
+    after,
+    arguments,
+    assistant,
+    call_name,
+    failed,
+    linked,
+    numbered,
+    result,
+)
 from chatsquash.formats.clients.oumi import items, schema
 from chatsquash.formats.values import Object, at, kind, objects, rest, string
 from chatsquash.model import Conversation, Json, Message, Origin
@@ -53,11 +64,15 @@ def _message(logged: Json, state: State) -> tuple[Message, State]:
     message: Message = {"role": role, "content": read.content}
     taken = ["role", "content"]
     if role == "assistant":
-        message, state = _said(message, logged, state)
+        calls = numbered(objects(logged.get("tool_calls")), state.call, _call)
+        message = assistant(read.content, string(logged, "reasoning_content"), calls)
+        state = state.called(calls)
         taken += ["reasoning_content"] if isinstance(logged.get("reasoning_content"), str) else []
         taken += ["tool_calls"] if "tool_calls" in message or not logged.get("tool_calls") else []
     elif role == "tool":
-        message, state = _answered(read.content, logged, state)
+        own = string(logged, "tool_call_id")
+        answered, state = state.answer(own, logged.get("name"))
+        message = with_private(result(answered, string(logged, "name"), read.content), {"synthetic_id": not own})
         taken += [key for key in ("tool_call_id", "name") if isinstance(logged.get(key), str)]
     extra = {**chat.private(message), **read.private, "native": [*read.native, *rest(logged, *taken)]}
     return with_private(message, extra), state._replace(by_assistant=role == "assistant")
@@ -71,20 +86,6 @@ def _role(logged: Json) -> str:
     if not isinstance(content, str | list | None):
         raise TurnError(f"has a content that is {kind(content)}, not text or a list of items")
     return role
-
-
-def _answered(content: Json, logged: Object, state: State) -> tuple[Message, State]:
-    own = string(logged, "tool_call_id")
-    answered, state = state.answer(own, logged.get("name"))
-    return with_private(result(answered, string(logged, "name"), content), {"synthetic_id": not own}), state
-
-
-def _said(message: Message, logged: Object, state: State) -> tuple[Message, State]:
-    calls = numbered(objects(logged.get("tool_calls")), state.call, _call)
-    said = cast("Object", message)
-    said |= {"reasoning_content": logged["reasoning_content"]} if string(logged, "reasoning_content") else {}
-    said |= {"tool_calls": calls} if calls else {}
-    return message, state.called(calls, by_assistant=True)
 
 
 def _call(call: Object, number: int) -> Object:

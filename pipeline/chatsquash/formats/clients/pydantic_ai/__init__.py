@@ -7,31 +7,32 @@ from collections.abc import Sequence
 from chatsquash.formats.clients.pydantic_ai.read import read
 from chatsquash.formats.clients.pydantic_ai.remainder import KEY, restored
 from chatsquash.formats.clients.pydantic_ai.write import dump
-from chatsquash.formats.evidence import Evidence, Told, moment, numbers, origin
+from chatsquash.formats.evidence import Evidence, Told, histories, moment, numbers, origin
 from chatsquash.formats.values import Object, at, count, objects, string
 from chatsquash.model import Conversation, Json
 
 NAME = "pydantic_ai"
 HOLDS_TOOLS = False
 MEMBERS = ("kind", "messages", "message_history")
+"""What messages have, and what clients call the list where they keep it in an object."""
 
 _USED = (("input_tokens", "request_tokens"), ("output_tokens", "response_tokens"))
 """The members of usage, and what they were called before version 1."""
-_MEMBERS = ("messages", "message_history")
-"""What clients call the list where they keep it in an object."""
 
 __all__ = ["HOLDS_TOOLS", "NAME", "conversations", "dump", "fits"]
 
 
 def fits(objects: list[Json]) -> str | None:
     """A message with ``kind`` and parts with ``part_kind``."""
-    told = any(_is_message(turn) for turns, _ in _histories(objects, numbers(objects, None)) for turn in turns)
+    told = any(
+        _is_message(turn) for each in histories(objects, numbers(objects, None), *MEMBERS) for turn in each.turns
+    )
     return "messages with kind and part_kind" if told else None
 
 
 def conversations(objects: list[Json], lines: list[int] | None = None) -> list[Conversation]:
     """One per list of messages; messages that are lines of their own are one together."""
-    return [_conversation(turns, line) for turns, line in _histories(objects, numbers(objects, lines))]
+    return [_conversation(each.turns, each.lines) for each in histories(objects, numbers(objects, lines), *MEMBERS)]
 
 
 def _conversation(turns: list[Json], lines: Sequence[int]) -> Conversation:
@@ -51,26 +52,9 @@ def _evidence(turn: Object, part: str, line: int) -> Evidence:
         return Evidence(line, moment(own.get("timestamp") or turn.get("timestamp")))
     used = turn.get("usage")
     asked, said = (count(at(used, new) if at(used, new) is not None else at(used, old)) for new, old in _USED)
-    told_of = string(turn, "finish_reason") or None, string(turn, "provider_response_id") or None
-    return Evidence(
-        line, moment(turn.get("timestamp")), True, string(turn, "model_name") or None, asked, said, *told_of
-    )
-
-
-def _histories(values: list[Json], lines: Sequence[int]) -> list[tuple[list[Json], Sequence[int]]]:
-    """The lists of messages in a file, with the line of each."""
-    single = [value for value in values if isinstance(value, dict) and "kind" in value]
-    if single:
-        return [(values, lines)]
-    both = [(_history(value), line) for value, line in zip(values, lines, strict=True)]
-    return [(found, [line] * len(found)) for found, line in both if found is not None]
-
-
-def _history(value: Json) -> list[Json] | None:
-    if isinstance(value, list):
-        return value
-    lists = [at(value, member) for member in _MEMBERS]
-    return next((found for found in lists if isinstance(found, list)), None)
+    names = ("model_name", "finish_reason", "provider_response_id")
+    model, ended, answer = (string(turn, name) or None for name in names)
+    return Evidence(line, moment(turn.get("timestamp")), True, model, asked, said, ended, answer)
 
 
 def _is_message(turn: Json) -> bool:
