@@ -16,7 +16,6 @@ from chatsquash.errors import ChatsquashError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from types import FrameType
 
     from chatsquash.model import Severity
 
@@ -27,7 +26,8 @@ _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 def main() -> NoReturn:
     """Run the command; the exit codes are in ``docs/cli.md``."""
-    signal.signal(signal.SIGTERM, _terminate)
+    # A signal ends it as an error does, so that nothing half done is left.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     for stream in (sys.stdout, sys.stderr):
         if stream:  # a process may be started without
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
@@ -50,11 +50,6 @@ def main() -> NoReturn:
         why = "memory ran out: raise the limit (ulimit -v) or leave out the largest file or record"
         code = _fail(why, problem)
     sys.exit(code)
-
-
-def _terminate(number: int, _frame: FrameType | None) -> NoReturn:
-    """End as after an error, so that nothing half done is left."""
-    sys.exit(128 + number)
 
 
 def _notes(problem: BaseException | None) -> list[str]:

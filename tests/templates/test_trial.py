@@ -3,9 +3,8 @@
 import pytest
 
 from chatsquash.checks.template import Expected
-from chatsquash.templates.marks import Marker
 from chatsquash.templates.render import Renderer
-from chatsquash.templates.trial import trial
+from chatsquash.templates.trial import Marker, trial
 from tests.checks.rows import assistant, call, result, user
 
 from .records import TOOLS, grep

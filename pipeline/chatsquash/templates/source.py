@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from chatsquash import jsonio
 from chatsquash.errors import UsageError
-from chatsquash.model import Json
 
 _CONFIG = "tokenizer_config.json"
 _IN_A_FOLDER = ("chat_template.jinja", "chat_template.json", _CONFIG)
@@ -41,8 +40,10 @@ def read(path: str) -> TemplateSource:
     config = file.with_name(_CONFIG)
     if not config.is_file():
         return TemplateSource(templates, dict.fromkeys(_TOKENS, ""))
-    tokens = map(_object(config, _text(config)).get, _TOKENS)
-    return TemplateSource(templates, _texts(zip(_TOKENS, map(_token, tokens), strict=True)))
+    told = _object(config, _text(config))
+    tokens = [(name, told.get(name)) for name in _TOKENS]
+    spelled = [(name, token.get("content") if isinstance(token, dict) else token) for name, token in tokens]
+    return TemplateSource(templates, _texts(spelled))
 
 
 def _file(path: Path) -> Path:
@@ -82,10 +83,6 @@ def _templates(file: Path, text: str) -> dict[str, str]:
     if not isinstance(held, dict):
         raise UsageError(f"{file}: has no chat_template; newer models keep it beside, in chat_template.jinja")
     return _texts(held.items())
-
-
-def _token(value: Json) -> Json:
-    return value.get("content") if isinstance(value, dict) else value
 
 
 def _texts(members: Iterable[tuple[Any, Any]]) -> dict[str, str]:

@@ -4,13 +4,140 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
-from chatsquash.checks.template import Trial
+from chatsquash import chat, jsonio, reasoning
+from chatsquash.checks.template import Expected, Kind, Trial
 from chatsquash.jsonio import leaves
 from chatsquash.model import Json, Message
-from chatsquash.templates.marks import MarkedPlace, Marker
 from chatsquash.templates.render import Renderer, Rendering
+
+_KINDS: dict[str, Kind] = {"system": "system", "developer": "system", "tool": "result"}
+
+
+class MarkedPlace(NamedTuple):
+    """A word, and where it was put."""
+
+    word: str
+    place: Expected
+    original: str
+    """The text that it was put into, or a name beside it: what to look for where the copy does not render."""
+    twice: tuple[str, ...] = ()
+    """Spellings that say that it was encoded twice."""
+    spelled: str = ""
+    """The spelling that Python gives to what holds it; empty for a text."""
+
+
+class Marked(NamedTuple):
+    """The copy and its marks."""
+
+    messages: list[Message]
+    tools: Json
+    marks: list[MarkedPlace]
+
+
+class Marker:
+    """Makes copies of records with a word, which no rendering has by itself, in everything that one should show.
+
+    Looking for the words finds what is lost, where looking for the texts would not: "ok" stands in many places, and
+    many texts are changed on their way.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._stem = "Zq"
+        while self._stem in text:
+            self._stem += "q"
+        self._marks: list[MarkedPlace] = []
+
+    def copy(self, messages: list[Message], tools: Json) -> Marked:
+        """A marked copy of a record."""
+        marked = [self._tool(at, tool) for at, tool in enumerate(tools)] if isinstance(tools, list) else tools
+        return Marked([self._message(at, message) for at, message in enumerate(messages)], marked, self._marks)
+
+    def _word(self) -> str:
+        return f"{self._stem}{len(self._marks)}x"  # the last letter tells 1 from 10
+
+    def _tool(self, at: int, tool: Json) -> Json:
+        inner = tool.get("function") if isinstance(tool, dict) else None
+        definition = inner if isinstance(inner, dict) else tool
+        name = chat.tool_name(definition)
+        if name is None:
+            return tool
+        word, description = self._word(), definition.get("description")
+        said = f"{description} {word}" if isinstance(description, str) else word
+        self._marks.append(MarkedPlace(word, Expected("tool", at, name=name), name))
+        marked = {**definition, "description": said}
+        return {**tool, "function": marked} if definition is inner else marked
+
+    def _message(self, at: int, message: Message) -> Message:
+        marked: dict[str, Any] = dict(message)
+        for key in reasoning.TEXTS:
+            if isinstance(said := message.get(key), str) and said.strip():
+                marked[key] = self._text(said, Expected("reasoning", at))
+                break
+        if "content" in message:
+            marked["content"] = self._content(message["content"], Expected(_KINDS.get(message["role"], "text"), at))
+        if calls := message.get("tool_calls"):
+            is_list = isinstance(calls, list)
+            marked["tool_calls"] = [self._call(at, n, call) for n, call in enumerate(calls)] if is_list else calls
+        return marked  # type: ignore[return-value]
+
+    def _content(self, content: Json, place: Expected) -> Json:
+        if isinstance(content, str):
+            # Templates cut texts here: what stands before the last end is reasoning.
+            thought, end, said = content.rpartition(reasoning.CLOSE)
+            if thought.strip() not in ("", reasoning.OPEN):
+                thought = self._text(thought, Expected("reasoning", place.at))
+            return thought + end + self._text(said, place)
+        return [self._part(part, place) for part in content] if isinstance(content, list) else content
+
+    def _part(self, part: Json, place: Expected) -> Json:
+        if not isinstance(part, dict) or not isinstance(part.get("text"), str):
+            return part
+        place = Expected("reasoning", place.at) if reasoning.is_part(part) else place
+        before = len(self._marks)
+        marked = {**part, "text": self._text(part["text"], place)}
+        for number in range(before, len(self._marks)):
+            self._marks[number] = self._marks[number]._replace(spelled=repr(marked))
+        return marked
+
+    def _text(self, text: str, place: Expected) -> str:
+        """A text with a word in its middle, where neither a tag nor the end is touched; empty texts stay."""
+        said = text.strip()
+        if not said:
+            return text
+        begin = text.index(said)
+        space = next((n for n in range(len(said) // 2, len(said)) if said[n].isspace()), len(said))
+        word = self._word()
+        self._marks.append(MarkedPlace(word, place, said))
+        return text[: begin + space] + word + text[begin + space :]
+
+    def _call(self, at: int, index: int, call: Json) -> Json:
+        name = chat.call_name(call) if isinstance(call, dict) else None
+        arguments = call["function"].get("arguments") if name is not None else None
+        if name is None or not isinstance(arguments, str | dict):
+            return call
+        word, place = self._word(), Expected("call", at, index, name)
+        if isinstance(arguments, dict):
+            marked: Json = _within(arguments, word)
+            self._marks.append(MarkedPlace(word, place, name, spelled=repr(marked)))
+        else:
+            value = jsonio.value(arguments)
+            marked = jsonio.dumps(_within(value, word)).decode() if isinstance(value, dict) else f"{arguments}{word}"
+            self._marks.append(MarkedPlace(word, place, name, _encoded(marked)))
+        return {**call, "function": {**call["function"], "arguments": marked}}
+
+
+def _within(arguments: dict[str, Any], word: str) -> dict[str, Any]:
+    """A copy with the word at the end of the first text, or as a new member where there is none."""
+    key = next((key for key, member in arguments.items() if isinstance(member, str)), word)
+    return {**arguments, key: arguments.get(key, "") + word}
+
+
+def _encoded(text: str) -> tuple[str, ...]:
+    """How JSON spells a text, without the quotes around it; nothing where that is the text itself."""
+    spellings = {json.dumps(text, ensure_ascii=ascii_)[1:-1] for ascii_ in (False, True)}
+    return tuple(sorted(spellings - {text}))
 
 
 def trial(render: Renderer, messages: list[Message], tools: Json) -> Trial:

@@ -165,15 +165,10 @@ def dump(conversation: Conversation) -> Json:
                 {"id": own, "name": call_name(call) or "", "arguments": _as_object(call)} for call, own in pairs
             ]
             names |= {each["id"]: each["name"] for each in calls}
-            entries += _told(message, calls)
+            role = "system" if message.get("role") == "developer" else message.get("role")
+            if role in _ROLES:
+                entries.append({"role": role, "content": told(message), **({"toolCalls": calls} if calls else {})})
     return entries
-
-
-def _told(message: Message, calls: list[Object]) -> list[Object]:
-    role = "system" if message.get("role") == "developer" else message.get("role")
-    if role not in _ROLES:
-        return []
-    return [{"role": role, "content": told(message), **({"toolCalls": calls} if calls else {})}]
 
 
 def _as_object(call: Object) -> Object:

@@ -83,11 +83,9 @@ def conversations(found: list[Json], lines: list[int] | None = None, meta: Json 
     left = unread.count(held, {row.place for path in taken for row in path.rows})
     if read:  # the first one has what is said of the whole file
         read[0] = with_origin(read[0], found=(*tree.found, *of(read[0]).found), unread=left)
-    return [_called(each, string(meta, "toolUseId")) for each in [*read[:1], *(read[each] for each in order)]]
-
-
-def _called(each: Conversation, call_id: str) -> Conversation:
-    """A sub-agent's conversation with the call that began it, which the file beside names; prompts may be alike."""
-    if not call_id or of(each).kind != "subagent" or of(each).call == call_id:
-        return each
-    return with_origin(each, call=call_id, parent=None)
+    # A file beside names the call that began a sub-agent; prompts may be alike.
+    call_id = string(meta, "toolUseId")
+    for place, each in enumerate(read if call_id else ()):
+        if of(each).kind == "subagent" and of(each).call != call_id:
+            read[place] = with_origin(each, call=call_id, parent=None)
+    return [*read[:1], *(read[each] for each in order)]

@@ -8,7 +8,7 @@ from chatsquash.formats import gemini
 from chatsquash.formats.agents.gemini_cli.session import KINDS, Session, Way
 from chatsquash.formats.agents.gemini_cli.turns import Reader
 from chatsquash.formats.evidence import Evidence, Turn, entries, origin, told
-from chatsquash.formats.values import is_plain_name
+from chatsquash.formats.values import is_plain_name, objects
 from chatsquash.model import Conversation, Json, Origin
 
 NAME = "gemini_cli"
@@ -20,15 +20,11 @@ _UPDATES = ("$set", "$rewindTo")
 
 def fits(found: list[Json]) -> str | None:
     """A session names its project's hash or edits itself; a checkpoint is a history of contents."""
-    if any(map(_is_update, found)):
+    if any(line.keys() & set(_UPDATES) or line.keys() >= {"sessionId", "projectHash"} for line in objects(found)):
         return "$set or $rewindTo, or sessionId beside projectHash"
     if found and all(map(_is_record, found)):
         return "records of the types user and gemini"
     return "a history of contents" if len(found) == 1 and _history(found[0]) else None
-
-
-def _is_update(line: Json) -> bool:
-    return isinstance(line, dict) and bool(line.keys() & set(_UPDATES) or line.keys() >= {"sessionId", "projectHash"})
 
 
 def _is_record(line: Json) -> bool:

@@ -28,12 +28,14 @@ def from_database(data: bytes, options: Options = DEFAULTS) -> list[Json] | None
     sessions: list[Object] = []
     by_id: dict[object, list[Json]] = {}
     name, columns = "", list[str]()
-    for what, *held in _read(data, None, options):
+    for what, *told_of in _read(data, None, options):
         if what == "table":
-            name, columns = held
+            name, columns = told_of
             continue
-        for cells in held[0]:
-            row = {column: _cell(cell) for column, cell in zip(columns, cells, strict=True)}
+        for cells in told_of[0]:
+            # What came as an object is bytes.
+            held = [b64decode(cell["base64"]) if isinstance(cell, dict) else cell for cell in cells]
+            row = dict(zip(columns, held, strict=True))
             if name == "sessions":
                 header = {name: value for name, value in row.items() if isinstance(value, str | int | float)}
                 sessions.append({"working_dir": "", **header, "conversation": []})
@@ -82,11 +84,6 @@ def _read(data: bytes, rows: int | None, options: Options) -> Iterator[list[Any]
 def _id(value: Json) -> object:
     """What tells sessions apart: numbers are as their digits, and what is missing is like nothing else."""
     return object() if value is None else str(value)
-
-
-def _cell(value: Json) -> Json:
-    """What stood in a column: what came as an object is bytes."""
-    return b64decode(value["base64"]) if isinstance(value, dict) else value
 
 
 def _message(row: Object) -> Object:

@@ -36,8 +36,13 @@ def fits(document: Object) -> str | None:
 
 
 def load(document: Object) -> list[Conversation]:
-    """The current branch, then every other one with something of its own; raises ``TurnError``."""
-    return _with_own_end(branches(document))
+    """The branches that are not the beginning of another one, the current one first; of equal ones the first.
+
+    Raises ``TurnError``.
+    """
+    ordered = sorted(branches(document), key=lambda each: not (each.branch and each.branch.current))
+    ends = [list(map(jsonio.dumps, branch.messages)) for branch in ordered]
+    return [ordered[place] for place in unrepeated(ends)]
 
 
 def branches(document: Json) -> list[Conversation]:
@@ -141,13 +146,6 @@ def _attachment(logged: Object) -> Message:
     rest = without(logged, "role", *read)
     message: Message = {"role": "user", "content": string(logged, member)}
     return with_private(message, {"attachment": rest or True})
-
-
-def _with_own_end(found: list[Conversation]) -> list[Conversation]:
-    """The branches that are not the beginning of another one, the current one first; of equal ones the first."""
-    ordered = sorted(found, key=lambda each: not (each.branch and each.branch.current))
-    ends = [[jsonio.dumps(message) for message in branch.messages] for branch in ordered]
-    return [ordered[place] for place in unrepeated(ends)]
 
 
 # Writing
