@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -52,10 +52,7 @@ class Turn(NamedTuple):
     place: str
     """As errors name it."""
     turn: Json
-    evidence: Evidence = Evidence()
-
-
-_NOTHING = Evidence()
+    evidence: Evidence
 
 
 class History(NamedTuple):
@@ -74,14 +71,11 @@ class Told(NamedTuple):
     evidence: list[Evidence]
 
 
-def told(form: Any, turns: Sequence[Turn], head: Iterable[Message] = (), of_head: Evidence = _NOTHING) -> Told:
-    """The messages of turns of a format, behind those of the head; raises ``TurnError`` that names the place."""
-    messages = list(head)
-    evidence = [of_head] * len(messages)
-    for message, places in bodies.placed(form, [(each.place, each.turn) for each in turns]):
-        messages.append(message)
-        evidence.append(together(turns[places.start : places.stop]))
-    return Told(messages, evidence)
+def told(form: Any, turns: Sequence[Turn]) -> Told:
+    """The messages of turns of a format; raises ``TurnError`` that names the place."""
+    placed = bodies.placed(form, [(each.place, each.turn) for each in turns])
+    evidence = [together(turns[places.start : places.stop]) for _, places in placed]
+    return Told([message for message, _ in placed], evidence)
 
 
 def together(turns: Sequence[Turn]) -> Evidence:
@@ -91,7 +85,7 @@ def together(turns: Sequence[Turn]) -> Evidence:
 
 def origin(found: Told, /, **members: Any) -> Origin:
     """The origin of a conversation: what is known of each of its messages, and ``members`` of the whole."""
-    known = [each.time for each in found.evidence if each.time]
+    times_of = [each.time.at for each in found.evidence if each.time]
     naive = next((each.line for each in found.evidence if each.time and each.time.naive), 0)
     both = zip(found.messages, found.evidence, strict=True)
     replies = [
@@ -101,8 +95,7 @@ def origin(found: Told, /, **members: Any) -> Origin:
     ]
     if naive != 0:
         members["found"] = (*members.get("found", ()), (naive, Repeated("naive-timestamp")))
-    times_of = [time.at for time in known]
-    bounds = {"started": min(times_of), "ended": max(times_of)} if known else {}
+    bounds = {"started": min(times_of), "ended": max(times_of)} if times_of else {}
     return Origin(**{**bounds, **members}, replies=tuple(replies), lines=tuple(each.line for each in found.evidence))
 
 
