@@ -36,9 +36,7 @@ def settle(before: list[Message], after: list[Message], edits: Edits) -> tuple[l
 
     ``edits`` are what is known already: their runs of kept messages hold equal ones.
     """
-    if not before or _only_grows(before, edits):
-        return after, edits
-    if _is_settled(before, edits):
+    if not before or _only_grows(before, edits) or _is_settled(before, edits):
         return after, edits
     found = Builder()
     expected = at = added = 0

@@ -64,6 +64,7 @@ _OF_CHECKS = ("record", "tools", "native", "inlined")
 _CHECKED_WHILE_READ = {"role-sequence", "vendor-form"}
 _EXAMPLES = (("globs", "draft*"), ("texts", "rate limit"))
 """What a tuple holds, and one of it: of other options, and of those that hold texts."""
+_RESTORED = "`--restore {}` with {}; `--restore results` gives what else was taken out"
 _SHARES = "train=0.98,validation=0.02"
 PAIRS = (
     Pair(
@@ -76,23 +77,10 @@ PAIRS = (
     Pair("subagents", "conversations", _is_not("all"), "`--no-subagents` without `--conversations all`", "all"),
     Pair("side", "conversations", _is_not("all"), "`--no-side` without `--conversations all`", "all"),
     *(
-        Pair(
-            "restore",
-            "reasoning",
-            _is("drop"),
-            f"`--restore {each}` with `--reasoning drop`; `--restore results` gives what else was taken out",
-            only=each,
-        )
-        for each in ("reasoning", "all")
-    ),
-    *(
-        Pair(
-            "restore",
-            "preset",
-            _is("openai", "mistral"),
-            f"`--restore {each}` with `--preset openai` or `mistral`, which have no place for reasoning; "
-            "`--restore results` gives what else was taken out",
-            only=each,
+        Pair("restore", other, _is(*values), _RESTORED.format(each, told), only=each)
+        for other, values, told in (
+            ("reasoning", ("drop",), "`--reasoning drop`"),
+            ("preset", ("openai", "mistral"), "`--preset openai` or `mistral`, which have no place for reasoning"),
         )
         for each in ("reasoning", "all")
     ),

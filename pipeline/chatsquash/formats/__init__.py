@@ -13,10 +13,10 @@ from collections import Counter
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from chatsquash.formats.base import Format, Mark
-from chatsquash.formats.values import kind, objects
+from chatsquash.formats.values import Object, kind, objects
 from chatsquash.model import Json
 from chatsquash.registry import Item, Room
 
@@ -32,8 +32,6 @@ _USUAL_PLACE = 50
 _DECISIVE = 4
 """Up to this rank, two formats contradict each other."""
 _SHOWN_KEYS, _SHOWN_LENGTH = 8, 40
-
-_Object = dict[str, Any]
 
 
 class Recognised(NamedTuple):
@@ -76,7 +74,7 @@ def formats() -> dict[str, Format]:
     return _ROOM.all()
 
 
-def recognise(request: _Object | None, response: Json, events: list[Json] | None) -> Recognised:
+def recognise(request: Object | None, response: Json, events: list[Json] | None) -> Recognised:
     """The format of an exchange, by the evidence of the lowest rank in its response, its stream and its request."""
     listed = response if isinstance(response, list) else []
     places = {"stream": [*listed, *(events or [])], "response": [response, *listed], "request": [request]}
@@ -133,7 +131,7 @@ def _described(value: Json) -> str:
     return "missing" if value is None else kind(value)
 
 
-def _keys(value: _Object) -> str:
+def _keys(value: Object) -> str:
     """The first keys of an object, as JSON and no longer than can be read."""
     shown = [json.dumps(key if len(key) <= _SHOWN_LENGTH else f"{key[:_SHOWN_LENGTH]}...") for key in value]
     more = [f"{len(shown) - _SHOWN_KEYS} more"] if len(shown) > _SHOWN_KEYS else []
@@ -176,20 +174,20 @@ def look_alike(obj: Json) -> str | None:
     return f"a JSON object with {_keys(obj)}"
 
 
-def _has(*names: str) -> Callable[[_Object], bool]:
+def _has(*names: str) -> Callable[[Object], bool]:
     return lambda obj: obj.keys() >= set(names)
 
 
-def _is_dataset(obj: _Object) -> bool:
+def _is_dataset(obj: Object) -> bool:
     return isinstance(obj.get("messages"), list) and not obj.keys() & {"model", "request", "response", "max_tokens"}
 
 
-def _is_sharegpt(obj: _Object) -> bool:
+def _is_sharegpt(obj: Object) -> bool:
     turns = objects(obj.get("conversations", obj.get("conversation")))
     return any({"from", "value"} <= turn.keys() for turn in turns)
 
 
-_LOOK_ALIKES: tuple[tuple[str, Callable[[_Object], bool]], ...] = (
+_LOOK_ALIKES: tuple[tuple[str, Callable[[Object], bool]], ...] = (
     ("an OpenAPI file", lambda obj: "paths" in obj and bool(obj.keys() & {"openapi", "swagger"})),
     ("a ShareGPT dataset", _is_sharegpt),
     ("a preference dataset", _has("chosen", "rejected")),

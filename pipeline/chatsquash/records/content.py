@@ -34,7 +34,7 @@ def text(message: Message, role: str, notes: Notes, wanted: Media = "refuse") ->
         holder: dict[str, Any] = message  # type: ignore[assignment]
         if wanted != "drop":
             _refuse(message, content=False)
-        notes.drop(f"member {key} of {role} messages" for key in sorted(rest) if not is_empty(holder[key]))
+        notes.dropped.update(f"member {key} of {role} messages" for key in sorted(rest) if not is_empty(holder[key]))
     content = message.get("content")
     if type(content) is str:
         return content
@@ -45,7 +45,7 @@ def text(message: Message, role: str, notes: Notes, wanted: Media = "refuse") ->
             return _with_pictures(content, role, notes)
         if wanted == "refuse":
             _refuse(message)
-    notes.drop(f"parts of type {kind}" for kind in _kinds(content, role))
+    notes.dropped.update(f"parts of type {kind}" for kind in _kinds(content, role))
     return chat.joined(message) or ""
 
 
@@ -71,7 +71,7 @@ def _with_pictures(content: list[Any], role: str, notes: Notes) -> str | list[An
             if role == "tool":
                 raise RefusedMediaError("a result has an image, and trainers count only those that are said")
             continue
-        notes.drop(f"parts of type {kind}" for kind in _kinds(held, role))
+        notes.dropped.update(f"parts of type {kind}" for kind in _kinds(held, role))
         if said := chat.join(held, role == "assistant"):
             found.append(parts.text(said))
     return found

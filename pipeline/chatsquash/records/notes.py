@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from chatsquash.checks import reading, shapes
@@ -27,10 +26,6 @@ class Notes:
     dropped: Counter[str] = field(default_factory=Counter)
     changed: Counter[str] = field(default_factory=Counter)
     floats: list[float] = field(default_factory=list)
-
-    def drop(self, kinds: Iterable[str]) -> None:
-        """These have no place in the record."""
-        self.dropped.update(kinds)
 
     def add(self, other: Notes) -> None:
         """What was noted elsewhere."""

@@ -125,7 +125,7 @@ class _Reading:
             raise CannotHoldError(contents.emptied())
         roles = [*(turn["role"] for turn in self.turns[stop:]), *(message["role"] for message, _ in self.held)]
         roles += [message["role"] for message in behind]
-        self.notes.drop(f"messages of role {role} behind the last of the assistant" for role in roles)
+        self.notes.dropped.update(f"messages of role {role} behind the last of the assistant" for role in roles)
         return self.turns[:stop]
 
     def _user(self, message: Message) -> None:
@@ -193,7 +193,7 @@ class _Reading:
 
     def _unknown(self, holder: dict[str, Any], known: tuple[str, ...]) -> None:
         rest = sorted(key for key in holder if key not in known and not is_empty(holder[key]))
-        self.notes.drop(f"member {key} of calls" for key in rest)
+        self.notes.dropped.update(f"member {key} of calls" for key in rest)
 
     def _new_id(self) -> str:
         self.notes.changed["ids for calls without"] += 1

@@ -49,7 +49,7 @@ def record(said: list[Turn], wrapped: list[dict[str, Any]], notes: Notes) -> dic
 
 def _function(function: dict[str, Any], notes: Notes) -> dict[str, Any]:
     _known_name(function["name"], None)
-    notes.drop(f"member {key} of tool definitions" for key in function if key not in _MEMBERS)
+    notes.dropped.update(f"member {key} of tool definitions" for key in function if key not in _MEMBERS)
     for key, kind in _MEMBERS.items():
         if key in function and not isinstance(function[key], kind):
             what = f"{key} of tool {quoted(function['name'])} is {json_type(function[key])}"
