@@ -104,8 +104,9 @@ def rows(found: list[Json], lines: list[int] | None) -> Rows:
         head = place, line, key, "" if begins else parent, chain, era, value, turn, is_queued, said
         tree[key] = Row(*head, *_ids(turn)) if turn is not None else Row(*head)
         before = before if is_queued else key
-    left_out = [Gap(before + 1, line - before - 1) for before, line in pairwise([0, *(lines or [])])]
-    return Rows(tree, others, [gap for gap in left_out if gap.lines > 0])
+    neighbours = pairwise([0, *(lines or [])])
+    gaps = [Gap(before + 1, line - before - 1) for before, line in neighbours if line > before + 1]
+    return Rows(tree, others, gaps)
 
 
 def _ids(turn: Object) -> tuple[list[str], list[str]]:
