@@ -23,15 +23,13 @@ from chatsquash.run.told import prefix
 from chatsquash.stages.select import ToolUnion
 from chatsquash.stages.session import Noted, Session, Snapshot
 from chatsquash.tree.account import Kept, account
-from chatsquash.tree.calls import shared_calls
-from chatsquash.tree.choose import chosen, names
+from chatsquash.tree.choose import chosen, first_conversation, names, unexplained
 from chatsquash.tree.coverage import coverage
-from chatsquash.tree.explained import first_conversation, unexplained
 from chatsquash.tree.kinds import Path, paths
 from chatsquash.tree.replies import Reply
 from chatsquash.tree.requests import numbered
 from chatsquash.tree.restore import Wanted, restored
-from chatsquash.tree.standing import Held, held
+from chatsquash.tree.standing import Held, held, shared_calls
 from chatsquash.tree.trees import Trees
 
 if TYPE_CHECKING:

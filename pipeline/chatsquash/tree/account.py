@@ -30,10 +30,6 @@ class Kept(Struct, frozen=True):
     marks: dict[int, Mark] | None = None
     """Of each of the assistant's messages that the record has, the first mark there, where they are asked for."""
 
-    def mark(self, reply: Reply) -> Mark | None:
-        """The mark of the first message of the record that is made of a reply."""
-        return (self.marks or {}).get(self.held.standing[reply.number].ordinal)
-
     @property
     def has_all(self) -> bool:
         """Whether it has a record with all of the assistant's messages."""
@@ -115,7 +111,7 @@ def _stands(reply: Reply, kept: Kept) -> Stands:
     """Where a reply stands in the record of a conversation."""
     assert kept.record is not None
     standing = kept.held.standing[reply.number]
-    mark = kept.mark(reply)
+    mark = (kept.marks or {}).get(standing.ordinal)
     index, loss = (mark.place, int(not mark.why)) if mark else (None, 0)
     reasons = fate(reply.message, kept.held.message(reply.number)) == "carried"
     return Stands(kept.record, "rewritten" if standing.is_rewritten else "carried", index, loss, reasons)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from itertools import takewhile
+from itertools import chain, takewhile
 
 from msgspec import Struct, field
 
@@ -48,12 +48,7 @@ def paths(replies: list[Reply], links: list[Link]) -> list[Path]:
     owners = _own(trunks, trees)
     for tree, trunk in trunks.items():
         trunk.parent = shapes.parent(tree, trunk, owners, trunks)
-    return sorted(chained(trees.values()), key=lambda path: path.last.number)
-
-
-def chained(groups: Iterable[list[Path]]) -> list[Path]:
-    """The paths of several trees as one list."""
-    return [path for group in groups for path in group]
+    return sorted(chain.from_iterable(trees.values()), key=lambda path: path.last.number)
 
 
 def _leaves(replies: list[Reply]) -> tuple[list[Reply], set[Reply]]:
@@ -86,7 +81,7 @@ def _count(replies: list[Reply], trees: Iterable[list[Path]]) -> None:
         length = lengths[before.number] if before else 0
         for number, each in enumerate(reversed(above), 1):
             lengths[each.number] = length + number
-    for path in chained(trees):
+    for path in chain.from_iterable(trees):
         path.length = lengths[path.last.number]
 
 

@@ -9,7 +9,6 @@ from itertools import islice
 from msgspec import Struct, field
 
 from chatsquash import chat, jsonio
-from chatsquash.model import Message
 from chatsquash.tree.canonical import without_reminders
 from chatsquash.tree.replies import Reply
 from chatsquash.tree.texts import Sketch, is_similar_prompt, runs, sketch
@@ -68,7 +67,7 @@ class Links(Struct):
     def begin(self, first: Reply, before: list[Reply], copied: list[Reply]) -> Link:
         """The link of a tree that begins, to the replies before it."""
         self._learn(before)
-        texts = [text for _, message in first.users() if (text := _text(message))]
+        texts = [text for _, message in first.users() if (text := without_reminders(chat.text(message) or "").strip())]
         link = Link(copied=copied)
         said = [runs(text) for text in texts]
         for words in said:
@@ -200,10 +199,6 @@ def _around(each: Reply, last: Reply) -> Iterator[str]:
 def is_tail(first: Reply, link: Link) -> bool:
     """Whether a tree goes on with messages of another one under its system prompt, without a summary."""
     return any(is_similar_prompt(reply.system, first.system) for reply in link.copied)
-
-
-def _text(message: Message) -> str:
-    return without_reminders(chat.text(message) or "").strip()
 
 
 def _arguments(call: dict[str, object]) -> list[str]:
