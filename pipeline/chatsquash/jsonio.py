@@ -110,6 +110,14 @@ def loads(data: bytes | str) -> Any:
     return value
 
 
+def value(text: bytes | str, otherwise: Any = None) -> Any:
+    """What a JSON text stands for; for what is none something else."""
+    try:
+        return loads(text)
+    except (ValueError, RecursionError):
+        return otherwise
+
+
 def dumps(value: Any, *, sort_keys: bool = False) -> bytes:
     """``orjson.dumps``, also for integers beyond 64 bits, lone surrogates and deep nesting, which that refuses."""
     try:

@@ -53,8 +53,10 @@ def shaped(marks: list[Mark], turns: Iterable[dict[str, Any]], record: dict[str,
 
     A preset gives each assistant turn a message of its own, or those that follow each other one together.
     """
-    is_plain = "messages" in record
-    places = [*_places(record["messages"])] if is_plain else [*_answered(record["conversations"])]
+    if "messages" in record:
+        places = [*_places(record["messages"])]
+    else:
+        places = [at for at, turn in enumerate(record["conversations"]) if turn["from"] in _ANSWERED]
     runs = [(role, len([*run])) for role, run in groupby(turn["role"] for turn in turns)]
     counts = [count for role, count in runs if role == "assistant"]
     if sum(counts) == len(places):
@@ -113,7 +115,3 @@ def _together(marks: Iterable[Mark]) -> Mark:
 def _places(messages: Iterable[Message | Json]) -> Iterator[int]:
     """The indices of the assistant messages."""
     return (at for at, message in enumerate(messages) if message["role"] == "assistant")
-
-
-def _answered(turns: Iterable[dict[str, Json]]) -> Iterator[int]:
-    return (at for at, turn in enumerate(turns) if turn["from"] in _ANSWERED)

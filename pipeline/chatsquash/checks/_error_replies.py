@@ -43,9 +43,6 @@ def is_error(message: Message) -> bool:
 
 def _is_body(text: str) -> bool:
     """Whether a text is what a service answers where it fails."""
-    try:
-        value: Json = jsonio.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    error = value.get("error")
+    value: Json = jsonio.value(text)
+    error = value.get("error") if value else None
     return isinstance(error, dict) and isinstance(error.get("message"), str)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -154,16 +155,9 @@ def _may_tell(text: str) -> bool:
 
 def _parsed(text: str) -> Any:
     """The value of a JSON text, ``None`` for what is none; NaN counts, since tools written in Python print it."""
-    try:
-        return jsonio.loads(text)
-    except jsonio.NotFiniteError:
-        return _lenient(text)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _lenient(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+    with suppress(ValueError, RecursionError):
+        try:
+            return jsonio.loads(text)
+        except jsonio.NotFiniteError:
+            return json.loads(text)
+    return None

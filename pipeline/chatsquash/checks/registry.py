@@ -130,10 +130,13 @@ def register(
 
 def check(
     severity: Severity, kind: Kind = "native", *, looks: tuple[Feature, ...] = ()
-) -> Callable[[Callable[[View], Iterator[Fact]]], Callable[[View], Iterator[Fact]]]:
-    """Declare a generator of facts about a record of a kind; one that has nothing it ``looks`` at has none."""
+) -> Callable[[Callable[[T], Iterator[Fact]]], Callable[[T], Iterator[Fact]]]:
+    """Declare a generator of facts about a record of a kind; one that has nothing it ``looks`` at has none.
 
-    def declare(function: Callable[[View], Iterator[Fact]]) -> Callable[[View], Iterator[Fact]]:
+    It is given a ``View``, for the kind ``template`` a ``Trial``.
+    """
+
+    def declare(function: Callable[[T], Iterator[Fact]]) -> Callable[[T], Iterator[Fact]]:
         register(function, kind, severity, looks=looks)
         return function
 

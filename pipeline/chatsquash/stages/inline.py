@@ -56,7 +56,9 @@ def _with_calls(message: Message, rounded: list[str]) -> Message:
 
 
 def _block(function: dict[str, Any], rounded: list[str]) -> str:
-    arguments = _arguments(function.get("arguments"))
+    arguments = function.get("arguments")
+    if isinstance(arguments, str):
+        arguments = jsonio.value(arguments, arguments)
     rounded += jsonio.rounded(arguments)
     try:
         written = json.dumps({"name": function["name"], "arguments": arguments}, ensure_ascii=False)
@@ -65,16 +67,6 @@ def _block(function: dict[str, Any], rounded: list[str]) -> str:
     if chat.CALL_CLOSE in written or chat.RESULT_CLOSE in written:
         written = written.replace("<", "\\u003c")
     return f"{chat.CALL_OPEN}{written}{chat.CALL_CLOSE}"
-
-
-def _arguments(arguments: Json) -> Json:
-    """Arguments that are a JSON text, parsed; all others as they are."""
-    if not isinstance(arguments, str):
-        return arguments
-    try:
-        return jsonio.loads(arguments)
-    except (ValueError, RecursionError):
-        return arguments
 
 
 def _with_result(message: Message) -> Message:

@@ -205,8 +205,5 @@ def _arguments(call: dict[str, object]) -> list[str]:
     """The texts that a call gives to its tool."""
     function = call.get("function") or call.get("custom")
     given = (function.get("arguments") or function.get("input")) if isinstance(function, dict) else None
-    try:
-        value = jsonio.loads(given) if isinstance(given, str) else given
-    except (ValueError, RecursionError):
-        value = given
+    value = jsonio.value(given, given) if isinstance(given, str) else given
     return [text for each in chat.strings(value) if (text := each.strip())]
