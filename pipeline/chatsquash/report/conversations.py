@@ -75,7 +75,9 @@ def drawn(found: list[Path], links: list[Link], models: Mapping[int, str], *, ev
             continue
         count += 1
         rows = _rows(_few(following.get(id(row.shown), []), every=every), row.below)
-        yield f"{row.before}{_kind(row.shown, links)}: {_facts(row.shown.own, models)}"
+        before = _before(row.shown, links[row.shown.last.tree])
+        comes = f", from line {before.line}" if before else ""
+        yield f"{row.before}{row.shown.kind}{comes}: {_facts(row.shown.own, models)}"
         yield f"{row.below}{'│' if rows else ' '}  {_said(row.shown)}"
         waiting += reversed(rows)
     if count < len(found):
@@ -133,12 +135,6 @@ def _rows(shown: list[Path | Counter[str]], indent: str) -> list[_Row]:
     return [*rows, *(_Row(each, f"{indent}└─ ", f"{indent}   ") for each in shown[-1:])]
 
 
-def _kind(path: Path, links: list[Link]) -> str:
-    """The kind of a conversation, and the line of the reply that it comes from."""
-    before = _before(path, links[path.last.tree])
-    return f"{path.kind}, from line {before.line}" if before else path.kind
-
-
 def _before(path: Path, link: Link) -> Reply | None:
     """The reply that a conversation leaves, or whose call or summary it begins with."""
     if path.own[0].parent or (path.parent and path.parent.last.tree == path.last.tree):
@@ -169,11 +165,8 @@ def _said(path: Path) -> str:
     asked = next((text for _, message in path.own[0].users() if (text := chat.text(message))), "")
     reply = path.last.message
     answered = chat.text(reply) or " ".join(f"{chat.call_name(call)}()" for call in chat.calls(reply))
-    return " … ".join(_on_a_line(text) for text in (without_reminders(asked), answered))
-
-
-def _on_a_line(text: str) -> str:
-    return _cut(escaped(" ".join(text[:_LOOKED_AT].split())))
+    texts = (without_reminders(asked), answered)
+    return " … ".join(_cut(escaped(" ".join(text[:_LOOKED_AT].split()))) for text in texts)
 
 
 def _cut(text: str) -> str:

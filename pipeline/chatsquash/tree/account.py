@@ -15,7 +15,7 @@ from chatsquash.tree.replies import Reply
 from chatsquash.tree.standing import Held, bearers
 from chatsquash.tree.trees import Trees
 
-_WHY = {"branch": "branch", "subagent": "subagent", "side": "side-request"}
+WHY = {"branch": "branch", "subagent": "subagent", "side": "side-request"}
 """Why replies of conversations that were not chosen are lost, by their kinds."""
 
 
@@ -104,7 +104,7 @@ class _Fates(Struct, frozen=True):
             return kept.why
         if path and id(path) in self.replaced:
             return "compacted"
-        return _WHY.get(row.kind, "short-tail")
+        return WHY.get(row.kind, "short-tail")
 
 
 def _stands(reply: Reply, kept: Kept) -> Stands:
