@@ -48,16 +48,12 @@ class Discovered(Struct):
     """What was found on the way about single files."""
 
 
-def _no_days(_: Log) -> list[str]:
-    return []
-
-
 def discover(
     logs: Iterable[str],
     options: Options,
     is_document: IsDocument,
     out: Path | None = None,
-    days_of: Callable[[Log], list[str]] = _no_days,
+    days_of: Callable[[Log], list[str]] = lambda _: [],
 ) -> Discovered:
     """The session logs in directories, files and globs; ``out``, the output folder, is never read.
 

@@ -155,7 +155,9 @@ def _table(given: dict[str, Any], place: str) -> Table:
         if key not in _MEMBERS:
             raise UsageError(f"{place} has {quoted(key)}; known are agent, version, tools, system")
         if key != "tools" and (not isinstance(value, str) or not value):
-            raise UsageError(f"{place}: {key} is {_kind(value)}; write a text in quotes")
+            raise UsageError(
+                f"{place}: {key} is {'empty' if value == '' else json_type(value)}; write a text in quotes"
+            )
     agent, version = given.get("agent"), given.get("version")
     if agent is not None and agent not in (known := (*names(), *documents.names())):
         raise UsageError(f"{place}: agent {quoted(agent)} is not known; known are {', '.join(known)}")
@@ -163,10 +165,6 @@ def _table(given: dict[str, Any], place: str) -> Table:
         raise UsageError(f"{place} has a version and no agent; name the agent")
     listed = _listed(given["tools"], f"{place}: tools") if "tools" in given else None
     return Table(agent, version, listed, given.get("system"))
-
-
-def _kind(value: object) -> str:
-    return "empty" if value == "" else json_type(value)
 
 
 def _listed(value: object, place: str) -> list[Tool]:

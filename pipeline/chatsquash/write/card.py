@@ -107,7 +107,11 @@ def _page(facts: CardFacts) -> Iterator[str]:
     records = sum(shards.records for shards in facts.splits.values())
     yield from ("", "# Conversations for fine-tuning", "")
     yield f"{counted(records, 'record')}, each a whole conversation, made by chatsquash of session logs."
-    yield from _section("Files", _table(("split", "records", "bytes of text", "files"), _files(facts)))
+    files = [
+        (name, f"{shards.records:,}", f"{shards.text:,}", f"`{shards.pattern()}`")
+        for name, shards in facts.splits.items()
+    ]
+    yield from _section("Files", _table(("split", "records", "bytes of text", "files"), files))
     yield from _section("How to load", _loading(facts))
     yield from _section("What the records are like", _likeness(facts.statistics, records))
     if facts.statistics.models:
@@ -124,11 +128,6 @@ def _page(facts: CardFacts) -> Iterator[str]:
 
 def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
     yield from ("", f"## {title}", "", *lines)
-
-
-def _files(facts: CardFacts) -> Iterator[tuple[str, ...]]:
-    for name, shards in facts.splits.items():
-        yield name, f"{shards.records:,}", f"{shards.text:,}", f"`{shards.pattern()}`"
 
 
 def _loading(facts: CardFacts) -> Iterator[str]:
