@@ -68,17 +68,14 @@ def failure(message: Message, text: str, *, is_marked: bool = True) -> str | Non
 def _is_well(text: str) -> bool:
     """Whether the members of an object tell of no failure, which is found without making the values of the others."""
     try:
-        return (
-            _told({key: jsonio.loads(bytes(held)) for key, held in _members(text).items() if _counts(key, held)})
-            is None
-        )
+        held = {
+            key: jsonio.loads(bytes(value))
+            for key, value in _members(text).items()
+            if key.lower() in _NAMES or memoryview(value)[0] == _BRACE  # an object, of which the members may tell
+        }
+        return _told(held) is None
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return False  # the slower parser decides
-
-
-def _counts(key: str, held: msgspec.Raw) -> bool:
-    """Whether a member may tell of a failure: by its name, or as an object, of which the members may."""
-    return key.lower() in _NAMES or memoryview(held)[0] == _BRACE
 
 
 @cache

@@ -20,20 +20,15 @@ def inline(conversation: Conversation) -> Staged:
     found: list[Found] = []
     rounded: list[str] = []
     for at, message in enumerate(conversation.messages):
-        written = _inlined(message, rounded)
-        if written is not message and (dropped := chat.other_parts(message)):
-            kinds = Counter(_kind(part) for part in dropped)
-            found.append(reading.parts_dropped(kinds, at))
-        messages.append(written)
+        if not is_inlined(message):
+            messages.append(message)
+            continue
+        messages.append(_with_result(message) if message["role"] == "tool" else _with_calls(message, rounded))
+        if dropped := chat.other_parts(message):
+            found.append(reading.parts_dropped(Counter(map(_kind, dropped)), at))
     if rounded:
         found.append(reading.number_changed(rounded, len(rounded)))
     return Conversation(messages, conversation.tools, marks=conversation.marks), found
-
-
-def _inlined(message: Message, rounded: list[str]) -> Message:
-    if not is_inlined(message):
-        return message
-    return _with_result(message) if message["role"] == "tool" else _with_calls(message, rounded)
 
 
 def is_inlined(message: Message) -> bool:

@@ -207,15 +207,12 @@ def as_toml(agent: str | None, definitions: list[Tool], prompt: str | None) -> s
     """
     lines = ["[[for]]", f'agent = "{agent}"' if agent else '# agent = "claude_code"  # for its logs only']
     if definitions:
-        lines.append(f"tools = '''\n{_json(definitions)}\n'''")
+        # In a TOML text that escapes nothing, one of three apostrophes is escaped by JSON itself.
+        spelled = shown(definitions, indent=True).decode().replace("'''", "''\\u0027")
+        lines.append(f"tools = '''\n{spelled}\n'''")
     if prompt is not None:
         lines.append(f'system = """\n{_basic(prompt)}"""')
     return "\n".join(lines)
-
-
-def _json(value: Json) -> str:
-    """JSON that can stand in a TOML text that escapes nothing: an apostrophe of three is escaped by JSON itself."""
-    return shown(value, indent=True).decode().replace("'''", "''\\u0027")
 
 
 def _basic(text: str) -> str:
