@@ -6,12 +6,9 @@ Only what nearly no model says counts: an error of a service as JSON, or a short
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from chatsquash import chat, jsonio
-
-if TYPE_CHECKING:
-    from chatsquash.model import Json, Message
+from chatsquash.model import Json, Message
 
 _LONG = 2000
 """Characters that such a text has at most."""

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
+from chatsquash.model import Json
 from chatsquash.text import quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from chatsquash.model import Json
 
 _STEPS = 5_000
 """Objects and lists of a schema with all that it refers to, each of which every value may be held to."""

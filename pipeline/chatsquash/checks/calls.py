@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from chatsquash import jsonio
 from chatsquash.checks.exchanges import Call, exchanges
 from chatsquash.checks.registry import Fact, View, check
 from chatsquash.text import counted, json_type, quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @check("error", looks=("odd calls",))

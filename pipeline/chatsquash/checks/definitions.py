@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from chatsquash import chat
 from chatsquash.checks._features import ROLES
 from chatsquash.checks.exchanges import call_counts
 from chatsquash.checks.registry import Fact, View, check
+from chatsquash.model import Json
 from chatsquash.text import json_type, quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from chatsquash.model import Json
 
 ABSENT = object()
 SPELLINGS = ("parameters", "input_schema", "inputSchema", "parametersJsonSchema")

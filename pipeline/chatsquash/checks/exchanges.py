@@ -6,17 +6,15 @@ A block is an assistant message with calls and what follows up to the next assis
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct
 
 from chatsquash import chat
 from chatsquash.chat import id_key
 from chatsquash.checks.failures import MARKING, failure
-
-if TYPE_CHECKING:
-    from chatsquash.checks.registry import View
-    from chatsquash.model import Json
+from chatsquash.checks.registry import View
+from chatsquash.model import Json
 
 State = Literal["ok", "failed", "empty", "unanswered"]
 

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from chatsquash import chat, jsonio
 from chatsquash.chat import PRIVATE
+from chatsquash.model import Json, Message
 from chatsquash.text import quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from chatsquash.model import Json, Message
 
 MARKING = frozenset({"is_error", PRIVATE})
 """The members of messages that may mark a result."""
@@ -25,22 +22,10 @@ _MARKS = ("denied", "interrupted")
 """Outcomes with which a format marks a result beside ``is_error``."""
 _CODES = frozenset({"exit_code", "exitcode", "returncode"})
 _FLAGS = frozenset({"timeout", "missing", "incomplete"})
-_SUCCESS = frozenset({"success", "ok"})
 _NO_ERROR = frozenset({"", "none", "null"})
 
 _STATUS = re.compile(r"[45]\d\d|error|failure", re.IGNORECASE)
 """A status, of HTTP or in a word, that is one of a failure."""
-
-_TELLING = re.compile(
-    rb'"error"\s*+:\s*+(?!null|false|""|\d)'
-    rb'|"(?:success|ok)"\s*+:\s*+f'
-    rb'|"(?:exit_?code|returncode)"\s*+:\s*+(?!null|0\s*+[,}])'
-    rb'|"(?:timeout|missing|incomplete|is_?error)"\s*+:\s*+t'
-    rb'|"data"\s*+:\s*+null'
-    rb'|"status(?:_?code)?"\s*+:\s*+(?:"?[45]\d\d\b|"(?:error|failure)")'
-)
-"""A key with a value that may tell of a failure, in lower case."""
-
 
 _SHORT = 1 << 16
 _BRACE = ord("{")
@@ -61,7 +46,7 @@ def failure(message: Message, text: str, *, is_marked: bool = True) -> str | Non
         return _in_words()(whole)
     if len(text) <= _SHORT and _is_well(text):
         return None
-    value = _parsed(text) if _may_tell(text) else None
+    value = _parsed(text)
     return _told(value) if isinstance(value, dict) else None
 
 
@@ -142,12 +127,6 @@ def _is_code(held: Json) -> bool:
     if isinstance(held, str):
         return held.lstrip("-0").isdecimal()
     return isinstance(held, int | float) and not isinstance(held, bool) and held != 0
-
-
-def _may_tell(text: str) -> bool:
-    """Whether a text may hold one of the keys, which is found sooner than by parsing it."""
-    lower = text.encode("utf-8", "surrogatepass").lower()  # of the keys' letters only ASCII has other cases
-    return b"\\u" in lower or _TELLING.search(lower) is not None
 
 
 def _parsed(text: str) -> Any:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple, ParamSpec, Protocol, TypeVar
 
 from chatsquash import chat
 from chatsquash.checks._columns import columns
 from chatsquash.memo import Last
-from chatsquash.model import Found, Severity
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from chatsquash.model import Conversation, Message, Tool
+from chatsquash.model import Conversation, Found, Message, Severity, Tool
 
 Kind = Literal["tools", "record", "native", "inlined", "arguments", "log", "replies", "template"]
 _OfRecord = Literal["no messages", "no tools", "unknown roles", "odd content", "odd end"]

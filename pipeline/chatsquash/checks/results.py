@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
 
 from chatsquash.checks.exchanges import Call, Result, State, exchanges
 from chatsquash.checks.registry import Fact, View, check
 from chatsquash.text import quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def _unanswered(view: View) -> list[Call]:

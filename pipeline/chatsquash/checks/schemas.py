@@ -6,8 +6,9 @@ any in use is not gone by.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from chatsquash import jsonio
 from chatsquash.checks._steps import Steps
@@ -16,12 +17,8 @@ from chatsquash.checks.exchanges import Call, exchanges
 from chatsquash.checks.registry import Fact, View, check
 from chatsquash.errors import UsageError
 from chatsquash.memo import Each
+from chatsquash.model import Json, Tool
 from chatsquash.text import quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from chatsquash.model import Json, Tool
 
 _MOST = 1 << 18
 """Bytes of a schema, and of arguments."""

@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from chatsquash import chat, jsonio
 from chatsquash.chat import CALL_CLOSE, CALL_OPEN, RESULT_CLOSE, RESULT_OPEN
 from chatsquash.checks.registry import Fact, View, check
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from chatsquash.model import Message
+from chatsquash.model import Message
 
 TAGS = (CALL_OPEN, CALL_CLOSE, RESULT_OPEN, RESULT_CLOSE)
 CALL_TAG = re.compile(r"</?tool_call>")

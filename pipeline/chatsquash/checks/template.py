@@ -5,16 +5,13 @@ The rules only tell what a trial saw; ``chatsquash.templates.trial`` renders the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Literal, NamedTuple
 
 from chatsquash import chat
 from chatsquash.checks.registry import Fact, check
+from chatsquash.model import Message
 from chatsquash.text import counted, escaped, quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from chatsquash.model import Message
 
 Kind = Literal["tool", "system", "text", "call", "result", "reasoning"]
 
