@@ -119,10 +119,10 @@ def _looked_at(schema: _Schema, arguments: Json) -> tuple[str, str]:
     if not isinstance(value, dict):
         return "", ""
     levels = _levels(value)
-    if why := f"they have more than {_DEEP} levels" if levels > _DEEP else schema.steps.problem(levels):
-        return "", why
-    is_small = schema.steps.count(levels) * len(written) <= _PRODUCT
-    return _broken(schema.validator, value, is_small=is_small)
+    steps = f"they have more than {_DEEP} levels" if levels > _DEEP else schema.steps.told(levels)
+    if isinstance(steps, str):
+        return "", steps
+    return _broken(schema.validator, value, is_small=steps * len(written) <= _PRODUCT)
 
 
 def _broken(validator: Any, value: Json, *, is_small: bool) -> tuple[str, str]:
@@ -166,7 +166,8 @@ def _defined(tool: dict[str, Any]) -> _Schema:
     if len(written) > _MOST:
         return _Schema(why=f"the schema has more than {_MOST:,} bytes", small=False)
     steps = Steps(schema)
-    return _Schema(why=why) if (why := steps.problem(0)) else _compiled(schema)._replace(steps=steps)
+    why = steps.told(0)
+    return _Schema(why=why) if isinstance(why, str) else _compiled(schema)._replace(steps=steps)
 
 
 def _compiled(schema: dict[str, Any]) -> _Schema:

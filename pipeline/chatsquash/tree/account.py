@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chatsquash.logged import LoggedReply, Stands
-from chatsquash.model import Mark, Message
+from chatsquash.model import Mark
 from chatsquash.tree.coverage import fate
 from chatsquash.tree.kinds import Path
 from chatsquash.tree.replies import Reply
@@ -50,11 +50,12 @@ def account(trees: Trees, paths: list[Path], kept: list[Kept], ids: dict[int, st
     shown, present = [each.held for each in kept], [each.written for each in kept]
     standing = bearers(shown, present, owners)
     written = {id(each.held.path) for each in kept if each.why != "refused"}
-    fates = _Fates(kept, _replaced(paths, written), _holders(kept))
+    fates = _Fates(_replaced(paths, written), _holders(kept))
     rows: list[LoggedReply] = []
     for reply in trees.replies:
         path = owners.get(reply.number) or answered.get(reply.asked)  # that of the reply to the request sent again
-        found = standing.get(reply.number)
+        each = kept[standing[reply.number]] if reply.number in standing else None
+        message = each.held.message(reply.number) if each and each.record is not None else None
         row = LoggedReply(
             line=reply.line,
             kind="retry" if reply.is_retried else path.kind if path else "branch",
@@ -62,30 +63,23 @@ def account(trees: Trees, paths: list[Path], kept: list[Kept], ids: dict[int, st
             why=None,
             conversation=ids[id(path)] if path else "",
             parent=ids.get(id(path.parent)) if path and path.parent else None,
-            reasoning=fate(reply.message, None if found is None else fates.message(reply, found)),
+            reasoning=fate(reply.message, message),
         )
-        rows.append(fates.row(row, reply, path, found))
+        rows.append(fates.row(row, reply, path, each))
     rows += [_again(each.line, each.is_same_response, rows[each.by.number]) for each in trees.again]
     return sorted(rows, key=lambda row: row.line)
 
 
 class _Fates(Struct, frozen=True):
-    """What tells what became of a reply that stands in one of the conversations, by its index."""
+    """What tells what became of a reply that stands in one of the conversations."""
 
-    kept: list[Kept]
     replaced: set[int]
     """The conversations in whose place a later one of their chain is written."""
     holders: dict[int, list[Kept]]
     """Those with a record that hold each reply, in order."""
 
-    def message(self, reply: Reply, found: int) -> Message | None:
-        """The message that stands for a reply in a record."""
-        kept = self.kept[found]
-        return None if kept.record is None else kept.held.message(reply.number)
-
-    def row(self, row: LoggedReply, reply: Reply, path: Path | None, found: int | None) -> LoggedReply:
+    def row(self, row: LoggedReply, reply: Reply, path: Path | None, kept: Kept | None) -> LoggedReply:
         """A reply's row with what became of it."""
-        kept = None if found is None else self.kept[found]
         if kept is None or kept.record is None:
             return replace(row, why=self._why(row, path, kept))
         holders = self.holders.get(reply.number) or [kept]
