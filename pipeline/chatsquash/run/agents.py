@@ -23,6 +23,7 @@ from chatsquash.run.conversations import MakeLast, asks_marks, counted
 from chatsquash.run.covered import Covered, lost_of
 from chatsquash.stages.session import Session, Snapshot
 from chatsquash.tree.account import WHY
+from chatsquash.tree.choose import unwanted
 from chatsquash.tree.coverage import coverage, fate
 from chatsquash.tree.loss import ELSEWHERE, REWRITTEN, Judge
 
@@ -53,8 +54,7 @@ class Part(Struct, frozen=True, dict=True):
         place, options = self.place, self.options
         if options.conversations == "main":
             return bool(place.session and place is next(iter(place.session.chain), None))
-        unwanted = {*(() if options.subagents else ("subagent",)), *(() if options.side else ("side",))}
-        return place.kind not in unwanted
+        return place.kind not in unwanted(options)
 
     def names(self, place: Place) -> tuple[str, str | None]:
         """The id of a conversation, and of that which it comes from, which may stand in another file."""

@@ -147,7 +147,7 @@ def of_each(
     trees = session.followed.branch()
     found = paths(trees.replies, trees.links)
     ids = names(found, name)
-    wanted = chosen(found, every=options.conversations == "all", subagents=options.subagents, sides=options.side)
+    wanted = chosen(found, options)
     parts = Wanted(*_PARTS[options.restore], messages=True)
     chosen_ones = [_chosen(trees, path, logged, parts) for path, logged in _entries(wanted, session, reread)]
     records: list[Record] = []

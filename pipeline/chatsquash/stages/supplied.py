@@ -54,9 +54,8 @@ def read(path: str, parse: Callable[[bytes, str], object]) -> bytes:
 @lru_cache(maxsize=2)  # so that the definitions are the same objects for all sessions
 def tools(data: bytes, place: str) -> tuple[Table, ...]:
     """The tables of a file of definitions that have some; ``place`` is what errors call it."""
-    _refuse_large(data, place)
-    if _HEAD.match(data):
-        return _having("tools", _tables(data, place), place)
+    if found := _having("tools", data, place):
+        return found
     try:
         value = jsonio.loads(data.removeprefix(b"\xef\xbb\xbf"))
     except (ValueError, RecursionError):
@@ -67,9 +66,8 @@ def tools(data: bytes, place: str) -> tuple[Table, ...]:
 @lru_cache(maxsize=2)
 def system(data: bytes, place: str) -> tuple[Table, ...]:
     """The tables of a file with system prompts that have one."""
-    _refuse_large(data, place)
-    if _HEAD.match(data):
-        return _having("system", _tables(data, place), place)
+    if found := _having("system", data, place):
+        return found
     text = _decoded(data, place).removesuffix("\n").removesuffix("\r")
     if not text or text.isspace():
         raise UsageError(f"{place}: is empty; it holds the text of a system prompt, or tables that begin with [[for]]")
@@ -112,11 +110,6 @@ def _fitting(tables: tuple[Table, ...], conversation: Conversation) -> Table | N
     by_name = {(table.agent, table.version): table for table in tables}
     wanted = ((agent, version), (agent, None), (None, None))
     return next((by_name[key] for key in wanted if key in by_name), None)
-
-
-def _refuse_large(data: bytes, place: str) -> None:
-    if len(data) > LARGEST:
-        raise UsageError(f"{place}: is larger than {LARGEST >> 20} MiB; leave in it only what logs lack")
 
 
 def _decoded(data: bytes, place: str) -> str:
@@ -193,8 +186,13 @@ def _definitions(value: Json, place: str) -> list[Tool]:
     return list(map(flatten, value))
 
 
-def _having(member: str, tables: list[Table], place: str) -> tuple[Table, ...]:
-    found = tuple(table for table in tables if getattr(table, member) is not None)
+def _having(member: str, data: bytes, place: str) -> tuple[Table, ...]:
+    """The tables of a file that have a member; none of a file that is no file of tables."""
+    if len(data) > LARGEST:
+        raise UsageError(f"{place}: is larger than {LARGEST >> 20} MiB; leave in it only what logs lack")
+    if not _HEAD.match(data):
+        return ()
+    found = tuple(table for table in _tables(data, place) if getattr(table, member) is not None)
     if not found:
         raise UsageError(f"{place}: no [[for]] has {member}; add it, or leave the option out")
     return found

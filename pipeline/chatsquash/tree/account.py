@@ -66,7 +66,12 @@ def account(trees: Trees, paths: list[Path], kept: list[Kept], ids: dict[int, st
             reasoning=fate(reply.message, message),
         )
         rows.append(fates.row(row, reply, path, each))
-    rows += [_again(each.line, each.is_same_response, rows[each.by.number]) for each in trees.again]
+    for again in trees.again:
+        row = rows[again.by.number]
+        if again.is_same_response:
+            rows.append(LoggedReply(again.line, "retry", "lost", "retry", row.conversation, row.parent))
+        else:
+            rows.append(LoggedReply(again.line, "branch", "lost", "duplicate", row.conversation, row.parent))
     return sorted(rows, key=lambda row: row.line)
 
 
@@ -140,9 +145,3 @@ def _trunk(path: Path) -> Path:
     while path.parent and path.parent.last.tree == path.last.tree:
         path = path.parent
     return path
-
-
-def _again(line: int, is_same: bool, row: LoggedReply) -> LoggedReply:
-    """The row of an earlier line with the same reply."""
-    kind, why = ("retry", "retry") if is_same else ("branch", "duplicate")
-    return LoggedReply(line, kind, "lost", why, row.conversation, row.parent)  # type: ignore[arg-type]

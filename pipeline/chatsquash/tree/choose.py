@@ -6,16 +6,22 @@ from collections.abc import Iterable
 from hashlib import sha256
 
 from chatsquash import chat, jsonio
+from chatsquash.options import Options
 from chatsquash.tree.kinds import Path
 from chatsquash.tree.replies import Reply
 from chatsquash.tree.trees import Trees
 
 
-def chosen(paths: list[Path], *, every: bool, subagents: bool = True, sides: bool = True) -> list[Path]:
+def unwanted(options: Options) -> set[str]:
+    """The kinds of conversations that options leave aside."""
+    return {kind for kind, is_wanted in (("subagent", options.subagents), ("side", options.side)) if not is_wanted}
+
+
+def chosen(paths: list[Path], options: Options) -> list[Path]:
     """All conversations, but for the kinds that are not wanted, or the last one of the person's chain."""
-    if every:
-        unwanted = {*(() if subagents else ("subagent",)), *(() if sides else ("side",))}
-        return [path for path in paths if path.kind not in unwanted]
+    if options.conversations == "all":
+        aside = unwanted(options)
+        return [path for path in paths if path.kind not in aside]
     return [last] if (last := _last_of_chain(paths)) else []
 
 

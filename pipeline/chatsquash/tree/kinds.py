@@ -115,11 +115,6 @@ def _keys(number: int, message: Message) -> list[int | str]:
     return [number, lines[0], lines[-1]] if lines else [number]
 
 
-def _says(reply: Reply, message: Message) -> bool:
-    """Whether a user says before a reply what a message says, perhaps with a reminder."""
-    return any(is_reminded(message, each, loosely=False) for _, each in reply.users())
-
-
 def _is_less(first: Reply, other: Reply) -> bool:
     """Whether a request has another system prompt than one that a person's may be, and no more tools."""
     return len(first.tools) <= len(other.tools) and not is_similar_prompt(other.system, first.system)
@@ -189,8 +184,10 @@ class _Shapes:
             return None
         for key in _keys(*said):
             found = self._asked.get(key)
-            if found and found.tree != first.tree and (key == said[0] or _says(found, said[1])):
-                return found
+            if found and found.tree != first.tree:
+                is_same = key == said[0]
+                if is_same or any(is_reminded(said[1], each, loosely=False) for _, each in found.users()):
+                    return found
         return None
 
     def parent(self, tree: int, trunk: Path, owners: dict[int, Path], trunks: dict[int, Path]) -> Path | None:

@@ -129,7 +129,8 @@ class Links(Struct):
         link.quotes += len(quoted)
         if quoted and (link.quoted is None or quoted[-1] > link.quoted.number):
             link.quoted = hits[quoted[-1]]
-        candidates = (hits[number] for number in _most_quoted(quoted, count))
+        most = sorted(quoted, key=lambda number: (count[number], number))[-_HELD:]
+        candidates = (hits[number] for number in sorted(most, reverse=True))
         summaries = (each for each in candidates if _is_summary(each, words) and not _has_transcript(each, words))
         if summary := next(summaries, None):
             self._sum_up(summary, first, link)
@@ -157,11 +158,6 @@ class Links(Struct):
         fitting = [found[0][0] for found in counts.values() if len(found) >= max(_PROMPTED, len(found[0][1].runs) - 1)]
         if fitting:
             link.caller = max(fitting, key=lambda call: (call.reply.number, call.place))
-
-
-def _most_quoted(quoted: list[int], count: Counter[int]) -> list[int]:
-    """Of replies those that a text quotes the most, the last one first."""
-    return sorted(sorted(quoted, key=lambda number: (count[number], number))[-_HELD:], reverse=True)
 
 
 def _is_summary(reply: Reply, words: set[int]) -> bool:

@@ -191,7 +191,8 @@ def _making(facts: CardFacts) -> Iterator[str]:
     preset = facts.asked.get("preset", "chat")
     yield f"- preset: `{preset}`"
     others = {name: value for name, value in facts.asked.items() if name != "preset"}
-    chosen = ", ".join(f"{name}: {_code(_spelled(value))}" for name, value in others.items())
+    spelled = {name: value if isinstance(value, str) else json.dumps(value) for name, value in others.items()}
+    chosen = ", ".join(f"{name}: {_code(text)}" for name, text in spelled.items())
     yield f"- other options: {chosen or 'as by default'}"
 
 
@@ -215,10 +216,6 @@ def _first(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
     """The first rows, and how many there are beyond."""
     beyond = len(rows) - _MOST
     return rows if beyond <= 0 else [*rows[:_MOST], (f"and {beyond:,} more", *("" for _ in rows[0][1:]))]
-
-
-def _spelled(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _code(text: str) -> str:
