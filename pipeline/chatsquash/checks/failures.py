@@ -16,8 +16,6 @@ from chatsquash.chat import PRIVATE
 from chatsquash.model import Json, Message
 from chatsquash.text import quoted
 
-MARKING = frozenset({"is_error", PRIVATE})
-"""The members of messages that may mark a result."""
 _MARKS = ("denied", "interrupted")
 """Outcomes with which a format marks a result beside ``is_error``."""
 _CODES = frozenset({"exit_code", "exitcode", "returncode"})
@@ -34,12 +32,9 @@ _NAMES |= {"iserror", "is_error"}
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
-def failure(message: Message, text: str, *, is_marked: bool = True) -> str | None:
-    """What says that a result with this text failed, as the end of a sentence; ``None`` where nothing does.
-
-    ``is_marked``: whether the message may have a mark.
-    """
-    if is_marked and (mark := _mark(message)):
+def failure(message: Message, text: str) -> str | None:
+    """What says that a result with this text failed, as the end of a sentence; ``None`` where nothing does."""
+    if mark := _mark(message):
         return mark
     whole = text.strip()
     if whole[:1] != "{":

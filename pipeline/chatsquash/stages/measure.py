@@ -80,32 +80,20 @@ class ToolTotals:
 
     def __init__(self) -> None:
         self._tools: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
-        self._names: tuple[str, ...] = ()
-        self._defined: set[str] = set()
-        """The names that the last session defines, and as many sessions before it that are not counted yet."""
-        self._sessions = 0
 
     def add(self, usage: Usage) -> None:
-        """One session more; neighbours mostly define the same tools, which are counted together."""
-        if usage.tool_names != self._names:
-            self._settle()
-            self._names, self._defined = usage.tool_names, set(usage.tool_names)
-        self._sessions += 1
+        """One session more."""
+        for name in usage.tool_names:
+            self._tools[name][0] += 1
         for name, calls, failed, unanswered in usage.tools:
             sums = self._tools[name]
-            sums[0] += name not in self._defined
+            sums[0] += name not in usage.tool_names
             sums[1] += calls
             sums[2] += failed
             sums[3] += unanswered
 
-    def _settle(self) -> None:
-        for name in self._defined:
-            self._tools[name][0] += self._sessions
-        self._sessions = 0
-
     def by_name(self) -> list[tuple[str, list[int]]]:
         """Every tool with the sessions that define or call it, its calls, those that failed, those without a result."""
-        self._settle()
         return sorted(self._tools.items())
 
     def most_used(self) -> list[tuple[str, list[int]]]:
