@@ -53,9 +53,10 @@ def shaped(marks: list[Mark], turns: Iterable[dict[str, Any]], record: dict[str,
 
     A preset gives each assistant turn a message of its own, or those that follow each other one together.
     """
-    is_plain = "messages" in record
-    answered = (at for at, turn in enumerate(record.get("conversations", ())) if turn["from"] in _ANSWERED)
-    places = [*_places(record["messages"])] if is_plain else [*answered]
+    if "messages" in record:
+        places = [*_places(record["messages"])]
+    else:
+        places = [at for at, turn in enumerate(record["conversations"]) if turn["from"] in _ANSWERED]
     runs = [(role, len([*run])) for role, run in groupby(turn["role"] for turn in turns)]
     counts = [count for role, count in runs if role == "assistant"]
     if sum(counts) == len(places):

@@ -62,10 +62,8 @@ def counted_once(records: list[Record]) -> list[tuple[Record, Usage]]:
     seen: set[int] = set()
     found = []
     for record in records:
-        usage = record.usage
-        found.append((record, usage.once(seen) if seen else usage))
-        if usage.shared:
-            seen.update(each.message for each in usage.shared)
+        found.append((record, record.usage.once(seen)))
+        seen.update(each.message for each in record.usage.shared)
     return found
 
 

@@ -7,18 +7,13 @@ functions marked ``@rule`` that make the finding.  Both are found by looking in 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING
 
 from chatsquash.checks._features import FEATURES
-from chatsquash.checks.registry import RULES, Rule
+from chatsquash.checks.registry import RULES, Feature, Kind, Rule, View
 from chatsquash.model import Found
 from chatsquash.registry import Room
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from chatsquash.checks.registry import Feature, Kind, View
 
 
 @cache

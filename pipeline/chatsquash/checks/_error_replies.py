@@ -6,12 +6,9 @@ Only what nearly no model says counts: an error of a service as JSON, or a short
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from chatsquash import chat, jsonio
-
-if TYPE_CHECKING:
-    from chatsquash.model import Json, Message
+from chatsquash.model import Json, Message
 
 _LONG = 2000
 """Characters that such a text has at most."""
@@ -43,9 +40,6 @@ def is_error(message: Message) -> bool:
 
 def _is_body(text: str) -> bool:
     """Whether a text is what a service answers where it fails."""
-    try:
-        value: Json = jsonio.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    error = value.get("error")
+    value: Json = jsonio.value(text)
+    error = value.get("error") if value else None
     return isinstance(error, dict) and isinstance(error.get("message"), str)

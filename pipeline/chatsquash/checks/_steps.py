@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
+from chatsquash.model import Json
 from chatsquash.text import quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from chatsquash.model import Json
 
 _STEPS = 5_000
 """Objects and lists of a schema with all that it refers to, each of which every value may be held to."""
@@ -43,17 +40,8 @@ class Steps:
         self._known: dict[int, int | str] = {}
         self._counts: dict[tuple[int, int], int | None] = {}
 
-    def problem(self, levels: int) -> str:
-        """Why arguments of so many levels are not held to the schema; empty where they are."""
-        found = self._told(levels)
-        return found if isinstance(found, str) else ""
-
-    def count(self, levels: int) -> int:
-        """The objects and lists of the schema that arguments of so many levels are held to."""
-        found = self._told(levels)
-        return found if isinstance(found, int) else 0
-
-    def _told(self, levels: int) -> int | str:
+    def told(self, levels: int) -> int | str:
+        """The objects and lists of the schema that arguments of so many levels are held to, or why they are not."""
         if levels not in self._known:
             self._counts = {}
             try:

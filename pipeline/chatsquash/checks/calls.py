@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-import msgspec
+from collections.abc import Iterator
+from typing import Any
 
 from chatsquash import jsonio
 from chatsquash.checks.exchanges import Call, exchanges
 from chatsquash.checks.registry import Fact, View, check
 from chatsquash.text import counted, json_type, quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-
-_object = jsonio.decoder(dict)
 
 
 @check("error", looks=("odd calls",))
@@ -142,12 +135,6 @@ def _is_custom(call: dict[str, Any]) -> bool:
 
 def _not_object(arguments: str) -> str | None:
     """What arguments are that are no JSON object; ``None`` for those that are one."""
-    try:
-        _object.decode(arguments)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        pass  # the slower parser decides, and tells what they are
-    else:
-        return None
     try:
         value = jsonio.loads(arguments)
     except (ValueError, RecursionError):

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from chatsquash import chat, reasoning
 from chatsquash.checks._features import CONTENTS
 from chatsquash.checks.registry import RULES, Fact, View, check
+from chatsquash.model import Found
 from chatsquash.text import json_type
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from chatsquash.model import Found
 
 _BESIDE = ("refusal", "audio", "images", *reasoning.MEMBERS)
 """Members in which an assistant says something beside its content."""

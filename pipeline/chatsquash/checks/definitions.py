@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterator
+from typing import Any
 
 from chatsquash import chat
 from chatsquash.checks._features import ROLES
 from chatsquash.checks.exchanges import call_counts
 from chatsquash.checks.registry import Fact, View, check
+from chatsquash.model import Json
 from chatsquash.text import json_type, quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from chatsquash.model import Json
 
 ABSENT = object()
 SPELLINGS = ("parameters", "input_schema", "inputSchema", "parametersJsonSchema")
@@ -39,17 +36,10 @@ def unknown_role(view: View) -> Iterator[Fact]:
             yield Fact(f"the role {quoted(message['role'])} is not known: see what logged it", at)
 
 
-def _lacks(view: View) -> Literal["definitions", "tools"] | None:
-    """What a record without definitions lacks: these, where it calls tools all the same, else tools at all."""
-    if view.tools:
-        return None
-    return "definitions" if view.once(call_counts) else "tools"
-
-
 @check("info", kind="record", looks=("no tools",))
 def no_tools(view: View) -> Iterator[Fact]:
     """Reported when `tools` is empty and nothing is called, as in plain chat."""
-    if view.once(_lacks) == "tools":
+    if not view.tools and not view.once(call_counts):
         yield Fact("the record defines no tools: if the session had some, the logger leaves request.tools out")
 
 
@@ -59,7 +49,7 @@ def calls_without_tools(view: View) -> Iterator[Fact]:
 
     A model trained on calls without definitions learns to call tools that it was never shown.
     """
-    if view.once(_lacks) == "definitions":
+    if not view.tools and view.once(call_counts):
         yield Fact("the record calls tools and defines none: see whether the logger leaves request.tools out")
 
 

@@ -6,17 +6,15 @@ A block is an assistant message with calls and what follows up to the next assis
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct
 
 from chatsquash import chat
 from chatsquash.chat import id_key
-from chatsquash.checks.failures import MARKING, failure
-
-if TYPE_CHECKING:
-    from chatsquash.checks.registry import View
-    from chatsquash.model import Json
+from chatsquash.checks.failures import failure
+from chatsquash.checks.registry import View
+from chatsquash.model import Json
 
 State = Literal["ok", "failed", "empty", "unanswered"]
 
@@ -90,11 +88,10 @@ def call_counts(view: View) -> dict[int, int]:
 def bad_results(view: View) -> dict[int, tuple[str | None, bool]]:
     """Of each result that failed or is empty what says that it failed, if anything does, and whether it is empty."""
     found: dict[int, tuple[str | None, bool]] = {}
-    is_marked = not MARKING.isdisjoint(view.columns.keys)
     for at in view.columns.results:
         message, content = view.messages[at], view.columns.contents[at]
         text = content if isinstance(content, str) else chat.text(message) or ""
-        said = failure(message, text, is_marked=is_marked)
+        said = failure(message, text)
         empty = (not text or text.isspace()) and not chat.other_parts(message)
         if empty or said is not None:
             found[at] = said, empty

@@ -4,42 +4,26 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from chatsquash import chat, jsonio
 from chatsquash.chat import PRIVATE
+from chatsquash.model import Json, Message
 from chatsquash.text import quoted
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from chatsquash.model import Json, Message
-
-MARKING = frozenset({"is_error", PRIVATE})
-"""The members of messages that may mark a result."""
 _MARKS = ("denied", "interrupted")
 """Outcomes with which a format marks a result beside ``is_error``."""
 _CODES = frozenset({"exit_code", "exitcode", "returncode"})
 _FLAGS = frozenset({"timeout", "missing", "incomplete"})
-_SUCCESS = frozenset({"success", "ok"})
 _NO_ERROR = frozenset({"", "none", "null"})
 
 _STATUS = re.compile(r"[45]\d\d|error|failure", re.IGNORECASE)
 """A status, of HTTP or in a word, that is one of a failure."""
-
-_TELLING = re.compile(
-    rb'"error"\s*+:\s*+(?!null|false|""|\d)'
-    rb'|"(?:success|ok)"\s*+:\s*+f'
-    rb'|"(?:exit_?code|returncode)"\s*+:\s*+(?!null|0\s*+[,}])'
-    rb'|"(?:timeout|missing|incomplete|is_?error)"\s*+:\s*+t'
-    rb'|"data"\s*+:\s*+null'
-    rb'|"status(?:_?code)?"\s*+:\s*+(?:"?[45]\d\d\b|"(?:error|failure)")'
-)
-"""A key with a value that may tell of a failure, in lower case."""
-
 
 _SHORT = 1 << 16
 _BRACE = ord("{")
@@ -48,36 +32,30 @@ _NAMES |= {"iserror", "is_error"}
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
-def failure(message: Message, text: str, *, is_marked: bool = True) -> str | None:
-    """What says that a result with this text failed, as the end of a sentence; ``None`` where nothing does.
-
-    ``is_marked``: whether the message may have a mark.
-    """
-    if is_marked and (mark := _mark(message)):
+def failure(message: Message, text: str) -> str | None:
+    """What says that a result with this text failed, as the end of a sentence; ``None`` where nothing does."""
+    if mark := _mark(message):
         return mark
     whole = text.strip()
     if whole[:1] != "{":
         return _in_words()(whole)
     if len(text) <= _SHORT and _is_well(text):
         return None
-    value = _parsed(text) if _may_tell(text) else None
+    value = _parsed(text)
     return _told(value) if isinstance(value, dict) else None
 
 
 def _is_well(text: str) -> bool:
     """Whether the members of an object tell of no failure, which is found without making the values of the others."""
     try:
-        return (
-            _told({key: jsonio.loads(bytes(held)) for key, held in _members(text).items() if _counts(key, held)})
-            is None
-        )
+        held = {
+            key: jsonio.loads(bytes(value))
+            for key, value in _members(text).items()
+            if key.lower() in _NAMES or memoryview(value)[0] == _BRACE  # an object, of which the members may tell
+        }
+        return _told(held) is None
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return False  # the slower parser decides
-
-
-def _counts(key: str, held: msgspec.Raw) -> bool:
-    """Whether a member may tell of a failure: by its name, or as an object, of which the members may."""
-    return key.lower() in _NAMES or memoryview(held)[0] == _BRACE
 
 
 @cache
@@ -146,24 +124,11 @@ def _is_code(held: Json) -> bool:
     return isinstance(held, int | float) and not isinstance(held, bool) and held != 0
 
 
-def _may_tell(text: str) -> bool:
-    """Whether a text may hold one of the keys, which is found sooner than by parsing it."""
-    lower = text.encode("utf-8", "surrogatepass").lower()  # of the keys' letters only ASCII has other cases
-    return b"\\u" in lower or _TELLING.search(lower) is not None
-
-
 def _parsed(text: str) -> Any:
     """The value of a JSON text, ``None`` for what is none; NaN counts, since tools written in Python print it."""
-    try:
-        return jsonio.loads(text)
-    except jsonio.NotFiniteError:
-        return _lenient(text)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _lenient(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+    with suppress(ValueError, RecursionError):
+        try:
+            return jsonio.loads(text)
+        except jsonio.NotFiniteError:
+            return json.loads(text)
+    return None

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from chatsquash.checks.registry import Fact, rule
 from chatsquash.text import counted, quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _SHOWN = 20
 

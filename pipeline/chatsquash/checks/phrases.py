@@ -82,11 +82,4 @@ def _opened(texts: Iterable[str]) -> Iterator[str]:
     for text in texts:
         yield text
         if text.startswith(("{", "[")):
-            yield from chat.strings(_value(text))
-
-
-def _value(text: str) -> Json:
-    try:
-        return jsonio.loads(text)
-    except (ValueError, RecursionError):
-        return None
+            yield from chat.strings(jsonio.value(text))

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from chatsquash.checks.registry import Fact, rule
 from chatsquash.text import counted, escaped, quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 
 @rule("error")

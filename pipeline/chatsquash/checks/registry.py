@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple, ParamSpec, Protocol, TypeVar
 
 from chatsquash import chat
 from chatsquash.checks._columns import columns
 from chatsquash.memo import Last
-from chatsquash.model import Found, Severity
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from chatsquash.model import Conversation, Message, Tool
+from chatsquash.model import Conversation, Found, Message, Severity, Tool
 
 Kind = Literal["tools", "record", "native", "inlined", "arguments", "log", "replies", "template"]
 _OfRecord = Literal["no messages", "no tools", "unknown roles", "odd content", "odd end"]
@@ -130,10 +126,13 @@ def register(
 
 def check(
     severity: Severity, kind: Kind = "native", *, looks: tuple[Feature, ...] = ()
-) -> Callable[[Callable[[View], Iterator[Fact]]], Callable[[View], Iterator[Fact]]]:
-    """Declare a generator of facts about a record of a kind; one that has nothing it ``looks`` at has none."""
+) -> Callable[[Callable[[T], Iterator[Fact]]], Callable[[T], Iterator[Fact]]]:
+    """Declare a generator of facts about a record of a kind; one that has nothing it ``looks`` at has none.
 
-    def declare(function: Callable[[View], Iterator[Fact]]) -> Callable[[View], Iterator[Fact]]:
+    It is given a ``View``, for the kind ``template`` a ``Trial``.
+    """
+
+    def declare(function: Callable[[T], Iterator[Fact]]) -> Callable[[T], Iterator[Fact]]:
         register(function, kind, severity, looks=looks)
         return function
 

@@ -3,23 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
 
 from chatsquash.checks.exchanges import Call, Result, State, exchanges
 from chatsquash.checks.registry import Fact, View, check
 from chatsquash.text import quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-
-def _bad_results(view: View) -> list[tuple[Result, Call | None]]:
-    """Every result that failed or is empty, in the order of the messages, and the call it answers."""
-    calls, strays, outside = view.once(exchanges)
-    bad: list[tuple[Result, Call | None]]
-    bad = [(result, call) for call in calls for result in call.results if not result.good]
-    bad += [(result, None) for result in (*strays, *outside) if not result.good]
-    return sorted(bad, key=lambda answer: answer[0].at)
 
 
 def _unanswered(view: View) -> list[Call]:
@@ -30,12 +19,6 @@ def _unanswered(view: View) -> list[Call]:
     at, behind = len(view.messages) - 1, len(columns.results)  # which only those of the last message have not
     left = zip(calls.given[behind:], calls.names[behind:], calls.ids[behind:], strict=True)
     return [Call(at, len(calls.counts) - 1, given, name, key) for given, name, key in left]
-
-
-def _strays(view: View) -> list[Result]:
-    """The results that answer no call of their block, and behind them those that stand in none."""
-    found = view.once(exchanges)
-    return found.strays + found.outside
 
 
 class _Trouble(NamedTuple):
@@ -51,9 +34,12 @@ class _Trouble(NamedTuple):
 
 def _troubles(view: View) -> list[_Trouble]:
     """What did not go well: the results, in the order of the messages, and behind them the calls without one."""
+    calls, strays, outside = view.once(exchanges)
+    answers: list[tuple[Result, Call | None]] = [(result, call) for call in calls for result in call.results]
+    answers += [(result, None) for result in (*strays, *outside)]
     bad = [
         _Trouble(kind, text, result.at, call is not None and _is_retried(view, call))
-        for result, call in _bad_results(view)
+        for result, call in sorted(answers, key=lambda answer: answer[0].at)
         for kind, text in _reasons(result, call)
     ]
     return bad + [
@@ -136,7 +122,8 @@ def tool_result_without_call(view: View) -> Iterator[Fact]:
 @check("error", looks=("unmatched results",))
 def tool_result_without_id(view: View) -> Iterator[Fact]:
     """Reported when a tool result has no `tool_call_id`: nobody can tell which call it answers."""
-    for result in view.once(_strays):
+    _, strays, outside = view.once(exchanges)
+    for result in (*strays, *outside):
         if result.key is None:
             yield Fact("the result has no tool_call_id: log the id of the call that it answers", result.at)
 

@@ -6,8 +6,9 @@ any in use is not gone by.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from chatsquash import jsonio
 from chatsquash.checks._steps import Steps
@@ -16,12 +17,8 @@ from chatsquash.checks.exchanges import Call, exchanges
 from chatsquash.checks.registry import Fact, View, check
 from chatsquash.errors import UsageError
 from chatsquash.memo import Each
+from chatsquash.model import Json, Tool
 from chatsquash.text import quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from chatsquash.model import Json, Tool
 
 _MOST = 1 << 18
 """Bytes of a schema, and of arguments."""
@@ -88,7 +85,8 @@ def refuse_missing() -> None:
 
 def _held(view: View) -> _Held:
     held = _Held([], {})
-    first = {tool["name"]: tool for tool in reversed(view.tools) if isinstance(tool, dict) and _is_text(tool)}
+    named = (tool for tool in reversed(view.tools) if isinstance(tool, dict) and isinstance(tool.get("name"), str))
+    first = {tool["name"]: tool for tool in named}
     for call in view.once(exchanges).calls:
         tool = _definition(view, call, first)
         if tool is None or call.name is None:
@@ -100,10 +98,6 @@ def _held(view: View) -> _Held:
         if why:
             held.unchecked.setdefault(call.name, (call.at, why))
     return held
-
-
-def _is_text(tool: dict[str, Any]) -> bool:
-    return isinstance(tool.get("name"), str)
 
 
 def _definition(view: View, call: Call, first: dict[str, Tool]) -> Tool | None:
@@ -121,22 +115,14 @@ def _looked_at(schema: _Schema, arguments: Json) -> tuple[str, str]:
     written = arguments.encode("utf-8", "surrogatepass") if isinstance(arguments, str) else jsonio.dumps(arguments)
     if len(written) > _MOST:
         return "", f"they have more than {_MOST:,} bytes"
-    value = _object(written)
-    if value is None:
+    value = jsonio.value(written)
+    if not isinstance(value, dict):
         return "", ""
     levels = _levels(value)
-    if why := f"they have more than {_DEEP} levels" if levels > _DEEP else schema.steps.problem(levels):
-        return "", why
-    is_small = schema.steps.count(levels) * len(written) <= _PRODUCT
-    return _broken(schema.validator, value, is_small=is_small)
-
-
-def _object(written: bytes) -> dict[str, Any] | None:
-    try:
-        value = jsonio.loads(written)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
+    steps = f"they have more than {_DEEP} levels" if levels > _DEEP else schema.steps.told(levels)
+    if isinstance(steps, str):
+        return "", steps
+    return _broken(schema.validator, value, is_small=steps * len(written) <= _PRODUCT)
 
 
 def _broken(validator: Any, value: Json, *, is_small: bool) -> tuple[str, str]:
@@ -172,10 +158,6 @@ def _told(found: Any) -> str:
     )
 
 
-def _define(tools: list[Tool]) -> list[_Schema]:
-    return list(map(_defined, tools))
-
-
 def _defined(tool: dict[str, Any]) -> _Schema:
     schema = next((tool[spelling] for spelling in SPELLINGS if spelling in tool), None)
     if not isinstance(schema, dict):
@@ -184,7 +166,8 @@ def _defined(tool: dict[str, Any]) -> _Schema:
     if len(written) > _MOST:
         return _Schema(why=f"the schema has more than {_MOST:,} bytes", small=False)
     steps = Steps(schema)
-    return _Schema(why=why) if (why := steps.problem(0)) else _compiled(schema)._replace(steps=steps)
+    why = steps.told(0)
+    return _Schema(why=why) if isinstance(why, str) else _compiled(schema)._replace(steps=steps)
 
 
 def _compiled(schema: dict[str, Any]) -> _Schema:
@@ -207,4 +190,4 @@ def _refused(uri: str) -> Json:
     raise ValueError(uri)
 
 
-_known: Each[Tool, _Schema] = Each(_define, lambda schema: schema.small)
+_known: Each[Tool, _Schema] = Each(lambda tools: list(map(_defined, tools)), lambda schema: schema.small)

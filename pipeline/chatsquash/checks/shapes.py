@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from chatsquash.checks.registry import Fact, rule
 from chatsquash.text import SHOWN, counted, escaped, quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 _KINDS = 12  # that a finding names
 

@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from chatsquash import chat, jsonio
 from chatsquash.chat import CALL_CLOSE, CALL_OPEN, RESULT_CLOSE, RESULT_OPEN
 from chatsquash.checks.registry import Fact, View, check
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from chatsquash.model import Message
+from chatsquash.model import Message
 
 TAGS = (CALL_OPEN, CALL_CLOSE, RESULT_OPEN, RESULT_CLOSE)
 CALL_TAG = re.compile(r"</?tool_call>")
@@ -29,7 +26,8 @@ def tool_call_tags(view: View) -> Iterator[Fact]:
 
     Whoever parses the model's output by these tags later would cut such a message at the wrong places.
     """
-    for at, text in _texts(view, "assistant"):
+    for at, message in enumerate(view.messages):
+        text = (chat.text(message) or "") if message.get("role") == "assistant" else ""
         # What an argument holds is none of the markup's own tags, so blocks count as empty pairs.
         if not _alternate(f"{CALL_OPEN}{CALL_CLOSE}".join(_beside_blocks(text))):
             opened, closed = text.count(CALL_OPEN), text.count(CALL_CLOSE)
@@ -119,12 +117,6 @@ def outlined(messages: list[Message]) -> list[Message]:
     return out
 
 
-def _texts(view: View, role: str) -> Iterator[tuple[int, str]]:
-    for at, message in enumerate(view.messages):
-        if message.get("role") == role:
-            yield at, chat.text(message) or ""
-
-
 def _alternate(text: str) -> bool:
     is_open = False
     for tag in CALL_TAG.finditer(text):
@@ -183,10 +175,7 @@ def _block(piece: str) -> tuple[str, dict[str, Any]] | None:
 
 
 def _call(text: str) -> dict[str, Any] | None:
-    try:
-        value = jsonio.loads(text)
-    except (ValueError, RecursionError):
-        return None
+    value = jsonio.value(text)
     return value if isinstance(value, dict) and "name" in value and "arguments" in value else None
 
 

@@ -5,16 +5,13 @@ The rules only tell what a trial saw; ``chatsquash.templates.trial`` renders the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Literal, NamedTuple
 
 from chatsquash import chat
-from chatsquash.checks.registry import Fact, register
+from chatsquash.checks.registry import Fact, check
+from chatsquash.model import Message
 from chatsquash.text import counted, escaped, quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from chatsquash.model import Message, Severity
 
 Kind = Literal["tool", "system", "text", "call", "result", "reasoning"]
 
@@ -61,17 +58,7 @@ class Trial(NamedTuple):
         return [place for place in self.lost if place.kind in kinds]
 
 
-def _on_trial(
-    severity: Severity,
-) -> Callable[[Callable[[Trial], Iterator[Fact]]], Callable[[Trial], Iterator[Fact]]]:
-    def declared(function: Callable[[Trial], Iterator[Fact]]) -> Callable[[Trial], Iterator[Fact]]:
-        register(function, "template", severity)
-        return function
-
-    return declared
-
-
-@_on_trial("error")
+@check("error", "template")
 def template_error(trial: Trial) -> Iterator[Fact]:
     """Reported when the template raises an exception: training stops, or the trainer leaves the record out.
 
@@ -82,7 +69,7 @@ def template_error(trial: Trial) -> Iterator[Fact]:
         yield Fact(f"the template raises {escaped(trial.problem)}")
 
 
-@_on_trial("error")
+@check("error", "template")
 def template_tool_lost(trial: Trial) -> Iterator[Fact]:
     """Reported when definitions of tools do not appear: the model learns to call tools that it was never shown."""
     if lost := trial.lost_of("tool"):
@@ -90,7 +77,7 @@ def template_tool_lost(trial: Trial) -> Iterator[Fact]:
         yield Fact(f"{definitions} of tools missing in the rendering: {_names(lost)}")
 
 
-@_on_trial("error")
+@check("error", "template")
 def template_call_lost(trial: Trial) -> Iterator[Fact]:
     """Reported when calls do not appear with their arguments, such as all but the first of several in one message."""
     for at, lost in _by_message(trial.lost_of("call")):
@@ -99,7 +86,7 @@ def template_call_lost(trial: Trial) -> Iterator[Fact]:
         yield Fact(f"of {counted(count, 'call')} in the message, missing in the rendering: {which}", at)
 
 
-@_on_trial("error")
+@check("error", "template")
 def template_text_lost(trial: Trial) -> Iterator[Fact]:
     """Reported when the text of a message does not appear, such as text beside calls."""
     for place in trial.lost_of("text"):
@@ -108,7 +95,7 @@ def template_text_lost(trial: Trial) -> Iterator[Fact]:
         yield Fact(f"{what} is missing in the rendering", place.at)
 
 
-@_on_trial("error")
+@check("error", "template")
 def template_system_lost(trial: Trial) -> Iterator[Fact]:
     """Reported when a system prompt, or a message of role `developer`, does not appear."""
     for place in trial.lost_of("system"):
@@ -116,14 +103,14 @@ def template_system_lost(trial: Trial) -> Iterator[Fact]:
         yield Fact(f"the message of role {role} is missing in the rendering", place.at)
 
 
-@_on_trial("error")
+@check("error", "template")
 def template_result_lost(trial: Trial) -> Iterator[Fact]:
     """Reported when the result of a call does not appear: the model learns to go on without having seen it."""
     for place in trial.lost_of("result"):
         yield Fact("the result is missing in the rendering", place.at)
 
 
-@_on_trial("info")
+@check("info", "template")
 def template_reasoning_lost(trial: Trial) -> Iterator[Fact]:
     """Reported when reasoning does not appear. Many templates leave out that of earlier turns, some that of all."""
     if lost := trial.lost_of("reasoning"):
@@ -131,14 +118,14 @@ def template_reasoning_lost(trial: Trial) -> Iterator[Fact]:
         yield Fact(f"the reasoning of {counted(len(lost), 'message')} is missing in the rendering, {first}")
 
 
-@_on_trial("error")
+@check("error", "template")
 def template_arguments_twice(trial: Trial) -> Iterator[Fact]:
     r"""Reported when arguments are encoded twice, as in `"{\"path\": 1}"`: the model learns a string, not an object."""
     for at, places in _by_message(trial.twice):
         yield Fact(f"arguments are encoded twice, a JSON string of JSON: {_names(places)}", at)
 
 
-@_on_trial("error")
+@check("error", "template")
 def template_python(trial: Trial) -> Iterator[Fact]:
     """Reported when arguments or parts of content appear as Python spells them, as in `{'path': 'a'}`."""
     for at, places in _by_message(trial.spelled):
@@ -147,7 +134,7 @@ def template_python(trial: Trial) -> Iterator[Fact]:
         yield Fact(f"{what} printed as Python spells {them}", at)
 
 
-@_on_trial("error")
+@check("error", "template")
 def template_null(trial: Trial) -> Iterator[Fact]:
     """Reported when a null, or missing content, becomes the word `None` or an exception.
 
@@ -157,7 +144,7 @@ def template_null(trial: Trial) -> Iterator[Fact]:
         yield Fact(escaped(text))
 
 
-@_on_trial("warning")
+@check("warning", "template")
 def template_tools_flat(trial: Trial) -> Iterator[Fact]:
     """Reported when tools without `{"type": "function", "function": ...}` around them give another text than with it.
 
@@ -167,7 +154,7 @@ def template_tools_flat(trial: Trial) -> Iterator[Fact]:
         yield Fact("tools that are not wrapped print otherwise than the wrapped ones that models are trained with")
 
 
-@_on_trial("warning")
+@check("warning", "template")
 def template_tools_empty(trial: Trial) -> Iterator[Fact]:
     """Reported when an empty list of tools gives another text than no list, such as an introduction to no tools."""
     if trial.empty:

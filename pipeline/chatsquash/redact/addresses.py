@@ -119,10 +119,6 @@ def addresses(text: str) -> Iterator[Address]:
         domain = found.end("sign")
         if end - domain > _DOMAIN_MAX:
             end = _shorter_end(text, domain)
-        # The most frequent one that names nobody; what stands before it is no part of the name.
-        if text.startswith("git", sign - 3) and text[sign - 4 : sign - 3] not in _run():
-            floor = end
-            continue
         if sign >= 16 and (ours := _compiled(_OURS).match(text, sign - 16)):
             floor = ours.end()
             continue

@@ -30,27 +30,6 @@ _LOOKED_AT = 1000
 """Those of which they are taken."""
 
 
-class Facts(Struct, frozen=True):
-    """What is known of the replies of a conversation."""
-
-    replies: int
-    lines: list[int]
-    """In order, from 1."""
-    times: list[int]
-    """In nanoseconds since the epoch."""
-    models: list[str]
-
-    def __str__(self) -> str:
-        """In words, without what is not known."""
-        known = counted(self.replies, "reply", "replies"), in_lines(self.lines), _period(self.times), *self._named()
-        return ", ".join(each for each in known if each)
-
-    def _named(self) -> list[str]:
-        named = list(dict.fromkeys(self.models))
-        shown = [_cut(escaped(name)) for name in named[:_MODELS]]
-        return [*shown, f"{len(named) - _MODELS:,} models more"] if len(named) > _MODELS else shown
-
-
 class _Row(Struct, frozen=True):
     """A conversation, or how many are not drawn, with what stands before it and before the lines below it."""
 
@@ -75,7 +54,9 @@ def drawn(found: list[Path], links: list[Link], models: Mapping[int, str], *, ev
             continue
         count += 1
         rows = _rows(_few(following.get(id(row.shown), []), every=every), row.below)
-        yield f"{row.before}{_kind(row.shown, links)}: {_facts(row.shown.own, models)}"
+        before = _before(row.shown, links[row.shown.last.tree])
+        comes = f", from line {before.line}" if before else ""
+        yield f"{row.before}{row.shown.kind}{comes}: {_of_replies(row.shown.own, models)}"
         yield f"{row.below}{'│' if rows else ' '}  {_said(row.shown)}"
         waiting += reversed(rows)
     if count < len(found):
@@ -88,7 +69,7 @@ def of_file(origin: Origin) -> str:
     replies = origin.replies
     lines = sorted({reply.line for reply in replies if reply.line is not None})
     times = [reply.time for reply in replies if reply.time is not None]
-    return f"{origin.kind}{comes}: {Facts(len(replies), lines, times, [each.model for each in replies if each.model])}"
+    return f"{origin.kind}{comes}: {_facts(len(replies), lines, times, [each.model for each in replies if each.model])}"
 
 
 def in_lines(lines: list[int]) -> str:
@@ -133,12 +114,6 @@ def _rows(shown: list[Path | Counter[str]], indent: str) -> list[_Row]:
     return [*rows, *(_Row(each, f"{indent}└─ ", f"{indent}   ") for each in shown[-1:])]
 
 
-def _kind(path: Path, links: list[Link]) -> str:
-    """The kind of a conversation, and the line of the reply that it comes from."""
-    before = _before(path, links[path.last.tree])
-    return f"{path.kind}, from line {before.line}" if before else path.kind
-
-
 def _before(path: Path, link: Link) -> Reply | None:
     """The reply that a conversation leaves, or whose call or summary it begins with."""
     if path.own[0].parent or (path.parent and path.parent.last.tree == path.last.tree):
@@ -148,10 +123,20 @@ def _before(path: Path, link: Link) -> Reply | None:
     return link.caller.reply if link.caller and path.parent else None
 
 
-def _facts(replies: list[Reply], models: Mapping[int, str]) -> Facts:
+def _of_replies(replies: list[Reply], models: Mapping[int, str]) -> str:
     times = [reply.at for reply in replies if reply.at is not None]
     named = [models[reply.line] for reply in replies if reply.line in models]
-    return Facts(len(replies), sorted(reply.line for reply in replies), times, named)
+    return _facts(len(replies), sorted(reply.line for reply in replies), times, named)
+
+
+def _facts(replies: int, lines: list[int], times: list[int], models: list[str]) -> str:
+    """What is known of so many replies, in words: their lines in order, times in nanoseconds, and models."""
+    named = list(dict.fromkeys(models))
+    shown = [_cut(escaped(name)) for name in named[:_MODELS]]
+    more = [f"{len(named) - _MODELS:,} models more"] if len(named) > _MODELS else []
+    return ", ".join(
+        filter(None, [counted(replies, "reply", "replies"), in_lines(lines), _period(times), *shown, *more])
+    )
 
 
 def _period(times: list[int]) -> str:
@@ -169,11 +154,8 @@ def _said(path: Path) -> str:
     asked = next((text for _, message in path.own[0].users() if (text := chat.text(message))), "")
     reply = path.last.message
     answered = chat.text(reply) or " ".join(f"{chat.call_name(call)}()" for call in chat.calls(reply))
-    return " … ".join(_on_a_line(text) for text in (without_reminders(asked), answered))
-
-
-def _on_a_line(text: str) -> str:
-    return _cut(escaped(" ".join(text[:_LOOKED_AT].split())))
+    texts = (without_reminders(asked), answered)
+    return " … ".join(_cut(escaped(" ".join(text[:_LOOKED_AT].split()))) for text in texts)
 
 
 def _cut(text: str) -> str:

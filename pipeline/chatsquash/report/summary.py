@@ -13,8 +13,6 @@ from chatsquash.report.replies import Replies
 from chatsquash.stages import cleaning
 from chatsquash.text import counted, escaped, listed
 
-_KINDS = 8  # of files that were not read; there may be as many suffixes as files
-
 
 @dataclass(slots=True)
 class Summary:
@@ -95,9 +93,7 @@ class Summary:
         self.bytes += outcome.size
         self.sizes = self.sizes.plus(outcome.sizes)
         self.addresses += outcome.addresses
-        for rule, count in outcome.cleaned.items():
-            self.cleaned[rule] += count
-        for rule, count in outcome.dropped.items():
+        for rule, count in (*outcome.cleaned.items(), *outcome.dropped.items()):
             self.cleaned[rule] += count
         counted = self.filtered_findings if filtered and not outcome.records else self.findings
         for finding in outcome.findings:
@@ -141,7 +137,7 @@ class Summary:
             "lines": {"seen": self.lines, **self.account._asdict()},
             "bytes": {"seen": self.bytes, **self.sizes._asdict()},
             **self.replies.counts(),
-            "loss": _loss(self.flags) if self.has_flags else {},
+            "loss": {"trained": self.flags[""], "not_trained": self._not_trained()} if self.has_flags else {},
             "cleaned": {rule: count for rule, count in sorted(self.cleaned.items()) if count},
             "addresses": self.addresses,
             "findings": _by_severity(self.findings),
@@ -153,6 +149,9 @@ class Summary:
     def _share(self, records: int) -> float:
         """The share of all records that these are."""
         return records / self.replies.written if self.replies.written else 0.0
+
+    def _not_trained(self) -> dict[str, int]:
+        return {why: count for why, count in sorted(self.flags.items()) if why}
 
     def as_json(self) -> dict[str, object]:
         """The whole summary as JSON values."""
@@ -178,7 +177,8 @@ class Summary:
         yield f"{counted(self.lines, 'line')} seen = {parts}"
         yield from self.replies.lines()
         if self.has_flags:
-            yield _loss_line(self.flags)
+            parts = "".join(f" + {count:,} {why}" for why, count in self._not_trained().items())
+            yield f"{counted(self.flags.total(), 'assistant message')} = {self.flags['']:,} trained on{parts}"
         rules = (rule for rule in cleaning.names() if self.cleaned[rule])
         named = ((rule.replace("_", " ").removesuffix("s"), self.cleaned[rule]) for rule in rules)
         cleaned = ", ".join(counted(count, rule) for rule, count in named)
@@ -204,16 +204,6 @@ class Summary:
             yield f"{self.size / 1e6:,.1f} MB in {self.seconds:.2f} s ({rate:,.0f} MB/s)"
         if self.reused:
             yield f"taken from an earlier run: {counted(self.reused, 'session')} (--full converts them again)"
-
-
-def _loss(flags: Counter[str]) -> dict[str, object]:
-    """The counts of flags as JSON values."""
-    return {"trained": flags[""], "not_trained": {why: count for why, count in sorted(flags.items()) if why}}
-
-
-def _loss_line(flags: Counter[str]) -> str:
-    parts = "".join(f" + {count:,} {why}" for why, count in sorted(flags.items()) if why)
-    return f"{counted(flags.total(), 'assistant message')} = {flags['']:,} trained on{parts}"
 
 
 def by_code(what: str, findings: Counter[tuple[Severity, str]]) -> Iterator[str]:

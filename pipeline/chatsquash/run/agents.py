@@ -22,17 +22,11 @@ from chatsquash.run.asides import ways
 from chatsquash.run.conversations import MakeLast, asks_marks, counted
 from chatsquash.run.covered import Covered, lost_of
 from chatsquash.stages.session import Session, Snapshot
+from chatsquash.tree.account import WHY
+from chatsquash.tree.choose import unwanted
 from chatsquash.tree.coverage import coverage, fate
 from chatsquash.tree.loss import ELSEWHERE, REWRITTEN, Judge
 
-_WHY = {
-    "main": "short-tail",
-    "compacted": "compacted",
-    "branch": "branch",
-    "subagent": "subagent",
-    "side": "side-request",
-}
-"""Why replies of conversations that were not chosen are lost, by their kinds."""
 _BEGUN = ("subagent", "side")
 """Kinds of conversations that another one began, which may stand in another file."""
 
@@ -60,8 +54,7 @@ class Part(Struct, frozen=True, dict=True):
         place, options = self.place, self.options
         if options.conversations == "main":
             return bool(place.session and place is next(iter(place.session.chain), None))
-        unwanted = {*(() if options.subagents else ("subagent",)), *(() if options.side else ("side",))}
-        return place.kind not in unwanted
+        return place.kind not in unwanted(options)
 
     def names(self, place: Place) -> tuple[str, str | None]:
         """The id of a conversation, and of that which it comes from, which may stand in another file."""
@@ -113,15 +106,13 @@ def records(
         return [], made.why, Covered(covered, kept, [], relatives=met)
     lost = lost_of(covered, snapshot.entry.line if snapshot else None, ways=ways(covered, 0, options))
     found = Covered(covered, kept, lost, family=part.family(), relatives=met)
-    return [_named(counted(made, options), part)] if made else [], None, found
-
-
-def _named(record: Record, part: Part) -> Record:
-    if part.options.conversations == "last":
-        return record
-    place = part.place
-    conversation, parent = part.names(place)
-    return replace(record, conversation=conversation, kind=place.kind, parent=parent)
+    if made is None:
+        return [], None, found
+    record = counted(made, options)
+    if options.conversations != "last":
+        conversation, parent = part.names(part.place)
+        record = replace(record, conversation=conversation, kind=part.place.kind, parent=parent)
+    return [record], None, found
 
 
 def _marks(part: Part, snapshot: Snapshot | None) -> list[Mark] | None:
@@ -180,7 +171,7 @@ class _Standing:
         mark = self._marks.get(at) if at is not None else None
         if at is None or not isinstance(self._made, Record) or (self._made.marks and mark is None):
             is_own = key in self._places and self._made is not None
-            why = self._refused() if is_own else self._why(place)
+            why = self._refused() if is_own else self._unchosen(place)
             return replace(row, why=why, reasoning=fate(said, None))
         message = self._messages[at]
         status: Literal["carried", "rewritten"] = "carried" if message == said else "rewritten"
@@ -194,5 +185,6 @@ class _Standing:
             return "side-request"
         return "refused" if isinstance(self._made, Refused) else "filtered"
 
-    def _why(self, place: Place) -> str:
-        return "compacted" if place.number in self._summed_up else _WHY[place.kind]
+    def _unchosen(self, place: Place) -> str:
+        is_compacted = place.kind == "compacted" or place.number in self._summed_up
+        return "compacted" if is_compacted else WHY.get(place.kind, "short-tail")

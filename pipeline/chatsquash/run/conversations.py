@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
@@ -23,15 +23,13 @@ from chatsquash.run.told import prefix
 from chatsquash.stages.select import ToolUnion
 from chatsquash.stages.session import Noted, Session, Snapshot
 from chatsquash.tree.account import Kept, account
-from chatsquash.tree.calls import shared_calls
-from chatsquash.tree.choose import chosen, names
+from chatsquash.tree.choose import chosen, first_conversation, names, unexplained
 from chatsquash.tree.coverage import coverage
-from chatsquash.tree.explained import first_conversation, unexplained
 from chatsquash.tree.kinds import Path, paths
 from chatsquash.tree.replies import Reply
 from chatsquash.tree.requests import numbered
 from chatsquash.tree.restore import Wanted, restored
-from chatsquash.tree.standing import Held, held
+from chatsquash.tree.standing import Held, held, shared_calls
 from chatsquash.tree.trees import Trees
 
 if TYPE_CHECKING:
@@ -84,7 +82,7 @@ def of_last(
     trees = session.followed.branch()
     found = paths(trees.replies, trees.links)
     end = _end(trees, snapshot, session.followed.unanswered)
-    path = _holder(found, end) if end else None
+    path = next((each for each in found if end in each.own), None)
     shown: list[Held] = []
     if snapshot and end and path:
         shown.append(held(path, end.path(), _messages(snapshot.entry), trees.requests.canon))
@@ -92,8 +90,7 @@ def of_last(
     kept = [_kept(each, made, 0, {}) for each in shown]
     ids = names(found, name)
     rows = with_asides(account(trees, found, kept, ids), session.asides, name, found, ids)
-    kinds = Counter(each.kind for each in found if each is not path)
-    covered = _summed(rows, len(found), dict(sorted(kinds.items())), len(session.asides))
+    covered = _summed(rows, (each for each in found if each is not path), len(found), len(session.asides))
     noted: list[Noted] = []
     if isinstance(made, Record):
         line = snapshot.entry.line if snapshot else None
@@ -128,17 +125,12 @@ def _judge(options: Options) -> Judge:
     return Judge(restores and not options.restored_loss, options.loss_skip_failed)
 
 
-def _why_not(made: Record | Refused, unwanted: dict[str, RecordFilter]) -> str | None:
-    """Why a conversation is not written, as far as it tells by itself."""
-    if isinstance(made, Refused):
-        return "refused"
-    return "filtered" if any(why(made) for why in unwanted.values()) else None
-
-
 def _kept(shown: Held, made: Record | Refused, index: int, unwanted: dict[str, RecordFilter]) -> Kept:
-    if why := _why_not(made, unwanted):
-        return Kept(shown, None, why)
-    assert isinstance(made, Record)
+    """A conversation with its record, or why it has none, as far as it tells by itself."""
+    if isinstance(made, Refused):
+        return Kept(shown, None, "refused")
+    if any(why(made) for why in unwanted.values()):
+        return Kept(shown, None, "filtered")
     return Kept(shown, index, marks=by_ordinal(made.marks) if made.marks else None)
 
 
@@ -155,7 +147,7 @@ def of_each(
     trees = session.followed.branch()
     found = paths(trees.replies, trees.links)
     ids = names(found, name)
-    wanted = chosen(found, every=options.conversations == "all", subagents=options.subagents, sides=options.side)
+    wanted = chosen(found, options)
     parts = Wanted(*_PARTS[options.restore], messages=True)
     chosen_ones = [_chosen(trees, path, logged, parts) for path, logged in _entries(wanted, session, reread)]
     records: list[Record] = []
@@ -173,11 +165,11 @@ def of_each(
             why = why or made.why
             continue
         parent = ids.get(id(path.parent)) if path.parent else None
-        records.append(_named(_begun(counted(made, options), begun), ids[id(path)], path, parent))
+        record = _begun(counted(made, options), begun)
+        records.append(replace(record, conversation=ids[id(path)], kind=path.kind, parent=parent))
     rows = with_asides(account(trees, found, kept, ids), session.asides, name, found, ids)
     chosen_ids = set(map(id, wanted))
-    kinds = Counter(each.kind for each in found if id(each) not in chosen_ids)
-    covered = _summed(rows, len(found), dict(sorted(kinds.items())), len(session.asides))
+    covered = _summed(rows, (each for each in found if id(each) not in chosen_ids), len(found), len(session.asides))
     last = session.snapshot.entry.line if session.snapshot else None
     alone = unexplained(trees, found, session.followed.unanswered)
     noted += _tail(session, alone, chosen_ones, rows)
@@ -247,14 +239,11 @@ def _made(trees: Trees, found: list[Path], wanted: list[_Chosen], options: Optio
     ]
 
 
-def _named(record: Record, name: str, path: Path, parent: str | None) -> Record:
-    return replace(record, conversation=name, kind=path.kind, parent=parent)
-
-
-def _summed(rows: list[LoggedReply], seen: int, not_chosen: dict[str, int], asides: int) -> Coverage:
-    if asides:
-        not_chosen["side"] = not_chosen.get("side", 0) + asides
-    return replace(coverage(rows), conversations=seen + asides, not_chosen=not_chosen)
+def _summed(rows: list[LoggedReply], others: Iterable[Path], seen: int, asides: int) -> Coverage:
+    """The sums over replies and conversations, of which others were not chosen."""
+    kinds = Counter(each.kind for each in others)
+    kinds["side"] += asides
+    return replace(coverage(rows), conversations=seen + asides, not_chosen=dict(sorted((+kinds).items())))
 
 
 def _end(trees: Trees, snapshot: Snapshot | None, unanswered: dict[int, Reply | None]) -> Reply | None:
@@ -266,11 +255,6 @@ def _end(trees: Trees, snapshot: Snapshot | None, unanswered: dict[int, Reply | 
         return unanswered[line]
     again = {each.line: each.by for each in trees.again}
     return again.get(line) or next((reply for reply in trees.replies if reply.line == line), None)
-
-
-def _holder(found: list[Path], end: Reply) -> Path | None:
-    """The conversation that a reply belongs to."""
-    return next((path for path in found for reply in path.own if reply is end), None)
 
 
 def _messages(entry: Entry) -> list[Message]:

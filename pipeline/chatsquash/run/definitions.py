@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import partial
 from itertools import takewhile
 
 from chatsquash import chat, jsonio
@@ -28,7 +27,12 @@ def definitions(logs: Iterable[str], options: Options) -> Iterator[str]:
     """
     converter = Converter(replace(options, integrity_analysis=False))
     printed: set[str] = set()
-    for log, outcome, seen in each_session(logs, options, partial(_converted, converter)):
+
+    def converted(log: Log) -> tuple[Log, Outcome, Seen | None]:
+        seeing = _Seeing()
+        return log, converter.convert(log, seeing), seeing.seen
+
+    for log, outcome, seen in each_session(logs, options, converted):
         table = _table(log, outcome, seen)
         place = f"# {escaped(log.shown)}: session {escaped(outcome.session)}"
         if not table:
@@ -52,11 +56,6 @@ class _Seeing:
     def settle(self, seen: Seen | None, session: Session) -> None:
         del session
         self.seen = seen
-
-
-def _converted(converter: Converter, log: Log) -> tuple[Log, Outcome, Seen | None]:
-    seeing = _Seeing()
-    return log, converter.convert(log, seeing), seeing.seen
 
 
 def _table(log: Log, outcome: Outcome, seen: Seen | None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from chatsquash.checks import dataset
 from chatsquash.log import Log
 from chatsquash.logged import LoggedReply
-from chatsquash.model import Finding, Found
+from chatsquash.model import Found
 from chatsquash.options import ERRORS, Options
 from chatsquash.outcome import Outcome, Record
 from chatsquash.records.line import digest
@@ -36,9 +36,9 @@ class Filters:
 
     def __init__(self, options: Options) -> None:
         self._options = options
-        self._filters = _filters(options)
+        self._filters = of_records(options)
         self._seen: dict[bytes, str] = {}
-        self._is_asked = bool(self._filters or options.unique or options.since or options.until)
+        self._is_asked = bool(self._filters or options.drop or options.unique or options.since or options.until)
 
     def apply(self, log: Log, outcome: Outcome) -> Filtered:
         """An outcome without the records that are filtered or were there before; a finding says so of each."""
@@ -67,8 +67,11 @@ class Filters:
         if (log.part is not None or record.conversation) and (untimely := self._untimely(_day(log, outcome, record))):
             return dataset.filtered(*untimely), untimely[0]
         for option, unwanted in self._filters.items():
-            if why := unwanted(outcome, record):
+            if why := unwanted(record):
                 return dataset.filtered(option, why), option
+        for code in self._options.drop:
+            if why := _has(code, outcome, record):
+                return dataset.filtered(f"--drop {code}", why), f"--drop {code}"
         if self._options.unique:
             equal = record.unflagged or digest(record.line)
             if equal in self._seen:
@@ -127,10 +130,8 @@ def _moved(row: LoggedReply, places: dict[int, int], gone: dict[int, str]) -> Lo
     return row.moved(left) if left else row.gone(gone[row.record])
 
 
-Filter = Callable[[Outcome, Record], str | None]
-"""Why a record is not wanted; ``None`` for one that is."""
 RecordFilter = Callable[[Record], str | None]
-"""The same of a filter that looks at nothing else."""
+"""Why a record is not wanted; ``None`` for one that is."""
 
 
 def of_records(options: Options) -> dict[str, RecordFilter]:
@@ -145,16 +146,6 @@ def of_records(options: Options) -> dict[str, RecordFilter]:
     if options.only_model:
         filters["--only-model"] = lambda record: _other_model(record, options.only_model)
     return filters
-
-
-def _filters(options: Options) -> dict[str, Filter]:
-    """The filters that the options ask for, by their options, in the order in which they are counted."""
-    filters = {option: _of_record(unwanted) for option, unwanted in of_records(options).items()}
-    return filters | {f"--drop {code}": _dropper(code) for code in options.drop}
-
-
-def _of_record(unwanted: RecordFilter) -> Filter:
-    return lambda _, record: unwanted(record)
 
 
 def _turns(record: Record) -> str:
@@ -175,19 +166,10 @@ def _other_model(record: Record, globs: tuple[str, ...]) -> str | None:
     return None if any(fnmatchcase(model, glob) for glob in globs) else f"the model is {quoted(model)}"
 
 
-def _dropper(code: str) -> Filter:
+def _has(code: str, outcome: Outcome, record: Record) -> str | None:
+    """Whether a finding that is to be dropped is about a record, or about all of its session."""
+    about = [found for found in outcome.findings if found.conversation in ("", record.conversation)]
     if code == ERRORS:
-        return _error
-    return lambda outcome, record: (
-        f"the session has {code}" if any(f.code == code for f in _of(outcome, record)) else None
-    )
-
-
-def _error(outcome: Outcome, record: Record) -> str | None:
-    code = next((found.code for found in _of(outcome, record) if found.severity == "error"), None)
-    return f"the session has the error {code}" if code else None
-
-
-def _of(outcome: Outcome, record: Record) -> Iterator[Finding]:
-    """The findings about a record, and about all of its session."""
-    return (found for found in outcome.findings if found.conversation in ("", record.conversation))
+        grave = next((found.code for found in about if found.severity == "error"), None)
+        return f"the session has the error {grave}" if grave else None
+    return f"the session has {code}" if any(found.code == code for found in about) else None

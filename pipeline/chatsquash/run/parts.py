@@ -14,7 +14,7 @@ from chatsquash.model import Entry
 from chatsquash.options import Options
 from chatsquash.read import sessions
 from chatsquash.read.reader import Reader
-from chatsquash.read.sessions import SPAN, split
+from chatsquash.read.sessions import SPAN
 from chatsquash.run.order import UNKNOWN, behind, carried, packed
 from chatsquash.sources.open import opened
 from chatsquash.tree.choose import are_unrelated
@@ -26,17 +26,17 @@ def parts(log: Log, options: Options, expanded: Folder | None = None) -> list[Lo
 
     Where no line has an id and no request goes on from another, each exchange is one, unless the user said what is.
     """
-    return split(log, options, expanded, _parts) if log.spans is None else [_in_order(log, options)]
+    return sessions.split(log, options, expanded, _parts) if log.spans is None else [_in_order(log, options)]
 
 
 def _parts(log: Log, file: BinaryIO, options: Options) -> list[Log]:
     found = sessions.by_ids(log, file, options)
     if len(found) > 1 or options.sessions_by is not None or found[0].spans is None:
         return found
-    return by_exchange(found[0], log, file, options)
+    return _by_exchange(found[0], log, file, options)
 
 
-def by_exchange(whole: Log, log: Log, file: BinaryIO, options: Options) -> list[Log]:
+def _by_exchange(whole: Log, log: Log, file: BinaryIO, options: Options) -> list[Log]:
     """A session for each exchange of an open log, unless one goes on from another; ``whole`` has the places of all."""
     followed = Followed()
     file.seek(0)

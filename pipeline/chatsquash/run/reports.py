@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import BinaryIO
 
 from chatsquash.model import Finding
@@ -71,14 +71,9 @@ class _Waiting:
     def close(self, final: dict[str, str]) -> None:
         for name, file in self._files.items():
             with file:
-                for piece in _lines(file):
+                file.seek(0)
+                while piece := file.read(_PIECE):
+                    piece += b"" if piece.endswith(b"\n") else file.readline()  # places are not cut in two
                     for unknown, known in final.items():
-                        piece = piece.replace(unknown.encode(), known.encode())  # noqa: PLW2901
+                        piece = piece.replace(unknown.encode(), known.encode())
                     self._out.write(name, piece)
-
-
-def _lines(file: BinaryIO) -> Iterator[bytes]:
-    """What was written to a file, in pieces of whole lines."""
-    file.seek(0)
-    while piece := file.read(_PIECE):
-        yield piece + (file.readline() if not piece.endswith(b"\n") else b"")

@@ -14,7 +14,7 @@ from xxhash import xxh3_64_intdigest
 
 from chatsquash import chat, jsonio, reasoning
 from chatsquash.errors import UsageError
-from chatsquash.model import Json, Message
+from chatsquash.model import Message
 from chatsquash.records.datasets import Row, files, rows
 from chatsquash.records.reading import NotARecordError, StoredRecord, native, parsed, record
 from chatsquash.report.stats import Long, Spread, Stats, ToolCount
@@ -164,13 +164,11 @@ def _texts(held: StoredRecord) -> list[str]:
 
 
 def _said(message: Message) -> list[str]:
-    functions = [call["function"] for call in chat.calls(message) if chat.call_name(call)]
-    arguments = [text for function in functions for text in (function["name"], _spelled(function.get("arguments")))]
-    return [text for text in (chat.text(message), reasoning.text(message), *arguments) if isinstance(text, str)]
-
-
-def _spelled(arguments: Json) -> str:
-    return arguments if isinstance(arguments, str) else jsonio.dumps(arguments).decode()
+    said = [chat.text(message), reasoning.text(message)]
+    for function in (call["function"] for call in chat.calls(message) if chat.call_name(call)):
+        arguments = function.get("arguments")
+        said += function["name"], arguments if isinstance(arguments, str) else jsonio.dumps(arguments).decode()
+    return [text for text in said if isinstance(text, str)]
 
 
 def _definitions(held: StoredRecord) -> str:

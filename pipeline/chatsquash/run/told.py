@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Iterator
-from functools import partial
 from hashlib import sha256
 from typing import BinaryIO
 
@@ -59,13 +58,13 @@ def in_files(findings: list[Finding], log: Log) -> list[Finding]:
 
 def _in_file(found: Finding, log: Log) -> Finding:
     file, line = log.at(found.line)
-    text = _LINE.sub(partial(_named, log), found.text) if found.code in _TOLD_LINES else found.text
+
+    def named(told: re.Match[str]) -> str:
+        other, at = log.at(int(told[1].replace(",", "")))
+        return f"line {at:,} of {printable(other)}"
+
+    text = _LINE.sub(named, found.text) if found.code in _TOLD_LINES else found.text
     return found._replace(file=file, line=line, text=text)
-
-
-def _named(log: Log, found: re.Match[str]) -> str:
-    file, line = log.at(int(found[1].replace(",", "")))
-    return f"line {line:,} of {printable(file)}"
 
 
 def hash_of(file: BinaryIO, log: Log) -> str:

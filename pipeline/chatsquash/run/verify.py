@@ -170,15 +170,11 @@ def _table(out: Path, told: dict[str, Json], written: int, lines: dict[str, int]
     }
     for kind in sorted({*expected, *kinds}):
         if kinds[kind] != expected.get(kind, 0):
-            yield f"{out / RUN}: tells of {expected.get(kind, 0):,} {_what(kind)}, {SESSIONS} has {kinds[kind]:,}"
+            what = "records written" if kind == "written" else f"sessions {kind}"
+            yield f"{out / RUN}: tells of {expected.get(kind, 0):,} {what}, {SESSIONS} has {kinds[kind]:,}"
     for name in sorted(rows):
         if rows[name] != lines.get(name, 0):
             yield f"{out / RUN}: tells of {lines.get(name, 0):,} records in {name}, {SESSIONS} has {rows[name]:,}"
-
-
-def _what(kind: str) -> str:
-    """What of a kind is counted, with the kind."""
-    return "records written" if kind == "written" else f"sessions {kind}"
 
 
 def _kind(session: dict[str, Json]) -> str:

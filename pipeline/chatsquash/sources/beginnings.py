@@ -14,6 +14,7 @@ _MEMORY = 32 << 20
 _TOKENS = re.compile(rb'"(?:[^"\\]++|\\.)*+("?)|[\[\]{}]', re.DOTALL)
 _CLOSING = {b"[": b"]", b"{": b"}"}
 _SPACE = b" \t\r\n"
+_NONE = object()
 _HALF = re.compile(rb"(?<!\\)((?:\\\\)*)\\u[0-9a-fA-F]{0,3}\Z|[\xc0-\xff][\x80-\xbf]{0,2}\Z")
 """An escape or a character that may be cut in two."""
 
@@ -52,17 +53,9 @@ def _fits(data: bytes, memory: int) -> bool:
 def mended(data: bytes) -> bytes:
     """Text that is cut, without the line that is not whole; or, where not even the first one is, closed."""
     first, feed, _ = data.lstrip(_SPACE).partition(b"\n")
-    if feed and _is_json(first):
+    if feed and jsonio.value(first.removeprefix(b"\xef\xbb\xbf"), _NONE) is not _NONE:
         return data[: data.rindex(b"\n") + 1]
     return _closed(data)
-
-
-def _is_json(line: bytes) -> bool:
-    try:
-        jsonio.loads(line.removeprefix(b"\xef\xbb\xbf"))
-    except (ValueError, RecursionError):
-        return False
-    return True
 
 
 def _closed(data: bytes) -> bytes:

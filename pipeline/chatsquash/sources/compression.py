@@ -90,7 +90,25 @@ def stem(log: Log) -> str:
     return name.rpartition(".")[0] or name
 
 
-class Expanded(io.RawIOBase):
+class Placed(io.RawIOBase):
+    """A file that keeps count of where it stands."""
+
+    _at = 0
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def seekable(self) -> bool:
+        """It is, of what is compressed at some cost."""
+        return True
+
+    def tell(self) -> int:
+        """How many bytes lie before the next one."""
+        return self._at
+
+
+class Expanded(Placed):
     """What is in a compressed file; going back expands it once more from its beginning."""
 
     def __init__(self, file: io.FileIO, kind: Compression, options: Options) -> None:
@@ -126,18 +144,6 @@ class Expanded(io.RawIOBase):
         self._stream = self._piece = self._file.tell() - len(given)
         """Where the stream begins in the file, and the last piece of it that the decoder was given."""
         self._of_stream, self._known, self._careful = 0, known, careful
-
-    def readable(self) -> bool:
-        """It is."""
-        return True
-
-    def seekable(self) -> bool:
-        """It is, at some cost."""
-        return True
-
-    def tell(self) -> int:
-        """How many expanded bytes lie before the next one."""
-        return self._at
 
     def fileno(self) -> int:
         """The descriptor of the compressed file."""

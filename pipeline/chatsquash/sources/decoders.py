@@ -27,7 +27,7 @@ def zstd() -> Any:
     try:
         return _library("compression.zstd").ZstdDecompressor()
     except ImportError:
-        return Zstandard(_library("zstandard"), MEMORY // 2)
+        return Zstandard(_library("zstandard"))
 
 
 def _library(name: str) -> Any:
@@ -70,8 +70,8 @@ class Zstandard:
 
     needs_input = True
 
-    def __init__(self, library: Any, window: int) -> None:
-        self._one = library.ZstdDecompressor(max_window_size=window).decompressobj()
+    def __init__(self, library: Any) -> None:
+        self._one = library.ZstdDecompressor(max_window_size=MEMORY // 2).decompressobj()
 
     def decompress(self, data: bytes, most: int) -> bytes:
         """All that can be expanded of what it is given."""

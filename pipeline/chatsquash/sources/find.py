@@ -48,16 +48,12 @@ class Discovered(Struct):
     """What was found on the way about single files."""
 
 
-def _no_days(_: Log) -> list[str]:
-    return []
-
-
 def discover(
     logs: Iterable[str],
     options: Options,
     is_document: IsDocument,
     out: Path | None = None,
-    days_of: Callable[[Log], list[str]] = _no_days,
+    days_of: Callable[[Log], list[str]] = lambda _: [],
 ) -> Discovered:
     """The session logs in directories, files and globs; ``out``, the output folder, is never read.
 
@@ -160,7 +156,7 @@ class _Search(Struct):
             self.found.others[told] += 1
         elif not told:
             self.found.others[escaped(suffix) or NO_SUFFIX] += 1
-        elif not self._wanted(name):
+        elif (self.options.include and not matches(name, self.options.include)) or matches(name, self.options.exclude):
             self.found.passed_over += 1
         else:
             self._take(path, name, linked=linked)
@@ -178,16 +174,11 @@ class _Search(Struct):
             self.found.others[SPECIAL] += 1
         elif linked and os.path.islink(path) and self._is_out(Path(path)):  # noqa: PTH114
             return
-        elif not self._is_new(status):
+        elif (met := status.st_dev << 64 | status.st_ino) in self.seen:  # under whatever name
             self.found.others[SAME_FILE] += 1
         else:
+            self.seen.add(met)
             self._add(Log(path, path, name, status.st_size, modified=status.st_mtime_ns))
-
-    def _is_new(self, status: os.stat_result) -> bool:
-        """Whether a file was not met before, under whatever name."""
-        known = len(self.seen)
-        self.seen.add(status.st_dev << 64 | status.st_ino)
-        return len(self.seen) > known
 
     def _add(self, log: Log) -> None:
         full = self.options.limit is not None and len(self.found.logs) >= self.options.limit
@@ -198,10 +189,6 @@ class _Search(Struct):
             self.found.findings.append(second_copy(first, log, self.options))
         else:
             self.found.logs.append(log)
-
-    def _wanted(self, name: str) -> bool:
-        include, exclude = self.options.include, self.options.exclude
-        return (not include or matches(name, include)) and not (exclude and matches(name, exclude))
 
     def _in_time(self, log: Log) -> bool:
         since, until = self.options.since, self.options.until

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 from bisect import bisect_right
 from collections import OrderedDict
@@ -10,6 +9,7 @@ from typing import Any, BinaryIO
 
 from chatsquash.log import Log, Piece
 from chatsquash.options import Options
+from chatsquash.sources.compression import Placed
 from chatsquash.sources.open import opened
 
 _OPEN = 16
@@ -21,27 +21,14 @@ def opened_log(log: Log, options: Options | None = None) -> BinaryIO:
     return Joined(log.pieces, options) if log.pieces else opened(log.path, options)  # type: ignore[return-value]
 
 
-class Joined(io.RawIOBase):
+class Joined(Placed):
     """Files one behind the other, each from its offset on; those that were read last stay open."""
 
     def __init__(self, pieces: tuple[Piece, ...], options: Options | None) -> None:
         self._pieces, self._options = pieces, options
         self._starts = [piece.offset for piece in pieces]
         self._open: OrderedDict[int, BinaryIO] = OrderedDict()
-        self._at = 0
         self.name = pieces[0].path
-
-    def readable(self) -> bool:
-        """It is."""
-        return True
-
-    def seekable(self) -> bool:
-        """It is."""
-        return True
-
-    def tell(self) -> int:
-        """How many bytes lie before the next one."""
-        return self._at
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         """Go to a place, from the beginning or from here."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import overload
 
 from chatsquash.log import Log
@@ -49,15 +49,6 @@ class Logs(Sequence[Log]):
             return [self[each] for each in range(*at.indices(len(self)))]
         number = range(len(self))[at] * _NUMBERS
         start = self._numbers[number - _NUMBERS] if number else 0
-        return self._job(start, *self._numbers[number : number + _NUMBERS])
-
-    def __iter__(self) -> Iterator[Log]:
-        start = 0
-        numbers = iter(self._numbers)
-        for stop, name, size, modified in zip(numbers, numbers, numbers, numbers, strict=True):
-            yield self._job(start, stop, name, size, modified)
-            start = stop
-
-    def _job(self, start: int, stop: int, name: int, size: int, modified: int) -> Log:
+        stop, name, size, modified = self._numbers[number : number + _NUMBERS]
         path = os.fsdecode(bytes(self._paths[start:stop]))
         return Log(path, path, path[-name:], size, modified=None if modified == _NEVER else modified)

@@ -28,7 +28,10 @@ def examined(
         if found.code not in explained:
             yield found
     if conversation.source == PLAIN and not _is_ordinary(view):
-        yield from _vendor_forms(view, keeps_reasoning=keeps_reasoning)
+        gone = () if keeps_reasoning else MEMBERS
+        forms = [form for form in chain.from_iterable(map(variants, view.messages)) if form not in gone]
+        if forms:
+            yield reading.vendor_form(Counter(forms))
 
 
 def _is_ordinary(view: View) -> bool:
@@ -44,13 +47,6 @@ def _is_ordinary(view: View) -> bool:
         and None not in ids
         and "" not in ids
     )
-
-
-def _vendor_forms(view: View, *, keeps_reasoning: bool) -> Iterator[Found]:
-    gone = () if keeps_reasoning else MEMBERS
-    forms = [form for form in chain.from_iterable(map(variants, view.messages)) if form not in gone]
-    if forms:
-        yield reading.vendor_form(Counter(forms))
 
 
 def without_tools(conversation: Conversation) -> str:

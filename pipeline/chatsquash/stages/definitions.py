@@ -48,13 +48,13 @@ def _found(tools: list[Tool]) -> list[Found]:
 
 
 def _define(tools: list[Tool]) -> list[Definition]:
-    sound = not _found(tools)
-    return [_defined(tool, sound=sound or not _found([tool])) for tool in tools]
-
-
-def _defined(tool: Tool, *, sound: bool) -> Definition:
-    written, rounded = jsonio.encode(tool)
-    return Definition(written, rounded, sound, may_hold_address(written))
+    are_sound = not _found(tools)
+    definitions = []
+    for tool in tools:
+        written, rounded = jsonio.encode(tool)
+        sound = are_sound or not _found([tool])
+        definitions.append(Definition(written, rounded, sound, may_hold_address(written)))
+    return definitions
 
 
 known: Last[list[Tool], list[Definition]] = Last(Each(_define, lambda definition: len(definition.written) <= _SMALL))

@@ -20,20 +20,15 @@ def inline(conversation: Conversation) -> Staged:
     found: list[Found] = []
     rounded: list[str] = []
     for at, message in enumerate(conversation.messages):
-        written = _inlined(message, rounded)
-        if written is not message and (dropped := chat.other_parts(message)):
-            kinds = Counter(_kind(part) for part in dropped)
-            found.append(reading.parts_dropped(kinds, at))
-        messages.append(written)
+        if not is_inlined(message):
+            messages.append(message)
+            continue
+        messages.append(_with_result(message) if message["role"] == "tool" else _with_calls(message, rounded))
+        if dropped := chat.other_parts(message):
+            found.append(reading.parts_dropped(Counter(map(_kind, dropped)), at))
     if rounded:
         found.append(reading.number_changed(rounded, len(rounded)))
     return Conversation(messages, conversation.tools, marks=conversation.marks), found
-
-
-def _inlined(message: Message, rounded: list[str]) -> Message:
-    if not is_inlined(message):
-        return message
-    return _with_result(message) if message["role"] == "tool" else _with_calls(message, rounded)
 
 
 def is_inlined(message: Message) -> bool:
@@ -56,7 +51,9 @@ def _with_calls(message: Message, rounded: list[str]) -> Message:
 
 
 def _block(function: dict[str, Any], rounded: list[str]) -> str:
-    arguments = _arguments(function.get("arguments"))
+    arguments = function.get("arguments")
+    if isinstance(arguments, str):
+        arguments = jsonio.value(arguments, arguments)
     rounded += jsonio.rounded(arguments)
     try:
         written = json.dumps({"name": function["name"], "arguments": arguments}, ensure_ascii=False)
@@ -65,16 +62,6 @@ def _block(function: dict[str, Any], rounded: list[str]) -> str:
     if chat.CALL_CLOSE in written or chat.RESULT_CLOSE in written:
         written = written.replace("<", "\\u003c")
     return f"{chat.CALL_OPEN}{written}{chat.CALL_CLOSE}"
-
-
-def _arguments(arguments: Json) -> Json:
-    """Arguments that are a JSON text, parsed; all others as they are."""
-    if not isinstance(arguments, str):
-        return arguments
-    try:
-        return jsonio.loads(arguments)
-    except (ValueError, RecursionError):
-        return arguments
 
 
 def _with_result(message: Message) -> Message:

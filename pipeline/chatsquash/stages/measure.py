@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 
 from chatsquash.checks.exchanges import State, bad_results, call_counts, exchanges
@@ -50,16 +50,8 @@ def _used(view: View) -> tuple[ToolUse, ...]:
     calls, answered = view.columns.calls, len(view.columns.results)
     if calls is None or not view.columns.matched or view.once(bad_results):
         return _by_tool(outcomes(view))
-    made, left = _times(calls.names), _times(calls.names[answered:])
-    return tuple([ToolUse(name, count, 0, left.get(name, 0)) for name, count in sorted(made.items())])
-
-
-def _times(names: list[str]) -> dict[str, int]:
-    """How often each name is there; a counter takes longer to make than most of these."""
-    found: dict[str, int] = {}
-    for name in names:
-        found[name] = found.get(name, 0) + 1
-    return found
+    made, left = Counter(calls.names), Counter(calls.names[answered:])
+    return tuple([ToolUse(name, count, 0, left[name]) for name, count in sorted(made.items())])
 
 
 def _shared(view: View, shared: Mapping[int, int]) -> Iterator[SharedUse]:
@@ -88,32 +80,20 @@ class ToolTotals:
 
     def __init__(self) -> None:
         self._tools: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
-        self._names: tuple[str, ...] = ()
-        self._defined: set[str] = set()
-        """The names that the last session defines, and as many sessions before it that are not counted yet."""
-        self._sessions = 0
 
     def add(self, usage: Usage) -> None:
-        """One session more; neighbours mostly define the same tools, which are counted together."""
-        if usage.tool_names != self._names:
-            self._settle()
-            self._names, self._defined = usage.tool_names, set(usage.tool_names)
-        self._sessions += 1
+        """One session more."""
+        for name in usage.tool_names:
+            self._tools[name][0] += 1
         for name, calls, failed, unanswered in usage.tools:
             sums = self._tools[name]
-            sums[0] += name not in self._defined
+            sums[0] += name not in usage.tool_names
             sums[1] += calls
             sums[2] += failed
             sums[3] += unanswered
 
-    def _settle(self) -> None:
-        for name in self._defined:
-            self._tools[name][0] += self._sessions
-        self._sessions = 0
-
     def by_name(self) -> list[tuple[str, list[int]]]:
         """Every tool with the sessions that define or call it, its calls, those that failed, those without a result."""
-        self._settle()
         return sorted(self._tools.items())
 
     def most_used(self) -> list[tuple[str, list[int]]]:

@@ -72,18 +72,17 @@ def public(conversation: Conversation) -> Staged:
     if not conversation.loaded:
         return conversation, ()
     messages = [_bare_message(message) for message in conversation.messages]
-    return Conversation(messages, _bare_tools(conversation.tools), marks=conversation.marks), ()
+    tools = conversation.tools
+    if any(map(chat.private, tools)):
+        tools = [_bare(tool) for tool in tools]
+    return Conversation(messages, tools, marks=conversation.marks), ()
 
 
-def _bare_message(message: Message) -> Message:
+def _bare_message(message: Message) -> Any:
     calls = message.get("tool_calls")
     if isinstance(calls, list) and any(map(chat.private, calls)):
         message = {**message, "tool_calls": [_bare(call) for call in calls]}
-    return _bare(message) if chat.private(message) else message
-
-
-def _bare_tools(tools: list[Json]) -> list[Json]:
-    return [_bare(tool) for tool in tools] if any(map(chat.private, tools)) else tools
+    return _bare(message)
 
 
 def _bare(holder: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct, field
 
 from chatsquash import chat
-from chatsquash.model import Added, Entry, Kept, Message, Tool
+from chatsquash.model import Entry, Kept, Message, Tool
 
 Definitions = list[tuple[int, Tool]]
 """The definitions of a name one after the other, each with the line from which on it holds."""
@@ -55,7 +55,7 @@ class Answered(Struct):
         else:
             earlier = self._lines  # which grows, so that it is that of the longest request all the same
         for run in entry.edits[1:] if earlier is self._lines and entry.kept else entry.edits:
-            self._lines += earlier[run.start : run.stop] if isinstance(run, Kept) else _times(line, run)
+            self._lines += earlier[run.start : run.stop] if isinstance(run, Kept) else [line] * len(run.messages)
         for call in chat.calls(entry.reply.message) if entry.reply.message else ():
             key = chat.id_key(call.get("id"))
             if key is not None and not chat.private(call).get("synthetic_id"):
@@ -72,7 +72,3 @@ class Answered(Struct):
         both = zip(entry.messages, self._settled, strict=False)
         answered = {id(message["tool_calls"]): line for message, line in both if message.get("tool_calls")}
         return Redefined(held, self._made, answered, entry.line)
-
-
-def _times(line: int, run: Added) -> list[int]:
-    return [line] * len(run.messages)

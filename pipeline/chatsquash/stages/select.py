@@ -41,7 +41,7 @@ def select(
             continue
         tally.entry(entry)
         span = span.to(entry)
-        waiting += tools.take(entry)
+        waiting += tools.offer(entry.tools, entry.line)
         if trace_roles:
             waiting += trace.take(entry)
         if trace_calls:
@@ -113,10 +113,6 @@ class ToolUnion(Struct):
     _settled: int = 0
     _settled_line: int = 0
 
-    def take(self, entry: Entry) -> Iterator[Noted]:
-        """Add an entry's tools; yields the conflicts that are new."""
-        return self.offer(entry.tools, entry.line)
-
     def offer(self, tools: list[Tool], line: int) -> Iterator[Noted]:
         """Add the tools of a line; yields the conflicts that are new."""
         before, self._last, self._line = self._last, tools, line
@@ -136,7 +132,9 @@ class ToolUnion(Struct):
             first, first_line = self._known.setdefault(key, tool), self._lines.setdefault(key, line)
             if first is tool or not isinstance(name, str) or key in self._conflicts:
                 continue
-            if self._spell(key, first) != _spelled(tool):
+            if key not in self._spelled:
+                self._spelled[key] = _spelled(first)
+            if self._spelled[key] != _spelled(tool):
                 self._conflicts.add(key)
                 self._held[name] = [(first_line, first)]
                 yield line, in_force.tool_conflict(name, first_line, line, kept="last" if self.last_wins else "first")
@@ -170,12 +168,6 @@ class ToolUnion(Struct):
             self._seen.clear()
         self._seen.update((id(tool), tool) for tool in unseen)
         return unseen
-
-    def _spell(self, key: Key, tool: Tool) -> bytes:
-        spelled = self._spelled.get(key)
-        if spelled is None:
-            spelled = self._spelled[key] = _spelled(tool)
-        return spelled
 
     def settle(self) -> None:
         """The entries so far stay."""

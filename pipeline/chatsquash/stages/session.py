@@ -73,29 +73,34 @@ class Counts(Struct):
         return account
 
 
-class Session(Struct, frozen=True):
+class _Sums(Struct):
+    """What the lines of a log add up to."""
+
+    id: str | None = None
+    """The first id that an entry names."""
+    loaded: bool = False
+    """Whether any entry was loaded from a format that needs it."""
+    lines: Counts = field(default_factory=Counts)
+    sizes: Counts = field(default_factory=Counts)
+    entries: list[tuple[int, int]] = field(default_factory=list)
+    """The lines of all entries with their bytes, where somebody asks for them."""
+    dropped: dict[str, int] = field(default_factory=dict)
+    """How many entries each cleaning rule dropped whole."""
+    rejected: list[Rejected] = field(default_factory=list)
+    found: list[Noted] = field(default_factory=list)
+    repeated: dict[Repeated, tuple[int, int]] = field(default_factory=dict)
+    """What is reported once: its first line, and how often it was found."""
+    asides: list[int] = field(default_factory=list)
+    """The lines of replies to requests that cleaning dropped."""
+    followed: Followed = field(default_factory=Followed)
+    """What each reply continues."""
+
+
+class Session(_Sums, frozen=True):  # type: ignore[misc]  # which a struct may be
     """What the lines of a log came to."""
 
-    snapshot: Snapshot | None
+    snapshot: Snapshot | None = None
     """``None``: no entry was left."""
-    id: str | None
-    """The first id that an entry names."""
-    loaded: bool
-    """Whether any entry was loaded from a format that needs it."""
-    lines: Counts
-    sizes: Counts
-    entries: list[tuple[int, int]]
-    """The lines of all entries with their bytes, where somebody asks for them."""
-    dropped: dict[str, int]
-    """How many entries each cleaning rule dropped whole."""
-    rejected: list[Rejected]
-    found: list[Noted]
-    repeated: dict[Repeated, tuple[int, int]]
-    """What is reported once: its first line, and how often it was found."""
-    asides: list[int]
-    """The lines of replies to requests that cleaning dropped."""
-    followed: Followed
-    """What each reply continues."""
 
     @property
     def invalid(self) -> Found | None:
@@ -133,22 +138,11 @@ def finding(found: Found, session: str, file: str, line: int | None = None) -> F
     return Finding(found.code, found.severity, session, file, line, found.at, found.text, found.conversation)
 
 
-class Tally(Struct):
+class Tally(_Sums):
     """Adds up a log line by line."""
 
-    id: str | None = None
-    loaded: bool = False
-    lines: Counts = field(default_factory=Counts)
-    sizes: Counts = field(default_factory=Counts)
     lists_entries: bool = False
     """Whether somebody asks which lines are entries."""
-    entries: list[tuple[int, int]] = field(default_factory=list)
-    dropped: dict[str, int] = field(default_factory=dict)
-    rejected: list[Rejected] = field(default_factory=list)
-    found: list[Noted] = field(default_factory=list)
-    repeated: dict[Repeated, tuple[int, int]] = field(default_factory=dict)
-    asides: list[int] = field(default_factory=list)
-    followed: Followed = field(default_factory=Followed)
 
     def entry(self, entry: Entry) -> None:
         """Count an entry."""
@@ -191,8 +185,8 @@ class Tally(Struct):
 
     def session(self, snapshot: Snapshot | None) -> Session:
         """What all lines came to."""
-        known = (self.entries, self.dropped, self.rejected, self.found, self.repeated, self.asides, self.followed)
-        return Session(snapshot, self.id, self.loaded, self.lines, self.sizes, *known)
+        sums = {name: getattr(self, name) for name in _Sums.__struct_fields__}
+        return Session(**sums, snapshot=snapshot)
 
 
 def tally(*, looks_closely: bool, lazily: bool, lists_entries: bool) -> Tally:

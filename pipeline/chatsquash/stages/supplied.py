@@ -54,9 +54,8 @@ def read(path: str, parse: Callable[[bytes, str], object]) -> bytes:
 @lru_cache(maxsize=2)  # so that the definitions are the same objects for all sessions
 def tools(data: bytes, place: str) -> tuple[Table, ...]:
     """The tables of a file of definitions that have some; ``place`` is what errors call it."""
-    _refuse_large(data, place)
-    if _HEAD.match(data):
-        return _having("tools", _tables(data, place), place)
+    if found := _having("tools", data, place):
+        return found
     try:
         value = jsonio.loads(data.removeprefix(b"\xef\xbb\xbf"))
     except (ValueError, RecursionError):
@@ -67,9 +66,8 @@ def tools(data: bytes, place: str) -> tuple[Table, ...]:
 @lru_cache(maxsize=2)
 def system(data: bytes, place: str) -> tuple[Table, ...]:
     """The tables of a file with system prompts that have one."""
-    _refuse_large(data, place)
-    if _HEAD.match(data):
-        return _having("system", _tables(data, place), place)
+    if found := _having("system", data, place):
+        return found
     text = _decoded(data, place).removesuffix("\n").removesuffix("\r")
     if not text or text.isspace():
         raise UsageError(f"{place}: is empty; it holds the text of a system prompt, or tables that begin with [[for]]")
@@ -114,11 +112,6 @@ def _fitting(tables: tuple[Table, ...], conversation: Conversation) -> Table | N
     return next((by_name[key] for key in wanted if key in by_name), None)
 
 
-def _refuse_large(data: bytes, place: str) -> None:
-    if len(data) > LARGEST:
-        raise UsageError(f"{place}: is larger than {LARGEST >> 20} MiB; leave in it only what logs lack")
-
-
 def _decoded(data: bytes, place: str) -> str:
     try:
         return data.removeprefix(b"\xef\xbb\xbf").decode()
@@ -155,7 +148,9 @@ def _table(given: dict[str, Any], place: str) -> Table:
         if key not in _MEMBERS:
             raise UsageError(f"{place} has {quoted(key)}; known are agent, version, tools, system")
         if key != "tools" and (not isinstance(value, str) or not value):
-            raise UsageError(f"{place}: {key} is {_kind(value)}; write a text in quotes")
+            raise UsageError(
+                f"{place}: {key} is {'empty' if value == '' else json_type(value)}; write a text in quotes"
+            )
     agent, version = given.get("agent"), given.get("version")
     if agent is not None and agent not in (known := (*names(), *documents.names())):
         raise UsageError(f"{place}: agent {quoted(agent)} is not known; known are {', '.join(known)}")
@@ -163,10 +158,6 @@ def _table(given: dict[str, Any], place: str) -> Table:
         raise UsageError(f"{place} has a version and no agent; name the agent")
     listed = _listed(given["tools"], f"{place}: tools") if "tools" in given else None
     return Table(agent, version, listed, given.get("system"))
-
-
-def _kind(value: object) -> str:
-    return "empty" if value == "" else json_type(value)
 
 
 def _listed(value: object, place: str) -> list[Tool]:
@@ -195,8 +186,13 @@ def _definitions(value: Json, place: str) -> list[Tool]:
     return list(map(flatten, value))
 
 
-def _having(member: str, tables: list[Table], place: str) -> tuple[Table, ...]:
-    found = tuple(table for table in tables if getattr(table, member) is not None)
+def _having(member: str, data: bytes, place: str) -> tuple[Table, ...]:
+    """The tables of a file that have a member; none of a file that is no file of tables."""
+    if len(data) > LARGEST:
+        raise UsageError(f"{place}: is larger than {LARGEST >> 20} MiB; leave in it only what logs lack")
+    if not _HEAD.match(data):
+        return ()
+    found = tuple(table for table in _tables(data, place) if getattr(table, member) is not None)
     if not found:
         raise UsageError(f"{place}: no [[for]] has {member}; add it, or leave the option out")
     return found
@@ -209,15 +205,12 @@ def as_toml(agent: str | None, definitions: list[Tool], prompt: str | None) -> s
     """
     lines = ["[[for]]", f'agent = "{agent}"' if agent else '# agent = "claude_code"  # for its logs only']
     if definitions:
-        lines.append(f"tools = '''\n{_json(definitions)}\n'''")
+        # In a TOML text that escapes nothing, one of three apostrophes is escaped by JSON itself.
+        spelled = shown(definitions, indent=True).decode().replace("'''", "''\\u0027")
+        lines.append(f"tools = '''\n{spelled}\n'''")
     if prompt is not None:
         lines.append(f'system = """\n{_basic(prompt)}"""')
     return "\n".join(lines)
-
-
-def _json(value: Json) -> str:
-    """JSON that can stand in a TOML text that escapes nothing: an apostrophe of three is escaped by JSON itself."""
-    return shown(value, indent=True).decode().replace("'''", "''\\u0027")
 
 
 def _basic(text: str) -> str:

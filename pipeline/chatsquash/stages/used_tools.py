@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from chatsquash import chat
 from chatsquash.checks import shapes
 from chatsquash.checks.tags import has_markup, outlined
-from chatsquash.model import Conversation, Message, Staged, Tool
+from chatsquash.model import Conversation, Message, Staged
 
 
 def used_tools(conversation: Conversation) -> Staged:
@@ -21,7 +21,10 @@ def used_tools(conversation: Conversation) -> Staged:
     said = conversation.messages
     named = _called([*said, *outlined(said)] if has_markup(said) else said)
     called = {name for name in named if isinstance(name, str)}
-    tools = [tool for tool in conversation.tools if (name := _name(tool)) and name in called]
+    # A custom tool has the name that its calls have further inside.
+    tools = [
+        tool for tool in conversation.tools if (chat.tool_name(tool) or chat.tool_name(chat.custom(tool))) in called
+    ]
     gone = len(conversation.tools) - len(tools)
     if not gone:
         return conversation, ()
@@ -35,8 +38,3 @@ def _called(messages: list[Message]) -> Iterator[object]:
         legacy: Any = message.get("function_call")
         if isinstance(legacy, dict):
             yield legacy.get("name")
-
-
-def _name(tool: Tool) -> str | None:
-    """The name that calls of a tool have; a custom tool has it further inside."""
-    return chat.tool_name(tool) or chat.tool_name(chat.custom(tool))

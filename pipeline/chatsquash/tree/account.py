@@ -8,14 +8,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chatsquash.logged import LoggedReply, Stands
-from chatsquash.model import Mark, Message
+from chatsquash.model import Mark
 from chatsquash.tree.coverage import fate
 from chatsquash.tree.kinds import Path
 from chatsquash.tree.replies import Reply
 from chatsquash.tree.standing import Held, bearers
 from chatsquash.tree.trees import Trees
 
-_WHY = {"branch": "branch", "subagent": "subagent", "side": "side-request"}
+WHY = {"branch": "branch", "subagent": "subagent", "side": "side-request"}
 """Why replies of conversations that were not chosen are lost, by their kinds."""
 
 
@@ -29,10 +29,6 @@ class Kept(Struct, frozen=True):
     """Why it has none: ``refused``, ``filtered`` or ``duplicate``."""
     marks: dict[int, Mark] | None = None
     """Of each of the assistant's messages that the record has, the first mark there, where they are asked for."""
-
-    def mark(self, reply: Reply) -> Mark | None:
-        """The mark of the first message of the record that is made of a reply."""
-        return (self.marks or {}).get(self.held.standing[reply.number].ordinal)
 
     @property
     def has_all(self) -> bool:
@@ -54,11 +50,12 @@ def account(trees: Trees, paths: list[Path], kept: list[Kept], ids: dict[int, st
     shown, present = [each.held for each in kept], [each.written for each in kept]
     standing = bearers(shown, present, owners)
     written = {id(each.held.path) for each in kept if each.why != "refused"}
-    fates = _Fates(kept, _replaced(paths, written), _holders(kept))
+    fates = _Fates(_replaced(paths, written), _holders(kept))
     rows: list[LoggedReply] = []
     for reply in trees.replies:
         path = owners.get(reply.number) or answered.get(reply.asked)  # that of the reply to the request sent again
-        found = standing.get(reply.number)
+        each = kept[standing[reply.number]] if reply.number in standing else None
+        message = each.held.message(reply.number) if each and each.record is not None else None
         row = LoggedReply(
             line=reply.line,
             kind="retry" if reply.is_retried else path.kind if path else "branch",
@@ -66,30 +63,28 @@ def account(trees: Trees, paths: list[Path], kept: list[Kept], ids: dict[int, st
             why=None,
             conversation=ids[id(path)] if path else "",
             parent=ids.get(id(path.parent)) if path and path.parent else None,
-            reasoning=fate(reply.message, None if found is None else fates.message(reply, found)),
+            reasoning=fate(reply.message, message),
         )
-        rows.append(fates.row(row, reply, path, found))
-    rows += [_again(each.line, each.is_same_response, rows[each.by.number]) for each in trees.again]
+        rows.append(fates.row(row, reply, path, each))
+    for again in trees.again:
+        row = rows[again.by.number]
+        if again.is_same_response:
+            rows.append(LoggedReply(again.line, "retry", "lost", "retry", row.conversation, row.parent))
+        else:
+            rows.append(LoggedReply(again.line, "branch", "lost", "duplicate", row.conversation, row.parent))
     return sorted(rows, key=lambda row: row.line)
 
 
 class _Fates(Struct, frozen=True):
-    """What tells what became of a reply that stands in one of the conversations, by its index."""
+    """What tells what became of a reply that stands in one of the conversations."""
 
-    kept: list[Kept]
     replaced: set[int]
     """The conversations in whose place a later one of their chain is written."""
     holders: dict[int, list[Kept]]
     """Those with a record that hold each reply, in order."""
 
-    def message(self, reply: Reply, found: int) -> Message | None:
-        """The message that stands for a reply in a record."""
-        kept = self.kept[found]
-        return None if kept.record is None else kept.held.message(reply.number)
-
-    def row(self, row: LoggedReply, reply: Reply, path: Path | None, found: int | None) -> LoggedReply:
+    def row(self, row: LoggedReply, reply: Reply, path: Path | None, kept: Kept | None) -> LoggedReply:
         """A reply's row with what became of it."""
-        kept = None if found is None else self.kept[found]
         if kept is None or kept.record is None:
             return replace(row, why=self._why(row, path, kept))
         holders = self.holders.get(reply.number) or [kept]
@@ -108,14 +103,14 @@ class _Fates(Struct, frozen=True):
             return kept.why
         if path and id(path) in self.replaced:
             return "compacted"
-        return _WHY.get(row.kind, "short-tail")
+        return WHY.get(row.kind, "short-tail")
 
 
 def _stands(reply: Reply, kept: Kept) -> Stands:
     """Where a reply stands in the record of a conversation."""
     assert kept.record is not None
     standing = kept.held.standing[reply.number]
-    mark = kept.mark(reply)
+    mark = (kept.marks or {}).get(standing.ordinal)
     index, loss = (mark.place, int(not mark.why)) if mark else (None, 0)
     reasons = fate(reply.message, kept.held.message(reply.number)) == "carried"
     return Stands(kept.record, "rewritten" if standing.is_rewritten else "carried", index, loss, reasons)
@@ -150,9 +145,3 @@ def _trunk(path: Path) -> Path:
     while path.parent and path.parent.last.tree == path.last.tree:
         path = path.parent
     return path
-
-
-def _again(line: int, is_same: bool, row: LoggedReply) -> LoggedReply:
-    """The row of an earlier line with the same reply."""
-    kind, why = ("retry", "retry") if is_same else ("branch", "duplicate")
-    return LoggedReply(line, kind, "lost", why, row.conversation, row.parent)  # type: ignore[arg-type]

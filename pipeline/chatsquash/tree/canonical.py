@@ -7,7 +7,6 @@ reasoning.  Numbers are Python's hashes, so they mean something in this process 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from msgspec import Struct, field
@@ -43,7 +42,8 @@ class Canon(Struct):
         said = self._said(role, message.get("content"))
         if role == "assistant":
             calls = message.get("tool_calls") or message.get("function_call")
-            return hash((said, *map(self._call, _listed(calls)))) if calls else said
+            listed = calls if isinstance(calls, list) else [calls]
+            return hash((said, *map(self._call, listed))) if calls else said
         return said
 
     def _said(self, role: str, content: Json) -> int:
@@ -117,10 +117,6 @@ def _others(parts: list[Json]) -> int:
             digest.update(jsonio.dumps(part))
             count += 1
     return hash((count, digest.intdigest())) if count else 0
-
-
-def _listed(calls: Json) -> Iterable[Json]:
-    return calls if isinstance(calls, list) else (calls,)
 
 
 def _spelled(arguments: Json) -> bytes:

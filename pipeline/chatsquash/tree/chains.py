@@ -58,18 +58,14 @@ class _Unnamed(Struct):
             return self.sessions[trees.again[-1].by.tree], None, False
         is_new = len(trees.links) > count
         if is_new:
-            self.sessions.append(self._begin(reply.asked, sets))
+            session = self._unanswered.pop(reply.asked, None)  # of a request like it without a reply
+            self.sessions.append(sets.add() if session is None else session)
             self._link(reply, trees.links[-1], sets)
         for number, message in reply.users():
             self._asked[number] = reply
             self._characters += len(chat.text(message) or "")
         self._characters += len(chat.text(reply.message) or "")
         return self.sessions[reply.tree], reply, is_new
-
-    def _begin(self, asked: int, sets: Sets) -> int:
-        """The session of a tree that begins: that of a request like it without a reply, or a new one."""
-        session = self._unanswered.pop(asked, None)
-        return sets.add() if session is None else session
 
     def close(self, sets: Sets) -> None:
         """Join requests of clients that repeat what a user said with what goes on from that."""

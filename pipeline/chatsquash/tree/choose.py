@@ -1,4 +1,4 @@
-"""Which conversations of a session become records, and what they are called."""
+"""Which conversations of a session become records, what they are called, and which requests they do not explain."""
 
 from __future__ import annotations
 
@@ -6,15 +6,22 @@ from collections.abc import Iterable
 from hashlib import sha256
 
 from chatsquash import chat, jsonio
+from chatsquash.options import Options
 from chatsquash.tree.kinds import Path
+from chatsquash.tree.replies import Reply
 from chatsquash.tree.trees import Trees
 
 
-def chosen(paths: list[Path], *, every: bool, subagents: bool = True, sides: bool = True) -> list[Path]:
+def unwanted(options: Options) -> set[str]:
+    """The kinds of conversations that options leave aside."""
+    return {kind for kind, is_wanted in (("subagent", options.subagents), ("side", options.side)) if not is_wanted}
+
+
+def chosen(paths: list[Path], options: Options) -> list[Path]:
     """All conversations, but for the kinds that are not wanted, or the last one of the person's chain."""
-    if every:
-        unwanted = {*(() if subagents else ("subagent",)), *(() if sides else ("side",))}
-        return [path for path in paths if path.kind not in unwanted]
+    if options.conversations == "all":
+        aside = unwanted(options)
+        return [path for path in paths if path.kind not in aside]
     return [last] if (last := _last_of_chain(paths)) else []
 
 
@@ -78,3 +85,27 @@ def are_unrelated(trees: Trees) -> bool:
     return (
         len(trees.links) > 1 and not linked and not trees.grows and all(reply.parent is None for reply in trees.replies)
     )
+
+
+def unexplained(trees: Trees, found: list[Path], unanswered: dict[int, Reply | None]) -> set[int]:
+    """The lines that begin a conversation of the person's anew, or go on from nothing and have no reply.
+
+    Requests that go on from a logged reply are explained, wherever that stands, and so is what a call, a summary or the
+    client began, and the first conversation.
+    """
+    begun = {reply.number: reply.line for reply in _beginnings(trees, found)[1:]}
+    lines = {*begun.values(), *(each.line for each in trees.again if each.by.number in begun)}
+    return lines | {line for line, reply in unanswered.items() if reply is None}
+
+
+def first_conversation(trees: Trees, found: list[Path]) -> Reply | None:
+    """The first reply of the conversation that the person began first, or of the first one if none did."""
+    begun = _beginnings(trees, found) or trees.replies
+    return begun[0] if begun else None
+
+
+def _beginnings(trees: Trees, found: list[Path]) -> list[Reply]:
+    """The first reply of each tree that a person began."""
+    main = {path.last.tree for path in found if path.kind == "main"}
+    firsts = {reply.tree: reply for reply in reversed(trees.replies)}
+    return [firsts[tree] for tree in sorted(main)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from itertools import takewhile
+from itertools import chain, takewhile
 
 from msgspec import Struct, field
 
@@ -48,12 +48,7 @@ def paths(replies: list[Reply], links: list[Link]) -> list[Path]:
     owners = _own(trunks, trees)
     for tree, trunk in trunks.items():
         trunk.parent = shapes.parent(tree, trunk, owners, trunks)
-    return sorted(chained(trees.values()), key=lambda path: path.last.number)
-
-
-def chained(groups: Iterable[list[Path]]) -> list[Path]:
-    """The paths of several trees as one list."""
-    return [path for group in groups for path in group]
+    return sorted(chain.from_iterable(trees.values()), key=lambda path: path.last.number)
 
 
 def _leaves(replies: list[Reply]) -> tuple[list[Reply], set[Reply]]:
@@ -86,7 +81,7 @@ def _count(replies: list[Reply], trees: Iterable[list[Path]]) -> None:
         length = lengths[before.number] if before else 0
         for number, each in enumerate(reversed(above), 1):
             lengths[each.number] = length + number
-    for path in chained(trees):
+    for path in chain.from_iterable(trees):
         path.length = lengths[path.last.number]
 
 
@@ -118,11 +113,6 @@ def _keys(number: int, message: Message) -> list[int | str]:
     """What a message is looked up by: what it is the same by, and its first line and its last one."""
     lines = (chat.text(message) or "").strip().splitlines()
     return [number, lines[0], lines[-1]] if lines else [number]
-
-
-def _says(reply: Reply, message: Message) -> bool:
-    """Whether a user says before a reply what a message says, perhaps with a reminder."""
-    return any(is_reminded(message, each, loosely=False) for _, each in reply.users())
 
 
 def _is_less(first: Reply, other: Reply) -> bool:
@@ -194,8 +184,10 @@ class _Shapes:
             return None
         for key in _keys(*said):
             found = self._asked.get(key)
-            if found and found.tree != first.tree and (key == said[0] or _says(found, said[1])):
-                return found
+            if found and found.tree != first.tree:
+                is_same = key == said[0]
+                if is_same or any(is_reminded(said[1], each, loosely=False) for _, each in found.users()):
+                    return found
         return None
 
     def parent(self, tree: int, trunk: Path, owners: dict[int, Path], trunks: dict[int, Path]) -> Path | None:

@@ -9,7 +9,6 @@ from itertools import islice
 from msgspec import Struct, field
 
 from chatsquash import chat, jsonio
-from chatsquash.model import Message
 from chatsquash.tree.canonical import without_reminders
 from chatsquash.tree.replies import Reply
 from chatsquash.tree.texts import Sketch, is_similar_prompt, runs, sketch
@@ -68,7 +67,7 @@ class Links(Struct):
     def begin(self, first: Reply, before: list[Reply], copied: list[Reply]) -> Link:
         """The link of a tree that begins, to the replies before it."""
         self._learn(before)
-        texts = [text for _, message in first.users() if (text := _text(message))]
+        texts = [text for _, message in first.users() if (text := without_reminders(chat.text(message) or "").strip())]
         link = Link(copied=copied)
         said = [runs(text) for text in texts]
         for words in said:
@@ -130,7 +129,8 @@ class Links(Struct):
         link.quotes += len(quoted)
         if quoted and (link.quoted is None or quoted[-1] > link.quoted.number):
             link.quoted = hits[quoted[-1]]
-        candidates = (hits[number] for number in _most_quoted(quoted, count))
+        most = sorted(quoted, key=lambda number: (count[number], number))[-_HELD:]
+        candidates = (hits[number] for number in sorted(most, reverse=True))
         summaries = (each for each in candidates if _is_summary(each, words) and not _has_transcript(each, words))
         if summary := next(summaries, None):
             self._sum_up(summary, first, link)
@@ -158,11 +158,6 @@ class Links(Struct):
         fitting = [found[0][0] for found in counts.values() if len(found) >= max(_PROMPTED, len(found[0][1].runs) - 1)]
         if fitting:
             link.caller = max(fitting, key=lambda call: (call.reply.number, call.place))
-
-
-def _most_quoted(quoted: list[int], count: Counter[int]) -> list[int]:
-    """Of replies those that a text quotes the most, the last one first."""
-    return sorted(sorted(quoted, key=lambda number: (count[number], number))[-_HELD:], reverse=True)
 
 
 def _is_summary(reply: Reply, words: set[int]) -> bool:
@@ -202,16 +197,9 @@ def is_tail(first: Reply, link: Link) -> bool:
     return any(is_similar_prompt(reply.system, first.system) for reply in link.copied)
 
 
-def _text(message: Message) -> str:
-    return without_reminders(chat.text(message) or "").strip()
-
-
 def _arguments(call: dict[str, object]) -> list[str]:
     """The texts that a call gives to its tool."""
     function = call.get("function") or call.get("custom")
     given = (function.get("arguments") or function.get("input")) if isinstance(function, dict) else None
-    try:
-        value = jsonio.loads(given) if isinstance(given, str) else given
-    except (ValueError, RecursionError):
-        value = given
+    value = jsonio.value(given, given) if isinstance(given, str) else given
     return [text for each in chat.strings(value) if (text := each.strip())]

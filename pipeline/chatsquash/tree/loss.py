@@ -29,7 +29,6 @@ FAILED = "failed-call"
 """A call of the reply failed and was then corrected."""
 ELSEWHERE = "other-record"
 """The reply is trained on in another record of the session."""
-REASONS = (NOT_LOGGED, REWRITTEN, TRUNCATED_REPLY, ERROR, RESTORED, FAILED, ELSEWHERE)
 
 
 class Judge(Struct, frozen=True):

@@ -95,39 +95,20 @@ class Reply(Struct, eq=False):
         """Whether it is not whole; ``says_ends``: the log says of some replies why they ended."""
         return self.is_cut or (says_ends and not self.is_ended)
 
-    def siblings(self) -> Iterator[Reply]:
-        """Itself, and those of its parent, or first replies of trees, that came before it, the last one first."""
-        reply: Reply | None = self
-        while reply is not None:
-            yield reply
-            reply = reply.before
-
-    def saying_the_same(self) -> Iterator[Reply]:
-        """Itself, and the replies before it that say the same, the last one first."""
-        reply: Reply | None = self
-        while reply is not None:
-            yield reply
-            reply = reply.said_before
-
-    def behind_the_same(self) -> Iterator[Reply]:
-        """Itself, and the replies before it behind the same words of assistants, the last one first."""
-        reply: Reply | None = self
-        while reply is not None:
-            yield reply
-            reply = reply.spoken_before
-
     def path(self) -> list[Reply]:
         """The replies that it goes on from, the first one first, and itself."""
-        found = [*self.back()]
-        found.reverse()
-        return found
+        return [*self.back()][::-1]
 
     def back(self) -> Iterator[Reply]:
         """Itself, and the replies that it goes on from, the last one first."""
-        reply: Reply | None = self
-        while reply is not None:
-            yield reply
-            reply = reply.parent
+        return linked(self, "parent")
+
+
+def linked(last: Reply | None, by: Literal["parent", "before", "said_before", "spoken_before"]) -> Iterator[Reply]:
+    """A reply, and those to which one of its members leads, the last one first."""
+    while last is not None:
+        yield last
+        last = getattr(last, by)
 
 
 class Again(Struct, frozen=True):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from msgspec import Struct, field
 
 from chatsquash import chat
-from chatsquash.model import Edits, Kept, Message
+from chatsquash.model import Added, Edits, Kept, Message
 from chatsquash.tree.canonical import NOTHING, Canon, result_number
 
 Meet = Callable[[int, int, int], tuple[int, int]]
@@ -18,7 +18,7 @@ logged reply that this is, in whatever wording."""
 def numbered(messages: list[Message], canon: Canon) -> list[tuple[int, Message]]:
     """Messages of a request, each with what it is the same by."""
     requests = Requests(canon)
-    requests.extend(messages)
+    requests.follow(messages, (Added(tuple(messages)),))
     return [*zip(requests.numbers, messages, strict=True)]
 
 
@@ -55,14 +55,7 @@ class Requests(Struct):
                 at += len(run.messages)
         return kept
 
-    def extend(self, messages: list[Message]) -> None:
-        """Go on with messages."""
-        self.messages = [*self.messages, *messages]
-        self._extend(len(self.numbers), None, tuple(messages))
-
-    def _extend(
-        self, at: int, known: list[int] | None, messages: tuple[Message, ...] = (), meet: Meet | None = None
-    ) -> None:
+    def _extend(self, at: int, known: list[int] | None, messages: tuple[Message, ...], meet: Meet | None) -> None:
         """Messages from a place on, by their numbers where these are known."""
         chain = self.chains[-1] if self.chains else 0
         spoken = self.spoken[-1] if self.spoken else 0
@@ -72,7 +65,8 @@ class Requests(Struct):
             if known:
                 number = known[place - at]
             elif role == "tool":
-                number = result_number(self._answered(message))
+                asked = self.messages[self.assistants[-1]] if self.assistants else None
+                number = result_number(answered(message, asked) if asked else 0)
             else:
                 number = canon.number(message)
             if number != NOTHING:
@@ -94,22 +88,6 @@ class Requests(Struct):
                 chain = hash((chain, self.numbers[at]))
             self.chains[at], self.spoken[at] = chain, spoken
 
-    def _answered(self, message: Message) -> int:
-        """The place of the call that a result answers, from 1; 0 for none."""
-        return self.answered(message, self.messages[self.assistants[-1]]) if self.assistants else 0
-
-    @staticmethod
-    def answered(message: Message, reply: Message) -> int:
-        """The place of the call of a reply that a result answers, from 1; 0 for none."""
-        wanted = message.get("tool_call_id")
-        if wanted is None:
-            return 0
-        calls = reply.get("tool_calls")
-        for place, call in enumerate(calls if isinstance(calls, list) else (), 1):
-            if isinstance(call, dict) and call.get("id") == wanted:
-                return place
-        return 0
-
     @property
     def chain(self) -> int:
         """What the whole request is the same by."""
@@ -121,9 +99,17 @@ class Requests(Struct):
         spoken = self.spoken[-1] if self.spoken else 0
         return number, hash((self.chain, number)), hash((spoken, number))
 
-    def system(self) -> str:
-        """The system prompt that the request begins with; empty if it has none."""
-        return system_prompt(self.messages)
+
+def answered(message: Message, reply: Message) -> int:
+    """The place of the call of a reply that a result answers, from 1; 0 for none."""
+    wanted = message.get("tool_call_id")
+    if wanted is None:
+        return 0
+    calls = reply.get("tool_calls")
+    for place, call in enumerate(calls if isinstance(calls, list) else (), 1):
+        if isinstance(call, dict) and call.get("id") == wanted:
+            return place
+    return 0
 
 
 def system_prompt(messages: list[Message]) -> str:

@@ -90,7 +90,8 @@ def _places(held: Numbered, logged: list[_Place]) -> Iterator[int | None]:
     """Where each message of a request stands on its path."""
     at = 0
     for number, _ in held:
-        there = _find(logged, at, number)
+        ahead = range(at, min(at + _AHEAD, len(logged))) if number != NOTHING else ()
+        there = next((place for place in ahead if logged[place].number == number), None)
         if there is not None:
             at = there + 1
         yield there
@@ -114,13 +115,6 @@ def _cut_places(held: Numbered, logged: list[_Place]) -> list[int | None]:
 
 def _is_there(place: _Place, number: int, message: Message) -> bool:
     return place.number == number or is_reminded(message, place.message, loosely=True)
-
-
-def _find(logged: list[_Place], at: int, number: int) -> int | None:
-    """Where a message of a request stands on its path, from a place on."""
-    if number == NOTHING:
-        return None
-    return next((place for place in range(at, min(at + _AHEAD, len(logged))) if logged[place].number == number), None)
 
 
 def _insert(found: Restored, missing: list[_Place], wanted: Wanted) -> None:
@@ -184,12 +178,7 @@ def is_emptied(message: Message, original: Message) -> bool:
 def has_emptied(messages: list[Message], numbers: list[int], last: Reply) -> bool:
     """Whether a result among the first messages of a request has less than it had on the path to a reply."""
     logged = [*_logged(last.path())]
-    at = 0
-    for number, message in zip(numbers, messages, strict=False):
-        there = _find(logged, at, number)
-        if there is None:
-            continue
-        at = there + 1
-        if message["role"] == "tool" and is_emptied(message, logged[there].message):
-            return True
-    return False
+    held = [*zip(numbers, messages, strict=False)]
+    both = zip(messages, _places(held, logged), strict=True)
+    results = ((message, there) for message, there in both if there is not None and message["role"] == "tool")
+    return any(is_emptied(message, logged[there].message) for message, there in results)

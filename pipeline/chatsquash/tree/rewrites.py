@@ -77,10 +77,7 @@ class Segment(Struct):
     def is_rewritten(self, other: Segment, *, loosely: bool) -> bool:
         """Whether what users say is the other's, rewritten or with messages that came or went."""
         if len(self.users) == len(other.users):
-            pairs = [
-                (chat.text(one) or "", chat.text(two) or "") for one, two in zip(self.users, other.users, strict=True)
-            ]
-            return all(is_rewritten(*pair, loosely=loosely) for pair in pairs)
+            return all(is_rewritten(*pair, loosely=loosely) for pair in self._pairs(other))
         less, more = sorted((self.numbers, other.numbers), key=len)
         rest = iter(more)
         return all(number in rest for number in less)
@@ -88,12 +85,12 @@ class Segment(Struct):
     def more(self, other: Segment) -> list[Pair]:
         """What users say that the other has not, or has with less text."""
         if len(self.users) == len(other.users):
-            pairs = [
-                (chat.text(one) or "", chat.text(two) or "") for one, two in zip(self.users, other.users, strict=True)
-            ]
-            return [pair for pair in pairs if len(pair[0]) > len(pair[1]) + _MORE]
+            return [pair for pair in self._pairs(other) if len(pair[0]) > len(pair[1]) + _MORE]
         known = {chat.text(user) for user in other.users}
         return [(text, "") for user in self.users if (text := chat.text(user)) and text not in known]
+
+    def _pairs(self, other: Segment) -> list[Pair]:
+        return [(chat.text(one) or "", chat.text(two) or "") for one, two in zip(self.users, other.users, strict=True)]
 
 
 def words(message: Message) -> str:

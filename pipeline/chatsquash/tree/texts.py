@@ -78,9 +78,9 @@ def _most(most: int, fits: Callable[[int], bool]) -> int:
     return low
 
 
-def begin_or_end_alike(one: str, other: str, share: float) -> bool:
-    """Whether both begin, or end, with so much of the longer one."""
-    count = math.ceil(share * max(len(one), len(other)))
+def _begin_or_end_alike(one: str, other: str) -> bool:
+    """Whether both begin, or end, with most of the longer one."""
+    count = math.ceil(_ALIKE * max(len(one), len(other)))
     if not 0 < count <= min(len(one), len(other)):
         return False
     return other.startswith(one[:count]) or other.endswith(one[-count:])
@@ -92,7 +92,7 @@ def is_similar_prompt(one: str, other: str) -> bool:
         return True
     if not one or not other:
         return False
-    if begin_or_end_alike(one, other, _ALIKE) or share_ends(one, other) >= _ALIKE:
+    if _begin_or_end_alike(one, other) or share_ends(one, other) >= _ALIKE:
         return True
     lines = set(other.splitlines())
     kept = sum(len(line) for line in one.splitlines() if line in lines)

@@ -10,8 +10,8 @@ from chatsquash import chat, reasoning
 from chatsquash.model import Edits, Entry, Kept, Message
 from chatsquash.tree.canonical import NOTHING
 from chatsquash.tree.links import Link, Links
-from chatsquash.tree.replies import Again, How, Reply
-from chatsquash.tree.requests import Requests
+from chatsquash.tree.replies import Again, How, Reply, linked
+from chatsquash.tree.requests import Requests, answered, system_prompt
 from chatsquash.tree.restore import has_emptied
 from chatsquash.tree.rewrites import Spoken, between, is_part, is_resent, is_reworded, of_path, said_in, segments, words
 from chatsquash.tree.texts import is_long, is_similar_prompt
@@ -99,7 +99,7 @@ class Trees(Struct):
         """The reply to the present request, which goes on from the last one that it holds."""
         requests, message = self.requests, entry.reply.message
         assert message is not None
-        parent, system = last.reply if last else None, requests.system()
+        parent, system = last.reply if last else None, system_prompt(requests.messages)
         said, chain, spoken = requests.behind(message)
         added, held = self._added(last.place + 1 if last else 0)
         return Reply(
@@ -207,7 +207,7 @@ class Trees(Struct):
         """Note the results of a reply's calls, from a place on."""
         messages = self.requests.messages
         for message in messages[behind:]:
-            place = self.requests.answered(message, messages[behind - 1]) if message["role"] == "tool" else 0
+            place = answered(message, messages[behind - 1]) if message["role"] == "tool" else 0
             if place:
                 self._lookup.hear(parent, place, chat.text(message) or "")
 
@@ -219,8 +219,7 @@ class Trees(Struct):
 
     def copied_reasoning(self, number: int) -> str:
         """The reasoning of the logged replies that a message is the same as; empty where they do not agree."""
-        last = self._by_said.get(number)
-        replies = islice(last.saying_the_same(), _CANDIDATES) if last else ()
+        replies = islice(linked(self._by_said.get(number), "said_before"), _CANDIDATES)
         texts = {reasoning.text(reply.message) for reply in replies}
         return texts.pop() if len(texts) == 1 else ""
 
@@ -232,7 +231,7 @@ class Trees(Struct):
         if found and found.parent is reply.parent and is_similar_prompt(found.system, reply.system):
             return found
         last = reply.parent.last_child if reply.parent else self._beginning
-        others = islice(last.siblings(), _CANDIDATES) if last else ()
+        others = islice(linked(last, "before"), _CANDIDATES)
         return next((each for each in others if is_resent(each, reply, loosely=self.rewords)), None)
 
     def _is_again(self, earlier: Reply, reply: Reply) -> bool:
@@ -264,8 +263,7 @@ class Trees(Struct):
 
     def _rewritten(self, place: int, spoken: int) -> Reply | None:
         """The reply behind the same words of assistants, where what others say is rewritten only."""
-        last = self._by_spoken.get(spoken)
-        candidates = [*islice(last.behind_the_same(), _CANDIDATES)] if last else []
+        candidates = [*islice(linked(self._by_spoken.get(spoken), "spoken_before"), _CANDIDATES)]
         for reply in candidates:
             if self._left > 0 and self._is_rewritten(reply, place, unique=len(candidates) == 1):
                 return reply
@@ -311,8 +309,8 @@ class Trees(Struct):
         requests = self.requests
         last = self._by_said.get(requests.numbers[place])
         held = said_in(requests, 0, place) if last else []
-        for reply in islice(last.saying_the_same(), _CANDIDATES) if last else ():
-            if is_similar_prompt(reply.system, requests.system()) and self._is_cut(reply, held):
+        for reply in islice(linked(last, "said_before"), _CANDIDATES):
+            if is_similar_prompt(reply.system, system_prompt(requests.messages)) and self._is_cut(reply, held):
                 chain = requests.chains[place]
                 self._by_chain[chain] = reply
                 self._cut.add(chain)

@@ -107,7 +107,11 @@ def _page(facts: CardFacts) -> Iterator[str]:
     records = sum(shards.records for shards in facts.splits.values())
     yield from ("", "# Conversations for fine-tuning", "")
     yield f"{counted(records, 'record')}, each a whole conversation, made by chatsquash of session logs."
-    yield from _section("Files", _table(("split", "records", "bytes of text", "files"), _files(facts)))
+    files = [
+        (name, f"{shards.records:,}", f"{shards.text:,}", f"`{shards.pattern()}`")
+        for name, shards in facts.splits.items()
+    ]
+    yield from _section("Files", _table(("split", "records", "bytes of text", "files"), files))
     yield from _section("How to load", _loading(facts))
     yield from _section("What the records are like", _likeness(facts.statistics, records))
     if facts.statistics.models:
@@ -124,11 +128,6 @@ def _page(facts: CardFacts) -> Iterator[str]:
 
 def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
     yield from ("", f"## {title}", "", *lines)
-
-
-def _files(facts: CardFacts) -> Iterator[tuple[str, ...]]:
-    for name, shards in facts.splits.items():
-        yield name, f"{shards.records:,}", f"{shards.text:,}", f"`{shards.pattern()}`"
 
 
 def _loading(facts: CardFacts) -> Iterator[str]:
@@ -192,7 +191,8 @@ def _making(facts: CardFacts) -> Iterator[str]:
     preset = facts.asked.get("preset", "chat")
     yield f"- preset: `{preset}`"
     others = {name: value for name, value in facts.asked.items() if name != "preset"}
-    chosen = ", ".join(f"{name}: {_code(_spelled(value))}" for name, value in others.items())
+    spelled = {name: value if isinstance(value, str) else json.dumps(value) for name, value in others.items()}
+    chosen = ", ".join(f"{name}: {_code(text)}" for name, text in spelled.items())
     yield f"- other options: {chosen or 'as by default'}"
 
 
@@ -216,10 +216,6 @@ def _first(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
     """The first rows, and how many there are beyond."""
     beyond = len(rows) - _MOST
     return rows if beyond <= 0 else [*rows[:_MOST], (f"and {beyond:,} more", *("" for _ in rows[0][1:]))]
-
-
-def _spelled(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _code(text: str) -> str:

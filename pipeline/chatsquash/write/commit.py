@@ -70,8 +70,9 @@ class Commit:
 
     def finish(self) -> None:
         """Do the rest of what a killed run left; where that cannot be done, the folder is as it was before that run."""
-        if not self._can_be_finished():
-            self._undo()
+        places = (self._staging, self._out)
+        if not all(size in [_size(place, name) for place in places] for name, size in self._plan.files.items()):
+            self._undo()  # since a file is neither staged nor in its place
             return
         try:
             self._complete()
@@ -91,11 +92,6 @@ class Commit:
     def _give_up(self) -> None:
         with suppress(OSError):  # the next run tries it again
             self._undo()
-
-    def _can_be_finished(self) -> bool:
-        """Whether each file of the plan is still staged, or stands in its place already."""
-        places = (self._staging, self._out)
-        return all(size in [_size(place, name) for place in places] for name, size in self._plan.files.items())
 
     def _prepare(self, beside: Iterable[Callable[[], object]]) -> None:
         """Make sure that all staged files and the plan are on the disk: from here on the commit will be finished."""

@@ -19,7 +19,7 @@ from chatsquash.write.shards import FOLDER, Shards
 from chatsquash.write.splits import Splits
 from chatsquash.write.store import RUN, Output
 
-IGNORE = ".gitignore"
+IGNORE = ".gitignore"  # which hub uploads honour
 INFO = "dataset_info.json"
 _PUBLIC = (f"/{CARD}", f"/{FOLDER}/", f"/{IMAGES}/", f"/{INFO}")
 _PRIVATE = (".chatsquash/", IGNORE, "reports/", RUN)
@@ -72,7 +72,8 @@ class Dataset:
         records = sum(shards.records for shards in self._shards.values())
         self.findings += [checks.empty_split(name, records) for name, held in files.items() if records and not held]
         self.findings += self._splits.missed()
-        self._out.write(IGNORE, _ignored())
+        said = f"# Only {CARD}, {FOLDER}/, {IMAGES}/ and {INFO} are meant for upload."
+        self._out.write(IGNORE, "\n".join([said, "/*", *(f"!{name}" for name in _PUBLIC), *_PRIVATE, ""]).encode())
         written = [name for held in files.values() for name in held]
         if make := getattr(named(self._options.preset), "extra_files", None):  # which its trainers want
             for name, data in make(written, {name: held for name, held in files.items() if held}).items():
@@ -97,9 +98,3 @@ class Dataset:
             anonymized=self._options.anonymize,
         )
         self._out.write(CARD, card(facts).encode())
-
-
-def _ignored() -> bytes:
-    """The text of ``.gitignore``, which hub uploads honour."""
-    said = f"# Only {CARD}, {FOLDER}/, {IMAGES}/ and {INFO} are meant for upload."
-    return "\n".join([said, "/*", *(f"!{name}" for name in _PUBLIC), *_PRIVATE, ""]).encode()

@@ -11,7 +11,8 @@ from array import array
 from collections.abc import Callable, Mapping
 from io import BytesIO
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import Any
 
 import msgspec
 from msgspec import Raw
@@ -22,9 +23,6 @@ from chatsquash.write import arrow
 from chatsquash.write.arrow import Field
 from chatsquash.write.columns import IMAGES
 from chatsquash.write.store import Output
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 _BATCH = 8 << 20
 """Bytes of text that wait in memory."""

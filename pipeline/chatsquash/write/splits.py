@@ -95,7 +95,8 @@ class Splits:
         """A record's split, and what is wrong with it."""
         if len(self.splits) == 1:
             return self.splits[0].name, None
-        name = self._group(_family(log, outcome, record))
+        # Conversations of an agent's file are of one session.
+        name = self._group(outcome.family or Family(outcome.session, _prefix(record), stem(log), outcome.day))
         if name not in self._groups:
             self._groups[name] = Group(self._drawn(name), log.shown)
         group = self._groups[name]
@@ -126,11 +127,6 @@ class Splits:
 
 def _prefix(record: Record) -> str:
     return record.facts.prefix if record.facts else ""
-
-
-def _family(log: Log, outcome: Outcome, record: Record) -> Family:
-    """What a record's session has in common; conversations of an agent's file are of one session."""
-    return outcome.family or Family(outcome.session, _prefix(record), stem(log), outcome.day)
 
 
 _GROUPS: dict[str, Callable[[Family], str]] = {

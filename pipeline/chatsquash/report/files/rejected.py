@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from chatsquash.options import Options
 from chatsquash.report.files import Report, ReportLine, TakenSession
@@ -16,18 +16,14 @@ WHOLE = PLACES = False
 class RejectedLines(Report):
     """Writes rejected lines as they come."""
 
-    def add(self, taken: TakenSession) -> Iterable[ReportLine]:
+    def add(self, taken: TakenSession) -> Iterator[ReportLine]:
         """Where the lines of a session stand, and why they could not be read."""
-        return _lines(taken) if taken.outcome.rejected else ()
+        for rejected in taken.outcome.rejected:
+            file, line, offset = taken.log.place(rejected.line, rejected.offset)
+            yield REJECTED, shown({"file": printable(file), **rejected._asdict(), "line": line, "offset": offset})
 
 
 def report(options: Options) -> RejectedLines:
     """Every run writes it."""
     del options
     return RejectedLines()
-
-
-def _lines(taken: TakenSession) -> Iterator[ReportLine]:
-    for rejected in taken.outcome.rejected:
-        file, line, offset = taken.log.place(rejected.line, rejected.offset)
-        yield REJECTED, shown({"file": printable(file), **rejected._asdict(), "line": line, "offset": offset})

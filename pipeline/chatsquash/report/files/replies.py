@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from chatsquash.logged import LoggedReply
 from chatsquash.options import Options
-from chatsquash.outcome import Place
 from chatsquash.report.files import Report, ReportLine, TakenSession
 from chatsquash.text import printable, shown
 
@@ -25,11 +24,8 @@ class Replies(Report):
 
     def add(self, taken: TakenSession) -> Iterator[ReportLine]:
         """The replies of the sessions before, once nothing more of their file comes, or those of this one."""
-        log, rows = taken.log, []
-        for reply in taken.outcome.replies:
-            place = taken.places[reply.record] if reply.record is not None else None
-            file, line = log.at(reply.line)
-            rows.append((file, line or 0, _line(taken, reply, place)))
+        log = taken.log
+        rows = [_row(taken, reply) for reply in taken.outcome.replies]
         if self._held and not self._across_files and self._held[0][0] != log.shown:
             yield from self.render()
         self._held += rows
@@ -49,9 +45,10 @@ def report(options: Options) -> Replies | None:
     return Replies(across_files=options.sessions_by == "chain") if options.trace_replies else None
 
 
-def _line(taken: TakenSession, reply: LoggedReply, place: Place | None) -> bytes:
+def _row(taken: TakenSession, reply: LoggedReply) -> tuple[str, int, bytes]:
+    """A reply by its file and line."""
     file, line = taken.log.at(reply.line)
-    return shown(
+    row = shown(
         {
             "file": printable(file),
             "line": line,
@@ -59,10 +56,11 @@ def _line(taken: TakenSession, reply: LoggedReply, place: Place | None) -> bytes
             "kind": reply.kind,
             "status": reply.status,
             "why": reply.why,
-            "record": str(place) if place else None,
+            "record": str(taken.places[reply.record]) if reply.record is not None else None,
             "message": reply.message,
             "loss": reply.loss,
             "conversation": reply.conversation,
             "parent": reply.parent,
         }
     )
+    return file, line or 0, row

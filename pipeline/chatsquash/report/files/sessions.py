@@ -7,7 +7,7 @@ from typing import get_args
 
 from chatsquash.model import Severity
 from chatsquash.options import Options
-from chatsquash.outcome import Chosen, Outcome, Place
+from chatsquash.outcome import Chosen, Place
 from chatsquash.report.files import Report, ReportLine, TakenSession
 from chatsquash.text import printable, shown
 
@@ -15,7 +15,6 @@ SESSIONS = "reports/sessions.jsonl"
 FILES = (SESSIONS,)
 WHOLE, PLACES = False, True
 _SEVERITIES: tuple[Severity, ...] = get_args(Severity)
-_NONE = dict.fromkeys(_SEVERITIES, 0)
 _UNKNOWN = Chosen(None, None, None, None, None)
 
 
@@ -24,7 +23,9 @@ class SessionTable(Report):
 
     def add(self, taken: TakenSession) -> Iterable[ReportLine]:
         """What became of a session."""
-        counts = _counted(taken.outcome)
+        counts = dict.fromkeys(_SEVERITIES, 0)
+        for finding in taken.outcome.findings:
+            counts[finding.severity] += 1
         return [(SESSIONS, _line(taken, place, number, counts)) for number, place in enumerate(taken.places or [None])]
 
 
@@ -72,13 +73,3 @@ def _line(taken: TakenSession, place: Place | None, number: int, counts: dict[Se
             },
         }
     )
-
-
-def _counted(outcome: Outcome) -> dict[Severity, int]:
-    """How many findings there are of each severity."""
-    if not outcome.findings:
-        return _NONE
-    counts = _NONE.copy()
-    for finding in outcome.findings:
-        counts[finding.severity] += 1
-    return counts

@@ -36,8 +36,6 @@ class ToolUsage(Report):
         self._groups: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0, 0])
         self._names: dict[str, set[str]] = defaultdict(set)
         self._tools = ToolTotals()
-        self._last: tuple[str, tuple[str, ...]] = "", ()
-        """The last group, and the names that its last record defines."""
 
     def add(self, taken: TakenSession) -> Iterable[ReportLine]:
         """Count the records of a session, a call that several of them hold once."""
@@ -53,9 +51,7 @@ class ToolUsage(Report):
         sums[2] += usage.client_turns
         sums[3] += usage.assistant_turns
         sums[4] += usage.assistant_turns_with_tools
-        if (defined := (group, usage.tool_names)) != self._last:
-            self._names[group].update(usage.tool_names)
-            self._last = defined
+        self._names[group].update(usage.tool_names)
         self._tools.add(usage)
 
     def render(self) -> Iterator[ReportLine]:

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from chatsquash.edits import Builder, replay
-from chatsquash.model import Added, Edits, Kept, Message
+from chatsquash.model import Edits, Kept, Message
+
+R = TypeVar("R")
 
 
 class Tidy(NamedTuple):
@@ -52,28 +54,28 @@ class _Places:
         if gone:
             self.gone.append(at)
 
-    def left(self, at: int) -> int | None:
-        """Where a place is among those that did not go; ``None`` for one that did."""
-        is_gone = _place(self.gone, at) == _place(self.gone, at + 1)
-        return None if is_gone else _place(self.gone, at)
 
+class _Left(Generic[R]):
+    """What rules of a kind leave of a list of messages."""
 
-class Tidied:
-    """The messages of a request, each tidied by itself; some become nothing."""
-
-    def __init__(self, messages: list[Message], rules: Mapping[str, Sequence[Tidy]]) -> None:
+    def __init__(self, messages: list[Message], rules: Mapping[str, Sequence[R]]) -> None:
         self.messages = messages
-        """What is left of a request of which nothing goes."""
+        """What is left of a list of which nothing goes."""
         self._places = _Places()
         self._rules = rules
 
     def count(self, name: str) -> int:
-        """How many messages of the request a rule touched."""
+        """How many messages of the list a rule touched."""
         return len(self._places.by_rule.get(name, ()))
 
     def place(self, at: int) -> int | None:
-        """Where a message of the request is in what is left; ``None`` for one that went."""
-        return self._places.left(at)
+        """Where a message of the list is in what is left; ``None`` for one that went."""
+        is_gone = _place(self._places.gone, at) == _place(self._places.gone, at + 1)
+        return None if is_gone else _place(self._places.gone, at)
+
+
+class Tidied(_Left[Tidy]):
+    """The messages of a request, each tidied by itself; some become nothing."""
 
     def follow(self, edits: Edits) -> Edits:
         """The edits of what is left, where those of the request are these."""
@@ -107,22 +109,8 @@ class Tidied:
         return message
 
 
-class Followed:
+class Followed(_Left[Follower]):
     """The messages of a list without those that go before the message behind them."""
-
-    def __init__(self, messages: list[Message], rules: Mapping[str, Sequence[Follower]]) -> None:
-        self.messages = messages
-        """What is left of a list of which nothing goes."""
-        self._places = _Places()
-        self._rules = rules
-
-    def count(self, name: str) -> int:
-        """How many messages of the list a rule took out."""
-        return len(self._places.by_rule.get(name, ()))
-
-    def place(self, at: int) -> int | None:
-        """Where a message of the list is in what is left; ``None`` for one that went."""
-        return self._places.left(at)
 
     @property
     def lost_any(self) -> bool:
@@ -135,7 +123,10 @@ class Followed:
         gone = self._places.gone
         at = 0
         for number, run in enumerate(edits):
-            behind = _first(edits[number + 1], before) if number + 1 < len(edits) else None
+            behind = None
+            if number + 1 < len(edits):
+                later = edits[number + 1]
+                behind = before[later.start] if isinstance(later, Kept) else later.messages[0]
             if isinstance(run, Kept):
                 last = run.stop - 1
                 left.keep(_place(gone, run.start), _place(gone, last))
@@ -169,10 +160,6 @@ class Followed:
             if follower["role"] == rule.role and rule.goes(message):
                 return rule.name
         return None
-
-
-def _first(run: Kept | Added, before: list[Message]) -> Message:
-    return before[run.start] if isinstance(run, Kept) else run.messages[0]
 
 
 def _place(gone: list[int], at: int) -> int:
