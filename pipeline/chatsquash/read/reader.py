@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from array import array
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
@@ -25,11 +26,15 @@ from chatsquash.read.lines import Buffers, Line, at_hand, lines
 from chatsquash.read.origins import first_line
 from chatsquash.read.reading import PLAIN_LOG, Reading
 from chatsquash.read.recognise import Shape
-from chatsquash.read.sessions import SPAN, MixedSessionsError
+from chatsquash.read.sessions import MixedSessionsError, lines_of
 from chatsquash.read.tools import KnownTools
 from chatsquash.sources.compression import Expanded
 
 _PIECE = 1 << 20
+_GLANCE = 1 << 16
+"""Bytes of a log that tell whether it is worth while to read it as plain chat."""
+_CHOICES = (b'"choices"', b"\\u00")
+"""The name of the member that responses of chat have, unless it is written with escapes."""
 
 
 Items = Generator[Entry | Skipped, None, str | None]
@@ -48,7 +53,7 @@ class Reader:
         self._bounds = Bounds.of(options)
         self._known: dict[str, KnownTools] = {}
         self._room = Buffers()
-        self._is_plain = True
+        self.is_plain = True
         """Whether the last log was plain chat, as neighbours mostly are."""
         self._files = 1
         """How many hold the log that is read."""
@@ -73,7 +78,7 @@ class Reader:
             return self._part(file, log, hashed)
         expanded = file if isinstance(file, Expanded) else None
         if log.spans is not None:
-            stream = _spans(file, log.spans, hashed, self._bounds.line)
+            stream = lines_of(file, log.spans, hashed, self._bounds.line)
         elif expanded:
             expanded.hashed = hashed  # as it stands on the disk
             stream = lines(file, self._bounds.line, room=self._room)
@@ -84,6 +89,11 @@ class Reader:
         seen, items, held = self._begun(file, stream, log)
         return Reading(seen, _to_the_end(items, stream, log, expanded if log.spans is None else None), held)
 
+    def is_other(self, file: BinaryIO) -> bool:
+        """Whether a log is none of plain chat, as its first bytes tell: they hold a line, and no response of chat."""
+        begun = os.pread(file.fileno(), _GLANCE, 0)
+        return b"\n" in begun and not any(name in begun for name in _CHOICES)
+
     def _begun(self, file: BinaryIO, stream: Iterator[Line], log: Log) -> _Begun:
         """What the first lines tell, the entries, and the document that all lines are."""
         first = next(stream, None)
@@ -92,7 +102,7 @@ class Reader:
         if self._from is not None or (self._by_id and log.spans is None):
             return self._as(self._look(file), file, chain([first], stream), log)
         held = [first, *_agreeing(first, stream)]
-        if not self._is_plain and not _is_plain(_split(first)):
+        if not self.is_plain and not _may_be_plain(first):
             return self._as(self._look(file), file, chain(held, stream), log)
         chat = self._lines(Shape())  # as most logs are, which is told by what is read of them so
         items = chat.entries(chain(held, stream))
@@ -100,8 +110,8 @@ class Reader:
         for line in held:
             item = next(items, None)  # none where too many before it cannot be read
             exchange = chat.exchange if isinstance(item, Entry) else _split(line)
-            self._is_plain = item is not None and _is_plain(exchange)
-            if item is None or not self._is_plain:
+            self.is_plain = item is not None and _is_plain(exchange)
+            if item is None or not self.is_plain:
                 break
             begun.append(item)
         else:
@@ -250,6 +260,12 @@ def _hash(file: BinaryIO, hashed: Callable[[memoryview], object]) -> None:
         hashed(memoryview(piece))
 
 
+def _may_be_plain(line: Line) -> bool:
+    """Whether a line may be plain chat, as far as the name of its response's member tells."""
+    is_named = any(line.buffer.find(name, line.start, line.stop) >= 0 for name in _CHOICES)
+    return is_named and _is_plain(_split(line))
+
+
 def _is_plain(exchange: Exchange | None) -> bool:
     return exchange is not None and recognise.is_plain(exchange)
 
@@ -277,23 +293,3 @@ def _noting(stream: Iterator[Line], places: array[int]) -> Iterator[Line]:
     for line in stream:
         places.extend((line.number, line.offset, line.length, line.size - line.length))
         yield line
-
-
-def _spans(
-    file: BinaryIO, spans: array[int], hashed: Callable[[memoryview], object] | None, longest: int
-) -> Iterator[Line]:
-    """The lines of one session in a file that holds several."""
-    for at in range(0, len(spans), SPAN):
-        number, offset, length, feed = spans[at : at + SPAN]
-        if length > longest:
-            yield Line(number, offset, length, bytearray(), 0, 0, length + feed)
-            continue
-        file.seek(offset)
-        data = bytearray(length)
-        with memoryview(data) as view:
-            filled = 0
-            while count := file.readinto(view[filled:]):  # type: ignore[attr-defined]
-                filled += count
-            if hashed:
-                hashed(view[:filled])
-        yield Line(number, offset, filled, data, 0, filled, filled + feed)
