@@ -32,6 +32,7 @@ from chatsquash.read.tools import Spelled
 _FIRST = MARKER + b'0"'
 """What stands in the place of the first run."""
 _flat = jsonio.decoder(jsonio.flat(jsonio.FLAT + 1))  # a list of messages
+_TEXT = {str}
 _PATIENCE = 3
 """Lines in a row that share nothing, after which lines are not compared for a while."""
 _HEAD = 16
@@ -242,6 +243,11 @@ class History(Struct):
         """Chat messages go into the record as they are; turns of other formats are judged where they are loaded."""
         if self.form.NAME != PLAIN:
             return
+        try:
+            if {type(message["role"]) for message in messages} <= _TEXT:
+                return
+        except (KeyError, TypeError, IndexError):
+            pass  # what is wrong with which of them is told below
         for at, message in enumerate(messages, first):
             if type(message) is not dict:
                 raise LineError("bad-entry", f"request.messages[{at}] is no object")

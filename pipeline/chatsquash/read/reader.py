@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from array import array
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
@@ -31,10 +30,6 @@ from chatsquash.read.tools import KnownTools
 from chatsquash.sources.compression import Expanded
 
 _PIECE = 1 << 20
-_GLANCE = 1 << 16
-"""Bytes of a log that tell whether it is worth while to read it as plain chat."""
-_CHOICES = (b'"choices"', b"\\u00")
-"""The name of the member that responses of chat have, unless it is written with escapes."""
 
 
 Items = Generator[Entry | Skipped, None, str | None]
@@ -53,7 +48,7 @@ class Reader:
         self._bounds = Bounds.of(options)
         self._known: dict[str, KnownTools] = {}
         self._room = Buffers()
-        self.is_plain = True
+        self._is_plain = True
         """Whether the last log was plain chat, as neighbours mostly are."""
         self._files = 1
         """How many hold the log that is read."""
@@ -89,11 +84,6 @@ class Reader:
         seen, items, held = self._begun(file, stream, log)
         return Reading(seen, _to_the_end(items, stream, log, expanded if log.spans is None else None), held)
 
-    def is_other(self, file: BinaryIO) -> bool:
-        """Whether a log is none of plain chat, as its first bytes tell: they hold a line, and no response of chat."""
-        begun = os.pread(file.fileno(), _GLANCE, 0)
-        return b"\n" in begun and not any(name in begun for name in _CHOICES)
-
     def _begun(self, file: BinaryIO, stream: Iterator[Line], log: Log) -> _Begun:
         """What the first lines tell, the entries, and the document that all lines are."""
         first = next(stream, None)
@@ -102,7 +92,7 @@ class Reader:
         if self._from is not None or (self._by_id and log.spans is None):
             return self._as(self._look(file), file, chain([first], stream), log)
         held = [first, *_agreeing(first, stream)]
-        if not self.is_plain and not _may_be_plain(first):
+        if not self._is_plain and not (recognise.may_be_chat(first) and _is_plain(_split(first))):
             return self._as(self._look(file), file, chain(held, stream), log)
         chat = self._lines(Shape())  # as most logs are, which is told by what is read of them so
         items = chat.entries(chain(held, stream))
@@ -110,8 +100,8 @@ class Reader:
         for line in held:
             item = next(items, None)  # none where too many before it cannot be read
             exchange = chat.exchange if isinstance(item, Entry) else _split(line)
-            self.is_plain = item is not None and _is_plain(exchange)
-            if item is None or not self.is_plain:
+            self._is_plain = item is not None and _is_plain(exchange)
+            if item is None or not self._is_plain:
                 break
             begun.append(item)
         else:
@@ -258,12 +248,6 @@ def _hash(file: BinaryIO, hashed: Callable[[memoryview], object]) -> None:
     file.seek(0)
     while piece := file.read(_PIECE):
         hashed(memoryview(piece))
-
-
-def _may_be_plain(line: Line) -> bool:
-    """Whether a line may be plain chat, as far as the name of its response's member tells."""
-    is_named = any(line.buffer.find(name, line.start, line.stop) >= 0 for name in _CHOICES)
-    return is_named and _is_plain(_split(line))
 
 
 def _is_plain(exchange: Exchange | None) -> bool:
