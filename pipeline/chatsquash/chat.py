@@ -148,7 +148,9 @@ def token(message: Message) -> str:
     role = message["role"]
     if role != "assistant":
         return "system" if role == "developer" else role
-    said, calls = text(message), has_calls(message)
+    content = message.get("content")
+    said = content if type(content) is str else text(message)
+    calls = message.get("tool_calls") or message.get("function_call")
     if said and not said.isspace():
         return "Act" if calls else "Ac"
     return "At" if calls else "A"

@@ -85,7 +85,8 @@ class Format(Protocol):
     again.  A state is compared with ``==``; what tells ``1`` from ``True`` must not be in it.
 
     It may have ``READS``, the members of a response's body that ``reply`` reads, where this is called with no others,
-    the one first without which there is no reply; and ``turn_tools``, which gives the tools that a turn brings.
+    the one first without which there is no reply; ``turn_tools``, which gives the tools that a turn brings; and
+    ``ECHOES``, where a response may repeat the tools and the system prompt of its request.
     """
 
     NAME: str

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import count, takewhile
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, TypeVar, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from chatsquash import chat, jsonio
 from chatsquash.chat import private
@@ -25,7 +29,7 @@ _UNPARSED = "INVALID_JSON"
 # Reading
 
 
-class State(NamedTuple):
+class State(Struct, frozen=True, gc=False):
     """What a turn needs to know of those before it."""
 
     call: int = 1
@@ -37,6 +41,10 @@ class State(NamedTuple):
     by_assistant: bool = False
     """Whether the last turn was the assistant's, in formats where his turns in a row count as one."""
 
+    def but(self, **members: Any) -> State:
+        """The same with these members."""
+        return replace(self, **members)
+
     def answer(self, logged: str, name: Json) -> tuple[str, State]:
         """The id of the call that a result answers: by id, else by its tool's name, else the first that is open."""
         if logged:
@@ -46,12 +54,12 @@ class State(NamedTuple):
         if fitting:
             left = list(self.open)
             left.remove(fitting[0])
-            return fitting[0][0], self._replace(open=tuple(left))
+            return fitting[0][0], self.but(open=tuple(left))
         return (logged, self) if logged else self.lose()
 
     def lose(self) -> tuple[str, State]:
         """The id of a result that answers nothing."""
-        return f"orphan_{self.orphan}", self._replace(orphan=self.orphan + 1)
+        return f"orphan_{self.orphan}", self.but(orphan=self.orphan + 1)
 
     def called(self, calls: list[Object], *, by_assistant: bool = False) -> State:
         """The state behind an assistant's turn; if the last turn was his, too, its calls are still open."""
@@ -94,6 +102,35 @@ def tool_call(logged: str, number: int, called: Object, extra: Object, of: str =
 def function_call(logged: Json, name: Json, given: Json) -> Object:
     """A call of a function as OpenAI chat has it, its name and its arguments unless they are null."""
     return {"id": logged, "type": "function", "function": without({"name": name, "arguments": given})}
+
+
+class Again:
+    """Makes messages of what the assistant says, which mostly comes twice: in a response, then in the next request."""
+
+    def __init__(self, make: Callable[[Any, int], Message]) -> None:
+        """``make`` makes a message of a JSON value and the number of its next call without an id."""
+        self._make = make
+        self._known: deque[tuple[Any, int, Message]] = deque(maxlen=2)  # a line's response is read before its turns
+
+    def __call__(self, value: Json, number: int) -> Message:
+        """A new message; what is the same JSON as one of the last two times is not read again."""
+        spelled = jsonio.encode(value)
+        for known, first, message in self._known:
+            if known == spelled:
+                return message.copy() if number == first else _renumbered(message, number)
+        message = self._make(value, number)
+        self._known.append((spelled, number, message))
+        return message
+
+
+def _renumbered(message: Message, number: int) -> Message:
+    """A copy with other numbers in the ids that were made up, from this one on."""
+    renumbered = []
+    for call in message.get("tool_calls", []):
+        is_numbered = private(call).get("synthetic_id")
+        renumbered.append({**call, "id": f"call_{number}"} if is_numbered else call)
+        number += bool(is_numbered)
+    return {**message, "tool_calls": renumbered} if renumbered else message.copy()
 
 
 def arguments(value: Json, missing: str = "{}") -> str:
@@ -200,7 +237,7 @@ def linked(messages: list[Message]) -> Iterator[tuple[Message, list[str]]]:
         calls = chat.calls(message)
         ids = [string(call, "id") or next(unused) for call in calls]
         if calls:
-            state = state._replace(open=tuple(zip(ids, map(call_name, calls), strict=True)))
+            state = state.but(open=tuple(zip(ids, map(call_name, calls), strict=True)))
         elif message.get("role") == "tool":
             answered, state = state.answer(string(message, "tool_call_id"), message.get("name"))
             ids.append(answered)

@@ -12,7 +12,6 @@ that was parsed before.  Where to cut is a guess, and a wrong guess costs one mo
 
 from __future__ import annotations
 
-import os
 from functools import cache
 from typing import Any
 
@@ -23,19 +22,17 @@ from chatsquash.formats import PLAIN
 from chatsquash.formats.base import Format
 from chatsquash.model import Added, Edits, Kept, Message
 from chatsquash.read.exchange import Exchange, LineError, parse, split
+from chatsquash.read.known import MARKER, TOOLS, Cut, Known, shortened
 from chatsquash.read.lines import Line
 from chatsquash.read.members import REFUSED
 from chatsquash.read.patches import Patch
 from chatsquash.read.repeats import Array, Change, Run, find
-from chatsquash.read.tools import KnownTools, Spelled
+from chatsquash.read.tools import Spelled
 
-# No log can hold these by chance or by intent: they are drawn anew in every process.
-_MARKER = b'"' + os.urandom(16).hex().encode()
-TOOLS = _MARKER + b't"'
-"""What stands in the place of tools that are those of the line before."""
-_FIRST = _MARKER + b'0"'
+_FIRST = MARKER + b'0"'
 """What stands in the place of the first run."""
 _flat = jsonio.decoder(jsonio.flat(jsonio.FLAT + 1))  # a list of messages
+_TEXT = {str}
 _PATIENCE = 3
 """Lines in a row that share nothing, after which lines are not compared for a while."""
 _HEAD = 16
@@ -82,7 +79,7 @@ class History(Struct):
     """The previous entry of a log, as messages and as bytes."""
 
     form: Format
-    tools: KnownTools
+    known: Known
     effort: Effort = field(default_factory=Effort)
     messages: list[Message] = field(default_factory=list)
     array: Array = field(default_factory=Array)
@@ -206,31 +203,19 @@ class History(Struct):
                 return line.start + place
         return find(line.buffer, self.key, b"[", line.start, line.stop)
 
-    def _find_tools(self, line: Line, behind: int, before: int) -> int:
-        """The place of the previous tools, behind the messages or before them; -1 where they are not."""
-        raw = self.tools.raw
-        if not raw or not isinstance(raw, bytes):
-            return -1
-        at = find(line.buffer, b'"tools"', raw, behind, line.stop)
-        return at if at >= 0 else find(line.buffer, b'"tools"', raw, line.start, before)
-
-    def _shortened(self, line: Line, cuts: list[tuple[int, int, bytes]], behind: int, before: int) -> Exchange | None:
-        """The members of the line with markers in the places of the cuts and of known tools, if that is an entry."""
-        tools = self._find_tools(line, behind, before)
-        if tools >= 0:
-            cut = (tools, tools + len(self.tools.raw), TOOLS)
-            cuts = [*cuts, cut] if tools >= behind else [cut, *cuts]
-        buffer, at = line.buffer, line.start
-        pieces: list[bytes | bytearray] = []
-        for start, stop, marker in cuts:
-            pieces += buffer[at:start], marker
-            at = stop
-        pieces.append(buffer[at : line.stop])
+    def _shortened(self, line: Line, cuts: list[Cut], behind: int, before: int) -> Exchange | None:
+        """The members of the line with markers in the places of the cuts and of known members, if that is an entry."""
+        found = self.known.find(line, behind, before)
+        for _, more in found:
+            cuts += more
+        short = shortened(line, cuts)
+        if short is None:
+            return None
         try:
-            exchange = self._split(b"".join(pieces))
+            exchange = self._split(short)
         except LineError:
             return None
-        return exchange if tools < 0 or exchange.first(self.form.TOOLS) == TOOLS else None
+        return self.known.proven(exchange, found) if found else exchange
 
     # What was found
 
@@ -258,6 +243,11 @@ class History(Struct):
         """Chat messages go into the record as they are; turns of other formats are judged where they are loaded."""
         if self.form.NAME != PLAIN:
             return
+        try:
+            if {type(message["role"]) for message in messages} <= _TEXT:
+                return
+        except (KeyError, TypeError, IndexError):
+            pass  # what is wrong with which of them is told below
         for at, message in enumerate(messages, first):
             if type(message) is not dict:
                 raise LineError("bad-entry", f"request.messages[{at}] is no object")
@@ -266,7 +256,7 @@ class History(Struct):
 
     def learn_tools(self, raw: Spelled) -> Any:
         """The tools in raw JSON, or in the place of the marker for those of the line before."""
-        return self.tools.value if raw == TOOLS else self.tools.learn(raw, self._load)
+        return self.known.tools.value if raw == TOOLS else self.known.tools.learn(raw, self._load)
 
     def _split(self, data: bytes | bytearray) -> Exchange:
         self.effort.skipped += len(data)
@@ -292,7 +282,7 @@ class History(Struct):
 @cache
 def _marker(number: int) -> bytes:
     """What stands in the place of a run; one for each, so that none is taken for another."""
-    return b'%b%d"' % (_MARKER, number)
+    return b'%b%d"' % (MARKER, number)
 
 
 def _all(messages: list[Message]) -> Edits:

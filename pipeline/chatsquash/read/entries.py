@@ -17,8 +17,9 @@ from chatsquash.memo import Last
 from chatsquash.model import Entry, Message, Rejected, Repeated, Skipped, Tool, WrongType
 from chatsquash.read import envelopes
 from chatsquash.read.bounds import BOUNDS, Bounds
-from chatsquash.read.deltas import TOOLS, Effort, History
+from chatsquash.read.deltas import Effort, History
 from chatsquash.read.exchange import LIMITS, Exchange, LineError, is_blank
+from chatsquash.read.known import TOOLS, Known
 from chatsquash.read.lines import Line
 from chatsquash.read.members import NOTHING, kind
 from chatsquash.read.recognise import Shape, shape_of
@@ -92,7 +93,8 @@ class EntryReader:
             tools = self._known[shape.format] = KnownTools(hold)
         form = named(shape.format)
         loader = None if shape.format == PLAIN else self._loader(form)
-        return _Stream(shape, History(form, tools, self._effort), self._bounds, loader)
+        history = History(form, Known(form, tools, hasattr(form, "ECHOES")), self._effort)
+        return _Stream(shape, history, self._bounds, loader)
 
     def _loader(self, form: Format) -> Loader:
         from chatsquash.read.loading import Loader  # which plain chat does not need
@@ -191,6 +193,7 @@ class _Stream:
         if loader and loaded:
             messages, edits, tools = loaded.turns.messages, loaded.turns.edits, bodies.added(tools, loaded.brought)
             found += loader.remember(loaded, exchange)
+            self.history.known.learn_system(exchange)
         if when is None or when.naive or session_id is None or offered.wrong or reply.wrong:
             found = (*found, *_lacking(when, session_id, offered.wrong, reply.wrong))
         at = when.at if when else None

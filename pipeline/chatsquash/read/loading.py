@@ -15,6 +15,7 @@ from chatsquash.model import Added, Json, Message, Repeated, Tool
 from chatsquash.read import turns
 from chatsquash.read.deltas import Request
 from chatsquash.read.exchange import Exchange
+from chatsquash.read.known import SYSTEM
 from chatsquash.read.members import NOTHING
 from chatsquash.read.turns import Turns
 
@@ -54,7 +55,9 @@ class Loader:
         form = self.form
         before = self.before or LoadedRequest(turns.nothing(form), [], (NOTHING, None))
         raw = exchange.first(form.SYSTEM)
-        system = before.system if raw == before.system[0] else (raw, jsonio.loads(raw) if raw != NOTHING else None)
+        system = (
+            before.system if raw in (SYSTEM, before.system[0]) else (raw, jsonio.loads(raw) if raw != NOTHING else None)
+        )
         whole, edits = request.messages, request.edits
         refers = exchange.first(form.REFERS)
         base = self.answers.get(_key(refers)) if refers else None

@@ -25,7 +25,7 @@ from chatsquash.read.lines import Buffers, Line, at_hand, lines
 from chatsquash.read.origins import first_line
 from chatsquash.read.reading import PLAIN_LOG, Reading
 from chatsquash.read.recognise import Shape
-from chatsquash.read.sessions import SPAN, MixedSessionsError
+from chatsquash.read.sessions import MixedSessionsError, lines_of
 from chatsquash.read.tools import KnownTools
 from chatsquash.sources.compression import Expanded
 
@@ -73,7 +73,7 @@ class Reader:
             return self._part(file, log, hashed)
         expanded = file if isinstance(file, Expanded) else None
         if log.spans is not None:
-            stream = _spans(file, log.spans, hashed, self._bounds.line)
+            stream = lines_of(file, log.spans, hashed, self._bounds.line)
         elif expanded:
             expanded.hashed = hashed  # as it stands on the disk
             stream = lines(file, self._bounds.line, room=self._room)
@@ -92,7 +92,7 @@ class Reader:
         if self._from is not None or (self._by_id and log.spans is None):
             return self._as(self._look(file), file, chain([first], stream), log)
         held = [first, *_agreeing(first, stream)]
-        if not self._is_plain and not _is_plain(_split(first)):
+        if not self._is_plain and not (recognise.may_be_chat(first) and _is_plain(_split(first))):
             return self._as(self._look(file), file, chain(held, stream), log)
         chat = self._lines(Shape())  # as most logs are, which is told by what is read of them so
         items = chat.entries(chain(held, stream))
@@ -277,23 +277,3 @@ def _noting(stream: Iterator[Line], places: array[int]) -> Iterator[Line]:
     for line in stream:
         places.extend((line.number, line.offset, line.length, line.size - line.length))
         yield line
-
-
-def _spans(
-    file: BinaryIO, spans: array[int], hashed: Callable[[memoryview], object] | None, longest: int
-) -> Iterator[Line]:
-    """The lines of one session in a file that holds several."""
-    for at in range(0, len(spans), SPAN):
-        number, offset, length, feed = spans[at : at + SPAN]
-        if length > longest:
-            yield Line(number, offset, length, bytearray(), 0, 0, length + feed)
-            continue
-        file.seek(offset)
-        data = bytearray(length)
-        with memoryview(data) as view:
-            filled = 0
-            while count := file.readinto(view[filled:]):  # type: ignore[attr-defined]
-                filled += count
-            if hashed:
-                hashed(view[:filled])
-        yield Line(number, offset, filled, data, 0, filled, filled + feed)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from io import FileIO
 from typing import Any, BinaryIO, Literal, NamedTuple
 
 import msgspec
@@ -14,7 +16,7 @@ from chatsquash.model import Json, Seen
 from chatsquash.read import envelopes, replies
 from chatsquash.read.envelopes import Envelope
 from chatsquash.read.exchange import Exchange
-from chatsquash.read.lines import LONGEST
+from chatsquash.read.lines import LONGEST, Line
 from chatsquash.read.members import REFUSED
 
 _ANSWERED = 4
@@ -27,6 +29,12 @@ _GLANCE = 1 << 16
 """Bytes in which these are looked for; the first one is looked at in any case."""
 _LINES, _NEAR, _BYTES = 50, 1 << 19, 4 << 20
 """How much of a file is looked at where its first line does not tell."""
+
+
+_CHOICES = (b'"choices"', b"\\u00")
+"""The name of the member that responses of chat have, unless it is written with escapes."""
+_OPENING = 64
+"""Bytes of messages, with the name of their member, that are the same in lines of a log that grows."""
 
 
 class Shape(NamedTuple):
@@ -65,6 +73,24 @@ def is_plain(exchange: Exchange) -> bool:
     except REFUSED:
         return False
     return bool(answer.choices) and not exchange.is_claimed
+
+
+def is_other(file: FileIO) -> bool:
+    """Whether a log does hardly grow as plain chat, as its first bytes tell.
+
+    They hold a line, and no response of chat, or a second line whose messages begin otherwise.
+    """
+    begun = os.pread(file.fileno(), _GLANCE, 0)
+    first, feed, second = begun.partition(b"\n")
+    if feed and not any(name in begun for name in _CHOICES):
+        return True
+    openings = [line[at : at + _OPENING] for line in (first, second) if (at := line.find(b'"messages"')) >= 0]
+    return len(openings) == 2 and openings[0] != openings[1] and len(openings[1]) == _OPENING
+
+
+def may_be_chat(line: Line) -> bool:
+    """Whether a line may be chat with an answer, as far as the name of its response's member tells."""
+    return any(line.buffer.find(name, line.start, line.stop) >= 0 for name in _CHOICES)
 
 
 def shape_of(line: bytes) -> Shape | None:

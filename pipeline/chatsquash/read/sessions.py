@@ -15,7 +15,7 @@ from chatsquash.folder import Folder
 from chatsquash.log import Log
 from chatsquash.options import Options
 from chatsquash.read import envelopes
-from chatsquash.read.lines import CHUNK, lines
+from chatsquash.read.lines import CHUNK, Line, lines
 from chatsquash.read.members import members
 from chatsquash.sources.changes import as_found
 from chatsquash.sources.compression import Expanded
@@ -132,3 +132,23 @@ def by_ids(log: Log, file: BinaryIO, options: Options | None = None) -> list[Log
         feed = line.size - line.length
         places.setdefault(name, array("Q")).extend((line.number, line.offset, line.length, feed))
     return [replace(log, size=sum(spans[2::SPAN]), spans=spans, whole=log.size) for spans in places.values()] or [log]
+
+
+def lines_of(
+    file: BinaryIO, spans: array[int], hashed: Callable[[memoryview], object] | None, longest: int
+) -> Iterator[Line]:
+    """The lines of one session in a file that holds several."""
+    for at in range(0, len(spans), SPAN):
+        number, offset, length, feed = spans[at : at + SPAN]
+        if length > longest:
+            yield Line(number, offset, length, bytearray(), 0, 0, length + feed)
+            continue
+        file.seek(offset)
+        data = bytearray(length)
+        with memoryview(data) as view:
+            filled = 0
+            while count := file.readinto(view[filled:]):  # type: ignore[attr-defined]
+                filled += count
+            if hashed:
+                hashed(view[:filled])
+        yield Line(number, offset, filled, data, 0, filled, filled + feed)

@@ -47,7 +47,7 @@ class KnownTools(Struct):
         known = list(map(self.single.get, spelled))
         if all(known):
             return known
-        new = {each: load(each) for each, tool in zip(spelled, known, strict=True) if not tool}
+        new = _loaded([each for each, tool in zip(spelled, known, strict=True) if not tool], load)
         if self.hold:
             self.hold(new)
         self._remember(new)
@@ -59,3 +59,11 @@ class KnownTools(Struct):
                 if len(self.single) >= _MOST:
                     self.single.clear()
                 self.single[raw] = tool
+
+
+def _loaded(spelled: list[bytes], load: Callable[[bytes], Any]) -> dict[bytes, Tool]:
+    """What definitions are by their raw JSON, parsed in one go where that can be."""
+    try:
+        return dict(zip(spelled, load(b"[%b]" % b",".join(spelled)), strict=True))
+    except (ValueError, RecursionError):  # which one is bad matters, and where in it
+        return {each: load(each) for each in spelled}

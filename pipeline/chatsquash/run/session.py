@@ -97,6 +97,8 @@ class Converter:
         self._puts_in_order = options.conversations != "last" and not whole
         self._is_asked_more = asks_for_kinds(options)
         self._plain = PlainWay(options) if not self._is_asked_more and PlainWay.fits(options) else None
+        self._is_plain = True
+        """Whether the last log that was tried was plain chat, as neighbours mostly are."""
         self.hashed = Hashed()
         """What was read last."""
 
@@ -190,10 +192,17 @@ class Converter:
         """What the lines of a plain log come to; ``None`` for any other, which stands at its beginning then."""
         if self._plain is None or log.spans is not None or log.part is not None or type(file) is not FileIO:
             return None
+        if not self._is_plain:
+            from chatsquash.read.recognise import is_other  # which the log before has loaded
+
+            if is_other(file):
+                return None
         self.hashed = Hashed()
+        self._is_plain = True
         try:
             return _PLAIN, self._plain.session(file, self.hashed.update)
         except NotPlainError:
+            self._is_plain = False
             file.seek(0)
             return None
 

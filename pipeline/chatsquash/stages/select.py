@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 from msgspec import Struct, field
 
@@ -72,7 +71,7 @@ def _snapshot(best: Entry, tools: list[Tool], settled: _Span, all_: _Span, redef
     return Snapshot(best, tools, *times, before, behind, before_size, behind_size, redefined)
 
 
-class _Span(NamedTuple):
+class _Span(Struct, frozen=True, gc=False):
     """The entries up to one."""
 
     entries: int = 0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from chatsquash.model import Added, Edits, Entry, Kept, Message, Reply, Tool
+from chatsquash.model import Added, Edits, Entry, Json, Kept, Message, Reply, Tool
 from chatsquash.read import usage
 
 if TYPE_CHECKING:
@@ -165,7 +165,21 @@ def _grows(last: Entry, entry: Entry) -> bool:
 
 def is_same(one: Message, other: Message) -> bool:
     """Whether messages count as the same."""
+    told = _told(one)
+    if told is not None and told == _told(other):
+        return True
     from chatsquash.tree.canonical import Canon  # which clients that send back what they got do not need
 
     canon = Canon()
     return canon.number(one) == canon.number(other)
+
+
+def _told(message: Message) -> list[Json] | None:
+    """All that counts of a message, but for its spelling, where that is a text and calls of functions."""
+    told = [message["role"], message.get("content") or ""]
+    try:
+        for call in message.get("tool_calls") or ():
+            told += call["function"]["name"], call["function"]["arguments"]
+    except (KeyError, TypeError):
+        return None
+    return None if message.get("function_call") or {*map(type, told)} != {str} else told

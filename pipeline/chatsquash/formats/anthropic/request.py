@@ -9,7 +9,7 @@ from typing import cast
 from chatsquash import chat, reasoning
 from chatsquash.formats.anthropic.blocks import sorted_out
 from chatsquash.formats.base import LoadedTurn, Tools, TurnError, with_private
-from chatsquash.formats.calls import State, assistant, results_first
+from chatsquash.formats.calls import Again, State, assistant, results_first
 from chatsquash.formats.values import Object, compact, kind, listed, string, without
 from chatsquash.model import Json, Message, Tool
 
@@ -75,10 +75,18 @@ def _told(role: str, content: Json, extra: Object) -> Message:
 def said(content: Json, state: State) -> LoadedTurn:
     """What the assistant says, thinks and calls."""
     if not isinstance(content, list):
-        return LoadedTurn([assistant(content, "", [])], state._replace(open=()))
-    found = sorted_out(enumerate(content), first_call=state.call)
+        return LoadedTurn([assistant(content, "", [])], state.but(open=()))
+    message = _again(content, state.call)
+    return LoadedTurn([message], state.called(message.get("tool_calls", [])))
+
+
+def _said(blocks: list[Json], number: int) -> Message:
+    found = sorted_out(enumerate(blocks), first_call=number)
     message = assistant(found.content(), reasoning.joined(found.thinking), found.calls)
-    return LoadedTurn([with_private(message, found.private())], state.called(found.calls))
+    return with_private(message, found.private())
+
+
+_again = Again(_said)
 
 
 # Results
@@ -106,7 +114,7 @@ def _answers(blocks: list[Json], state: State) -> LoadedTurn:
 def _answered(results: list[Object], state: State) -> tuple[Iterator[str], State]:
     """The ids that results answer; those without one answer calls that none of the others does."""
     logged = [string(block, "tool_use_id") for block in results]
-    state = state._replace(open=tuple(call for call in state.open if call[0] not in logged))
+    state = state.but(open=tuple(call for call in state.open if call[0] not in logged))
     ids = []
     for block, own in zip(results, logged, strict=True):
         answered, state = state.answer(own, block.get("name"))

@@ -88,7 +88,7 @@ def _entry(entry: Json, state: State) -> LoadedTurn:
     elif results:
         loaded = _answered(content, results, state)
     else:
-        loaded = LoadedTurn([{"role": role, "content": content}], state._replace(by_assistant=False))
+        loaded = LoadedTurn([{"role": role, "content": content}], state.but(by_assistant=False))
     first, *others = loaded.messages
     if more := rest(entry, *_MEMBERS):
         first = with_native(first, more)
@@ -119,7 +119,7 @@ def _call(call: Object, number: int) -> Object:
 def _answered(content: str | None, results: list[Object], state: State) -> LoadedTurn:
     """Results, and behind them what the entry says; those without an id answer calls that none of the others does."""
     logged = [_logged(each, state) for each in results]
-    state = state._replace(open=tuple(call for call in state.open if call[0] not in logged), by_assistant=False)
+    state = state.but(open=tuple(call for call in state.open if call[0] not in logged), by_assistant=False)
     messages: list[Message] = []
     for each, own in zip(results, logged, strict=True):
         answered, state = state.answer(own, string(each, "name"))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from chatsquash.formats import parts
 from chatsquash.formats.base import TurnError
@@ -16,6 +18,7 @@ functionDeclarations functionResponse groundingMetadata inlineData jsonPath mime
 parametersJsonSchema partMetadata partialArgs promptFeedback responseId stringValue thoughtSignature
 urlContextMetadata usageMetadata willContinue"""
 _CAMEL = {re.sub("(?=[A-Z])", "_", name).lower(): name for name in _NAMES.split()}
+_SNAKE = frozenset(_CAMEL)
 KINDS: dict[str, type] = {
     "text": str,
     "inlineData": dict,
@@ -53,6 +56,8 @@ def camel(value: Json) -> Object:
     """The members of an object that are not null, known ones in camel case; a bare string is a part's text."""
     if isinstance(value, str):
         return {"text": value}
+    if type(value) is dict and _SNAKE.isdisjoint(value) and None not in value.values():
+        return value.copy()
     items: Any = value.items() if isinstance(value, dict) else ()
     return {_CAMEL.get(key, key): member for key, member in items if member is not None}
 
@@ -67,7 +72,7 @@ def opened(turn: Object) -> tuple[list[Json], list[Json]]:
     return listed(held), [rest] if rest else []
 
 
-class Piece(NamedTuple):
+class Piece(Struct, frozen=True, gc=False):
     """One of the things that a part may hold."""
 
     kind: str
@@ -81,7 +86,11 @@ class Piece(NamedTuple):
 def pieces(held: list[Json], native: list[Json]) -> Iterator[Piece]:
     """What can be read of parts; anything else goes to ``native``, as logged."""
     for part in held:
-        yield from _pieces_of(part, native)
+        kind, value = next(iter(part.items())) if type(part) is dict and len(part) == 1 else ("", None)
+        if isinstance(value, KINDS.get(kind, ())):  # as most are
+            yield Piece(kind, value, False, None, part)
+        else:
+            yield from _pieces_of(part, native)
 
 
 def _pieces_of(part: Json, native: list[Json]) -> Iterator[Piece]:
@@ -111,8 +120,11 @@ def was_system(held: list[Json]) -> list[Json]:
 
 def rest_of(kind: str, value: Object, *read: str) -> list[Json]:
     """The members of a part's value that the canonical form has no place for."""
-    texts = [key for key in ("id", "name") if isinstance(value.get(key), str)]
-    rest = {key: member for key, member in value.items() if key not in (*read, *texts)}
+    rest = {
+        key: member
+        for key, member in value.items()
+        if key not in read and not (key in ("id", "name") and isinstance(member, str))
+    }
     return [{kind: rest}] if rest else []
 
 

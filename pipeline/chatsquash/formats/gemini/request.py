@@ -43,7 +43,7 @@ def load(turn: Json, state: State) -> LoadedTurn:
     if marked := was_system(parts):
         content = joined(shown(pieces(marked, native), native))
         message = with_private({"role": "system", "content": content}, {"native": native})
-        return LoadedTurn([message], state._replace(by_assistant=False))
+        return LoadedTurn([message], state.but(by_assistant=False))
     return _heard(parts, native, state)
 
 
@@ -62,7 +62,8 @@ def _heard(parts: list[Json], native: list[Json], state: State) -> LoadedTurn:
             messages.append(with_private({"role": "user", "content": content}, same))
     if not messages:
         messages = [{"role": "user", "content": ""}]
-    messages[-1] = with_native(messages[-1], native)
+    if native:
+        messages[-1] = with_native(messages[-1], native)
     return LoadedTurn(messages, state)
 
 
@@ -78,7 +79,7 @@ def _matched(results: list[Object], state: State) -> tuple[list[str], State]:
         for place, (logged, name) in enumerate(links):
             if place not in found and fits(logged, name, state):
                 found[place], state = state.answer(logged, name)
-    return [found[place] for place in range(len(links))], state._replace(by_assistant=False)
+    return [found[place] for place in range(len(links))], state.but(by_assistant=False)
 
 
 def _has_id(logged: str, _: str, __: State) -> bool:

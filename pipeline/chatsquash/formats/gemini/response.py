@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from chatsquash.chat import private
 from chatsquash.formats.base import TurnError, refused, with_native, wrong
 from chatsquash.formats.calls import State
 from chatsquash.formats.gemini.pieces import camel, opened
@@ -49,8 +50,10 @@ def _answer(candidate: Object, count: int) -> Reply:
     except TurnError as problem:
         return Reply(None, count, reason, f"the first candidate's content {problem}")
     message, _ = said(parts, native, State())
-    if not (message["content"] or message.keys() & {"reasoning_content", "tool_calls"} or native):
+    has_more = message.keys() & {"reasoning_content", "tool_calls"} or private(message).get("native")
+    if not (message["content"] or has_more):
         return Reply(None, count, reason, "the first candidate is empty")
-    message = with_native(message, [{name: candidate[name]} for name in _CITED if candidate.get(name)])
+    if cited := [{name: candidate[name]} for name in _CITED if candidate.get(name)]:
+        message = with_native(message, cited)
     called = reason == "stop" and "tool_calls" in message
     return Reply(message, count, "tool_calls" if called else reason)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from chatsquash import reasoning
 from chatsquash.chat import BREAKS
 from chatsquash.formats.base import with_private
-from chatsquash.formats.calls import State, arguments, assistant, made_up, tool_call
+from chatsquash.formats.calls import Again, State, arguments, assistant, made_up, tool_call
 from chatsquash.formats.gemini.pieces import Piece, camel, joined, pieces, rest_of, visible
 from chatsquash.formats.values import Object, string
 from chatsquash.model import Json, Message
@@ -13,10 +15,18 @@ from chatsquash.model import Json, Message
 
 def said(parts: list[Json], native: list[Json], state: State) -> tuple[Message, State]:
     """The message of a turn's parts."""
-    turn = _Turn(native, state.call)
-    for piece in pieces(parts, native):
+    message = _made(parts, state.call, native) if native else _again(parts, state.call)
+    return message, state.called(message.get("tool_calls", []), by_assistant=True)
+
+
+def _made(parts: list[Json], number: int, native: Sequence[Json] = ()) -> Message:
+    turn = _Turn([*native], number)
+    for piece in pieces(parts, turn.native):
         turn.add(piece)
-    return turn.message(), state.called(turn.calls, by_assistant=True)
+    return turn.message()
+
+
+_again = Again(_made)
 
 
 class _Turn:

@@ -7,7 +7,7 @@ import binascii
 
 from chatsquash.formats import parts
 from chatsquash.formats.base import LoadedTurn, Tools, TurnError, with_private
-from chatsquash.formats.calls import State, arguments, assistant, made_up, result, tool_call
+from chatsquash.formats.calls import Again, State, arguments, assistant, made_up, result, tool_call
 from chatsquash.formats.values import Object, compact, listed, rest, string, text_members
 from chatsquash.model import Json, Message
 
@@ -35,7 +35,7 @@ def load(turn: Json, state: State) -> LoadedTurn:
         return _answered(turn, state)
     private: Object = {"native": rest(turn, "role", "content", "images")}
     message = {"role": role, "content": _content(turn, content or "", private["native"])}
-    return LoadedTurn([with_private(message, private)], state._replace(by_assistant=False))
+    return LoadedTurn([with_private(message, private)], state.but(by_assistant=False))
 
 
 def _content(turn: Object, text: str, native: list[Json]) -> Json:
@@ -63,14 +63,22 @@ def _url(image: Json) -> str | None:
 
 def said(turn: Object, state: State) -> tuple[Message, State]:
     """An assistant's message, and the state behind it."""
+    message = _again(turn, state.call)
+    return message, state.called(message.get("tool_calls", []), by_assistant=True)
+
+
+def _said(turn: Object, number: int) -> Message:
     native = rest(turn, "role", "content", "thinking", "images", "tool_calls")
-    calls = _calls(turn.get("tool_calls"), state.call, native)
+    calls = _calls(turn.get("tool_calls"), number, native)
     content, thinking = _content(turn, turn.get("content") or "", native), string(turn, "thinking")
     if turn.get("thinking") and not thinking:
         native.append({"thinking": turn["thinking"]})
     message = assistant(None if calls and content == "" else content, thinking, calls)
     private = {"thinking": [{"text": thinking}] if thinking else [], "native": native}
-    return with_private(message, private), state.called(calls, by_assistant=True)
+    return with_private(message, private)
+
+
+_again = Again(_said)
 
 
 def _calls(found: Json, number: int, native: list[Json]) -> list[Object]:
@@ -103,7 +111,7 @@ def _answered(turn: Object, state: State) -> LoadedTurn:
     native = rest(turn, "role", "content", "images", *text_members(turn, "tool_call_id"), *named)
     content = _content(turn, compact(value) if is_json else value or "", native)
     private = {"json": is_json, "synthetic_id": not logged, "native": native}
-    return LoadedTurn([with_private(result(ident, name, content), private)], state._replace(by_assistant=False))
+    return LoadedTurn([with_private(result(ident, name, content), private)], state.but(by_assistant=False))
 
 
 def tools(value: Json) -> Tools:

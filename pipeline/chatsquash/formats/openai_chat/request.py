@@ -143,7 +143,7 @@ def _calls(message: Object, extra: Object, state: State) -> State:
     if not calls:
         return state
     message["tool_calls"] = calls
-    return state._replace(open=names(calls))
+    return state.but(open=names(calls))
 
 
 def _all_calls(message: Object, extra: Object) -> list[Object]:
@@ -172,7 +172,7 @@ def _call(call: Object, state: State) -> tuple[Object, State]:
     for key, member in (("function", "arguments"), ("custom", "input")):
         if isinstance(rest.get(key), dict):
             loaded[key] = {**rest[key], member: arguments(rest[key].get(member), "{}" if key == "function" else "")}
-    following = state if given else state._replace(call=state.call + 1)
+    following = state if given else state.but(call=state.call + 1)
     return with_private(loaded, held), following  # type: ignore[arg-type, return-value]
 
 

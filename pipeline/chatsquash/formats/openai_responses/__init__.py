@@ -17,6 +17,7 @@ TURNS = "input"
 SYSTEM = ("instructions",)
 TOOLS = ("tools",)
 REFERS = ("previous_response_id", "conversation")
+ECHOES = True
 READS = ("output", "status", "object", "incomplete_details")
 
 __all__ = ["START", "assemble", "close", "dump", "load", "marks", "reply", "system", "tools", "turn_tools"]

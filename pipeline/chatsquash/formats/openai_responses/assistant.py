@@ -5,7 +5,7 @@ from __future__ import annotations
 from chatsquash import reasoning
 from chatsquash.chat import BREAKS
 from chatsquash.formats.base import with_private
-from chatsquash.formats.calls import arguments, assistant, numbered, tool_call
+from chatsquash.formats.calls import Again, arguments, assistant, numbered, tool_call
 from chatsquash.formats.openai_responses.items import (
     Content,
     collapsed,
@@ -22,6 +22,10 @@ from chatsquash.model import Json, Message
 
 def assistant_message(items: list[Object], number: int) -> Message:
     """The message that the assistant's items make; calls without an id get the next numbers."""
+    return _again(items, number)
+
+
+def _message(items: list[Object], number: int) -> Message:
     order = "".join(map(slot, items))
     said = [content_of(item.get("content"), own_part) for item in _of_slot("m", items, order)]
     early = order.partition("c")[0].count("m")
@@ -33,6 +37,9 @@ def assistant_message(items: list[Object], number: int) -> Message:
     extra: Object = {"after": [part["text"] for part in _of_type("text", said[early:])], "thinking": some(thoughts)}
     extra[BREAKS] = _breaks(said[:early])
     return with_private(message, {**extra, **_beside(items, order, said, content)})
+
+
+_again = Again(_message)
 
 
 def _breaks(said: list[Content]) -> list[int]:

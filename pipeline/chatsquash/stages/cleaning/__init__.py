@@ -11,7 +11,7 @@ of the role ``FOLLOWER``, ``drops`` whether an entry is dropped whole.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -173,7 +173,7 @@ class CleanedRequest:
     def follow(self, messages: list[Message], edits: Edits) -> Edits:
         """Clean what a request adds, and give the edits of what is left."""
         if self._tidied is None or self._followed is None:
-            if all(all(map(self._is_plain, run.messages)) for run in edits if type(run) is Added):
+            if all(self._are_plain(run.messages) for run in edits if type(run) is Added):
                 self.messages = messages
                 return edits
             self._tidied = Tidied(self.messages, self._rules.tidy)
@@ -202,16 +202,18 @@ class CleanedRequest:
         place = self._tidied.place(at)
         return None if place is None else self._followed.place(place)
 
-    def _is_plain(self, message: Message) -> bool:
-        """Whether no rule could touch a message, whatever its neighbours."""
-        role = message["role"]
-        if role not in self._rules.touches:
-            return True
-        if role in self._rules.opens:
-            content = message.get("content")
-            if type(content) is str and "!" <= content[:1] <= "~" and content[0] not in self._rules.opens[role]:
-                return True
-        for touches in self._rules.touches[role]:  # noqa: SIM110 - any() takes twice as long
-            if touches(message):
-                return False
+    def _are_plain(self, messages: Sequence[Message]) -> bool:
+        """Whether no rule could touch any of some messages, whatever their neighbours."""
+        touches, opens = self._rules.touches, self._rules.opens
+        for message in messages:
+            role = message["role"]
+            if role not in touches:
+                continue
+            if role in opens:
+                content = message.get("content")
+                if type(content) is str and "!" <= content[:1] <= "~" and content[0] not in opens[role]:
+                    continue
+            for touch in touches[role]:
+                if touch(message):
+                    return False
         return True

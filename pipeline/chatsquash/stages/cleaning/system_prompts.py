@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from chatsquash import chat
 from chatsquash.model import Message
@@ -25,6 +26,7 @@ def tidy(message: Message) -> Message:
     return message
 
 
+@lru_cache(maxsize=4)  # requests mostly repeat theirs
 def _is_goose(text: str) -> bool:
     """Whether a system prompt is Goose's."""
     found = (_GOOSE.match(text, each.start() - _BEFORE) for each in _PURPOSE.finditer(text, _BEFORE))

@@ -147,7 +147,7 @@ class _Replay:
     def load(self, turn: Turn) -> list[Message]:
         """The messages of a turn."""
         try:
-            loaded, self._state = anthropic.load(turn.value, self._state._replace(open=self._open()))
+            loaded, self._state = anthropic.load(turn.value, self._state.but(open=self._open()))
         except TurnError as problem:
             raise TurnError(f"entry {turn.rows[0].place} {problem}") from None
         self.passed.clear()

@@ -105,7 +105,7 @@ class _Messages:
         for call in opened:
             answered[call[0]] -= 1
             left += [call] if answered[call[0]] < 0 else []
-        return self._calls._replace(open=tuple(left))
+        return self._calls.but(open=tuple(left))
 
 
 def _text(item: Object) -> str | None:

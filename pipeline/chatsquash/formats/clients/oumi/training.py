@@ -75,7 +75,7 @@ def _message(logged: Json, state: State) -> tuple[Message, State]:
         message = with_private(result(answered, string(logged, "name"), read.content), {"synthetic_id": not own})
         taken += [key for key in ("tool_call_id", "name") if isinstance(logged.get(key), str)]
     extra = {**chat.private(message), **read.private, "native": [*read.native, *rest(logged, *taken)]}
-    return with_private(message, extra), state._replace(by_assistant=role == "assistant")
+    return with_private(message, extra), state.but(by_assistant=role == "assistant")
 
 
 def _role(logged: Json) -> str:

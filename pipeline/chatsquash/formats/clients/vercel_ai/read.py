@@ -228,7 +228,7 @@ class _Step:
             own = at(part, "callProviderMetadata", KEY)
             message = _result(part, answered, name)
             found.append(Told(message, at(own, "result"), at(own, "place"), before if answered in ids else None))
-        return self.state.called(self.calls)._replace(open=())
+        return self.state.called(self.calls).but(open=())
 
     def message(self) -> Message:
         """All that was said and called."""
