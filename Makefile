@@ -7,7 +7,7 @@ TRAIN := .venv-train
 TORCH ?= torch
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 
-.PHONY: help convert test conformance train check check-code fuzz fuzz-fixed fuzz-plain simulate soak format docs bench profile clean
+.PHONY: help convert test conformance train check check-code fuzz fuzz-fixed fuzz-plain fuzz-fast simulate soak format docs bench profile clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -32,8 +32,17 @@ convert: $(VENV)/installed ## Convert LOGS (sample_logs) to OUT (out, or out- an
 	@$(if $(OUT),out="$(OUT)";,$(if $(LOGS),$(NAMED),out=out;)) \
 	$(BIN)/chatsquash convert $(or $(LOGS),$(SAMPLE)) --output "$$out" $(if $(REPLACE),--replace)
 
+# What is compiled is tested where it can be built; the stamp says for which sources that was tried.
+ACCELERATOR := accelerator/pyproject.toml $(wildcard accelerator/src/*)
+UNBUILT := chatsquash-fast cannot be built here, so what is compiled is not tested: see
+$(VENV)/accelerator: $(VENV)/installed $(ACCELERATOR)
+	@rm -rf accelerator/build
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --force-reinstall ./accelerator \
+	  > $@.log 2>&1 || { echo "$(UNBUILT) $@.log"; $(BIN)/python -m pip uninstall --quiet --yes chatsquash-fast; }
+	@touch $@
+
 # Bytecode is kept in the environment, so that no worker and no command that a test starts compiles the package anew.
-test: $(VENV)/installed ## Run all tests
+test: $(VENV)/accelerator ## Run all tests
 	@PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX="$(CURDIR)/$(VENV)/bytecode" $(BIN)/python -m pytest -n auto
 
 # Stands in the environment, so that it goes when that is made anew. Oumi comes without what it trains models with, which
@@ -76,6 +85,20 @@ fuzz-fixed: $(VENV)/installed ## The same 20,000 damaged logs in every run, and 
 
 fuzz-plain: $(VENV)/installed ## Hold the plain way of reading to the general one on TAKEN (200,000) logs that it takes
 	@$(BIN)/python -m tests.plain --count $(or $(TAKEN),200000) $(PLAIN)
+
+# With the sanitizers of gcc or clang, under which a byte read or written out of place ends the run. Python's own memory
+# is left to the system, so that each piece is watched, and what Python never frees is no leak.
+SANITIZE := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+SANITIZED := $(CURDIR)/$(VENV)/sanitized
+$(VENV)/sanitized: $(VENV)/installed $(ACCELERATOR)
+	@rm -rf $@ accelerator/build
+	@CFLAGS="$(SANITIZE)" LDFLAGS="$(SANITIZE)" $(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	  --no-cache-dir --no-deps --target $@ ./accelerator > $(VENV)/sanitized.log 2>&1 \
+	  || { rm -rf $@; echo "$(UNBUILT) $(VENV)/sanitized.log"; }
+
+fuzz-fast: $(VENV)/sanitized ## Hold what is compiled, built with sanitizers, to the other ways on HELD (30,000) logs
+	@[ ! -d $(SANITIZED) ] || LD_PRELOAD="$$($${CC:-cc} -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 \
+	  PYTHONMALLOC=malloc PYTHONPATH="$(SANITIZED)" $(BIN)/python -m tests.plain --fast --count $(or $(HELD),30000)
 
 simulate: $(VENV)/installed ## 2,000 simulated sessions, and as many hard ones, held to what is true of them; SIMULATE for options
 	@$(BIN)/python -m tests.simulator --count 2000 $(SIMULATE)

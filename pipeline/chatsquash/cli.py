@@ -77,8 +77,19 @@ def _whoever_listens() -> Iterator[None]:
             os.dup2(nowhere, stream.fileno())
 
 
+def _version(context: click.Context, _: click.Parameter, is_asked: bool) -> None:
+    """Show which version this is, and what is compiled."""
+    if is_asked and not context.resilient_parsing:
+        from chatsquash import compiled  # which no other command asks here
+
+        click.echo("\n".join(filter(None, [f"chatsquash, version {__version__}", compiled.told()])))
+        context.exit()
+
+
 @click.group(context_settings=_CONTEXT)
-@click.version_option(__version__, prog_name="chatsquash")
+@click.option(
+    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version and exit."
+)
 def cli() -> None:
     """Turn directories of LLM session logs into fine-tuning datasets.
 

@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 import chatsquash
-from chatsquash import Options
+from chatsquash import Options, compiled
 from chatsquash.options import Declared, declared
 from chatsquash.report.summary import Summary
 from tests.checks.rows import assistant, call, tool
@@ -285,8 +285,11 @@ def test_without_a_command_there_is_help(command):
     assert "Commands:" in err
 
 
-def test_version(command):
-    assert command("--version") == (0, f"chatsquash, version {chatsquash.__version__}\n", "")
+@pytest.mark.parametrize("told", ["", "chatsquash-fast 1.0.0", "chatsquash-fast 2.0.0 is ignored, since"])
+def test_version(command, monkeypatch, told):
+    monkeypatch.setattr(compiled, "told", lambda: told)
+    shown = f"chatsquash, version {chatsquash.__version__}\n" + (f"{told}\n" if told else "")
+    assert command("--version") == (0, shown, "")
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

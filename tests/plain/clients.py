@@ -201,6 +201,7 @@ REQUESTS: list[dict[str, Any]] = [
     {"metadata": {"tools": [], "messages": [message("user", "decoy")], "max_tokens": 3}},
     {"stop": ["]", '"', '],"tools":'], "logit_bias": None},
 ]
+CALM_REQUESTS = [request for request in REQUESTS if request.get("max_tokens") != 1]
 ODD_REQUESTS: list[dict[str, Any]] = [
     {"max_tokens": Raw(b"1e3")},
     {"options": {"num_predict": 5}},
@@ -221,6 +222,10 @@ TIMES = ["zulu", "zulu", "zulu", "offset", "equal", "pairs", "mixed"]
 ODD_TIMES = ["naive", "seconds", "backwards", "nanoseconds apart"]
 
 
+def _is_system(sent: Any) -> bool:
+    return sent["role"] == "system" and isinstance(sent["content"], str)
+
+
 class Client:
     """A client of one session: what it sends, how it sends back what it got, and how that is logged."""
 
@@ -231,15 +236,23 @@ class Client:
         self.request, self.beside = self._one(REQUESTS, ODD_REQUESTS), self._one(BESIDES, ODD_BESIDES)
         self.name, self.times = self._one(NAMES, ODD_NAMES), self._one(TIMES, ODD_TIMES)
         self.tools, self.view = self._tools(), choice(VIEWS)
+        self.members, self.systems = MEMBERS, SYSTEMS
         self.is_odd = self.random.random() < 0.15
         self.changes_limit = self.random.random() < 0.05
         self.count = 0
+
+    def calm_down(self) -> None:
+        """Send back what was got, as most clients do, and leave out most of what few log."""
+        self.said, self.responds, self.view, self.is_odd, self.changes_limit = AS_LOGGED, dict, VIEWS[0], False, False
+        self.name, self.times, self.members = "s1", self.random.choice(["zulu", "offset"]), [*[{}] * 200, *MEMBERS]
+        self.systems = [system for system in SYSTEMS if all(_is_system(each) for each in system)]
+        self.request = self._one(CALM_REQUESTS, REQUESTS)
 
     def session(self) -> list[Entry]:
         """All entries."""
         random = self.random
         history = [
-            *random.choice(SYSTEMS),
+            *random.choice(self.systems),
             *([message("user", random.choice(WORDS))] if random.random() < 0.97 else []),
         ]
         entries = []
@@ -293,7 +306,7 @@ class Client:
         random = self.random
         if self.is_odd and random.random() < 0.3:
             return dict(random.choice(strategies.REPLIES))
-        members = self._one(MEMBERS, ODD_MEMBERS)
+        members = self._one(self.members, ODD_MEMBERS)
         calls = [self._call(number) for number in range(random.choice([0, 0, 1, 1, 1, 2]))]
         if not calls:
             return message("assistant", random.choice(WORDS), **members)
@@ -313,7 +326,7 @@ class Client:
         if random.random() < 0.05:
             answers = answers[:-1]
         if not answers or random.random() < 0.2:
-            answers.append(message("user", random.choice(WORDS), **self._one(MEMBERS, ODD_MEMBERS)))
+            answers.append(message("user", random.choice(WORDS), **self._one(self.members, ODD_MEMBERS)))
         if self.is_odd and random.random() < 0.3:
             answers.append(any_message(self.chances))
         return answers if random.random() < 0.99 else []

@@ -12,11 +12,12 @@ from unittest.mock import patch
 
 from msgspec.structs import asdict
 
+from chatsquash import compiled
 from chatsquash.log import Log
 from chatsquash.options import Options
 from chatsquash.read import cuts, lines, transcript
 from chatsquash.read.sessions import MixedSessionsError
-from chatsquash.run import session
+from chatsquash.run import usual
 from chatsquash.run.convert import convert
 from chatsquash.run.session import Converter
 from chatsquash.stages.transcribed import PlainWay
@@ -45,18 +46,37 @@ class _Never(PlainWay):
         return False
 
 
+class _Compiled(usual.CompiledWay):
+    """What is compiled, which counts the logs that it takes."""
+
+    taken = 0
+
+    def outcome(self, *given: Any) -> Any:
+        found = super().outcome(*given)
+        _Compiled.taken += found is not None
+        return found
+
+
+@contextmanager
+def compiled_way() -> Iterator[type[_Compiled]]:
+    """Logs are read by what is compiled where they can be; gives what counts them."""
+    _Compiled.taken = 0
+    with patch.object(usual, "CompiledWay", _Compiled):
+        yield _Compiled
+
+
 @contextmanager
 def plain_way() -> Iterator[type[_Watched]]:
-    """Logs are read in the plain way where they can be; gives what counts them."""
+    """Logs are read in the plain way, in Python, where they can be; gives what counts them."""
     _Watched.taken = 0
-    with patch.object(session, "PlainWay", _Watched):
+    with patch("chatsquash.run.plain.PlainWay", _Watched), patch.object(compiled, "module", lambda: None):
         yield _Watched
 
 
 @contextmanager
 def general_path() -> Iterator[None]:
     """All logs are read in the general way."""
-    with patch.object(session, "PlainWay", _Never):
+    with patch("chatsquash.run.plain.PlainWay", _Never):
         yield
 
 
@@ -71,15 +91,19 @@ def small_pieces(chunk: int, batch: int, near: int) -> Iterator[None]:
         yield
 
 
-class Both:
-    """Converts logs one after the other by the plain way and by the general path."""
+class Ways:
+    """Converts logs one after the other by the plain way, by what is compiled of it, and by the general path."""
 
     def __init__(self, options: Options):
         with plain_way() as watched:
             self._watched, self._plain = watched, Converter(options)
         with general_path():
             self._general = Converter(options)
+        with compiled_way() as self._fast:
+            self._compiled = Converter(options) if compiled.module() else None
         self._refused = 0
+        self.taken = 0
+        """How many logs what is compiled took."""
 
     def hold(self, data: bytes, path: Path, *, always: bool = False) -> bool:
         """Fail where the outcomes of a log differ; gives whether the plain way took it.
@@ -91,6 +115,11 @@ class Both:
         self._watched.taken = 0
         plain = _outcome(self._plain, log)
         is_taken = self._watched.taken > 0
+        if self._compiled:
+            self._fast.taken = 0
+            found = _outcome(self._compiled, log)
+            assert found == plain, _difference(found, plain)
+            self.taken += self._fast.taken
         self._refused += not is_taken
         if always or is_taken or self._refused % 4 == 1:
             general = _outcome(self._general, log)
@@ -107,6 +136,7 @@ def both_folders(data: list[bytes], options: Options, here: Path) -> tuple[dict[
     with plain_way() as watched:
         plain = _converted(here, "plain", options)
     taken = watched.taken
+    assert _converted(here, "compiled", options) == plain
     with general_path():
         general = _converted(here, "general", options)
     assert plain.keys() == general.keys()
@@ -119,7 +149,7 @@ def _converted(here: Path, out: str, options: Options) -> dict[str, bytes | None
     convert(here / "logs", here / out, options)
     files = tree(here / out)
     run = json.loads(files["run.json"] or b"")
-    del run["seconds"]
+    del run["seconds"], run["compiled"]
     return {**files, "run.json": json.dumps(run).encode()}
 
 

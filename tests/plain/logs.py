@@ -32,12 +32,21 @@ def log(seed: int) -> bytes:
     return mutated(data, random.getrandbits(32), random.choice([1, 1, 2, 3])) if random.random() < 0.08 else data
 
 
+def calm_log(seed: int) -> bytes:
+    """A log of a client that does little beside the usual; bytes of one in four are changed, a few of them."""
+    random = Random(f"calm {seed}")
+    data = b"\n".join(_of_client(random, calms=True)) + b"\n"
+    return mutated(data, random.getrandbits(32), random.choice([1, 1, 2, 9])) if random.random() < 0.25 else data
+
+
 # Where they come from
 
 
-def _of_client(random: Random) -> Log:
+def _of_client(random: Random, *, calms: bool = False) -> Log:
     chances = Chances(random)
     client = Client(chances)
+    if calms:
+        client.calm_down()
     entries = client.session()
     if random.random() < 0.15:
         entries.insert(random.choice([0, len(entries), len(entries)]), client.title())

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import assistant, user
-from tests.plain.hold import USUAL, Both, options, small_pieces
+from tests.plain.hold import USUAL, Ways, options, small_pieces
 from tests.strategies import TITLE_SYSTEM, TITLE_USER, tool
 
 SYSTEM = {"role": "system", "content": "You are an agent."}
@@ -167,8 +167,8 @@ LOGS: dict[str, list[bytes]] = {
 
 
 @pytest.fixture(scope="module")
-def rows() -> list[Both]:
-    return [Both(each) for each in ROWS]
+def rows() -> list[Ways]:
+    return [Ways(each) for each in ROWS]
 
 
 @pytest.mark.parametrize("name", LOGS)

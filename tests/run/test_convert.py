@@ -158,7 +158,9 @@ def test_run_json_names_inputs_outputs_options_and_sums(here):
     mixed_logs(here)
     summary = convert("logs", "out", Options(exclude=("z*",), limit=10))
     run = manifest()
-    assert list(run) == ["schema_version", "chatsquash_version", "options", "counts", "seconds", "outputs", "inputs"]
+    assert list(run) == [
+        *("schema_version", "chatsquash_version", "compiled", "options", "counts", "seconds", "outputs", "inputs")
+    ]
     assert (run["schema_version"], run["chatsquash_version"]) == (1, chatsquash.__version__)
     counts = run["counts"]
     assert counts == summary.counts()

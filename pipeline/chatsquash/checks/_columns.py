@@ -31,14 +31,18 @@ class Columns(Struct, frozen=True, gc=False):
     """What stands in the messages of a record."""
 
     roles: list[str]
-    contents: list[Any]
-    """``None`` where there is none."""
+    kinds: set[type]
+    """The types of their contents; ``NoneType`` where there is none."""
+    last: Message | None
+    """The very last one."""
     keys: set[str]
     """All that the messages have."""
     calls: Calls | None
     """``None`` where one is unusual."""
     results: list[int]
     """The indices of results."""
+    given: list[Any]
+    """The contents of these."""
     result_ids: list[Json]
     """What these have for the ids of their calls."""
     matched: bool
@@ -46,17 +50,22 @@ class Columns(Struct, frozen=True, gc=False):
 
     The very last message has none.
     """
+    may_write_calls: bool = True
+    """Whether a text of the assistant may have calls as markup."""
 
 
 def columns(messages: list[Message]) -> Columns:
     """The columns of messages."""
     roles: list[str] = list(map(_role, messages))
-    contents = [message.get("content") for message in messages]
+    kinds = {type(message.get("content")) for message in messages}
     keys: set[str] = set().union(*messages)
     calls = _calls(messages, roles) if "tool_calls" in keys else _NONE
     results = [at for at, role in enumerate(roles) if role == "tool"]
     ids = [messages[at].get("tool_call_id") for at in results]
-    return Columns(roles, contents, keys, calls, results, ids, _are_matched(calls, results, ids, len(messages) - 1))
+    given = [messages[at].get("content") for at in results]
+    last = messages[-1] if messages else None
+    matched = are_matched(calls, results, ids, len(messages) - 1)
+    return Columns(roles, kinds, last, keys, calls, results, given, ids, matched)
 
 
 _role, _function, _id, _name, _arguments = map(itemgetter, ("role", "function", "id", "name", "arguments"))
@@ -81,7 +90,8 @@ def _calls(messages: list[Message], roles: list[str]) -> Calls | None:
     return Calls({at: len(calls) for at, calls in listed.items() if calls}, given, ids, names, arguments)
 
 
-def _are_matched(calls: Calls | None, results: list[int], ids: list[Json], last: int) -> bool:
+def are_matched(calls: Calls | None, results: list[int], ids: list[Json], last: int) -> bool:
+    """Whether the results of each message but the last stand right behind it, in the order of its calls."""
     if calls is None:
         return False
     behind = [place for at, count in calls.counts.items() if at != last for place in range(at + 1, at + 1 + count)]

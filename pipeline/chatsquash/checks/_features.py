@@ -21,11 +21,12 @@ _decode = jsonio.decoder(dict).decode
 
 def _ends_oddly(view: View) -> bool:
     """Whether the very last message is neither a text nor a call of the assistant."""
-    if not view.messages or view.columns.roles[-1] != "assistant":
+    last = view.columns.last
+    if last is None or last.get("role") != "assistant":
         return True
-    content = view.columns.contents[-1]
+    content = last.get("content")
     says_nothing = not isinstance(content, str) or not content or content.isspace()
-    return says_nothing and not view.messages[-1].get("tool_calls")
+    return says_nothing and not last.get("tool_calls")
 
 
 def _has_undeclared(view: View) -> bool:
@@ -46,10 +47,10 @@ def _has_odd_arguments(view: View) -> bool:
 
 FEATURES: dict[Kind, dict[Feature, Callable[[View], bool]]] = {
     "record": {
-        "no messages": lambda view: not view.messages,
+        "no messages": lambda view: view.columns.last is None,
         "no tools": lambda view: not view.tools,
         "unknown roles": lambda view: not ROLES.issuperset(view.columns.roles),
-        "odd content": lambda view: not CONTENTS.issuperset(map(type, view.columns.contents)),
+        "odd content": lambda view: not CONTENTS.issuperset(view.columns.kinds),
         "odd end": _ends_oddly,
     },
     "native": {
@@ -57,7 +58,7 @@ FEATURES: dict[Kind, dict[Feature, Callable[[View], bool]]] = {
         "odd calls": lambda view: view.columns.calls is None,
         "undeclared calls": _has_undeclared,
         "odd arguments": _has_odd_arguments,
-        "open calls": lambda view: bool(view.messages and view.messages[-1].get("tool_calls")),
+        "open calls": lambda view: bool(view.columns.last and view.columns.last.get("tool_calls")),
         "bad results": lambda view: bool(view.once(bad_results)),
         "unmatched results": lambda view: not view.columns.matched,
     },

@@ -12,9 +12,10 @@ from msgspec import Struct
 
 from chatsquash import chat
 from chatsquash.chat import id_key
-from chatsquash.checks.failures import failure
+from chatsquash.checks._columns import Calls
+from chatsquash.checks.failures import MARKING, failure
 from chatsquash.checks.registry import View
-from chatsquash.model import Json
+from chatsquash.model import Json, Message
 
 State = Literal["ok", "failed", "empty", "unanswered"]
 
@@ -79,6 +80,8 @@ def call_counts(view: View) -> dict[int, int]:
     """How many calls the messages make that make some, also in the legacy form or as markup, by their indices."""
     calls = view.columns.calls
     counts = dict(calls.counts) if calls else {}
+    if not view.columns.may_write_calls:
+        return counts
     for at, role in enumerate(view.columns.roles):
         if role == "assistant" and at not in counts and (count := chat.call_count(view.messages[at])):
             counts[at] = count
@@ -88,21 +91,38 @@ def call_counts(view: View) -> dict[int, int]:
 def bad_results(view: View) -> dict[int, tuple[str | None, bool]]:
     """Of each result that failed or is empty what says that it failed, if anything does, and whether it is empty."""
     found: dict[int, tuple[str | None, bool]] = {}
-    for at in view.columns.results:
-        message, content = view.messages[at], view.columns.contents[at]
-        text = content if isinstance(content, str) else chat.text(message) or ""
-        said = failure(message, text)
-        empty = (not text or text.isspace()) and not chat.other_parts(message)
+    is_marked = not MARKING.isdisjoint(view.columns.keys)
+    for at, content in zip(view.columns.results, view.columns.given, strict=True):
+        text = content if isinstance(content, str) else chat.text(view.messages[at]) or ""
+        said = failure(view.messages[at] if is_marked else _UNMARKED, text)
+        empty = (not text or text.isspace()) and (isinstance(content, str) or not chat.other_parts(view.messages[at]))
         if empty or said is not None:
             found[at] = said, empty
     return found
 
 
 _GOOD = None, False
+_UNMARKED: Message = {}
 
 
 def exchanges(view: View) -> Exchanges:
     """Match results with calls, block by block; calls of a block that share an id get theirs in order."""
+    columns = view.columns
+    return _matched(view, columns.calls) if columns.calls and columns.matched else _searched(view)
+
+
+def _matched(view: View, calls: Calls) -> Exchanges:
+    """The same where the results stand in the order of the calls."""
+    columns, bad = view.columns, view.once(bad_results)
+    places = [(at, block) for block, (at, count) in enumerate(calls.counts.items()) for _ in range(count)]
+    both = zip(places, calls.given, calls.names, calls.ids, strict=True)
+    found = [Call(at, block, given, name, key) for (at, block), given, name, key in both]
+    for call, at, key in zip(found, columns.results, columns.result_ids, strict=False):
+        call.results = [Result(at, key, key, *bad.get(at, _GOOD))]
+    return Exchanges(found, [], [])
+
+
+def _searched(view: View) -> Exchanges:
     bad = view.once(bad_results)
     found = Exchanges([], [], [])
     waiting: dict[str | bytes, deque[Call]] | None = None  # the calls of the present block by their ids

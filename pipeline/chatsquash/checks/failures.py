@@ -16,6 +16,8 @@ from chatsquash.chat import PRIVATE
 from chatsquash.model import Json, Message
 from chatsquash.text import quoted
 
+MARKING = frozenset({"is_error", PRIVATE})
+"""The members of messages that may mark a result."""
 _MARKS = ("denied", "interrupted")
 """Outcomes with which a format marks a result beside ``is_error``."""
 _CODES = frozenset({"exit_code", "exitcode", "returncode"})
@@ -33,7 +35,10 @@ _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
 def failure(message: Message, text: str) -> str | None:
-    """What says that a result with this text failed, as the end of a sentence; ``None`` where nothing does."""
+    """What says that a result with this text failed, as the end of a sentence; ``None`` where nothing does.
+
+    Of the message only marks are asked.
+    """
     if mark := _mark(message):
         return mark
     whole = text.strip()

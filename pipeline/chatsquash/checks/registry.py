@@ -7,7 +7,7 @@ from functools import wraps
 from typing import Any, Literal, NamedTuple, ParamSpec, Protocol, TypeVar
 
 from chatsquash import chat
-from chatsquash.checks._columns import columns
+from chatsquash.checks._columns import Columns, columns
 from chatsquash.memo import Last
 from chatsquash.model import Conversation, Found, Message, Severity, Tool
 
@@ -71,22 +71,30 @@ class Redefined(Protocol):
 class View:
     """A conversation and what several checks want to know of it, worked out once."""
 
-    __slots__ = ("_known", "columns", "logged", "messages", "redefined", "tools")
+    __slots__ = ("_known", "_read", "columns", "logged", "redefined", "tools")
 
     def __init__(
-        self, conversation: Conversation, logged: list[Message] | None = None, redefined: Redefined | None = None
+        self,
+        conversation: Conversation,
+        logged: list[Message] | None = None,
+        redefined: Redefined | None = None,
+        told: tuple[Columns, Callable[[], list[Message]]] | None = None,
     ) -> None:
-        self.messages = conversation.messages
-        """The record's messages."""
+        """``told``: the columns of the messages, where these are known and the messages are read only if asked for."""
         self.tools = conversation.tools
         """The record's tool definitions."""
-        self.columns = columns(conversation.messages)
-        """The record's messages by columns."""
+        self.columns, self._read = told or (columns(conversation.messages), lambda: conversation.messages)
+        """The record's messages by columns, and what gives the messages themselves."""
         self.logged = logged
         """Its messages before calls were inlined, where they are at hand."""
         self.redefined = redefined
         """Its tools that were defined more than once, where that is known."""
         self._known: dict[Callable[[View], Any], Any] = {}
+
+    @property
+    def messages(self) -> list[Message]:
+        """The record's messages."""
+        return self._read()
 
     def once(self, work: Callable[[View], T]) -> T:
         """What ``work`` makes of this view, worked out at the first call only."""

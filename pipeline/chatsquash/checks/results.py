@@ -16,7 +16,7 @@ def _unanswered(view: View) -> list[Call]:
     calls, columns = view.columns.calls, view.columns
     if calls is None or not columns.matched:
         return [call for call in view.once(exchanges).calls if not call.results]
-    at, behind = len(view.messages) - 1, len(columns.results)  # which only those of the last message have not
+    at, behind = len(columns.roles) - 1, len(columns.results)  # which only those of the last message have not
     left = zip(calls.given[behind:], calls.names[behind:], calls.ids[behind:], strict=True)
     return [Call(at, len(calls.counts) - 1, given, name, key) for given, name, key in left]
 
@@ -171,7 +171,7 @@ def _is_retried(view: View, call: Call) -> bool:
 
 
 def _is_last(view: View, call: Call) -> bool:
-    return call.at == len(view.messages) - 1
+    return call.at == len(view.columns.roles) - 1
 
 
 def _of(call: Call | None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import orjson
 
 import chatsquash
+from chatsquash import compiled
 from chatsquash.log import Log
 from chatsquash.report.summary import Summary
 from chatsquash.text import printable, shown
@@ -34,6 +35,7 @@ class Manifest:
         manifest = {
             "schema_version": SCHEMA_VERSION,
             "chatsquash_version": chatsquash.__version__,
+            "compiled": compiled.told() if compiled.module() else None,
             "options": self._described,
             "counts": summary.counts(),
             "seconds": round(summary.seconds, 3),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property, partial
-from io import FileIO
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from msgspec import structs
@@ -19,10 +18,10 @@ from chatsquash.outcome import Chosen, Facts, Outcome, Record, Refused
 from chatsquash.read.origins import line_of
 from chatsquash.read.reading import PLAIN_LOG, Reading
 from chatsquash.read.sessions import MixedSessionsError
-from chatsquash.read.transcript import NotPlainError
 from chatsquash.redact.keys import load_key
 from chatsquash.redact.pseudonyms import Anonymizer
 from chatsquash.run.covered import Covered, accounts, lost_of
+from chatsquash.run.plain import PlainLogs
 from chatsquash.run.told import (
     cleaned,
     digest_of,
@@ -42,7 +41,6 @@ from chatsquash.sources.identity import Hashed
 from chatsquash.sources.joined import opened_log
 from chatsquash.stages.plan import asks_for_kinds, plan
 from chatsquash.stages.session import Noted, Session, Snapshot, finding
-from chatsquash.stages.transcribed import PlainWay
 from chatsquash.text import printable
 from chatsquash.times import day, stamp
 from chatsquash.tree.coverage import of_grown
@@ -86,19 +84,16 @@ Also = Callable[[Log, BinaryIO, Hashed], None]
 class Converter:
     """Converts sessions by one plan; the memory of pseudonyms lasts from one to the next."""
 
-    def __init__(self, options: Options, *, whole: bool = False) -> None:
-        """``whole``: a log is one session, whatever the options say."""
+    def __init__(self, options: Options) -> None:
         self._options = options
         self._anonymizer = Anonymizer(options.anonymize_key or b"") if options.anonymize else None
         self._plan = plan(options, self._anonymizer)
-        self._reads_as = replace(options, sessions_by="file") if whole else options
         self._tells_facts = options.folder or bool(options.only_model)
-        self._divides = options.sessions_by is None and not whole
-        self._puts_in_order = options.conversations != "last" and not whole
+        self._divides = options.sessions_by is None
+        self._puts_in_order = options.conversations != "last"
         self._is_asked_more = asks_for_kinds(options)
-        self._plain = PlainWay(options) if not self._is_asked_more and PlainWay.fits(options) else None
-        self._is_plain = True
-        """Whether the last log that was tried was plain chat, as neighbours mostly are."""
+        is_plain = not self._is_asked_more and PlainLogs.fits(options)
+        self._plain = PlainLogs(options, self._plan, self._anonymizer) if is_plain else None
         self.hashed = Hashed()
         """What was read last."""
 
@@ -107,7 +102,7 @@ class Converter:
         """Reads in the general way, which plain logs do not need."""
         from chatsquash.read.reader import Reader
 
-        return Reader(self._reads_as)
+        return Reader(self._options)
 
     def convert(self, log: Log, observer: EntryObserver | None = None, also: Also | None = None) -> Outcome:
         """Convert a session log; raises ``OSError`` where it cannot be read, and as ``Reader.read``.
@@ -133,7 +128,14 @@ class Converter:
 
         It raises that for lines that are to be put in order, too.
         """
-        read, session = (self._plainly(file, log) if observer is None else None) or self._generally(file, log, observer)
+        told = self._plain.read(file, log) if self._plain and observer is None else None
+        if told is None:
+            read, session = self._generally(file, log, observer)
+        else:
+            came_to, self.hashed = told
+            if isinstance(came_to, Outcome):
+                return came_to
+            read, session = _PLAIN, came_to
         if self._is_apart(session, log) or self._is_out_of_order(session, log):
             raise MixedSessionsError
         assert is_whole(session, file, log) or change(log), log
@@ -187,24 +189,6 @@ class Converter:
         from chatsquash.tree.choose import are_unrelated
 
         return are_unrelated(trees)
-
-    def _plainly(self, file: BinaryIO, log: Log) -> tuple[Reading, Session] | None:
-        """What the lines of a plain log come to; ``None`` for any other, which stands at its beginning then."""
-        if self._plain is None or log.spans is not None or log.part is not None or type(file) is not FileIO:
-            return None
-        if not self._is_plain:
-            from chatsquash.read.recognise import is_other  # which the log before has loaded
-
-            if is_other(file):
-                return None
-        self.hashed = Hashed()
-        self._is_plain = True
-        try:
-            return _PLAIN, self._plain.session(file, self.hashed.update)
-        except NotPlainError:
-            self._is_plain = False
-            file.seek(0)
-            return None
 
     def _generally(self, file: BinaryIO, log: Log, observer: EntryObserver | None) -> tuple[Reading, Session]:
         """What the lines of any log come to."""

@@ -82,10 +82,16 @@ def meeting(session: Session) -> Meeting | None:
     first, last = session.followed.first, session.followed.last
     if first is None or last is None:
         return None
-    user = next((chat.text(message) for message in last.messages if message["role"] == "user"), None) or ""
+    user = next((message for message in last.messages if message["role"] == "user"), None)
     before = next((message for message in reversed(first.messages) if message["role"] == "assistant"), None)
-    named = xxh3_64_intdigest(session.id.encode("utf-8", "surrogatepass")) if session.id else 0
-    return Meeting(named, _said(user, before), _said(user, last.reply.message))
+    return met(session.id, user, before, last.reply.message)
+
+
+def met(session_id: str | None, user: Message | None, before: Message | None, reply: Message | None) -> Meeting:
+    """The same by what the user said first, the last reply that the first request holds, and the last one of all."""
+    named = xxh3_64_intdigest(session_id.encode("utf-8", "surrogatepass")) if session_id else 0
+    said = (chat.text(user) if user else None) or ""
+    return Meeting(named, _said(said, before), _said(said, reply))
 
 
 def _said(user: str, reply: Message | None) -> int:
@@ -114,11 +120,15 @@ def cleaned(session: Session, sets: tuple[str, ...]) -> list[Noted]:
     """What cleaning did."""
     snapshot = session.snapshot
     changed = {**(snapshot.entry.cleaned if snapshot else {}), **session.dropped}
+    return [(snapshot.entry.line if snapshot else None, found) for found in told_of_cleaning(changed, sets)]
+
+
+def told_of_cleaning(changed: dict[str, int], sets: tuple[str, ...]) -> list[Found]:
+    """What the rules of some sets did, given how many messages or entries each changed."""
     if not any(changed.values()):
         return []
     counts = {rule.replace("_", " "): changed.get(rule, 0) for rule in cleaning.names(sets)}
-    found = reading.cleaned(counts, by_default=sets == ("goose",))
-    return [(snapshot.entry.line if snapshot else None, found)]
+    return [reading.cleaned(counts, by_default=sets == ("goose",))]
 
 
 def unfit(seen: Seen | None, session: Session) -> Found | None:

@@ -43,7 +43,8 @@ def _is_ordinary(view: View) -> bool:
         and [call.get("type") for call in calls.given].count("function") == len(calls.given)
         and TELLING.isdisjoint(columns.keys)
         and "function" not in columns.roles
-        and _TEXT.issuperset(map(type, [*columns.contents, *ids]))
+        and _TEXT.issuperset(columns.kinds)
+        and _TEXT.issuperset(map(type, ids))
         and None not in ids
         and "" not in ids
     )

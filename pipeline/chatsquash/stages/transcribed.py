@@ -46,12 +46,13 @@ class PlainWay:
     """Reads plain logs; tools met in one need not be parsed again in the next."""
 
     def __init__(self, options: Options) -> None:
-        self._bounds = Bounds.of(options)
+        self.bounds = Bounds.of(options)
         self._sets = options.cleanups
         self._tells_usage = options.folder or bool(options.only_model)
-        self._known = KnownTools(self._bounds.hold_new)
-        self._room = Buffers()
-        self._union = Last(_union)
+        self._known = KnownTools(self.bounds.hold_new)
+        self.room = Buffers()
+        self.union = Last(_union)
+        """The definitions of one list as a session has them, where none contradicts another."""
 
     @staticmethod
     def fits(options: Options) -> bool:
@@ -59,9 +60,12 @@ class PlainWay:
         is_usual = options.from_format is None and options.sessions_by in (None, "file") and not options.check_arguments
         return is_usual and options.cleanups in ((), ("goose",)) and options.max_nesting >= FLAT
 
-    def session(self, file: FileIO, hashed: Callable[[memoryview], object]) -> Session:
+    def transcribe(self, file: FileIO, hashed: Callable[[memoryview], object]) -> Transcript:
+        """The lines of a log, of which ``hashed`` is given all bytes; raises ``NotPlainError`` for any other log."""
+        return transcribe(file, self.bounds.light, hashed, self.room, self)
+
+    def session(self, told: Transcript, file: FileIO) -> Session:
         """What the lines of a log come to; raises ``NotPlainError`` for a log that is not plain."""
-        told = transcribe(file, self._bounds.light, hashed, self._room, self)
         times = at_once(told.times)
         if times is None or not all(map(le, times, times[1:])) or len(told.session_ids) > 1 or "" in told.session_ids:
             raise NotPlainError
@@ -69,9 +73,9 @@ class PlainWay:
             raise NotPlainError
         roles = _roles(told)
         self._hold(told, roles)
-        if len(told.messages) > self._bounds.messages:
+        if len(told.messages) > self.bounds.messages:
             raise NotPlainError
-        tools = self._tools(told.tools)
+        tools = self.tools(told.tools)
         messages, counts, cleaned = self._cleaned(told, roles)
         (named,) = told.session_ids
         limit, count = _spelled(told.limit), len(told.lines)
@@ -97,9 +101,9 @@ class PlainWay:
         before = tally.sizes.all - told.last_size
         if named is None or told.skipped or len(set(times)) < count:
             _note(tally, told, times, named)
-        if len(tally.rejected) > self._bounds.rejected or (told.heads and tally.asides):
+        if len(tally.rejected) > self.bounds.rejected or (told.heads and tally.asides):
             raise NotPlainError
-        return tally.session(Snapshot(last, self._union(tools), times[0], times[-1], count - 1, 0, before))
+        return tally.session(Snapshot(last, self.union(tools), times[0], times[-1], count - 1, 0, before))
 
     # What is asked while the lines are read
 
@@ -112,7 +116,7 @@ class PlainWay:
         from chatsquash.read.entries import EntryReader  # which few logs need
         from chatsquash.read.recognise import Shape
 
-        reader = EntryReader(Shape(), {}, self._bounds)
+        reader = EntryReader(Shape(), {}, self.bounds)
         found = next(clean(reader.entries([line]), self._sets), None)
         return found if isinstance(found, Skipped) else None
 
@@ -135,10 +139,11 @@ class PlainWay:
 
         if not any((each.line or 0) <= AGREEING and not each.rule for each in skipped):
             return True
-        shape, seen = look(file, memory=self._bounds.memory)
+        shape, seen = look(file, memory=self.bounds.memory)
         return seen.format == PLAIN and shape == Shape()
 
-    def _tools(self, raw: bytes) -> list[Tool]:
+    def tools(self, raw: bytes) -> list[Tool]:
+        """Raw tools, parsed; raises ``NotPlainError`` for what is none."""
         if not raw:
             return NO_TOOLS
         if raw[:1] != b"[":

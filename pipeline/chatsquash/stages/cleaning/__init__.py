@@ -3,7 +3,7 @@
 A rule is a module of this folder, and its name is what it is counted by.  ``SET`` names the agent whose rule it is,
 which is how ``--cleanup`` asks for it, ``PLACE`` orders the rules, ``ROLES`` names the messages that a rule looks at.
 ``OPENS`` has the characters of which a text begins with one, or with white space, or is empty, where the rule touches
-it; a rule without looks at all.
+it, as it touches no message that has calls and no content; a rule without looks at all.
 It has one of three functions: ``tidy`` gives what becomes of a message, ``goes`` says whether a message goes before one
 of the role ``FOLLOWER``, ``drops`` whether an entry is dropped whole.
 """
@@ -142,6 +142,20 @@ def touched(messages: list[Message], roles: list[str], chosen: tuple[str, ...]) 
         if any([any(map(touch, held)) for touch in touches]):  # noqa: C419 - a generator takes longer
             return True
     return False
+
+
+@cache
+def looked_at(role: str, chosen: tuple[str, ...]) -> bytes:
+    """For each first byte of a text as JSON has it whether a rule may touch a message of a role.
+
+    0 stands for an empty text, and 1 for none.
+    """
+    rules = _rules(chosen)
+    if role not in rules.touches:
+        return bytes(256)
+    opens = rules.opens.get(role)
+    clear = "" if opens is None else [chr(code) for code in range(0x21, 0x7F) if chr(code) not in f"\\{opens}"]
+    return bytes([chr(code) not in clear and (code != 1 or opens is None) for code in range(256)])
 
 
 def clean_at_once(messages: list[Message], chosen: tuple[str, ...]) -> CleanedRequest:
