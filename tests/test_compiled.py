@@ -13,7 +13,7 @@ import pytest
 
 from chatsquash import compiled
 from chatsquash.jsonio import dumps
-from chatsquash.read.compiled import ROLES, Compiled, transcribe
+from chatsquash.read.compiled import MEMBERS, ROLES, Compiled, transcribe
 from chatsquash.read.lines import Buffers
 from tests.conftest import tree
 from tests.generate import ROOT
@@ -152,6 +152,34 @@ def test_what_is_no_json_is_left_to_others(spelled):
         damaged = data.replace(place, spelled + (b',"messages"' if place.startswith(b'"m"') else b""), 1)
         assert damaged != data
         assert read(damaged) is None, place
+
+
+@built
+@pytest.mark.parametrize("identifier", [b"1", b"[1]", b'{"id":1}', b"true", b"1" * 4301])
+def test_an_id_that_is_no_string_is_left_to_others(identifier):
+    log = {**LOG, "response": {**LOG["response"], "id": 0}}
+    data = orjson.dumps(log).replace(b'"id":0', b'"id":' + identifier)
+    assert read(orjson.dumps({**log, "response": {**log["response"], "id": "r"}}))
+    assert read(data) is None
+
+
+@built
+def test_what_is_kept_of_every_line_is_short():
+    assert read(orjson.dumps({**LOG, "timestamp": "2" * 61}))
+    assert read(orjson.dumps({**LOG, "timestamp": "2" * 62})) is None
+
+
+@built
+def test_members_are_told_of_the_last_reply_too():
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    reply = {"role": "assistant", "tool_calls": [call]}
+    found = read(orjson.dumps({**LOG, "response": {"model": "m", "choices": [{"message": reply}]}}))
+    assert found
+    assert [name for bit, name in enumerate(MEMBERS) if found.told.members >> bit & 1] == [
+        "role",
+        "content",
+        "tool_calls",
+    ]
 
 
 @built

@@ -33,10 +33,8 @@ int scan_string(Scan *scan, Part *found, int *escaped); /* with the quotation ma
 int scan_member(Scan *scan, size_t *count, Part *key);
 int scan_item(Scan *scan, size_t *count);
 
-/* message.c */
 typedef enum { SYSTEM, USER, ASSISTANT, TOOL, ROLES } Role;
 extern const char *const ROLE_NAMES[ROLES];
-
 typedef struct { Slice id, name, arguments; } Call; /* with the quotation marks */
 
 typedef struct {
@@ -67,7 +65,7 @@ typedef struct {
     Read *read_messages, *read_tools;
     void *reader;
     Part timestamp, session_id, status, request, response, messages, tools, limits[LIMITS];
-    Part choices, kind, model, reply, finish_reason;
+    Part choices, kind, id, model, reply, finish_reason;
 } Exchange;
 
 int line_read(Part line, Exchange *found); /* 1, or 0 for a line of another form, or -1 where there is no memory */

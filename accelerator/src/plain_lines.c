@@ -111,11 +111,12 @@ static int read_response(Scan *scan, void *held)
     const Member members[] = {
         {"choices", &found->choices, read_choices, found},
         {"object", &found->kind, NULL, NULL},
+        {"id", &found->id, NULL, NULL},
         {"model", &found->model, NULL, NULL},
     };
-    if (!read_object(scan, members, 3, found->names->response, 1))
+    if (!read_object(scan, members, 4, found->names->response, 1))
         return 0;
-    return found->choices.data && !is_no_string(found->model)
+    return found->choices.data && !is_no_string(found->model) && (is_null(found->id) || !is_no_string(found->id))
         && (!found->kind.data || part_is(found->kind, "\"chat.completion\""));
 }
 
@@ -134,5 +135,6 @@ int line_read(Part line, Exchange *found)
         return state;
     scan_char(&scan, '\n'); /* which goes behind white space, and no line holds it */
     return scan.at == scan.end && found->request.data && found->response.data && !is_no_string(found->timestamp)
-        && !is_no_string(found->session_id) && (is_null(found->status) || part_is(found->status, "200"));
+        && found->timestamp.size < 64 && !is_no_string(found->session_id) /* a time of each line is kept */
+        && (is_null(found->status) || part_is(found->status, "200"));
 }

@@ -238,10 +238,11 @@ static PyObject *result(Reader *reader)
     Text told = {0}, *texts = reader->texts, *written = &texts[WRITTEN];
     PyObject *found = NULL;
     char numbers[128];
+    int fits = text_string(written, ",") && text_add(written, texts[REPLY].data, texts[REPLY].size)
+        && note(reader, &texts[REPLY], &reader->answer);
     PyOS_snprintf(numbers, sizeof numbers, "{\"size\":%zu,\"last_size\":%zu,\"members\":%u", reader->size,
         reader->last_size, reader->members);
-    int fits = text_string(written, ",") && text_add(written, texts[REPLY].data, texts[REPLY].size)
-        && note(reader, &texts[REPLY], &reader->answer) && text_string(&told, numbers)
+    fits = fits && text_string(&told, numbers)
         && write_member(&told, "session_id", as_part(&texts[SESSION_ID]))
         && write_member(&told, "model", as_part(&texts[MODEL]))
         && write_member(&told, "finish_reason", as_part(&texts[REASON]));

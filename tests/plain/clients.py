@@ -185,6 +185,8 @@ ODD_RESPONDS: list[Callable[[dict[str, Any]], Any]] = [
     lambda response: {**response, "error": None},
     lambda response: {"error": {"message": "overloaded"}},
     lambda response: {**response, "id": [None, 5, {"id": 1}]},
+    lambda response: {**response, "id": Raw(b"-" + b"9" * 4301)},
+    lambda response: {**response, "id": "r" * 300},
     lambda response: {**response, "choices": [{**response["choices"][0], "finish_reason": 5}]},
     lambda response: {**response, "choices": [*response["choices"], None]},
     lambda response: {**response, "choices": [{"delta": {}}]},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from operator import attrgetter
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
@@ -22,6 +22,8 @@ _COUNTS, _HOLDERS = LIMITS[:3], LIMITS[3:]
 """The limits that are numbers, and the members that hold one."""
 limits = attrgetter(*_COUNTS)
 """The members of a request that say how many tokens the reply may have, in order."""
+_Short = Annotated[str, msgspec.Meta(max_length=200)]
+"""A text that is kept of every line."""
 _Turn: Any = dict[str, jsonio.flat(jsonio.FLAT - 1)]  # type: ignore[misc]
 """A message with no more levels than nearly all have."""
 turns = jsonio.decoder(list[_Turn])
@@ -39,7 +41,7 @@ _Response = msgspec.defstruct(
         ("choices", list[_Choice]),
         ("object", Literal["chat.completion"], "chat.completion"),
         ("model", str),
-        ("id", Any, None),
+        ("id", _Short | None, None),
         *((name, Raw, Raw()) for name in RESPONSE if name not in ("choices", "object", "model", "id")),
     ],
     forbid_unknown_fields=True,
@@ -54,7 +56,7 @@ def decoders(folders: tuple[str, ...]) -> tuple[msgspec.json.Decoder[Any], msgsp
     unclaimed = {f"claim{at}": name for at, name in enumerate(claims(folders))}
     beside: list[Any] = [
         ("response", _Response),
-        ("timestamp", str),
+        ("timestamp", _Short),
         ("session_id", str | None, None),
         ("status", Literal[200] | None, None),
         *((name, _Absent, UNSET) for name in unclaimed),

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from io import FileIO
-from itertools import accumulate
 from operator import lt
 from typing import Any
 
-from chatsquash import compiled
+from chatsquash import compiled, footprint
 from chatsquash.chat import trace
 from chatsquash.checks._columns import Calls, Columns, are_matched
 from chatsquash.checks.registry import View
@@ -52,6 +51,8 @@ class CompiledWay:
         self._sets = options.cleanups
         self._anonymizer = anonymizer
         self._module: Any = compiled.module()
+        self._longest = min(plain.bounds.light, footprint.MOST // footprint.FACTOR)
+        """Bytes of a line, so that what is written of it may be parsed at once."""
         self._looks = b"".join([looked_at(role, self._sets) for role in ROLES])
 
     def read(self, file: FileIO, hashed: Callable[[memoryview], object]) -> Compiled | None:
@@ -61,7 +62,7 @@ class CompiledWay:
             buffer, rest = make_room(buffer, start, filled)
             return buffer, rest + fill(file, buffer, rest, hashed)
 
-        return transcribe(self._module, more, self._plain.bounds.light, self._plain.room, self._looks)
+        return transcribe(self._module, more, self._longest, self._plain.room, self._looks)
 
     def outcome(self, found: Compiled, log: Log, hashed: Hashed) -> Outcome | None:
         """The outcome of a log; ``None``, or ``NotPlainError``, for one that is to be read in another way."""
@@ -72,8 +73,7 @@ class CompiledWay:
         if not told.session_id or told.finish_reason == "length":
             return None
         written = Written(told, found.written)
-        begun = [written.message(at) for at in range(told.counts[0])]
-        cleaned = None if may_drop(begun, self._sets) else self._clean(written)
+        cleaned = None if self._may_drop(written) else self._clean(written)
         made = None if cleaned is None else self._made(written, plain.union(plain.tools(found.tools)))
         if cleaned is None or made is None:
             return None
@@ -103,20 +103,26 @@ class CompiledWay:
 
     def _clean(self, written: Written) -> dict[str, int] | None:
         """Clean the messages, and count what each rule changed; ``None`` where messages would go."""
-        roles, count = written.told.roles[:-1], len(written.told.roles) - 1
-        looks = [at for at in written.told.looks if at < count]
-        if not touched([written.message(at) for at in looks], [roles[at] for at in looks], self._sets):
+        looks = written.told.looks
+        looks = looks[:-1] if looks[-1:] == [len(written.told.roles) - 1] else looks  # the last reply is not cleaned
+        roles, messages = [written.told.roles[at] for at in looks], [written.message(at) for at in looks]
+        if not touched(messages, roles, self._sets):
             return {}
-        messages = written.messages()
-        request = clean_at_once(messages[:-1], self._sets)
-        if len(request.messages) < count or request.lost_any or may_drop(request.messages, self._sets):
+        request = clean_at_once(messages, self._sets)  # alone, since what depends on neighbours is left to others
+        if len(request.messages) < len(looks) or request.lost_any:
             return None
-        both = enumerate(zip(messages, request.messages, strict=False))
-        changed = {at: message for at, (before, message) in both if message is not before}
-        if any(messages[at].keys() != each.keys() or roles[at] not in _FREE for at, each in changed.items()):
+        both = list(zip(looks, roles, messages, request.messages, strict=True))
+        if any(role not in _FREE and touched([before], [role], self._sets) for _, role, before, _ in both):
+            return None
+        changed = {at: message for at, _, before, message in both if message is not before}
+        if any(before.keys() != message.keys() for _, _, before, message in both):
             return None
         written.change(changed)
-        return request.cleaned()
+        return None if self._may_drop(written) else request.cleaned()
+
+    def _may_drop(self, written: Written) -> bool:
+        """Whether a rule may drop the first request, or all, which begin as it does."""
+        return may_drop([written.message(at) for at in range(written.told.counts[0])], self._sets)
 
     def _made(self, written: Written, tools: list[Tool]) -> tuple[Record, list[Found]] | None:
         """The record, and what is found of it; ``None`` where something is unusual."""
@@ -166,12 +172,15 @@ class Written:
         return found
 
     def change(self, changed: dict[int, Message]) -> None:
-        """Put others in the places of some."""
-        messages, parts = self.messages(), [self.json[slice(*self.place(at))] for at in range(len(self._ends))]
+        """Put others in the places of some, which stand in order."""
+        pieces, ends, done = [], list(self._ends), 0
         for at, message in changed.items():
-            messages[at], parts[at] = message, dumps(message)
-        self.json = b",".join(parts)
-        self._ends = list(accumulate([len(part) + 1 for part in parts], initial=-1))[1:]
+            start, stop = self.place(at)
+            spelled = dumps(message)
+            pieces += [self.json[done:start], spelled]
+            ends[at:] = [end + len(spelled) - (stop - start) for end in ends[at:]]
+            done = stop
+        self.json, self._ends, self._all = b"".join([*pieces, self.json[done:]]), ends, None
 
     def first(self, role: str) -> Message | None:
         """The first one of a role in the last request."""
