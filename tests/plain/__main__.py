@@ -7,6 +7,7 @@ import sys
 import time
 import traceback
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -52,31 +53,25 @@ def not_held(count: int, *, fast: bool) -> int:
     lots = range(0, count, LOT)
     sizes, firsts = [min(LOT, count - start) for start in lots], [start * MOST for start in lots]
     with ProcessPoolExecutor(max_workers=os.cpu_count()) as pool:
-        tried = list(pool.map(calm if fast else until, sizes, firsts))
-    failed, total = tried.count(0), f"{sum(tried):,}"
+        found = list(pool.map(partial(held, fast=fast), sizes, firsts))
+    failed, total = found.count(None), f"{sum(filter(None, found)):,}"
     done = f"{count:,} logs held, {total} taken by {compiled.told()}" if fast else f"{count:,} logs taken of {total}"
     click.echo(f"{done}, in {time.monotonic() - started:.0f} s, {failed} lots of {LOT} failed")
     return failed
 
 
-def calm(count: int, first: int) -> int:
-    """How many of so many logs of calm clients what is compiled took; 0 where one does not hold, which is told."""
+def held(count: int, first: int, *, fast: bool) -> int | None:
+    """How many logs were held until so many were taken; ``None`` where one does not hold, which is told.
+
+    ``fast``: how many of so many logs of calm clients what is compiled took.
+    """
     with TemporaryDirectory() as here:
         try:
-            return Lot(Path(here)).calm(count, first)
+            lot = Lot(Path(here))
+            return lot.calm(count, first) if fast else lot.until(count, first)
         except Exception:
             click.echo(traceback.format_exc(limit=-3), err=True)
-            return 0
-
-
-def until(taken: int, first: int) -> int:
-    """How many logs were held until so many were taken; 0 where one does not hold, which is told."""
-    with TemporaryDirectory() as here:
-        try:
-            return Lot(Path(here)).until(taken, first)
-        except Exception:
-            click.echo(traceback.format_exc(limit=-3), err=True)
-            return 0
+            return None
 
 
 def shared(name: str, cache: Path | None) -> bool:
