@@ -104,7 +104,11 @@ def function_call(logged: Json, name: Json, given: Json) -> Object:
     return {"id": logged, "type": "function", "function": without({"name": name, "arguments": given})}
 
 
-class Again:
+_SMALL = 1 << 16
+"""Bytes of a message of which some may be held in memory, longer than a session takes."""
+
+
+class Remembering:
     """Makes messages of what the assistant says, which mostly comes twice: in a response, then in the next request."""
 
     def __init__(self, make: Callable[[Any, int], Message]) -> None:
@@ -119,7 +123,8 @@ class Again:
             if known == spelled:
                 return message.copy() if number == first else _renumbered(message, number)
         message = self._make(value, number)
-        self._known.append((spelled, number, message))
+        if len(spelled[0]) <= _SMALL:
+            self._known.append((spelled, number, message))
         return message
 
 

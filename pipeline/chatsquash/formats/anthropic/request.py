@@ -9,7 +9,7 @@ from typing import cast
 from chatsquash import chat, reasoning
 from chatsquash.formats.anthropic.blocks import sorted_out
 from chatsquash.formats.base import LoadedTurn, Tools, TurnError, with_private
-from chatsquash.formats.calls import Again, State, assistant, results_first
+from chatsquash.formats.calls import Remembering, State, assistant, results_first
 from chatsquash.formats.values import Object, compact, kind, listed, string, without
 from chatsquash.model import Json, Message, Tool
 
@@ -76,7 +76,7 @@ def said(content: Json, state: State) -> LoadedTurn:
     """What the assistant says, thinks and calls."""
     if not isinstance(content, list):
         return LoadedTurn([assistant(content, "", [])], state.but(open=()))
-    message = _again(content, state.call)
+    message = _remembered(content, state.call)
     return LoadedTurn([message], state.called(message.get("tool_calls", [])))
 
 
@@ -86,7 +86,7 @@ def _said(blocks: list[Json], number: int) -> Message:
     return with_private(message, found.private())
 
 
-_again = Again(_said)
+_remembered = Remembering(_said)
 
 
 # Results

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from chatsquash import reasoning
 from chatsquash.chat import BREAKS
 from chatsquash.formats.base import with_private
-from chatsquash.formats.calls import Again, State, arguments, assistant, made_up, tool_call
+from chatsquash.formats.calls import Remembering, State, arguments, assistant, made_up, tool_call
 from chatsquash.formats.gemini.pieces import Piece, camel, joined, pieces, rest_of, visible
 from chatsquash.formats.values import Object, string
 from chatsquash.model import Json, Message
@@ -15,7 +15,7 @@ from chatsquash.model import Json, Message
 
 def said(parts: list[Json], native: list[Json], state: State) -> tuple[Message, State]:
     """The message of a turn's parts."""
-    message = _made(parts, state.call, native) if native else _again(parts, state.call)
+    message = _made(parts, state.call, native) if native else _remembered(parts, state.call)
     return message, state.called(message.get("tool_calls", []), by_assistant=True)
 
 
@@ -26,7 +26,7 @@ def _made(parts: list[Json], number: int, native: Sequence[Json] = ()) -> Messag
     return turn.message()
 
 
-_again = Again(_made)
+_remembered = Remembering(_made)
 
 
 class _Turn:

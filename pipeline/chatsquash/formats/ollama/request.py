@@ -7,7 +7,7 @@ import binascii
 
 from chatsquash.formats import parts
 from chatsquash.formats.base import LoadedTurn, Tools, TurnError, with_private
-from chatsquash.formats.calls import Again, State, arguments, assistant, made_up, result, tool_call
+from chatsquash.formats.calls import Remembering, State, arguments, assistant, made_up, result, tool_call
 from chatsquash.formats.values import Object, compact, listed, rest, string, text_members
 from chatsquash.model import Json, Message
 
@@ -63,7 +63,7 @@ def _url(image: Json) -> str | None:
 
 def said(turn: Object, state: State) -> tuple[Message, State]:
     """An assistant's message, and the state behind it."""
-    message = _again(turn, state.call)
+    message = _remembered(turn, state.call)
     return message, state.called(message.get("tool_calls", []), by_assistant=True)
 
 
@@ -78,7 +78,7 @@ def _said(turn: Object, number: int) -> Message:
     return with_private(message, private)
 
 
-_again = Again(_said)
+_remembered = Remembering(_said)
 
 
 def _calls(found: Json, number: int, native: list[Json]) -> list[Object]:

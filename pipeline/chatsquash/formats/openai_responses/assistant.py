@@ -5,7 +5,7 @@ from __future__ import annotations
 from chatsquash import reasoning
 from chatsquash.chat import BREAKS
 from chatsquash.formats.base import with_private
-from chatsquash.formats.calls import Again, arguments, assistant, numbered, tool_call
+from chatsquash.formats.calls import Remembering, arguments, assistant, numbered, tool_call
 from chatsquash.formats.openai_responses.items import (
     Content,
     collapsed,
@@ -22,7 +22,7 @@ from chatsquash.model import Json, Message
 
 def assistant_message(items: list[Object], number: int) -> Message:
     """The message that the assistant's items make; calls without an id get the next numbers."""
-    return _again(items, number)
+    return _remembered(items, number)
 
 
 def _message(items: list[Object], number: int) -> Message:
@@ -39,7 +39,7 @@ def _message(items: list[Object], number: int) -> Message:
     return with_private(message, {**extra, **_beside(items, order, said, content)})
 
 
-_again = Again(_message)
+_remembered = Remembering(_message)
 
 
 def _breaks(said: list[Content]) -> list[int]:
