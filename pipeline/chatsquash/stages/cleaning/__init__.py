@@ -35,9 +35,8 @@ class Rules(NamedTuple):
     """Of the rules over messages, in order."""
     touches: dict[str, list[Callable[[Message], bool]]]
     """By role: whether a rule could touch a message, whatever its neighbours."""
-    opens: dict[str, str]
-    """By role: with what its texts begin that the rules touch, as ``OPENS``; not of roles with one that looks at all.
-    """
+    clear: dict[str, frozenset[str]]
+    """By role: with what texts begin that no rule touches, as ``OPENS`` tells; not of roles with a rule without it."""
 
 
 _ROOM: Room[Any] = Room(sys.modules[__name__])
@@ -82,17 +81,21 @@ def _rules(chosen: tuple[str, ...]) -> Rules:
         touches[role] = [partial(_changes, rule.work) for rule in rules]
     for role, followers in goes.items():
         touches.setdefault(role, []).extend(rule.goes for rule in followers)
-    return Rules(tidy, goes, drops, tuple(over_messages), touches, _opens(chosen))
+    return Rules(tidy, goes, drops, tuple(over_messages), touches, _clear(chosen))
 
 
-def _opens(chosen: tuple[str, ...]) -> dict[str, str]:
-    """Of each role of whose texts the beginning tells that no rule touches them, with what those of others begin."""
+def _clear(chosen: tuple[str, ...]) -> dict[str, frozenset[str]]:
+    """Of each role of whose texts the beginning tells that no rule touches them, the characters of ASCII that do."""
     found: dict[str, str | None] = {}
     for module in map(_modules().__getitem__, names(chosen)):
         for role in getattr(module, "ROLES", ()):
             known, more = found.get(role, ""), getattr(module, "OPENS", None)
             found[role] = None if known is None or more is None else known + more
-    return {role: opens for role, opens in found.items() if opens is not None}
+    return {role: _SEEN.difference(opens) for role, opens in found.items() if opens is not None}
+
+
+_SEEN = frozenset(map(chr, range(0x21, 0x7F)))
+"""The characters of ASCII that are no white space."""
 
 
 def _changes(work: Callable[[Message], Message | None], message: Message) -> bool:
@@ -153,9 +156,9 @@ def looked_at(role: str, chosen: tuple[str, ...]) -> bytes:
     rules = _rules(chosen)
     if role not in rules.touches:
         return bytes(256)
-    opens = rules.opens.get(role)
-    clear = "" if opens is None else [chr(code) for code in range(0x21, 0x7F) if chr(code) not in f"\\{opens}"]
-    return bytes([chr(code) not in clear and (code != 1 or opens is None) for code in range(256)])
+    clear = rules.clear.get(role, frozenset()) - {"\\"}  # which JSON may write for white space
+    nothing = {chr(1)} if clear else set()
+    return bytes([chr(code) not in clear | nothing for code in range(256)])
 
 
 def clean_at_once(messages: list[Message], chosen: tuple[str, ...]) -> CleanedRequest:
@@ -218,14 +221,14 @@ class CleanedRequest:
 
     def _are_plain(self, messages: Sequence[Message]) -> bool:
         """Whether no rule could touch any of some messages, whatever their neighbours."""
-        touches, opens = self._rules.touches, self._rules.opens
+        touches, clear = self._rules.touches, self._rules.clear
         for message in messages:
             role = message["role"]
             if role not in touches:
                 continue
-            if role in opens:
+            if role in clear:
                 content = message.get("content")
-                if type(content) is str and "!" <= content[:1] <= "~" and content[0] not in opens[role]:
+                if type(content) is str and content[:1] in clear[role]:
                     continue
             for touch in touches[role]:
                 if touch(message):
