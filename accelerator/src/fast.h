@@ -26,6 +26,7 @@ int part_is(Part part, const char *string);
 int parts_equal(Part one, Part other);
 int part_has(Part part, const char *string);
 Part text_part(const Text *text, Slice slice);
+void scan_space(Scan *scan);
 int scan_char(Scan *scan, char wanted); /* a character behind white space */
 int scan_value(Scan *scan);             /* strict JSON in UTF-8 without lone surrogates */
 int scan_string(Scan *scan, Part *found, int *escaped); /* with the quotation marks; `escaped`: it has a backslash */
@@ -36,7 +37,6 @@ int scan_item(Scan *scan, size_t *count);
 typedef enum { SYSTEM, USER, ASSISTANT, TOOL, ROLES } Role;
 extern const char *const ROLE_NAMES[ROLES];
 typedef struct { Slice id, name, arguments; } Call; /* with the quotation marks */
-
 typedef struct {
     Slice whole, content, call_id;
     Role role;

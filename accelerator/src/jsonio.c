@@ -64,7 +64,7 @@ int part_has(Part part, const char *string)
     return 0;
 }
 
-static void scan_space(Scan *scan)
+void scan_space(Scan *scan)
 {
     while (scan->at < scan->end && (*scan->at == ' ' || *scan->at == '\t' || *scan->at == '\r' || *scan->at == '\n'))
         scan->at++;

@@ -133,7 +133,7 @@ int line_read(Part line, Exchange *found)
     int state = read_object(&scan, members, 5, found->names->claims, 0);
     if (state <= 0)
         return state;
-    scan_char(&scan, '\n'); /* which goes behind white space, and no line holds it */
+    scan_space(&scan);
     return scan.at == scan.end && found->request.data && found->response.data && !is_no_string(found->timestamp)
         && found->timestamp.size < 64 && !is_no_string(found->session_id) /* a time of each line is kept */
         && (is_null(found->status) || part_is(found->status, "200"));

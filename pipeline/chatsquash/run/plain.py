@@ -12,7 +12,7 @@ from chatsquash.outcome import Outcome
 from chatsquash.read.transcript import NotPlainError
 from chatsquash.redact.pseudonyms import Anonymizer
 from chatsquash.sources.identity import Hashed
-from chatsquash.stages.plan import Plan
+from chatsquash.stages.plan import Plan, asks_for_kinds
 from chatsquash.stages.session import Session
 from chatsquash.stages.transcribed import PlainWay
 
@@ -21,26 +21,23 @@ if TYPE_CHECKING:
 
 
 class PlainLogs:
-    """Reads plain logs one after the other, for what one leaves to the next."""
+    """Reads plain logs one after the other, for what one leaves to the next; none where options need each entry."""
 
     def __init__(self, options: Options, plan: Plan, anonymizer: Anonymizer | None) -> None:
-        self._way = PlainWay(options)
-        self._compiled = _compiled(self._way, options, plan, anonymizer)
+        self._way = PlainWay(options) if not asks_for_kinds(options) and PlainWay.fits(options) else None
+        self._compiled = _compiled(self._way, options, plan, anonymizer) if self._way else None
         self._is_plain = True
         """Whether the last log that was tried was plain chat, as neighbours mostly are."""
 
-    @staticmethod
-    def fits(options: Options) -> bool:
-        """Whether the options ask for nothing that needs an entry for each line."""
-        return PlainWay.fits(options)
-
     def read(self, file: BinaryIO, log: Log) -> tuple[Outcome | Session, Hashed] | None:
         """What the lines of a log come to, and its hash; ``None`` for any other, which stands at its beginning then."""
-        if log.spans is not None or log.part is not None or type(file) is not FileIO or not self._may_be(file):
+        if self._way is None or log.spans is not None or log.part is not None or type(file) is not FileIO:
+            return None
+        if not self._may_be(file):
             return None
         self._is_plain = True
         try:
-            return self._outcome(file, log) or self._session(file)
+            return self._outcome(file, log) or _session(self._way, file)
         except NotPlainError:
             self._is_plain = False
             file.seek(0)
@@ -66,9 +63,10 @@ class PlainLogs:
         file.seek(0)
         return None
 
-    def _session(self, file: FileIO) -> tuple[Session, Hashed]:
-        hashed = Hashed()
-        return self._way.session(self._way.transcribe(file, hashed.update), file), hashed
+
+def _session(way: PlainWay, file: FileIO) -> tuple[Session, Hashed]:
+    hashed = Hashed()
+    return way.session(way.transcribe(file, hashed.update), file), hashed
 
 
 def _compiled(way: PlainWay, options: Options, plan: Plan, anonymizer: Anonymizer | None) -> CompiledWay | None:

@@ -92,8 +92,7 @@ class Converter:
         self._divides = options.sessions_by is None
         self._puts_in_order = options.conversations != "last"
         self._is_asked_more = asks_for_kinds(options)
-        is_plain = not self._is_asked_more and PlainLogs.fits(options)
-        self._plain = PlainLogs(options, self._plan, self._anonymizer) if is_plain else None
+        self._plain = PlainLogs(options, self._plan, self._anonymizer)
         self.hashed = Hashed()
         """What was read last."""
 
@@ -128,7 +127,7 @@ class Converter:
 
         It raises that for lines that are to be put in order, too.
         """
-        told = self._plain.read(file, log) if self._plain and observer is None else None
+        told = self._plain.read(file, log) if observer is None else None
         if told is None:
             read, session = self._generally(file, log, observer)
         else:

@@ -98,26 +98,27 @@ class CompiledWay:
             sizes=Counts(told.size).account((told.last_size, told.size - told.last_size, 0)),
             chosen=Chosen(line, stamp(times[0]), stamp(times[-1]), told.model, count),
             coverage=Coverage(count, conversations=1),
-            meeting=met(name, user, before, written.message(-1)),
+            meeting=met(name, user, before, written.reply),
         )
 
     def _clean(self, written: Written) -> dict[str, int] | None:
         """Clean the messages, and count what each rule changed; ``None`` where messages would go."""
-        looks = written.told.looks
-        looks = looks[:-1] if looks[-1:] == [len(written.told.roles) - 1] else looks  # the last reply is not cleaned
-        roles, messages = [written.told.roles[at] for at in looks], [written.message(at) for at in looks]
-        if not touched(messages, roles, self._sets):
+        roles = written.told.roles
+        looks = [at for at in written.told.looks if at < len(roles) - 1]  # the last reply is not cleaned
+        others = [at for at in looks if roles[at] not in _FREE]
+        if touched([written.message(at) for at in others], [roles[at] for at in others], self._sets):
+            return None
+        free = [at for at in looks if roles[at] in _FREE]
+        messages = [written.message(at) for at in free]
+        if not touched(messages, [roles[at] for at in free], self._sets):
             return {}
-        request = clean_at_once(messages, self._sets)  # alone, since what depends on neighbours is left to others
-        if len(request.messages) < len(looks) or request.lost_any:
+        request = clean_at_once(messages, self._sets)  # which depend on no neighbours
+        if len(request.messages) < len(free) or request.lost_any:
             return None
-        both = list(zip(looks, roles, messages, request.messages, strict=True))
-        if any(role not in _FREE and touched([before], [role], self._sets) for _, role, before, _ in both):
+        both = list(zip(free, messages, request.messages, strict=True))
+        if any(before.keys() != message.keys() for _, before, message in both):
             return None
-        changed = {at: message for at, _, before, message in both if message is not before}
-        if any(before.keys() != message.keys() for _, _, before, message in both):
-            return None
-        written.change(changed)
+        written.change({at: message for at, before, message in both if message is not before})
         return None if self._may_drop(written) else request.cleaned()
 
     def _may_drop(self, written: Written) -> bool:
@@ -151,11 +152,12 @@ class Written:
         self.told = told
         self.json = json
         self._ends = told.ends
-        self._all: list[Message] | None = None
+        self._all: list[Message] = []
+        self._some: dict[int, Message] = {}
 
     def messages(self) -> list[Message]:
         """All of them."""
-        if self._all is None:
+        if not self._all:
             self._all = loads(b"[%b]" % self.json)
         return self._all
 
@@ -164,12 +166,16 @@ class Written:
         return self._ends[at - 1] + 1 if at else 0, self._ends[at]
 
     def message(self, at: int) -> Message:
-        """One of them; -1 is the last one."""
-        if self._all is not None:
-            return self._all[at]
-        start, stop = self.place(at if at >= 0 else len(self._ends) + at)
-        found: Message = loads(self.json[start:stop])
-        return found
+        """One of them."""
+        if at not in self._some:
+            start, stop = self.place(at)
+            self._some[at] = loads(self.json[start:stop])
+        return self._some[at]
+
+    @property
+    def reply(self) -> Message:
+        """The last one."""
+        return self.message(len(self._ends) - 1)
 
     def change(self, changed: dict[int, Message]) -> None:
         """Put others in the places of some, which stand in order."""
@@ -180,7 +186,8 @@ class Written:
             pieces += [self.json[done:start], spelled]
             ends[at:] = [end + len(spelled) - (stop - start) for end in ends[at:]]
             done = stop
-        self.json, self._ends, self._all = b"".join([*pieces, self.json[done:]]), ends, None
+        self.json, self._ends, self._all = b"".join([*pieces, self.json[done:]]), ends, []
+        self._some |= changed
 
     def first(self, role: str) -> Message | None:
         """The first one of a role in the last request."""
@@ -206,4 +213,4 @@ class Written:
         matched = are_matched(calls, told.results, told.result_ids, len(told.roles) - 1)
         keys = {name for bit, name in enumerate(MEMBERS) if told.members >> bit & 1}
         results = told.results, told.result_texts, told.result_ids, matched
-        return Columns(told.roles, _KINDS, self.message(-1), keys, calls, *results, may_write_calls=False)
+        return Columns(told.roles, _KINDS, self.reply, keys, calls, *results, may_write_calls=False)

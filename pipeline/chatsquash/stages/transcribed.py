@@ -47,10 +47,12 @@ class PlainWay:
 
     def __init__(self, options: Options) -> None:
         self.bounds = Bounds.of(options)
+        """Those of what is read."""
         self._sets = options.cleanups
         self._tells_usage = options.folder or bool(options.only_model)
         self._known = KnownTools(self.bounds.hold_new)
         self.room = Buffers()
+        """What files are read into."""
         self.union = Last(_union)
         """The definitions of one list as a session has them, where none contradicts another."""
 
