@@ -10,8 +10,8 @@ from functools import cache
 
 import pytest
 
-from chatsquash.formats import client_texts
-from chatsquash.formats.links import Names
+from chatsquash.formats.agents.claude_code import texts as client_texts
+from chatsquash.formats.service import Service
 from chatsquash.read import replies
 from chatsquash.records.presets import text
 from chatsquash.redact import addresses, credentials
@@ -62,9 +62,9 @@ def works():
             for way, pattern in ways:
                 found.setdefault((way, pattern), f"{site.module}: {site.source}")
         for name, value in vars(module).items():
-            if isinstance(value, Names):
-                found.setdefault(("sub", value.unfit), f"{module.__name__}: {name}.unfit")
-                found.setdefault(("match", value.starts), f"{module.__name__}: {name}.starts")
+            for letters in filter(None, (value.names, value.ids) if isinstance(value, Service) else ()):
+                found.setdefault(("sub", letters.unfit), f"{module.__name__}: {name}.unfit")
+                found.setdefault(("match", letters.starts), f"{module.__name__}: {name}.starts")
     return found
 
 

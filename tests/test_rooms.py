@@ -15,6 +15,7 @@ from tests.conftest import log_line
 FORMAT = '''\
 """Parrot's service: turns are pairs of a speaker and a text."""
 
+from chatsquash.blocks import Text, Turn
 from chatsquash.formats.base import LoadedTurn, Mark, Marks, Stream, Tools
 from chatsquash.model import Reply
 
@@ -30,7 +31,7 @@ def system(value):
 
 def load(turn, state):
     who, said = turn
-    return LoadedTurn([{"role": "assistant" if who == "parrot" else "user", "content": said}], state)
+    return LoadedTurn([Turn("assistant" if who == "parrot" else "user", (Text(said),))], state)
 
 
 def close(state):

@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from chatsquash import jsonio
+from chatsquash.blocks import Call, Media, Outcome, Result, Source, Text, Turn
 from chatsquash.model import Json, Message
 
 CALL_OPEN, CALL_CLOSE = "<tool_call>", "</tool_call>"
@@ -32,22 +33,69 @@ _HOSTED = frozenset(
 )
 """The tools that Gemini runs, each of which is the only member of its definition."""
 PRIVATE = "_x"
-BREAKS = "breaks"
-"""The private member with the places of parts before which stood what is no part of the content, such as a call."""
+"""The member with what a message or a definition has and OpenAI chat has no place for; it never reaches a record.
+
+Of a message that is the turn that it was made of, of a definition a ``Private``.
+"""
 
 
 class Private(dict[str, Any]):
-    """What a message, a call or a tool of another format has and the canonical form has no place for.
+    """What a definition of a tool has that only its provider knows.
 
-    It stands under ``PRIVATE`` and never reaches a record.  A class of its own, so that a member of that name in a log
-    is not taken for it.
+    A class of its own, so that a member of that name in a log is not taken for it.
     """
 
 
 def private(holder: Json) -> dict[str, Any]:
-    """What a message, a call or a tool carries privately; empty if it carries nothing."""
+    """What a definition carries privately; empty if it carries nothing."""
     held = holder.get(PRIVATE) if isinstance(holder, dict) else None
     return held if isinstance(held, Private) else {}
+
+
+def turn(message: Json) -> Turn | None:
+    """The turn that a message was made of, if it does not say all of it."""
+    held = message.get(PRIVATE) if isinstance(message, dict) else None
+    return held if type(held) is Turn else None
+
+
+def after(message: Message) -> list[str]:
+    """The texts that an assistant says behind its calls."""
+    made = turn(message)
+    if made is None or made.role != "assistant":
+        return []
+    blocks = iter(made.blocks)
+    any(type(block) is Call for block in blocks)
+    return [block.text for block in blocks if type(block) is Text]
+
+
+def breaks(message: Message) -> list[int]:
+    """The places of the content before which stood what is no part of it, such as reasoning."""
+    made, found = turn(message), list[int]()
+    place, is_apart = 0, False
+    for block in made.blocks if made and not isinstance(message.get("content"), str) else ():
+        if type(block) is Call:
+            break
+        if type(block) is Text or type(block) is Media:
+            if place and (is_apart or getattr(block, "apart", False)):
+                found.append(place)
+            place, is_apart = place + 1, False
+        else:
+            is_apart = is_apart or type(block) is not Source
+    return found
+
+
+def made_up(message: Message) -> list[bool]:
+    """Of each call of a message whether its id was made up, since none was logged; empty where none was."""
+    made = turn(message)
+    flags = [block.made_up for block in made.blocks if type(block) is Call] if made else []
+    return flags if any(flags) else []
+
+
+def outcome(message: Message) -> Outcome:
+    """How the call came out that a message is the result of, as its format says."""
+    made = turn(message)
+    first = made.blocks[0] if made and made.blocks else None
+    return first.outcome if type(first) is Result else "success"
 
 
 def part_text(part: Json) -> str | None:

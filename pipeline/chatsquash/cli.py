@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from chatsquash import __version__
-from chatsquash.click_options import Command, argument, option, options, options_of, refuse_alone, rendering
+from chatsquash.click_options import Command, argument, is_typed, option, options, options_of, refuse_alone, rendering
 from chatsquash.errors import ChatsquashError
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def convert(logs: tuple[str, ...], **given: Any) -> int:
 
     collect_less()
     with Watch(quiet=given["quiet"], verbose=given["verbose"]) as watch:
-        summary = run(logs, given["output"], options_of(given), watch.observe)
+        summary = run(logs, given["output"], options_of(given), watch.observer)
     with _whoever_listens():
         if given["as_json"]:
             click.echo(shown(summary.as_json(), indent=True))
@@ -261,21 +261,38 @@ def inspect(logs: tuple[str, ...], *, verbose: bool, definitions: bool, **given:
 @argument("inputs", nargs=-1, required=True, metavar="IN...")
 @option("--to", required=True, metavar="FORMAT", help="The format to write.")
 @option("--from", "from_format", metavar="FORMAT", help="The format of all inputs.  [default: told by each]")
-@option("--output", "-o", required=True, metavar="OUT", help="The folder, the file with --jsonl, or - to print.")
+@option(
+    "--output", "-o", required=True, metavar="OUT", help="The folder, the file if it ends in .jsonl, or - to print."
+)
 @option("--all-branches", is_flag=True, help="Of a history also the branches that others go on from.")
 @option("--jsonl", is_flag=True, help="One line per conversation, in one file.")
 @option("--lossless", is_flag=True, help="Write nothing where something would be lost.")
+@option("--sendable", is_flag=True, help="Fit what is written to what the service takes.")
+@option(
+    "--foreign-reasoning",
+    type=click.Choice(["drop", "text"]),
+    help="With --sendable: reasoning that the service has not signed goes, or is text.  [default: drop]",
+)
+@option("--anonymize/--no-anonymize", default=False, help="Replace e-mail addresses by pseudonyms.")
+@option("--anonymize-key-file", metavar="PATH", help="The key of the pseudonyms.")
+@option("--workers", type=click.IntRange(min=1), help="Processes.  [default: the cores]")
 @option("--force", is_flag=True, help="Replace files that are there.")
-@option("--quiet", "-q", is_flag=True, help="Do not say what was lost.")
-def translate(inputs: tuple[str, ...], *, to: str, quiet: bool, **given: Any) -> int:
+@option("--quiet", "-q", is_flag=True, help="No progress, and do not say what was lost.")
+def translate(inputs: tuple[str, ...], *, to: str, workers: int | None, quiet: bool, **given: Any) -> int:
     """Translate conversations (histories, records, sessions) from one format to another.
 
     IN are files, folders or globs, or - for standard input. What is not read and what the format cannot hold is left
     out, and said. Exits with 3 when a line or a file could not be read.
     """
+    from chatsquash.platform import cores
+    from chatsquash.report.progress import Bar
     from chatsquash.translate.files import Translation, write_all
 
-    done = write_all(inputs, Translation(to, **given), sys.stdin.buffer, sys.stdout.buffer)
+    if not given["anonymize"] and is_typed("anonymize_key_file"):
+        raise click.UsageError("--anonymize-key-file has no effect without --anonymize: add that, or leave it out.")
+    wanted = Translation(to, workers=workers or cores(), **given)
+    with Bar(quiet=quiet) as bar:
+        done = write_all(inputs, wanted, sys.stdin.buffer, sys.stdout.buffer, bar.observe)
     if not quiet:
         with _whoever_listens():
             click.echo("\n".join(done.lines()), err=True)

@@ -169,6 +169,8 @@ def _pieces(value: Any, *, sort_keys: bool) -> Iterator[bytes]:
         elif isinstance(item, list):
             members = [part for member in item for part in (b",", member)]
             todo += [b"]", *reversed(members[1:]), b"["]
+        elif isinstance(item, msgspec.Struct):  # a turn, beside the message that was made of it
+            todo.append(msgspec.to_builtins(item))
         else:
             yield _scalar(item)
 

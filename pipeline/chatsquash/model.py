@@ -1,7 +1,7 @@
 """Every type that travels through chatsquash.
 
 What is ours is a frozen dataclass, or a ``Struct`` where many are made; what came out of a log stays plain JSON values,
-typed as ``TypedDict`` for readers and for mypy only.  This module imports nothing of ours.
+typed as ``TypedDict`` for readers and for mypy only.  This module imports nothing of ours but the blocks of turns.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple, TypedDict
 
 from msgspec import Struct
+
+from chatsquash.blocks import Native, Turn
 
 Json = Any
 """A JSON value: dict, list, str, int, float, bool or None."""
@@ -249,7 +251,7 @@ class Mark(NamedTuple):
 
 
 class Conversation(Struct, frozen=True):
-    """What becomes a record: canonical messages and flattened tool definitions."""
+    """What becomes a record, or is translated: messages as OpenAI chat has them, and definitions of tools."""
 
     messages: list[Message]
     tools: list[Tool]
@@ -267,6 +269,22 @@ class Conversation(Struct, frozen=True):
     """That of the agent, as far as its file says it."""
     marks: list[Mark] | None = None
     """One for each assistant message, in order, where somebody asks for them."""
+    told: tuple[Turn, ...] | None = None
+    """Its turns, where it was read from another format; ``turns`` has them of any."""
+    native: Native = {}
+    """What only the provider of its document knows of it as a whole."""
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """What is said in it, turn by turn, each an ordered list of blocks.
+
+        Raises ``TurnError`` for messages that are none.
+        """
+        if self.told is not None:
+            return self.told
+        from chatsquash.formats.openai_chat.read import turns_of  # which reads what stands in messages
+
+        return turns_of(self.messages)
 
 
 Staged = tuple[Conversation, Iterable[Found]]

@@ -68,17 +68,17 @@ def take(message: _Object) -> Taken:
         found["content"] = [part for part in content if is_part(part)]
         message["content"] = [part for part in content if not is_part(part)]
     odd: list[Json] = []
-    read = {key: blocks for key, value in found.items() if (blocks := _blocks(value, odd))}
+    read = {key: read for key, value in found.items() if (read := blocks(value, odd))}
     said = {key: told for key, blocks in read.items() if (told := joined(blocks))}
     source = next(iter(said), next(iter(read), ""))
     whole = said.get(source, "")
     if (beside := said.get("content", "")) not in whole:
         whole = f"{whole}\n\n{beside}"
-    blocks = [block for each in read.values() for block in each if block != {"text": whole}]
-    return Taken(whole, source, blocks, odd)
+    kept = [block for each in read.values() for block in each if block != {"text": whole}]
+    return Taken(whole, source, kept, odd)
 
 
-def _blocks(value: Json, odd: list[Json]) -> list[_Object]:
+def blocks(value: Json, odd: list[Json]) -> list[_Object]:
     """The blocks of a member; what is none goes to ``odd``."""
     found = []
     for item in value if isinstance(value, list) else [value]:

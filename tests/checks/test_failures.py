@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsquash.chat import PRIVATE, Private
+from chatsquash.blocks import Result, Turn
+from chatsquash.chat import PRIVATE
 from chatsquash.checks import failures
 from chatsquash.checks.failures import failure
 
@@ -47,13 +48,13 @@ def read(kind, block):
     return Labelled(f"{kind}: {happened}", label != "worked", label == "failed marked", text.strip("\n"))
 
 
-def judged(text, **private):
-    message = {**result(text), PRIVATE: Private(private)} if private else result(text)
-    return failure(message, text)
+def judged(text, outcome="success", **more):
+    """What is said of a result with this text; how its call came out is what its format says."""
+    return failure({**result(text), PRIVATE: Turn("tool", (Result("c1", outcome=outcome, **more),))}, text)
 
 
 RESULTS = labelled()
-FOUND = {each.name: judged(each.text, **({"is_error": True} if each.marked else {})) for each in RESULTS}
+FOUND = {each.name: judged(each.text, "failed" if each.marked else "success") for each in RESULTS}
 
 MISSED = {
     "ollama: the network",
@@ -199,16 +200,17 @@ def test_the_rule(sentence, text, expected):
 
 
 MARKS = [
-    ("a mark", {"is_error": True}, "is marked as an error"),
-    ("a mark that says no", {"is_error": False}, None),
-    ("an outcome that is a refusal", {"outcome": "denied"}, "is marked as denied"),
-    ("an outcome that is none", {"outcome": "success"}, None),
+    ("success", None),
+    ("failed", "is marked as an error"),
+    ("retried", "is marked as an error"),
+    ("denied", "is marked as denied"),
+    ("interrupted", "is marked as interrupted"),
 ]
 
 
-@pytest.mark.parametrize("sentence, private, expected", MARKS, ids=[row[0] for row in MARKS])
-def test_the_mark_of_a_format_decides(sentence, private, expected):
-    assert judged("fine", **private) == expected
+@pytest.mark.parametrize("outcome, expected", MARKS)
+def test_the_mark_of_a_format_decides(outcome, expected):
+    assert judged("fine", outcome) == expected
 
 
 def test_a_mark_that_stands_in_the_message_counts_when_it_is_true():

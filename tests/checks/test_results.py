@@ -1,6 +1,7 @@
 import pytest
 
-from chatsquash.chat import PRIVATE, Private
+from chatsquash.blocks import Result, Turn
+from chatsquash.chat import PRIVATE
 from chatsquash.checks.registry import View
 from chatsquash.checks.results import outcomes
 
@@ -15,10 +16,11 @@ def turn(content, call_id="c1", name="grep"):
     return [assistant("", call(call_id, name)), result(content, call_id)]
 
 
-def one(content, **private):
-    """A record with one call and this result; what its format says beside it is private."""
+def one(content, **told):
+    """A record with one call and this result; what its format says of it is private."""
     calling, answer = turn(content)
-    return talk(user(), calling, {**answer, PRIVATE: Private(private)} if private else answer, assistant())
+    private = {PRIVATE: Turn("tool", (Result("c1", **told),))} if told else {}
+    return talk(user(), calling, {**answer, **private}, assistant())
 
 
 def record(*messages):
@@ -53,18 +55,20 @@ ROWS = [
     Row(
         "tool-result-failed",
         "a mark counts whatever the text",
-        one("fine", is_error=True),
+        one("fine", outcome="failed"),
         [("tool-result-failed", "warning", 2)],
     ),
-    Row("tool-result-failed", "a mark on parts", one([IMAGE], is_error=True), [("tool-result-failed", "warning", 2)]),
+    Row(
+        "tool-result-failed", "a mark on parts", one([IMAGE], outcome="failed"), [("tool-result-failed", "warning", 2)]
+    ),
     Row(
         "tool-result-failed",
         "a mark beside a key is one fact",
-        one(FAILED, is_error=True),
+        one(FAILED, outcome="failed"),
         [("tool-result-failed", "warning", 2)],
     ),
-    Row("tool-result-failed", "a mark that says no", one("fine", is_error=False), []),
-    Row("tool-result-failed", "other private members are no mark", one("fine", json=True, synthetic_id=True), []),
+    Row("tool-result-failed", "a mark that says no", one("fine", outcome="success"), []),
+    Row("tool-result-failed", "other private members are no mark", one("fine", json=True, made_up=True), []),
     Row(
         "tool-result-failed",
         "a member of a log is no mark",

@@ -28,7 +28,7 @@ RECORDED = list(recorded())
 
 def written(name):
     """The conversations that the rows of a format write and write again, and one of each kind, as cases."""
-    held = {row.sentence: conversation(row.given) for row in rows("dump", name) if row.given["messages"]}
+    held = {row.sentence: conversation(row.given) for row in rows("dump", name) if conversation(row.given).turns}
     again = {row.sentence: bodies.load(named(name), row.given) for row in rows("again", name)}
     return [pytest.param(each, id=sentence) for sentence, each in {**KINDS, **held, **again}.items()]
 

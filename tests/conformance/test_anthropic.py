@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 
 from chatsquash import chat, jsonio
 from chatsquash.formats import anthropic as ours
+from chatsquash.formats import view
 from tests.conformance.shared import forced
 from tests.conftest import needs_real_exchanges, real_exchanges
 
@@ -60,7 +61,7 @@ def read(message):
         (call["id"], call["function"]["name"], json.loads(call["function"]["arguments"]))
         for call in chat.calls(message)
     ]
-    text = (chat.text(message) or "") + "".join(chat.private(message).get("after", []))
+    text = (chat.text(message) or "") + "".join(chat.after(message))
     return text, message.get("reasoning_content"), calls
 
 
@@ -101,7 +102,7 @@ def check_request(request):
     turns, state, messages = forced(TURNS.validate_python(request["messages"])), ours.START, []
     for turn in request["messages"]:
         more, state = ours.load(turn, state)
-        messages += more
+        messages += view.messages(more)
     blocks = [block for turn in turns if not isinstance(turn["content"], str) for block in turn["content"]]
     used = [(b["id"], b["name"], b["input"]) for b in blocks if b["type"] == "tool_use"]
     answered = [b["tool_use_id"] for b in blocks if b["type"] == "tool_result"]

@@ -8,10 +8,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from chatsquash.formats import anthropic as ours
 from chatsquash.formats import bodies
-from chatsquash.formats.links import distinct
+from chatsquash.translate import losses
 from tests.conformance.shared import EACH_KIND, RECORDED, forced, tools, written
 from tests.conftest import needs_real_exchanges
-from tests.formats.kinds import settled
 
 SYSTEM = TypeAdapter(str | list[BetaTextBlockParam])
 TURNS = TypeAdapter(list[BetaMessageParam])
@@ -57,7 +56,7 @@ def test_a_recorded_request_of_any_format_is_written(name, conversation):
     forced(TOOLS.validate_python(ours.dump(conversation).get("tools", [])))
     if name == ours.NAME:
         back = bodies.load(ours, ours.dump(conversation))
-        assert settled(back.messages) == settled(distinct(conversation.messages))
+        assert losses.differences(conversation, back) == []
         assert back.tools == conversation.tools
 
 

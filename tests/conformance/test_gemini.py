@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from itertools import groupby
 from typing import Any
 
 import pytest
 from google.genai import types
 
-from chatsquash.chat import private, text
+from chatsquash.blocks import Call, Reasoning, Result, Text
 from chatsquash.formats import gemini
+from chatsquash.formats.openai_chat.read import turns_of
 from tests.conftest import needs_real_exchanges, real_exchanges
 
 LOGS = real_exchanges("gemini/*.jsonl")
@@ -87,21 +89,27 @@ def check(events: list[Any]) -> None:
     parts = held(events)
     message = gemini.reply(events[0] if len(events) == 1 else gemini.assemble(events).body).message
     assert message is not None
-    said = (text(message) or "") + "".join(private(message).get("after", []))
-    assert said == "".join(each.text for each in parts if each.text and not each.thought)
-    thoughts = "".join(each.text for each in parts if each.text and each.thought)
-    assert message.get("reasoning_content", "").replace("\n\n", "") == thoughts.replace("\n\n", "")
-    check_calls(message, [each for each in parts if each.function_call])
+    [turn] = turns_of([message])
+    said = [(type(block), block.text) for block in turn.blocks if isinstance(block, Text | Reasoning) and block.text]
+    assert neighbours(said) == neighbours(
+        [(Reasoning if each.thought else Text, each.text) for each in parts if each.text]
+    )
+    check_calls(turn.blocks, [each for each in parts if each.function_call])
 
 
-def check_calls(message: Any, parts: list[Any]) -> None:
-    calls = message.get("tool_calls", [])
-    assert [call["function"]["name"] for call in calls] == [each.function_call.name for each in parts]
-    assert [json.loads(call["function"]["arguments"]) for call in calls] == [each.function_call.args for each in parts]
+def neighbours(texts: list[tuple[Any, str]]) -> list[tuple[Any, str]]:
+    """Texts in their order, those of a kind that follow each other as one."""
+    return [(kind, "".join(text for _, text in run)) for kind, run in groupby(texts, key=lambda each: each[0])]
+
+
+def check_calls(blocks: Any, parts: list[Any]) -> None:
+    calls = [block for block in blocks if isinstance(block, Call)]
+    assert [call.name for call in calls] == [each.function_call.name for each in parts]
+    assert [json.loads(call.arguments) for call in calls] == [each.function_call.args for each in parts]
     for call, each in zip(calls, parts, strict=True):
-        assert private(call).get("synthetic_id", False) is (each.function_call.id is None)
-        assert each.function_call.id in (None, call["id"])
-        assert ("signature" in private(call)) is (each.thought_signature is not None)
+        assert call.made_up is (each.function_call.id is None)
+        assert each.function_call.id in (None, call.id)
+        assert ("thoughtSignature" in call.native.get("google", {})) is (each.thought_signature is not None)
 
 
 @pytest.mark.parametrize("events", MADE_UP.values(), ids=MADE_UP)
@@ -119,16 +127,15 @@ def test_a_recorded_answer_is_what_googles_types_hold(events):
 @pytest.mark.parametrize("request_body", requests())
 def test_a_recorded_request_has_the_calls_and_results_of_googles_types(request_body):
     contents = [types.Content.model_validate(each) for each in request_body["contents"]]
-    messages, state = [], gemini.START
+    turns, state = [], gemini.START
     for each in request_body["contents"]:
         loaded = gemini.load(each, state)
-        messages, state = messages + loaded.messages, loaded.state
+        turns, state = turns + loaded.turns, loaded.state
     parts = [each for content in contents for each in content.parts]
-    calls = [call for message in messages for call in message.get("tool_calls", [])]
+    blocks = [block for turn in turns for block in turn.blocks]
 
-    check_calls({"tool_calls": calls}, [each for each in parts if each.function_call])
-    results = [message for message in messages if message["role"] == "tool"]
-    assert [(each["tool_call_id"], each["name"]) for each in results] == [
+    check_calls(blocks, [each for each in parts if each.function_call])
+    assert [(block.id, block.name) for block in blocks if isinstance(block, Result)] == [
         (each.function_response.id, each.function_response.name) for each in parts if each.function_response
     ]
     tools = [types.Tool.model_validate(each) for each in request_body.get("tools", [])]

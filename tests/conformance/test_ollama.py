@@ -9,6 +9,7 @@ import ollama
 import pytest
 
 from chatsquash.chat import text
+from chatsquash.formats import bodies
 from chatsquash.formats import ollama as ours
 
 
@@ -77,10 +78,7 @@ def test_a_conversation_is_what_ollamas_types_hold():
         for each in CONVERSATION
     ]
     held = [ollama.Message.model_validate(each) for each in wrapped]
-    messages, state = [], ours.START
-    for each in CONVERSATION:
-        loaded = ours.load(each, state)
-        messages, state = messages + loaded.messages, loaded.state
+    messages = bodies.load(ours, {"messages": CONVERSATION}).messages
 
     assert [each["role"] for each in messages] == [each.role for each in held]
     assert [text(each) or "" for each in messages] == [each.content for each in held]

@@ -7,7 +7,7 @@ from openai.lib.streaming.chat import ChatCompletionStreamState
 from openai.types.chat import ChatCompletion, ChatCompletionChunk, ChatCompletionMessageParam
 from pydantic import TypeAdapter
 
-from chatsquash.chat import Private
+from chatsquash.formats import view
 from chatsquash.formats.openai_chat import START, assemble, load, reply
 from tests.conftest import needs_real_exchanges, real_exchanges
 
@@ -60,19 +60,13 @@ def forced(value):
     return value if isinstance(value, str) or not hasattr(value, "__iter__") else [forced(item) for item in value]
 
 
-def without_private(value):
-    if isinstance(value, dict):
-        return {key: without_private(member) for key, member in value.items() if not isinstance(member, Private)}
-    return [without_private(item) for item in value] if isinstance(value, list) else value
-
-
 def loaded(turns):
     messages, state = [], START
     for turn in turns:
         found = load(turn, state)
-        messages += found.messages
+        messages += view.public(found.turns)
         state = found.state
-    return without_private(messages)
+    return messages
 
 
 def compare(response):

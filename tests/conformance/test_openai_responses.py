@@ -10,7 +10,10 @@ import orjson
 import pydantic
 import pytest
 
+from chatsquash.blocks import Call, HostedCall, Other, Reasoning, Refusal, Text, Turn
 from chatsquash.formats import openai_responses as responses
+from chatsquash.formats import view
+from chatsquash.formats.openai_chat.read import turns_of
 from tests.conftest import needs_real_exchanges, real_exchanges
 
 ENDS = ("response.completed", "response.incomplete", "response.failed")
@@ -50,7 +53,7 @@ def theirs(response: Any) -> dict[str, Any]:
     return {
         "text": response.output_text,
         "refusal": "\n\n".join(part.refusal for part in parts if part.type == "refusal"),
-        "reasoning": [part.text for item in items["reasoning"] for part in (item.content or item.summary)],
+        "reasoning": [part.text for item in items["reasoning"] for part in (item.content or item.summary) if part.text],
         "encrypted": [item.encrypted_content for item in items["reasoning"] if item.encrypted_content],
         "calls": [
             (item.call_id, item.name, item.arguments if item.type == "function_call" else item.input) for item in calls
@@ -60,25 +63,31 @@ def theirs(response: Any) -> dict[str, Any]:
 
 
 def ours(message: Any) -> dict[str, Any]:
-    """The same of a canonical message."""
-    content, held = message["content"], message.get("_x", {})
-    texts = [content] if isinstance(content, str) else [part["text"] for part in content or []]
-    calls = [(call["id"], call[call["type"]]) for call in message.get("tool_calls", [])]
-    reasoning = message.get("reasoning_content")
+    """The same of a message of ours."""
+    (turn,) = turns_of([message])
+    assert [call["id"] for call in message.get("tool_calls", [])] == [block.id for block in of(turn, Call)]
+    others = [named(block) for block in of(turn, HostedCall, Other)]
     return {
-        "text": "".join(texts + held.get("after", [])),
-        "refusal": message.get("refusal", ""),
-        "reasoning": reasoning.split("\n\n") if reasoning else [],
-        "encrypted": [thought["encrypted"] for thought in held.get("thinking", []) if "encrypted" in thought],
-        "calls": [(name, of["name"], of.get("arguments", of.get("input"))) for name, of in calls],
-        "others": [item["type"] for item in held.get("native", [])],
+        "text": "".join(block.text for block in of(turn, Text)),
+        "refusal": "\n\n".join(block.text for block in of(turn, Refusal)),
+        "reasoning": [block.text for block in of(turn, Reasoning) if block.text],
+        "encrypted": [block.encrypted for block in of(turn, Reasoning) if block.encrypted],
+        "calls": [(call.id, call.name, call.arguments) for call in of(turn, Call)],
+        "others": others,
     }
 
 
+def named(block: HostedCall | Other) -> str:
+    """The type of the item that a block is made of."""
+    return f"{block.name}_call" if isinstance(block, HostedCall) else block.value["item"]["type"]
+
+
+def of(turn: Turn, *kinds: type) -> list[Any]:
+    return [block for block in turn.blocks if type(block) in kinds]
+
+
 def same(message: Any, response: Any) -> None:
-    expected = theirs(response)
-    expected["reasoning"] = "\n\n".join(expected["reasoning"]).split("\n\n") if expected["reasoning"] else []
-    assert ours(message) == expected
+    assert ours(message) == theirs(response)
 
 
 def forced(value: Any) -> Any:
@@ -183,11 +192,11 @@ TURNS = [
 
 
 def loaded(turns: list[Any]) -> list[Any]:
-    messages, state = [], responses.START
+    found, state = [], responses.START
     for turn in turns:
         made, state = responses.load(turn, state)
-        messages += made
-    return messages + responses.close(state)
+        found += made
+    return view.messages([*found, *responses.close(state)])
 
 
 def test_input_that_the_library_takes_is_loaded():
@@ -202,7 +211,7 @@ def test_a_call_inside_a_message_is_refused_by_the_library_and_kept_as_logged_by
     turn = {"role": "assistant", "content": [CALL]}
     with pytest.raises(pydantic.ValidationError):
         forced(accepted.validate_python([turn]))
-    assert loaded([turn])[0]["_x"]["native"] == [CALL]
+    assert turns_of(loaded([turn]))[0].blocks == (Other("openai", {"item": turn}),)
 
 
 # Recorded exchanges

@@ -6,12 +6,16 @@ from typing import Any
 import pydantic
 import pytest
 from hypothesis import given
+from msgspec.structs import replace
 from openai.types import chat, responses
 
+from chatsquash.blocks import HostedCall, HostedResult, Media, Other, Reasoning, Refusal, Source, Text
+from chatsquash.chat import PRIVATE, Private
 from chatsquash.formats import bodies, openai_chat, openai_responses
+from chatsquash.formats.writing import without_marks
 from chatsquash.model import Conversation
 from tests.conftest import needs_real_exchanges, real_exchanges
-from tests.formats.kinds import KINDS, ODD, SIGNATURE, call, image, private, result, said, text, user
+from tests.formats.kinds import KINDS, ODD, SIGNATURE, answers, asks, calling, conversation, gives, says, turn
 
 MESSAGES = pydantic.TypeAdapter(list[chat.ChatCompletionMessageParam])
 CHAT_TOOLS = pydantic.TypeAdapter(list[chat.ChatCompletionToolUnionParam])
@@ -24,19 +28,34 @@ DEFINED = [
     {"type": "function", "function": {"name": "weather", "description": "d", "parameters": SCHEMA, "strict": True}},
     {"type": "function", "function": {"name": "time"}},
     {"type": "function", "function": {"name": "odd", "description": None, "parameters": None, "strict": None}},
-    private({"type": "function", "function": {"name": "late"}}, defer_loading=True, type="custom"),
+    {"type": "function", "function": {"name": "late"}, PRIVATE: Private(openai={"defer_loading": True})},
     {"type": "custom", "custom": {"name": "shell", "format": {"type": "text"}}},
     {"type": "custom", "custom": {"name": "sql", "format": {"type": "grammar", "grammar": {"syntax": "lark", "definition": "x"}}}},
 ]  # fmt: skip
+PHASES = [Text(each, apart=True, native={"openai": {"phase": each}}) for each in ("commentary", "final_answer")]
+OWN = Text("a", native={"openai": {"id": "msg_abc", "phase": "commentary"}})
+CITED = Source("https://example.com", "t", native={"openai": {"start_index": 0, "end_index": 1}})
+HOSTED = [
+    HostedCall("ws_abc", "web_search", '{"type":"search","query":"q"}', "openai"),
+    HostedCall("ci_abc", "code_interpreter", '{"code":"1","container_id":"c"}', "openai"),
+    HostedCall("fs_abc", "file_search", '{"queries":["q"]}', "openai"),
+    HostedResult("fs_abc", "file_search", [{"file_id": "f", "text": "t"}], provider="openai"),
+    HostedCall("mcp_abc", "f", "{}", "openai", {"openai": {"server_label": "s"}}),
+    HostedResult("mcp_abc", "f", "ok", provider="openai"),
+]
 BEYOND = {
-    "an image shown by the assistant": [user(), said([text("a"), image()])],
-    "results as parts": [user(), said(None, call()), result([text("a"), text("b"), image()])],
-    "reasoning of others": [user(), private(said("a", reasoning_content="r"), thinking=[{"text": "r"}, {"redacted": SIGNATURE}])],
-    "phases": [user(), private(said([text("a"), text("b")]), phase=["commentary", "final_answer"])],
-    "refusal beside text": [user(), said("a", refusal="no")],
-    "nothing said": [user(None), said(None), user("")],
+    "an image shown by the assistant": [asks(), says("a", Media("image", url="u"))],
+    "results as parts": [asks(), says(calling()), answers(gives("a", "b", Media("image", url="u")))],
+    "an image of which the call failed": [asks(), says(calling()), answers(gives(Media("image", url="u"), outcome="failed"))],
+    "reasoning of others": [asks(), says(Reasoning("r"), Reasoning("", "anthropic", encrypted=SIGNATURE), "a")],
+    "reasoning in several texts": [asks(), says(Reasoning("r", "openai", id="rs_abc"), Reasoning("s", "openai", id="rs_abc"))],
+    "phases": [asks(), says(*PHASES)],
+    "a message with an id": [asks(), says(OWN, CITED, Refusal("no"))],
+    "refusal beside text": [asks(), says("a", Refusal("no"))],
+    "calls that OpenAI ran": [asks(), says(*HOSTED, "a")],
+    "nothing said": [turn("user"), turn("assistant"), turn("user")],
 }  # fmt: skip
-WRITTEN = {**KINDS, **{name: Conversation(messages, []) for name, messages in BEYOND.items()}}
+WRITTEN = {**KINDS, **{name: conversation(*turns) for name, turns in BEYOND.items()}}
 
 
 def walked(value: Any) -> Any:
@@ -46,26 +65,46 @@ def walked(value: Any) -> Any:
     return value if isinstance(value, str | int | float | None) else [walked(member) for member in value]
 
 
-def check(conversation: Conversation) -> None:
-    """Both bodies are valid, and so large as they were before unknown keys were dropped."""
-    body = json.loads(json.dumps(openai_chat.dump(conversation)))
+def ours(held: Any) -> Any:
+    """A turn or a block without what only a chat says, of whichever vendor: that is written as it was."""
+    kept = {provider: members for provider, members in held.native.items() if provider != "openai_chat"}
+    return replace(held, native=kept)
+
+
+def is_ours(block: Any) -> bool:
+    return not isinstance(block, Other) or block.provider != "openai_chat"
+
+
+def check_chat(held: Conversation) -> None:
+    """What we make is valid, and so long as it was before unknown keys were dropped."""
+    turns = [ours(replace(turn, blocks=tuple(filter(is_ours, turn.blocks)))) for turn in held.turns]
+    body = json.loads(json.dumps(openai_chat.dump(conversation(*turns, tools=held.tools))))
     found = walked(MESSAGES.validate_python(body["messages"]))
     assert [message["role"] for message in found] == [message["role"] for message in body["messages"]]
     walked(CHAT_TOOLS.validate_python(body.get("tools", [])))
-    body = json.loads(json.dumps(openai_responses.dump(conversation)))
-    assert walked(ITEMS.validate_python(body["input"])) == body["input"], "the library knows every key"
+
+
+def check_responses(held: Conversation) -> None:
+    """What is written is valid, and the library knows every key of it."""
+    body = without_marks(json.loads(json.dumps(openai_responses.dump(held))))
+    assert walked(ITEMS.validate_python(body["input"])) == body["input"]
     assert walked(TOOLS.validate_python(body.get("tools", []))) == body.get("tools", [])
     INSTRUCTIONS.validate_python(body.get("instructions", ""))
 
 
+CHECKS = pytest.mark.parametrize("check", [check_chat, check_responses])
+
+
+@CHECKS
 @pytest.mark.parametrize("kind", WRITTEN)
-def test_a_kind_is_valid(kind):
-    check(Conversation(WRITTEN[kind].messages, DEFINED))
+def test_a_kind_is_valid(kind, check):
+    check(conversation(*WRITTEN[kind].turns, tools=DEFINED))
 
 
+@CHECKS
 @given(ODD)
-def test_odd_values_are_valid_or_not_written(conversation):
-    check(conversation)
+def test_odd_values_are_valid_or_not_written(check, held):
+    check(held)
 
 
 @pytest.mark.parametrize("kind", WRITTEN)
@@ -100,10 +139,10 @@ LOGS = [(form, path) for form in (openai_chat, openai_responses) for path in rea
 @pytest.mark.parametrize("form, path", LOGS, ids=[f"{form.NAME}-{path.stem}" for form, path in LOGS])
 def test_recorded_conversations_are_valid_in_both(form, path):
     for line in path.read_bytes().splitlines():
-        conversation = bodies.load(form, json.loads(line)["request"])
-        body = openai_chat.dump(conversation)
+        held = bodies.load(form, json.loads(line)["request"])
+        body = openai_chat.dump(held)
         walked(MESSAGES.validate_python(body["messages"]))
         walked(CHAT_TOOLS.validate_python(body.get("tools", [])))
-        body = openai_responses.dump(conversation)
+        body = openai_responses.dump(held)
         walked(ITEMS.validate_python(body["input"]))
         walked(TOOLS.validate_python(body.get("tools", [])))

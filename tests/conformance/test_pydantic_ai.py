@@ -3,158 +3,224 @@
 from __future__ import annotations
 
 import json
+from itertools import groupby
 
 import pytest
 from pydantic import TypeAdapter
+from pydantic_ai import messages as library
 from pydantic_ai.messages import ModelMessagesTypeAdapter
+from pydantic_ai.models import _conversation_summary_text  # which it has no public name for
 from pydantic_ai.ui.vercel_ai import VercelAIAdapter
 from pydantic_ai.ui.vercel_ai.request_types import UIMessage
 
-from chatsquash import chat
+from chatsquash.blocks import Call, HostedCall, HostedResult, Media, Reasoning, Result, Text
+from chatsquash.formats import parts
+from chatsquash.formats.calls import given
 from chatsquash.formats.clients import pydantic_ai, vercel_ai
-from chatsquash.formats.clients.pydantic_ai.write import called
-from chatsquash.model import Conversation
+from chatsquash.formats.writing import names
 from chatsquash.translate import losses
-from tests.formats.kinds import KINDS, call, image, private, result, said, system, text, user
-from tests.formats.table import documents_read
+from tests.formats.kinds import KINDS, PNG, calling, conversation, gives, says, turn
+from tests.formats.table import conversation as of_row
+from tests.formats.table import documents_read, rows
 
 from .shared import RECORDED
 
 UI_MESSAGES = TypeAdapter(list[UIMessage])
-WHOLE = Conversation(
-    [
-        system("Be kind."),
-        private(system("Answer in one line."), **{"from": "instructions"}),
-        user([text("What is this?"), image()]),
-        said("I look.", call("a"), call("b", "{}", "traffic"), reasoning_content="Two calls."),
-        private(result("no such city", "a"), is_error=True),
-        private(result('{"jam":true}', "b"), json=True),
-        user("And?"),
-        said("A jam."),
-    ],
-    [],
+IMAGE = Media("image", "image/png", PNG)
+WHOLE = conversation(
+    turn("system", "Be kind."),
+    turn("system", "Answer in one line.", instructions=True),
+    turn("user", "What is this?", IMAGE),
+    says(Reasoning("Two calls."), "I look.", calling("a"), calling("b", "{}", "traffic")),
+    turn("tool", gives("no such city", to="a", outcome="failed"), gives('{"jam":true}', to="b", json=True)),
+    turn("user", "And?"),
+    says("A jam."),
 )
+WRITTEN = {**KINDS, "whole": WHOLE, **{row.sentence: of_row(row.given) for row in rows("dump", "pydantic_ai")}}
+
+
+def seen(document):
+    """A document as Pydantic AI reads it."""
+    return ModelMessagesTypeAdapter.validate_json(json.dumps(document))
 
 
 def kept(document):
     """A document as Pydantic AI writes it again."""
-    return json.loads(ModelMessagesTypeAdapter.dump_json(ModelMessagesTypeAdapter.validate_json(json.dumps(document))))
+    return json.loads(ModelMessagesTypeAdapter.dump_json(seen(document)))
 
 
-@pytest.mark.parametrize("name", [*KINDS, "whole"])
+def read(document):
+    (found,) = pydantic_ai.conversations([document])
+    return found
+
+
+@pytest.mark.parametrize("name", WRITTEN)
 def test_a_document_that_we_write_is_one(name):
-    conversation = KINDS.get(name, WHOLE)
-    written = pydantic_ai.dump(conversation)
-    held = ModelMessagesTypeAdapter.validate_json(json.dumps(written))
+    written = pydantic_ai.dump(WRITTEN[name])
+    held = seen(written)
     assert [each.kind for each in held] == [each["kind"] for each in written]
+    new = {"retry-prompt": "retry-feedback"}
     assert [p.part_kind for each in held for p in each.parts] == [
-        p["part_kind"] for each in written for p in each["parts"]
+        new.get(p["part_kind"], p["part_kind"]) for each in written for p in each["parts"]
     ]
 
 
-@pytest.mark.parametrize(("name", "conversation"), [*KINDS.items(), ("whole", WHOLE), *RECORDED])
-def test_a_document_that_pydantic_ai_wrote_again_says_the_same(name, conversation):
-    (again,) = pydantic_ai.conversations([kept(pydantic_ai.dump(conversation))])
-    assert losses.differences(Conversation(conversation.messages, []), again) == []
+@pytest.mark.parametrize(("name", "held"), [*WRITTEN.items(), *RECORDED])
+def test_a_document_that_pydantic_ai_wrote_again_says_the_same(name, held):
+    written = pydantic_ai.dump(held)
+    assert losses.differences(read(written), read(kept(written))) == []
 
 
-OLD = "instruction-delta", "tool-availability-delta"
-VALID = {
-    sentence: turns
-    for sentence, turns in documents_read("pydantic_ai").items()
-    if not any(part.get("part_kind") in OLD for turn in turns for part in turn["parts"])
-}
+def test_its_own_lines_of_files_are_files_again():
+    media = [IMAGE, Media("image", url="https://example.com/a.png"), Media("file", file_id="file-1")]
+    written = pydantic_ai.dump(conversation(says(calling()), turn("tool", gives("A", *media))))
+    found = seen(written)[1].parts[0].files
+    assert [type(each) for each in found] == [library.BinaryImage, library.ImageUrl, library.UploadedFile]
 
 
-@pytest.mark.parametrize("sentence", VALID)
+def test_an_object_of_the_tools_that_looks_like_a_file_is_none():
+    given = '{"kind":"image-url","url":"https://example.com/a.png","media_type":"image/png"}'
+    written = pydantic_ai.dump(conversation(says(calling()), turn("tool", gives(given, json=True))))
+    part = seen(written)[1].parts[0]
+    assert (part.files, part.content) == ([], json.loads(given))
+
+
+VALID = documents_read("pydantic_ai")
+INVALID = ("what is not anybody's result is kept as it is", "reasoning that nobody signed has no signer")
+
+
+@pytest.mark.parametrize("sentence", [sentence for sentence in VALID if sentence not in INVALID])
 def test_what_we_read_is_a_document(sentence):
     assert ModelMessagesTypeAdapter.validate_python(VALID[sentence]), sentence
+
+
+# What the model is shown
+
+
+def error(*loc, given=None, **more):
+    return {"type": "missing", "loc": list(loc), "msg": "Field required", "input": given or {"a": 1}, **more}
+
+
+FEEDBACK = [
+    ("Say more.", "model_retry"),
+    ("Please return text or call a tool.", "no_output"),
+    ("Please sing.", "no_output"),
+    ([error("a", ctx={"b": 1}), error("b")], "validation_error"),
+    ([error("a", "b"), error(given="x"), error("c")], "validation_error"),
+]
+
+
+@pytest.mark.parametrize(("content", "cause"), FEEDBACK)
+@pytest.mark.parametrize("kind", ["retry-feedback", "retry-prompt"])
+def test_feedback_is_worded_as_the_model_sees_it(kind, content, cause):
+    document = [{"kind": "request", "parts": [{"part_kind": kind, "content": content}]}]
+    if kind == "retry-feedback":
+        document[0]["parts"][0]["retry"] = {"cause": cause}
+    (part,) = seen(document)[0].parts
+    assert told(document) == [part.model_response()]
+
+
+@pytest.mark.parametrize("content", [content for content, _ in FEEDBACK])
+def test_a_prompt_to_call_a_tool_again_is_worded_as_the_model_sees_it(content):
+    prompt = {"part_kind": "retry-prompt", "content": content, "tool_name": "weather", "tool_call_id": "a"}
+    document = [{"kind": "request", "parts": [prompt]}]
+    (part,) = seen(document)[0].parts
+    (block,) = read(document).turns[0].blocks
+    assert [each.text for each in block.content] == [part.model_response_str(wrap_if_error=False)]
+    assert block.outcome == part.outcome
+
+
+def test_a_summary_is_worded_as_the_model_sees_it():
+    document = [{"kind": "request", "parts": [{"part_kind": "compaction", "content": "They met."}]}]
+    assert told(document) == [_conversation_summary_text("They met.")]
+
+
+def told(document):
+    return [block.text for turn in read(document).turns for block in turn.blocks]
 
 
 # The adapter for UI messages
 
 
-def gist(messages):
-    """What messages say to a model, without marks, ids of messages and the spelling of arguments."""
-    return [
-        (
-            "system" if message["role"] == "developer" else message["role"],
-            message.get("tool_call_id"),
-            [*said_texts(message), *chat.private(message).get("after", [])],
-            [
-                {**part, "file": {**part["file"], "filename": None}} if "file" in part else part
-                for part in chat.other_parts(message)
-            ],
-            [(each["id"], *spelled(*called(each))) for each in chat.calls(message)],
-            message.get("reasoning_content"),
-            chat.private(message).get("thinking"),
-            chat.private(message).get("is_error", False),
-        )
-        for message in messages
+def gist(held):
+    """What turns say to a model, without marks, ids of messages, empty ones and the spelling of arguments."""
+    called = names(held.turns)
+    said = [
+        (turn.role, told)
+        for turn in held.turns
+        if (told := [each for block in turn.blocks if (each := gist_of(block, called))])
     ]
+    return [(role, [each for _, told in group for each in told]) for role, group in groupby(said, lambda each: each[0])]
 
 
-def said_texts(message):
-    return [told for told in [chat.text(message), message.get("refusal")] if told]
+def gist_of(block, called):
+    match block:
+        case Text():
+            return block.text
+        case Reasoning():
+            return block.text, block.signer, block.signature, block.encrypted, block.id
+        case Call():
+            return block.id, block.name, given(block)
+        case Result():
+            content = [gist_of(each, called) for each in block.content]
+            return block.id, block.name or called.get(block.id, ""), content, block.json, block.outcome
+        case HostedCall():
+            return block.id, block.name, given(Call("", "", block.arguments)), block.provider
+        case HostedResult():
+            return block.id, block.name, block.value, block.outcome
+        case Media():
+            return block.kind, parts.standard(block.data), block.url, block.file_id
+    return None
 
 
-def spelled(name, arguments):
-    try:
-        return name, json.dumps(json.loads(arguments))
-    except ValueError:
-        return name, arguments
+def through_load(held):
+    """What we write as UI messages, as its reader reads them."""
+    loaded = VercelAIAdapter.load_messages(UI_MESSAGES.validate_python(vercel_ai.dump(held)))
+    return read(json.loads(ModelMessagesTypeAdapter.dump_json(loaded)))
 
 
-UNLIKE = {
-    "results reordered": "both know a call and its result as one part, and only we note the order",
-    "result parts": "both read a list of texts as JSON, and only we note that it is none",
-}
+def through_dump(held):
+    """What we write for Pydantic AI, as its writer writes UI messages, as we read them."""
+    written = VercelAIAdapter.dump_messages(seen(pydantic_ai.dump(held)))
+    return vercel_ai.conversations([[each.model_dump(mode="json", by_alias=True) for each in written]])[0]
+
+
+def as_written(held):
+    """What Pydantic AI can hold of it."""
+    return read(pydantic_ai.dump(held))
+
+
+REORDERED = "both know a call and its result as one part, and only we note the order"
 NOT_LOADED = {
-    **UNLIKE,
+    "file id": "its reader knows files by id only as its writer writes them",
     "orphan result": "its reader makes a call of it",
-    "asst asst": "its reader joins responses that follow each other",
+    "results reordered": REORDERED,
 }
 NOT_DUMPED = {
-    **UNLIKE,
-    "text after call": "its writer marks no steps, so that text behind a call is read as the next response",
+    "instructions": "its writer drops instructions",
     "orphan result": "its writer drops it",
-    "empty asst": "its writer drops it",
+    "results reordered": REORDERED,
+    "text after call": "its writer marks no steps, so that text behind a call is read as the next response",
     "whole": "its writer drops instructions",
 }
+MET = {**KINDS, "whole": WHOLE}
 
 
-def through_load(conversation):
-    """What we write as UI messages, as its reader reads them."""
-    read = VercelAIAdapter.load_messages(UI_MESSAGES.validate_python(vercel_ai.dump(conversation)))
-    return pydantic_ai.conversations([json.loads(ModelMessagesTypeAdapter.dump_json(read))])[0].messages
-
-
-def through_dump(conversation):
-    """What we write for Pydantic AI, as its writer writes UI messages, as we read them."""
-    held = ModelMessagesTypeAdapter.validate_json(json.dumps(pydantic_ai.dump(conversation)))
-    written = VercelAIAdapter.dump_messages(held)
-    return vercel_ai.conversations([[each.model_dump(mode="json", by_alias=True) for each in written]])[0].messages
-
-
-@pytest.mark.parametrize("name", [name for name in (*KINDS, "whole") if name not in NOT_LOADED])
+@pytest.mark.parametrize("name", [name for name in MET if name not in NOT_LOADED])
 def test_its_reader_reads_our_ui_messages_as_we_meant_them(name):
-    conversation = KINDS.get(name, WHOLE)
-    assert gist(through_load(conversation)) == gist(conversation.messages)
+    assert gist(through_load(MET[name])) == gist(as_written(MET[name]))
 
 
-@pytest.mark.parametrize("name", [name for name in (*KINDS, "whole") if name not in NOT_DUMPED])
+@pytest.mark.parametrize("name", [name for name in MET if name not in NOT_DUMPED])
 def test_we_read_its_ui_messages_as_we_meant_them(name):
-    conversation = KINDS.get(name, WHOLE)
-    assert gist(through_dump(conversation)) == gist(conversation.messages)
+    assert gist(through_dump(MET[name])) == gist(as_written(MET[name]))
 
 
 @pytest.mark.parametrize("name", NOT_LOADED)
 def test_its_reader_is_known_to_read_something_else(name):
-    conversation = KINDS.get(name, WHOLE)
-    assert gist(through_load(conversation)) != gist(conversation.messages), NOT_LOADED[name]
+    assert gist(through_load(MET[name])) != gist(as_written(MET[name])), NOT_LOADED[name]
 
 
 @pytest.mark.parametrize("name", NOT_DUMPED)
 def test_its_writer_is_known_to_write_something_else(name):
-    conversation = KINDS.get(name, WHOLE)
-    assert gist(through_dump(conversation)) != gist(conversation.messages), NOT_DUMPED[name]
+    assert gist(through_dump(MET[name])) != gist(as_written(MET[name])), NOT_DUMPED[name]

@@ -1,4 +1,4 @@
-"""Canonical conversations with values that nobody expects, for writers that must hold whatever they are given."""
+"""Conversations of turns with values that nobody expects, for writers that must hold whatever they are given."""
 
 from __future__ import annotations
 
@@ -6,9 +6,25 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from chatsquash.blocks import (
+    Approval,
+    Call,
+    HostedCall,
+    HostedResult,
+    Media,
+    Other,
+    Reasoning,
+    Refusal,
+    Result,
+    Source,
+    Text,
+    Turn,
+)
 from chatsquash.chat import PRIVATE, Private
+from chatsquash.formats import view
+from chatsquash.formats.calls import EMPTY
 from chatsquash.model import Conversation
-from tests.formats.kinds import PDF, PNG, SIGNATURE, call, image, text
+from tests.formats.kinds import PDF, PNG, SIGNATURE, WAV
 
 LEAVES = st.sampled_from([None, True, 0, -1, 1.5, 10**30, "", "a", "{}", "\ud800", "data:,", "https://x/y", PNG])
 NAMES = st.sampled_from(
@@ -19,153 +35,143 @@ NAMES = st.sampled_from(
 VALUES = st.recursive(
     LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3), max_leaves=6
 )
-PARTS = VALUES | st.sampled_from(
+PROVIDERS = (
+    "anthropic",
+    "google",
+    "openai",
+    "openai_chat",
+    "ollama",
+    "pydantic_ai",
+    "vercel_ai",
+    "oumi",
+    "portable",
+    "clippy",
+    "x",
+)
+_MEMBERS = {
+    "cache_control": {"type": "ephemeral"},
+    "thoughtSignature": SIGNATURE,
+    "phase": "final_answer",
+    "citations": [{"type": "char_location", "cited_text": "a"}],
+    "metadata": {"a": 1},
+    "detail": "high",
+    "unknown": [None, {"a": []}],
+}
+NATIVE = st.just({}) | st.dictionaries(
+    st.sampled_from(PROVIDERS),
+    st.dictionaries(
+        st.sampled_from(list(_MEMBERS)), VALUES.filter(lambda value: value not in EMPTY), min_size=1, max_size=2
+    )
+    | st.sampled_from([{name: value} for name, value in _MEMBERS.items()]),
+    max_size=2,
+)
+"""What providers alone know, under names of theirs."""
+TEXTS = st.sampled_from(["a", " b", "c\n", "\n\n", "{}", "ERROR: a", "<system>a</system>", "\ud800", "é 日本"])
+_OR_EMPTY = st.just("") | TEXTS
+_SIGNERS = st.sampled_from(["", "anthropic", "google", "openai", "x"])
+_IDS = st.sampled_from(["call_abc", "call_1", "call_2", "orphan_1", "functions.f:0", "functions_f_0", "", "é"])
+_TOOLS = st.sampled_from(["f", "functions.g", "", "web_search", "é h"])
+_ARGUMENTS = st.sampled_from(["{}", "", "{bad", "[1]", "null", '{"a":1.0}', '{"INVALID_JSON":"a"}', "[" * 3000])
+_OUTCOMES = st.sampled_from(["success", "success", "failed", "denied", "interrupted", "retried"])
+
+_SPOKEN = st.builds(Text, TEXTS, st.booleans(), NATIVE)
+_PLACES = st.sampled_from(
     [
-        text("a"),
-        text(""),
-        image(),
-        image("https://x/y.png"),
-        image("data:image/tiff;base64,AA=="),
-        {"type": "input_audio", "input_audio": {"data": "AA==", "format": "wav"}},
-        {"type": "file", "file": {"file_data": f"data:application/pdf;base64,{PDF}", "filename": "a.pdf"}},
-        {"type": "file", "file": {"file_data": "data:text/plain;base64,YQ=="}},
-        {"type": "file", "file": {"file_id": "f"}},
-        {"type": "refusal", "refusal": "no"},
+        ("image", {"mime": "image/png", "data": PNG}),
+        ("image", {"mime": "image/tiff", "data": "AA=="}),
+        ("image", {"url": "https://x/y.png"}),
+        ("image", {"file_id": "file_a"}),
+        ("audio", {"mime": "audio/wav", "data": WAV}),
+        ("audio", {"mime": "audio/ogg", "data": "AA=="}),
+        ("audio", {"url": "https://x/y.wav"}),
+        ("video", {"mime": "video/mp4", "data": "AA=="}),
+        ("video", {"url": "https://x/y.mp4"}),
+        ("file", {"mime": "application/pdf", "data": PDF, "name": "a.pdf"}),
+        ("file", {"mime": "text/plain", "data": "YQ=="}),
+        ("file", {"data": "AA=="}),
+        ("file", {"url": "https://x/y.pdf", "mime": "application/pdf"}),
+        ("file", {"file_id": "file_a", "name": "a.pdf"}),
     ]
 )
-HELD = st.dictionaries(
-    st.sampled_from(
-        """after thinking native order members turn block json is_error same_turn synthetic_id signature content_list
-        from""".split()
-    ),
-    VALUES
-    | st.just(True)
-    | st.lists(
-        st.sampled_from(
-            [
-                "content",
-                "call",
-                "native",
-                "after",
-                {"text": "a"},
-                {"text": "r", "signature": SIGNATURE},
-                {"signature": SIGNATURE},
-                {"redacted": SIGNATURE},
-                {"at": 0, "rest": {"cache_control": {"type": "ephemeral"}}},
-                {"type": "server_tool_use", "id": "s", "name": "n", "input": {}},
-                {"executableCode": {"code": "1"}},
-                {"fileData": {"mimeType": "image/png"}},
-            ]
-        ),
-        max_size=4,
-    ),
-    max_size=4,
+_SHOWN = st.builds(lambda place, native: Media(place[0], **place[1], native=native), _PLACES, NATIVE)
+_REFUSED = st.builds(Refusal, TEXTS, NATIVE)
+_CITED = st.builds(Source, st.sampled_from(["", "https://x/y"]), _OR_EMPTY, _OR_EMPTY, _OR_EMPTY, _OR_EMPTY, NATIVE)
+_OTHERS = st.builds(Other, st.sampled_from(PROVIDERS), VALUES)
+_THOUGHT = st.builds(
+    Reasoning,
+    _OR_EMPTY,
+    _SIGNERS,
+    st.sampled_from(["", SIGNATURE]),
+    st.sampled_from(["", SIGNATURE]),
+    _OR_EMPTY,
+    NATIVE,
 )
-IDS = st.sampled_from(["call_abc", "call_1", "call_2", "orphan_1", "functions.f:0", "functions_f_0", "", None, 3])
-ARGUMENTS = st.sampled_from(["{}", "", "{bad", "[1]", "null", '{"a":1.0}', '{"INVALID_JSON":"a"}', "[" * 3000, None, 3])
+_CALLED = st.builds(Call, _IDS, _TOOLS | st.none(), _ARGUMENTS, st.booleans(), st.just(value=False), NATIVE)
+_HOSTED = st.builds(HostedCall, _IDS, _TOOLS, _ARGUMENTS, st.sampled_from(["", *PROVIDERS]), NATIVE)
+_GIVEN = st.builds(HostedResult, _IDS, _TOOLS, VALUES, _OUTCOMES, st.sampled_from(["", *PROVIDERS]), NATIVE)
+_ASKED = st.builds(Approval, _IDS, _OR_EMPTY, st.none() | st.booleans(), _OR_EMPTY, NATIVE)
+_CONTENT = st.lists(_SPOKEN | _SHOWN | _REFUSED | _CITED | _OTHERS, max_size=3).map(tuple)
+_RESULTS = st.builds(Result, _IDS, _TOOLS, _CONTENT, st.just(value=False), _OUTCOMES, st.just(value=False), NATIVE)
+_AS_JSON = st.builds(
+    Result,
+    _IDS,
+    _TOOLS,
+    st.sampled_from(['{"a":1.0}', "[]", "null", "3", '[{"type":"text","text":"a"}]', '{"output":"a"}']).map(lambda said: (Text(said),)),
+    st.just(value=True),
+    _OUTCOMES,
+    st.just(value=False),
+    NATIVE,
+)  # fmt: skip
+
+_BLOCKS = {
+    "system": _SPOKEN | _OTHERS,
+    "developer": _SPOKEN,
+    "user": _SPOKEN | _SPOKEN | _SHOWN | _OTHERS,
+    "assistant": st.one_of(_SPOKEN, _SPOKEN, _CALLED, _CALLED, _THOUGHT, _SHOWN, _REFUSED, _CITED, _HOSTED, _GIVEN, _ASKED, _OTHERS),
+    "tool": _RESULTS | _AS_JSON,
+    "critic": _SPOKEN,
+}  # fmt: skip
+"""What may stand in the turns of each role; a log may have any."""
 
 
 @st.composite
-def _held(draw: Any, holder: dict[str, Any]) -> dict[str, Any]:
-    held = draw(HELD)
-    return {**holder, PRIVATE: Private(held)} if held else holder
+def _turns(draw: Any) -> Turn:
+    role = draw(st.sampled_from(["system", "developer", "user", "user", "assistant", "assistant", "assistant", "tool", "tool", "critic"]))  # fmt: skip
+    blocks = draw(st.lists(_BLOCKS[role], min_size=role == "tool", max_size=4))
+    return Turn(role, tuple(blocks), role == "system" and draw(st.booleans()), draw(NATIVE))
+
+
+def _apart(turns: list[Turn]) -> list[Turn]:
+    """Turns of which no two of results follow each other, since these are one."""
+    return [turn for at, turn in enumerate(turns) if not (at and turn.role == turns[at - 1].role == "tool")]
 
 
 @st.composite
-def _calls(draw: Any) -> Any:
-    made = {**call("", ""), "id": draw(IDS), "function": {"name": draw(LEAVES), "arguments": draw(ARGUMENTS)}}
-    custom = {"id": draw(IDS), "type": "custom", "custom": {"name": "f", "input": draw(LEAVES)}}
-    return draw(st.sampled_from([draw(_held(made)), custom, {"id": "x"}, {"function": draw(VALUES)}, draw(LEAVES)]))
-
-
-@st.composite
-def _messages(draw: Any) -> Any:
-    role = draw(st.sampled_from(["system", "developer", "user", "assistant", "assistant", "tool", "tool", "critic"]))
-    message: dict[str, Any] = {"role": role, "content": draw(LEAVES | st.lists(PARTS, max_size=3) | VALUES)}
-    if role == "assistant":
-        message |= {"tool_calls": draw(st.lists(_calls(), max_size=3))} if draw(st.booleans()) else {}
-        message |= {"reasoning_content": draw(LEAVES | st.just("r"))} if draw(st.booleans()) else {}
-        message |= {"refusal": draw(LEAVES)} if draw(st.booleans()) else {}
-    if role == "tool":
-        message |= {"tool_call_id": draw(IDS), **draw(st.sampled_from([{}, {"name": "f"}, {"name": 3}]))}
-    return draw(_held(message))
-
-
-@st.composite
-def _tools(draw: Any) -> Any:
+def _definitions(draw: Any) -> Any:
     of = draw(st.sampled_from(["function", "custom"]))
     members = {"name": draw(LEAVES), "description": draw(LEAVES), "parameters": draw(VALUES), "strict": draw(LEAVES)}
-    return draw(st.sampled_from([draw(_held({"type": of, of: members})), members, draw(VALUES)]))
+    whole = {"type": of, of: members}
+    native = draw(NATIVE)
+    return draw(st.sampled_from([{**whole, PRIVATE: Private(native)} if native else whole, members, draw(VALUES)]))
 
 
-CONVERSATIONS = st.builds(Conversation, st.lists(_messages(), max_size=6), st.lists(_tools(), max_size=2))
+def _conversation(turns: list[Turn], tools: list[Any], native: Any) -> Conversation:
+    return Conversation(view.public(turns), tools, told=tuple(turns), native=native)
 
 
-def links(messages: list[Any]) -> list[tuple[int, int] | None]:
-    """For each result the place of the call that it answers: of the assistant before it, and of the call there."""
+CONVERSATIONS = st.builds(
+    _conversation, st.lists(_turns(), max_size=6).map(_apart), st.lists(_definitions(), max_size=2), NATIVE
+)
+
+
+def links(turns: Any) -> list[tuple[int, int] | None]:
+    """For each result the place of the call that it answers: of the assistant's turn before it, and of the call there."""
     places: dict[str, tuple[int, int]] = {}
     found: list[tuple[int, int] | None] = []
     count = 0
-    for message in messages:
-        if message["role"] == "assistant":
-            for at, made in enumerate(message.get("tool_calls") or []):
-                places[made["id"]] = (count, at)
-            count += 1
-        elif message["role"] == "tool":
-            found.append(places.get(message["tool_call_id"]))
+    for turn in turns:
+        calls = [block for block in turn.blocks if isinstance(block, Call)]
+        places |= {made.id: (count, at) for at, made in enumerate(calls)}
+        count += turn.role == "assistant"
+        found += [places.get(block.id) for block in turn.blocks if isinstance(block, Result)]
     return found
-
-
-# What documents that hold everything hold
-
-_JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=3),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(["type", "text", "url", "file", "image_url", "file_data", "kind", "data", "media_type"]),
-            inner,
-            max_size=3,
-        )
-    ),
-    max_leaves=6,
-)
-_SHOWN = st.sampled_from(
-    [text("A"), text(""), image(), image("x"), {"type": "refusal", "refusal": "no"}, {"type": "text"}, "bare"]
-)
-_CONTENT = st.text(max_size=4) | st.none() | st.lists(_SHOWN | _JSON, max_size=3) | _JSON
-_SLOTS = st.dictionaries(
-    st.sampled_from(
-        ["thinking", "after", "json", "is_error", "native", "provider", "from", "feedback", "outcome", "signature"]
-    ),
-    _JSON
-    | st.sampled_from(
-        ["instructions", True, "retried", ["A"], [{"text": "A", "signature": "s"}], {"cause": "no_output"}]
-    ),
-    min_size=1,
-    max_size=3,
-).map(Private)
-
-
-@st.composite
-def _whole(draw: Any) -> Any:
-    """A canonical message with odd values where these may be."""
-    role = draw(st.sampled_from(["system", "developer", "user", "assistant", "assistant", "tool", "tool", "critic"]))
-    message = {"role": role, "content": draw(_CONTENT)}
-    ids = st.sampled_from(["a", "b", ""])
-    if role == "tool":
-        message["tool_call_id"] = draw(ids)
-    if role == "assistant" and draw(st.booleans()):
-        functions = st.fixed_dictionaries(
-            {"name": st.just("f") | _JSON, "arguments": st.sampled_from(["{}", "", "[1]", '{"a": 1.0}', "{"])}
-        )
-        calls = st.fixed_dictionaries(
-            {"id": ids, "type": st.just("function")}, optional={"function": functions, "custom": _JSON, PRIVATE: _SLOTS}
-        )
-        message["tool_calls"] = draw(st.lists(calls, min_size=1, max_size=3))
-    extra = draw(st.dictionaries(st.sampled_from(["name", "refusal", "reasoning_content", "audio"]), _JSON, max_size=2))
-    return {**message, **extra, **({PRIVATE: draw(_SLOTS)} if draw(st.booleans()) else {})}
-
-
-HELD_WHOLE = st.builds(Conversation, st.lists(_whole(), max_size=6), st.just([]))
-"""Canonical conversations with odd values only where a document has a place for any value."""

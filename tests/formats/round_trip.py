@@ -3,122 +3,130 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterable
 from typing import Any
 
-from chatsquash import chat, jsonio
-from chatsquash.model import Conversation
-from chatsquash.translate import conversations, losses
+from chatsquash.blocks import Block, Call, Reasoning, Result, Text, Turn
+from chatsquash.formats.calls import parsed
+from chatsquash.formats.writing import names
+from chatsquash.translate import conversations
 from tests.formats.kinds import KINDS
 
 SAME, MARKS, LOST = "=", "~", "x"
-"""Everything is kept; only markers are lost that no record shows; something is lost or changed."""
-OURS = "*"
-"""Behind a cell that rests on what only chatsquash reads."""
-FORMATS = ("openai_responses", "anthropic", "gemini", "ollama", "portable", "pydantic_ai", "vercel_ai", "oumi")
+"""Everything is kept; only what no record shows is lost, or rests on a mark of ours; something is lost or changed."""
+FORMATS = (
+    "openai_responses",
+    "anthropic",
+    "gemini",
+    "ollama",
+    "portable",
+    "pydantic_ai",
+    "vercel_ai",
+    "oumi",
+    "model_messages",
+)
 AT_LEAST = {
-    "system first": "========",
-    "system mid": "========",
-    "developer role": "=xxxx==x",
-    "text": "========",
-    "text part bounds": "===xx===",
-    "image data": "====x===",
-    "image between text": "===xx===",
-    "image url": "===xx===",
-    "audio": "xx=xx==x",
-    "pdf": "===xx==x",
-    "tool call": "========",
-    "text+call": "========",
-    "no-arg call": "========",
-    "args malformed": "========",
-    "args non-object": "========",
-    "args raw spacing": "=xxxx=x=",
-    "args unicode/big": "========",
-    "text after call": "===~~==~",
-    "parallel calls": "========",
-    "results reordered": "======x=",
-    "sequential calls": "========",
-    "same tool twice": "========",
-    "empty result": "========",
-    "result json obj": "~~=~===~",
-    "result json list": "~~=~~==~",
-    "result json-looking text": "========",
-    "result image": "===xx===",
-    "result parts": "==xxxx==",
-    "is_error": "========",
-    "orphan result": "xx=====x",
-    "unanswered call": "========",
-    "user after result": "========",
-    "user user": "=x======",
-    "asst asst": "x=======",
-    "empty asst": "x=====x=",
-    "reasoning": "====x===",
-    "reasoning+call": "====x===",
-    "anthropic signature": "~==~x==~",
-    "anthropic redacted": "~=~~~==~",
-    "openai encrypted": "=~~~x==~",
-    "gemini call sig": "~~=~~==~",
-    "refusal": "=xxxx==x",
-    "custom tool call": "=xxxxxxx",
+    "system first": "=========",
+    "two systems first": "=========",
+    "instructions": "=~~~~=~~~",
+    "system mid": "==~======",
+    "developer role": "=xxxxxxxx",
+    "developer mid": "=xxxxxxxx",
+    "text": "=========",
+    "text part bounds": "===~~====",
+    "image data": "====x====",
+    "image between text": "===~x====",
+    "image url": "===xx====",
+    "audio": "xx=xx==x=",
+    "video": "xx=xx==x=",
+    "pdf": "===xx==x=",
+    "file id": "==xxx==x=",
+    "tool call": "=========",
+    "text+call": "=========",
+    "no-arg call": "=========",
+    "args malformed": "=========",
+    "args non-object": "=========",
+    "args raw spacing": "=========",
+    "args unicode/big": "=========",
+    "text after call": "===~~==~=",
+    "parallel calls": "=========",
+    "results reordered": "======x==",
+    "sequential calls": "=========",
+    "same tool twice": "=========",
+    "empty result": "=========",
+    "result json obj": "~~=~===~=",
+    "result json list": "~~=~~==~=",
+    "result json-looking text": "=========",
+    "result image": "====x====",
+    "result file": "===xx=~x=",
+    "result parts": "==~~~~~==",
+    "is_error": "~==~~==~=",
+    "denied result": "~~~~~==~=",
+    "approval": "xxxxxx=x=",
+    "orphan result": "=x====xx=",
+    "unanswered call": "=========",
+    "user after result": "=========",
+    "user user": "=========",
+    "asst asst": "x========",
+    "empty asst": "=========",
+    "reasoning": "xx==x====",
+    "reasoning+call": "xx==x====",
+    "reasoning of two blocks": "xx=~x==~=",
+    "reasoning between": "xx=~x==~=",
+    "anthropic signature": "x=~~x==~=",
+    "anthropic redacted": "~=~~~==~=",
+    "openai encrypted": "=x~~x==~=",
+    "gemini call sig": "~~=~~==~=",
+    "refusal": "xxxxxxxxx",
+    "custom tool call": "=xxxxxxxx",
+    "hosted call": "x=xxx==x~",
+    "hosted call alone": "x=xxx==x~",
+    "source": "xxxxx==xx",
+    "native members": "~=~~~=~~~",
 }
-"""Of each kind the cell that each of ``FORMATS`` can reach, as a prototype showed."""
+"""Of each kind the cell that each of ``FORMATS`` can reach."""
+_MARKS = ("native", "mime", "name", "provider")
 _RANK = {SAME: 0, MARKS: 1, LOST: 2}
 
 
-def cell(kind: str, name: str, *, own: bool = True) -> str:
-    """What a format keeps of a kind of content; ``own``: with what only chatsquash reads."""
+def cell(kind: str, name: str) -> str:
+    """What a format keeps of a kind of content."""
     conversation = copy.deepcopy(KINDS[kind])
     document = conversations.dump(conversation, name)
-    loaded = conversations.load(document if own else without_ours(document), name)
-    lost = losses.differences(conversation, loaded)
+    lost = conversations.lost(conversation, document, name)
     if not lost:
-        return SAME
-    if all(map(_is_private, lost)) or (_is_moved(lost) and _said(conversation) == _said(loaded)):
-        return MARKS
-    return LOST
+        return MARKS if lost.kept_for_chatsquash else SAME
+    again = conversations.load(document, name)
+    return MARKS if _said(conversation.turns) == _said(again.turns) else LOST
 
 
-def shown(kind: str, name: str) -> str:
-    """The cell, marked where it would be worse for any other program."""
-    found = cell(kind, name)
-    return f"{found}{OURS}" if is_worse(cell(kind, name, own=False), found) else found
+def _said(turns: tuple[Turn, ...]) -> list[Any]:
+    """What is said, thought, shown and called in each turn, wherever in it: without marks that no record shows."""
+    called = names(turns)
+    return [
+        (turn.role, _words(turn.blocks, Text), _words(turn.blocks, Reasoning), _others(turn.blocks, called))
+        for turn in turns
+    ]
 
 
-def without_ours(document: Any) -> Any:
-    """A document without the members and parts that chatsquash alone writes and reads."""
-    if isinstance(document, list):
-        return [without_ours(each) for each in document if not _is_ours(each)]
-    if not isinstance(document, dict):
-        return document
-    return {key: without_ours(value) for key, value in document.items() if key not in ("chatsquash", "partMetadata")}
+def _words(blocks: Iterable[Block], kind: type[Any]) -> str:
+    """The words of all texts of a kind, which must not run together where they become one."""
+    return " ".join(" ".join(block.text for block in blocks if isinstance(block, kind)).split())
 
 
-def _is_ours(part: Any) -> bool:
-    return isinstance(part, dict) and part.get("type") == "data-chatsquash"
+def _others(blocks: Iterable[Block], called: dict[str, str]) -> list[Any]:
+    """What is no text, in its order; of results what they say."""
+    return [_bare(block, called) for block in blocks if not isinstance(block, Text | Reasoning)]
 
 
-def _is_private(path: str) -> bool:
-    """Whether a path leads to what a record does not show anyway."""
-    return f".{chat.PRIVATE}" in path
-
-
-def _is_moved(lost: list[str]) -> bool:
-    """Whether nothing but texts, and where they stand, is different."""
-    return all(_is_private(path) or path.partition(".content")[1] for path in lost)
-
-
-def _said(conversation: Conversation) -> list[str]:
-    """The words of each message, those behind its calls, too, and its other parts."""
-    messages = conversation.messages
-    texts = ([*_texts(message), *chat.private(message).get("after", ())] for message in messages)
-    parts = (jsonio.dumps(chat.other_parts(message)).decode() for message in messages)
-    return [" ".join(" ".join(map(str, text)).split()) + part for text, part in zip(texts, parts, strict=True)]
-
-
-def _texts(message: Any) -> list[str]:
-    """The texts of a message, which must not run together where they become one."""
-    content = message.get("content")
-    parts = content if isinstance(content, list) else [content]
-    return [text for part in parts if (text := chat.part_text(part))]
+def _bare(block: Block, called: dict[str, str]) -> Any:
+    if isinstance(block, Call):
+        return block.id, block.name, block.custom, parsed(block.arguments) or block.arguments
+    if isinstance(block, Result):
+        name = block.name or called.get(block.id, "")
+        return block.id, name, _words(block.content, Text), _others(block.content, called)
+    fields = {name: getattr(block, name) for name in block.__struct_fields__ if name not in _MARKS}
+    return type(block).__name__, fields
 
 
 def is_worse(found: str, expected: str) -> bool:
@@ -126,8 +134,19 @@ def is_worse(found: str, expected: str) -> bool:
     return _RANK[found] > _RANK[expected]
 
 
+def declared(kind: str, name: str) -> str:
+    """The same as the format itself says."""
+    form = conversations.module(name)
+    return LOST if kind in _listed(form.LOSES) else MARKS if kind in _listed(form.BLURS) else SAME
+
+
+def _listed(kinds: str) -> list[str]:
+    return [" ".join(kind.split()) for kind in kinds.split(",")]
+
+
 def table() -> str:
-    """All cells, as a table for the documentation."""
-    head = f"| kind | openai_chat | {' | '.join(FORMATS)} |"
-    rows = [f"| {kind} | {' | '.join(shown(kind, name) for name in ('openai_chat', *FORMATS))} |" for kind in KINDS]
-    return "\n".join([head, "|---" * (len(FORMATS) + 2) + "|", *rows])
+    """All that formats declare, as a table for the documentation."""
+    names = conversations.writable()
+    head = f"| kind | {' | '.join(names)} |"
+    rows = [f"| {kind} | {' | '.join(declared(kind, name) for name in names)} |" for kind in KINDS]
+    return "\n".join([head, "|---" * (len(names) + 1) + "|", *rows])

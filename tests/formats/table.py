@@ -2,16 +2,19 @@
 
 A row is a sentence, what is given, and what is expected; a refusal is expected as ``{"refused": "the words"}``.
 
-- ``turns``: the turns of a request, and the messages they give; ``system``, ``tools`` (definitions and hosted tools) and
-  ``brought`` (those that a turn brings) are other members of a request.
-- ``reply``: a response's body, and its message, number of choices and reason, or the problem; ``stream``: events, and
-  the body they make.
+- ``turns``: the turns of a request, and the turns and the messages they give; ``system``, ``tools`` (definitions and
+  hosted tools) and ``brought`` (those that a turn brings) are other members of a request.
+- ``reply``: a response's body, and its message, turn, number of choices and reason, or the problem; ``stream``: events,
+  and the body they make.
 - ``marks``: an object by its place, and the ranks of the evidence in it.
 - ``files``: what stands in a document, and its conversations, some with members of their ``origin``; ``fits``: the
   evidence that it is one.
-- ``dump``: a conversation, and how it is written; ``again``: a body that is written as it was read.
+- ``dump``: a conversation by its turns or its messages, and how it is written; ``again``: a body that is written as it
+  was read.
 
-Canonical messages are spelled with ``_x`` for their private slot.
+``lost`` are the paths that the format does not write again of what it reads.
+
+Turns are spelled with the members that are not their defaults; definitions with ``_x`` for what is native in them.
 """
 
 from __future__ import annotations
@@ -21,9 +24,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 import pytest
 
+from chatsquash import jsonio
+from chatsquash.blocks import Turn
 from chatsquash.chat import PRIVATE, Private
+from chatsquash.formats import view
 from chatsquash.formats.base import TurnError
 from chatsquash.model import Conversation
 
@@ -36,6 +43,7 @@ class Row(NamedTuple):
     sentence: str
     given: Any
     expected: Any
+    lost: Any = ()
 
 
 @cache
@@ -47,7 +55,7 @@ def _table(name: str) -> dict[str, list[dict[str, Any]]]:
 def rows(kind: str, *names: str) -> list[Row]:
     """The rows of a kind, of these formats or of all."""
     return [
-        Row(name, row["sentence"], row["given"], row.get("expected"))
+        Row(name, row["sentence"], row["given"], row.get("expected"), row.get("lost", []))
         for name in names or NAMES
         for row in _table(name).get(kind, [])
     ]
@@ -68,17 +76,29 @@ def each(kind: str, *names: str) -> Any:
 
 
 def conversation(given: Any) -> Conversation:
-    """The conversation of a row, its private slots private."""
-    return Conversation(canonical(given["messages"]), canonical(given.get("tools", [])))
+    """The conversation of a row."""
+    told = tuple(msgspec.convert(given["turns"], tuple[Turn, ...])) if "turns" in given else None
+    messages = given["messages"] if told is None else view.public(told)
+    return Conversation(messages, canonical(given.get("tools", [])), told=told, native=given.get("native", {}))
 
 
 def canonical(value: Any) -> Any:
-    """A value whose members called ``_x`` are private slots."""
+    """Definitions whose members called ``_x`` are private."""
     if isinstance(value, list):
         return [canonical(item) for item in value]
     if not isinstance(value, dict):
         return value
     return {key: Private(item) if key == PRIVATE else canonical(item) for key, item in value.items()}
+
+
+def bare(messages: Any) -> Any:
+    """Messages without the turns that they were made of."""
+    return [{key: value for key, value in message.items() if key != PRIVATE} for message in messages]
+
+
+def built(turns: Any) -> Any:
+    """Turns as rows spell them."""
+    return json.loads(jsonio.dumps(msgspec.to_builtins(list(turns))))
 
 
 def spelled(value: Any) -> str:
@@ -112,17 +132,9 @@ def has_private(value: Any) -> bool:
     """Whether anything private is left somewhere."""
     if isinstance(value, dict):
         return isinstance(value, Private) or any(map(has_private, value.values()))
-    return isinstance(value, list) and any(map(has_private, value))
+    return isinstance(value, Turn) or (isinstance(value, list) and any(map(has_private, value)))
 
 
 def is_marked(value: Any) -> bool:
-    """Whether every slot called ``_x`` of messages, parts and calls is a private one, which such a member of a log is not.
-
-    Other members of a message are kept as they were logged, whatever stands in them.
-    """
-    if isinstance(value, list):
-        return all(map(is_marked, value))
-    if not isinstance(value, dict):
-        return True
-    is_private = PRIVATE not in value or type(value[PRIVATE]) is Private
-    return is_private and is_marked(value.get("content")) and is_marked(value.get("tool_calls"))
+    """Whether what stands under ``_x`` in messages is a turn, which such a member of a log is not."""
+    return all(PRIVATE not in message or type(message[PRIVATE]) is Turn for message in value)

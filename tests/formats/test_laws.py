@@ -1,7 +1,7 @@
 """Laws that hold for every format, whatever values it is given.
 
 What is read is made of what the rows of a format hold (``table.py``), put together otherwise; what is written are odd
-canonical conversations.  ``make fuzz-fixed`` tries ten times as many.
+conversations of turns and of messages.  ``make fuzz-fixed`` tries ten times as many.
 """
 
 from __future__ import annotations
@@ -13,24 +13,25 @@ from functools import cache
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import convert, to_builtins
 
 from chatsquash import chat, jsonio
-from chatsquash.formats import bodies, documents, formats, named
+from chatsquash.blocks import FAILED, PROMPTS, Media, Refusal, Result, Text, Turn
+from chatsquash.formats import bodies, documents, formats, named, view
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.values import at
+from chatsquash.formats.writing import KEY, without_marks
+from chatsquash.model import Conversation
 from chatsquash.translate import conversations, losses
 from tests.conftest import examples
-from tests.formats.kinds import ODD, settled
-from tests.formats.odd import CONVERSATIONS, HELD_WHOLE, links
-from tests.formats.table import has_private, is_marked, outcome, rows
+from tests.formats.kinds import ODD
+from tests.formats.odd import CONVERSATIONS, links
+from tests.formats.table import has_private, is_marked, outcome, rows, spelled
 
 EXCHANGES = list(formats())
-WHOLE = ("pydantic_ai", "vercel_ai")
-"""Documents that hold every conversation, its private slots too."""
-OTHERWISE = ("anthropic", "gemini", "ollama", "openai_responses")
-"""Formats whose calls may be otherwise once an odd one was read and written again."""
-SPELLED_ANEW = (*OTHERWISE, *WHOLE)
-"""Formats that may spell otherwise what they read of what they wrote."""
+WRITTEN = [name for name in documents.names() if name in conversations.writable()]
+NAMELESS = ("model_messages", "portable", "pydantic_ai", "vercel_ai")
+"""Documents that may hold so little that nothing shows their format."""
 FEWER = examples(50)
 
 
@@ -81,7 +82,7 @@ def replaced(draw, value, values):
 
 @pytest.mark.parametrize("name", EXCHANGES)
 @given(data=st.data())
-def test_any_turn_is_loaded_or_refused_and_equal_turns_give_equal_messages(name, data):
+def test_any_turn_is_loaded_or_refused_and_equal_turns_give_equal_turns(name, data):
     form, turns = named(name), data.draw(odd(name, "turns"))
     state = other = form.START
     for turn in turns if isinstance(turns, list) else [turns]:
@@ -91,14 +92,38 @@ def test_any_turn_is_loaded_or_refused_and_equal_turns_give_equal_messages(name,
             continue
         state, other = found.state, copy.deepcopy(found.state)
         assert state == other
-        assert is_marked(found.messages)
-        for message in found.messages:
-            assert isinstance(message["role"], str)
-            assert isinstance(message.get("content"), str | list | None)
-            assert message.get("reasoning_content") != ""
-            made = chat.calls(message) if message["role"] == "assistant" else []
-            assert all(isinstance(at(call, "function", "arguments"), str | None) for call in made)
+        well_made(found.turns)
     assert form.close(state) == form.close(other)
+    well_made(form.close(state))
+
+
+def well_made(turns):
+    """Turns are of the types that they say, and so are their messages."""
+    assert convert(to_builtins(turns), list[Turn]) == list(turns)
+    for turn in turns:
+        assert all(isinstance(block, Result) for block in turn.blocks) or turn.role != "tool"
+        content = [block for each in turn.blocks for block in (each, *getattr(each, "content", ()))]
+        assert all(block.text for block in content if isinstance(block, Text | Refusal))
+        assert all(block.data or block.url or block.file_id for block in content if isinstance(block, Media))
+    messages = view.messages(turns)
+    assert is_marked(messages)
+    assert jsonio.dumps(view.public(turns))
+    for message in messages:
+        assert isinstance(message["role"], str)
+        assert isinstance(message.get("content"), str | list | None)
+        assert message.get("reasoning_content") != ""
+        made = chat.calls(message) if message["role"] == "assistant" else []
+        assert all(isinstance(at(call, "function", "arguments"), str | None) for call in made)
+
+
+@pytest.mark.parametrize("name", EXCHANGES)
+@given(data=st.data())
+def test_what_was_read_of_a_format_and_written_is_held_by_it(name, data):
+    body = {named(name).TURNS: data.draw(odd(name, "turns"))}
+    found = outcome(bodies.load, named(name), body)
+    if not isinstance(found, dict):
+        again = bodies.load(named(name), outcome(named(name).dump, found))
+        assert conversations.losses(again, name) == []
 
 
 @pytest.mark.parametrize("name", EXCHANGES)
@@ -136,8 +161,21 @@ def test_any_file_is_read_or_refused(name, data):
     outcome(documents.named(name).fits, objects)
     held = outcome(documents.named(name).conversations, objects)
     if isinstance(held, list):
-        assert is_marked([each.messages for each in held])
-        jsonio.dumps([each.messages for each in held])
+        assert is_marked([message for each in held for message in each.messages])
+        jsonio.dumps([view.public(each.turns) for each in held])
+        well_made([turn for each in held for turn in each.turns])
+
+
+@pytest.mark.parametrize("name", [name for name in WRITTEN if rows("files", name) and name != "oumi_history"])
+@FEWER
+@given(data=st.data())
+def test_what_was_read_of_a_document_and_written_is_held_by_it(name, data):
+    found = data.draw(odd(name, "files"))
+    held = outcome(documents.named(name).conversations, found if isinstance(found, list) else [found])
+    for each in held if isinstance(held, list) else ():
+        if each.turns:
+            again = read(name, outcome(documents.named(name).dump, each))
+            assert conversations.losses(again, name) == []
 
 
 def read(name, document):
@@ -145,38 +183,54 @@ def read(name, document):
     document = jsonio.loads(jsonio.dumps(document))
     if name in EXCHANGES:
         return bodies.load(named(name), document)
-    assert documents.named(name).fits([document]) or name in ("portable", *SPELLED_ANEW)
-    return documents.named(name).conversations([document])[0]
+    found = documents.named(name).conversations([document])
+    told = documents.named(name).fits([document]) or name in NAMELESS
+    assert told or not any(each.turns for each in found), "what was written shows its format"
+    return found[0] if found else Conversation([], [])
 
 
 @pytest.mark.parametrize("name", conversations.writable())
 @given(conversation=ODD | CONVERSATIONS)
 def test_any_conversation_is_written_and_what_was_written_is_held_whole(name, conversation):
-    form = named(name) if name in EXCHANGES else documents.named(name)
+    form = conversations.module(name)
     before = repr(conversation)
     try:
         document = form.dump(conversation)
     except TurnError:
         return
     assert repr(conversation) == before
-    assert not has_private(document) or name in WHOLE
+    assert not has_private(document)
     assert document == json.loads(json.dumps(document)) == form.dump(conversation)
     back = read(name, document)
+    well_made(back.turns)
     again = read(name, form.dump(back))
-    assert links(again.messages) == links(back.messages)
-    assert [each["content"] for each in again.messages] == [each["content"] for each in back.messages]
-    assert jsonio.dumps(again.tools) == jsonio.dumps(back.tools)
-    if name not in OTHERWISE:
-        assert settled(again.messages) == settled(back.messages)
-    if name not in SPELLED_ANEW:
-        assert form.dump(back) == document
+    assert links(again.turns) == links(back.turns)
+    assert losses.differences(back, again) == []
+    assert nameless(view.public(again.turns)) == nameless(view.public(back.turns))
     if name in ("openai_chat", "clippy"):
-        assert [message["role"] for message in back.messages] == [message["role"] for message in conversation.messages]
+        spoken = [turn.role for turn in conversation.turns if turn.role in ("assistant", "tool")]
+        assert [turn.role for turn in back.turns if turn.role in ("assistant", "tool")] == spoken
 
 
-@pytest.mark.parametrize("name", WHOLE)
-@FEWER
-@given(conversation=HELD_WHOLE)
-def test_a_document_that_holds_everything_gives_everything_back(name, conversation):
-    written = outcome(conversations.dump, conversation, name)
-    assert losses.differences(conversation, read(name, written)) == []
+def nameless(messages):
+    """Messages without the names of results, which calls tell."""
+    return [{key: value for key, value in message.items() if key != "name"} for message in messages]
+
+
+@pytest.mark.parametrize("name", conversations.writable())
+@given(conversation=ODD | CONVERSATIONS)
+def test_no_mark_of_ours_is_written_where_none_is_needed(name, conversation):
+    """It tells that a prompt was given as instructions, or that a text says what the format has no member for."""
+    try:
+        document = conversations.module(name).dump(conversation)
+    except TurnError:
+        return
+    bare = without_marks(document)
+    assert spelled(bare).count(f'"{KEY}":') <= repr(conversation).count(KEY)
+    needed = any(turn.instructions or failed(turn) for turn in conversation.turns)
+    if not needed and not (name == "gemini" and any(turn.role in PROMPTS for turn in conversation.turns)):
+        assert bare == document
+
+
+def failed(turn):
+    return any(isinstance(block, Result) and block.outcome in FAILED for block in turn.blocks)

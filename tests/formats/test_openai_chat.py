@@ -50,6 +50,6 @@ def test_numbers_that_are_none(sentence, choice, seen):
     assert found.wrong == (("response.choices[0].message", seen) if seen else None)
 
 
-def test_a_member_of_the_name_of_the_private_slot_is_not_written():
+def test_a_member_of_the_name_of_the_private_slot_is_one_like_any_other():
     message = {"role": "user", "content": "a", "_x": {"a": 1}}
-    assert dump(Conversation([message], [])) == {"messages": [{"role": "user", "content": "a"}]}
+    assert dump(Conversation([message], [])) == {"messages": [message]}

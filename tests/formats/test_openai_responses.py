@@ -1,11 +1,18 @@
 """What is particular to OpenAI Responses; ``rows/openai_responses.json`` has what all formats have."""
 
-from hypothesis import given
+from itertools import pairwise
 
-from chatsquash.formats import bodies, openai_chat
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chatsquash.blocks import Call, Media, Reasoning, Result, Text, Turn
+from chatsquash.formats import bodies, documents, openai_chat, view
 from chatsquash.formats import openai_responses as responses
+from chatsquash.model import Conversation
+from chatsquash.translate import conversations
 from tests.formats.kinds import ODD
-from tests.formats.table import each
+from tests.formats.table import bare, each
 
 USER = {"role": "user", "content": "go on"}
 SAID = {"role": "assistant", "content": "a"}
@@ -14,7 +21,7 @@ SAID = {"role": "assistant", "content": "a"}
 @each("turns", "openai_responses")
 def test_another_role_closes_what_the_assistant_said(name, given, expected):
     if "refused" not in expected:
-        assert bodies.load(responses, {"input": [*given, USER]}).messages == [*expected, USER]
+        assert bare(bodies.load(responses, {"input": [*given, USER]}).messages) == [*expected["messages"], USER]
 
 
 def test_a_state_tells_one_from_true():
@@ -30,22 +37,75 @@ def test_the_state_of_a_turn_can_be_gone_on_from_twice():
     state = responses.load(SAID, responses.START).state
     responses.load({**SAID, "content": "b"}, state)
     responses.load(USER, state)
-    assert responses.close(state) == [SAID]
+    assert responses.close(state) == [Turn("assistant", (Text("a"),))]
     assert responses.load(call, state).state != responses.load(result, state).state
 
 
 @given(ODD)
-def test_neighbours_of_the_assistant_are_one_message_and_links_stay(conversation):
-    back = bodies.load(responses, responses.dump(conversation)).messages
-    roles = [message["role"] for message in conversation.messages]
-    expected = [role for at, role in enumerate(roles) if role != "assistant" or at == 0 or roles[at - 1] != "assistant"]
-    assert [message["role"] for message in back] == expected
-    assert called(back) == called(bodies.load(openai_chat, openai_chat.dump(conversation)).messages)
+def test_neighbours_of_the_assistant_are_one_turn_and_links_stay(conversation):
+    back = bodies.load(responses, responses.dump(conversation)).turns
+    held = bodies.load(openai_chat, openai_chat.dump(conversation)).turns
+    assert called(back) == called(held)
+    assert not any(turn.role == "assistant" == after.role for turn, after in pairwise(back))
 
 
-def called(messages):
+def called(turns):
     """The ids of calls, and of what answers them, in order."""
-    calls = [
-        made["id"] for message in messages if message["role"] == "assistant" for made in message.get("tool_calls", [])
-    ]
-    return calls, [message["tool_call_id"] for message in messages if message["role"] == "tool"]
+    blocks = [block for turn in turns for block in turn.blocks]
+    return [[block.id for block in blocks if type(block) is kind] for kind in (Call, Result)]
+
+
+THOUGHT = [
+    Reasoning("Hm."),
+    Reasoning("Hm.", id="rs_1"),
+    Reasoning("Hm.", "anthropic", "c2ln"),
+    Reasoning("", "google", encrypted="e", id="rs_1"),
+    Reasoning("Hm.", "openai"),
+]
+
+
+@pytest.mark.parametrize("thought", THOUGHT, ids=str)
+def test_reasoning_that_openai_did_not_sign_is_never_written(thought):
+    turns = (Turn("user", (Text("a"),)), Turn("assistant", (thought, Text("b"))))
+    held = Conversation(view.messages(turns), [], told=turns)
+    assert responses.dump(held) == {"input": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}
+
+
+UNHELD = [
+    ([], Turn("user")),
+    (
+        [{"type": "input_audio", "input_audio": {"data": "UklGRg==", "format": "wav"}}],
+        Turn("user", (Media("audio", "audio/wav", "UklGRg=="),)),
+    ),
+]
+
+
+@pytest.mark.parametrize("content, turn", UNHELD, ids=str)
+def test_what_the_service_takes_no_more_is_read_and_told_as_lost(content, turn):
+    held = bodies.load(responses, {"input": [{"role": "user", "content": content}, USER]})
+    assert held.turns[0] == turn
+    assert responses.dump(held) == {"input": [USER]}
+    assert conversations.losses(held, "openai_responses") == ["turns[0]"]
+
+
+ITEMS = [
+    SAID,
+    {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "a"}], "phase": "commentary"},
+    {"type": "message", "role": "assistant", "id": "m", "content": [{"type": "output_text", "text": "a"}]},
+    {"role": "assistant", "content": ""},
+    {"type": "reasoning", "id": "r", "summary": [{"type": "summary_text", "text": "s"}], "encrypted_content": "e"},
+    {"type": "reasoning", "summary": [], "encrypted_content": "e"},
+    {"type": "reasoning", "id": "r", "summary": [{"type": "summary_text", "text": "s"}]},
+    {"type": "reasoning", "id": "r", "summary": ["s"], "encrypted_content": "e"},
+    {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"},
+    {"type": "function_call", "id": "fc", "call_id": "c", "name": "f", "arguments": "{}"},
+    {"type": "function_call", "name": "f", "arguments": "{}"},
+    {"type": "web_search_call", "id": "w", "status": "completed"},
+]
+
+
+@given(st.lists(st.sampled_from(ITEMS), min_size=1, max_size=5))
+def test_codex_reads_usual_items_at_once_as_they_are_read_one_by_one(items):
+    lines = [{"type": "response_item", "payload": item} for item in [*items, USER | {"type": "message"}]]
+    (found,) = documents.named("codex").conversations([{"type": "session_meta", "payload": {}}, *lines])
+    assert found.turns == bodies.load(responses, {"input": [*items, USER]}).turns

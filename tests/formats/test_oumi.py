@@ -6,13 +6,13 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import structs
 
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.clients.oumi import conversations, dump
 from chatsquash.formats.clients.oumi.history import branches
 from chatsquash.formats.clients.oumi_history import dump_all, every
 from chatsquash.model import Branch, Conversation
+from chatsquash.translate.losses import differences
 from tests.formats.kinds import ODD, said, user
 from tests.formats.odd import CONVERSATIONS
 from tests.formats.table import has_private
@@ -59,7 +59,7 @@ X, Y = user("x"), said("y")
 
 def told(found):
     """Conversations without what their file says beside them."""
-    return [structs.replace(each, origin=None) for each in found]
+    return [Conversation(each.messages, each.tools, each.branch) for each in found]
 
 
 def test_every_branch_is_at_hand_with_its_parent_and_branch_point():
@@ -90,7 +90,46 @@ def test_branches_keep_their_names_and_places():
     document = saved(branch("main", A, B, C, D), branch("try", A, B, X, parent="main", point=2), branch("more", A, B, X, Y, parent="try", point=3), current="try")  # fmt: skip
     found = every([document])
     assert told(every([dump_all(found)])) == told(found)
-    assert dump_all(found)["session"] == {"current_branch_id": "try"}
+    assert dump_all(found)["session"]["current_branch_id"] == "try"
+
+
+THOUGHT = {"timestamp": "2025-01-15T14:30:46", "raw_thinking": "<think>hm</think>", "word_count": 1}
+WHOLE = saved(
+    branch("main", {**A, "timestamp": "2025-01-15T14:30:45"}, {**B, **THOUGHT, "metadata": {"thinking_content": "hm", "tokens": 3}}),
+    branch("try", {**A, "timestamp": "2025-01-15T14:30:45"}, {"role": "attachment", "content": "x", "attachment_info": {"type": "web_fetch"}}, {"role": "attachment", "text_content": "y", "file_info": {"name": "y.csv"}}, D, parent="main", point=1, model_name="other/model"),
+    oumi_version="0.9",
+    attachments=[{"name": "y.csv"}],
+    statistics={"total_branches": 2, "total_messages": 6, "total_user_messages": 2, "total_assistant_messages": 2, "words": 5},
+)  # fmt: skip
+"""A history with all that is documented."""
+
+
+def without_nothing(document):
+    """A document without members that say nothing."""
+    if isinstance(document, dict):
+        held = {key: without_nothing(value) for key, value in document.items()}
+        return {key: value for key, value in held.items() if value not in (None, [], {})}
+    return [without_nothing(each) for each in document] if isinstance(document, list) else document
+
+
+def test_a_history_keeps_all_that_it_says():
+    found = every([WHOLE])
+    again = dump_all(found)
+    assert without_nothing(again) == without_nothing(WHOLE)
+    assert [differences(*both) for both in zip(found, every([again]), strict=True)] == [[], []]
+
+
+def test_what_a_history_says_is_told_as_lost_elsewhere():
+    main, _ = every([WHOLE])
+    members = ["created_at", "source", "session", "configuration", "command_history", "attachments", "statistics", "oumi_version", "branches"]  # fmt: skip
+    turns = ["turns[0].native.oumi.timestamp", *(f"turns[1].native.oumi.{name}" for name in (*THOUGHT, "metadata"))]
+    lost = differences(main, conversations([dump(main)])[0])
+    assert sorted(lost) == sorted(["branch", *(f"native.oumi.{name}" for name in members), *turns])
+
+
+def test_a_chat_that_was_saved_by_itself_keeps_its_form():
+    for document in ({"chat_id": "c", "model_name": "m", "created_at": "2025-01-15T14:30:45", "conversation_history": [A, B]}, {"export_info": {"at": 1}, "conversation": [A]}):  # fmt: skip
+        assert dump_all(conversations([document])) == document
 
 
 UNTRUE = [

@@ -1,44 +1,58 @@
 """No format loses what it can hold; the table of all of them is in docs/formats.md."""
 
 import json
-import re
+from collections import Counter
+from itertools import takewhile
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import to_builtins
 
-from chatsquash import chat
+from chatsquash.blocks import PROMPTS, Call, Result
 from chatsquash.chat import PRIVATE, Private
 from chatsquash.errors import UsageError
+from chatsquash.formats.calls import parsed
 from chatsquash.translate import conversations
 from tests.formats.kinds import KINDS, ODD
-from tests.formats.round_trip import AT_LEAST, FORMATS, cell, is_worse, shown
-
-TEXT_ONLY = {("is_error", name) for name in ("openai_responses", "ollama", "portable", "oumi")}
-"""Formats without a place for the mark keep the text as it is; nothing is put into it or taken out of it."""
+from tests.formats.odd import CONVERSATIONS
+from tests.formats.round_trip import AT_LEAST, FORMATS, MARKS, cell, declared, is_worse
 
 
 def test_the_kinds_are_those_of_the_table():
     assert list(KINDS) == list(AT_LEAST)
-    assert len(KINDS) == 43
+    assert len(KINDS) == 57
+
+
+@pytest.mark.parametrize("name", conversations.writable())
+def test_a_format_loses_what_it_declares(name):
+    assert {kind: cell(kind, name) for kind in KINDS} == {kind: declared(kind, name) for kind in KINDS}
 
 
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("kind", AT_LEAST)
 def test_no_cell_is_worse_than_it_can_be(kind, name):
-    expected = AT_LEAST[kind][FORMATS.index(name)]
-    if (kind, name) not in TEXT_ONLY:
-        assert not is_worse(cell(kind, name), expected)
+    assert not is_worse(cell(kind, name), AT_LEAST[kind][FORMATS.index(name)])
+
+
+@pytest.mark.parametrize(
+    "kind, name", [("is_error", "openai_chat"), ("is_error", "portable"), ("instructions", "oumi")]
+)
+def test_a_cell_that_rests_on_a_mark_of_ours_does_not_say_that_all_is_held(kind, name):
+    lost = conversations.losses(KINDS[kind], name)
+    assert (lost, cell(kind, name)) == ([], MARKS)
+    assert lost.kept_for_chatsquash
 
 
 # Tool turns through the portable form
 
 
-def turns(conversation):
+def exchanges(conversation):
     """Every call with its result: the name, the arguments as a value, the text; in the order of the calls."""
-    results = {m["tool_call_id"]: chat.text(m) for m in conversation.messages if m["role"] == "tool"}
-    calls = [call for message in conversation.messages for call in chat.calls(message)]
-    return [(chat.call_name(c), json.loads(c["function"]["arguments"]), results.get(c["id"])) for c in calls]
+    blocks = [block for turn in conversation.turns for block in turn.blocks]
+    results = {block.id: "".join(each.text for each in block.content) for block in blocks if isinstance(block, Result)}
+    calls = [block for block in blocks if isinstance(block, Call)]
+    return [(call.name, json.loads(call.arguments), results.get(call.id)) for call in calls]
 
 
 IDS = {"id", "tool_call_id", "call_id", "tool_use_id", "toolCallId"}
@@ -61,134 +75,199 @@ LINKED = ("tool call", "text+call", "parallel calls", "sequential calls", "same 
 @pytest.mark.parametrize("kind", LINKED)
 @pytest.mark.parametrize("to", [name for name in WITH_CALLS if name != "portable"])
 def test_tool_turns_and_links_survive_the_portable_form(kind, to):
-    expected = turns(KINDS[kind])
+    expected = exchanges(KINDS[kind])
     assert all(result is not None for _, _, result in expected)
     for source in WITH_CALLS:
         document = conversations.dump(KINDS[kind], source)
         for logged in [document, without_ids(document), without_ids(document, None), without_ids(document, "")]:
             portable = conversations.dump(conversations.load(logged, source), "portable")
             there = conversations.dump(conversations.load(portable, "portable"), to)
-            assert turns(conversations.load(there, to)) == expected, source
-
-
-OURS = [
-    ("custom tool call", "pydantic_ai", "=*"),
-    ("orphan result", "vercel_ai", "=*"),
-    ("system mid", "gemini", "=*"),
-    ("tool call", "vercel_ai", "="),
-    ("audio", "ollama", "x"),
-]
-
-
-@pytest.mark.parametrize("kind, name, expected", OURS)
-def test_a_cell_that_rests_on_what_only_we_read_is_marked(kind, name, expected):
-    assert shown(kind, name) == expected
-
-
-def test_no_cell_of_the_other_formats_rests_on_what_only_we_read():
-    others = [name for name in FORMATS if name not in ("gemini", "pydantic_ai", "vercel_ai")]
-    assert not any(shown(kind, name).endswith("*") for kind in KINDS for name in others)
+            assert exchanges(conversations.load(there, to)) == expected, source
 
 
 # Losses
 
-ABSENT = object()
-SPELLED = ("from", "content_list", "reasoning_key", "synthetic_id")
-"""What only tells how a document spelled something."""
 
-
-@given(ODD, st.sampled_from(conversations.writable()))
+@given(ODD | CONVERSATIONS, st.sampled_from(conversations.writable()))
 def test_losses_are_the_paths_that_differ(conversation, name):
-    """What is not declared is there as it was, and what is declared is not; told without the code that declares."""
+    """Without what is declared both sides say the same, and without any one of what is gone or changed they do not."""
     try:
         document = conversations.dump(conversation, name)
     except UsageError:
         return  # no document of the format can stand for it
     loaded = conversations.load(document, name)
-    declared = conversations.losses(conversation, name)
-    check(
-        declared,
-        {"messages": comparable(conversation.messages), "tools": conversation.tools},
-        {"messages": comparable(loaded.messages), "tools": loaded.tools},
+    declared = conversations.lost(conversation, document, name)
+    before, after = Side(conversation), Side(loaded)
+    assert same(before, after, declared), "something differs that is not declared"
+    for path in sorted(path for path in set(declared) if "[+" not in path):
+        rest = list(declared)
+        rest.remove(path)
+        assert not same(before, after, rest), f"{path} is declared, and the same"
+
+
+class Side:
+    """A conversation as JSON, and what tells the names of its results."""
+
+    def __init__(self, conversation):
+        self.turns = json.loads(json.dumps([to_builtins(turn) for turn in conversation.turns]))
+        self.tools = [shown(tool) for tool in conversation.tools]
+        self.native = conversation.native
+        self.branch = conversation.branch
+        calls = [block for turn in conversation.turns for block in turn.blocks if isinstance(block, Call)]
+        self.names = {call.id: call.name or "" for call in calls}
+        self.leading = len(list(takewhile(lambda turn: turn.role in PROMPTS, conversation.turns)))
+
+    def name(self, result):
+        return result.get("name") or self.names.get(result["id"], "")
+
+
+def shown(tool):
+    """A definition with what is private in it under the name that paths have."""
+    if not isinstance(tool, dict) or not isinstance(tool.get(PRIVATE), Private):
+        return tool
+    return {**{key: value for key, value in tool.items() if key != PRIVATE}, "native": dict(tool[PRIVATE])}
+
+
+def same(before, after, declared):
+    """Whether two conversations say the same but for these paths."""
+    declared = Counter(declared)
+    return (
+        (before.branch == after.branch or "branch" in declared)
+        and natives("native", before.native, after.native, declared)
+        and of_turns(before, after, declared)
+        and all(
+            is_json(f"tools[{at}]", *pair, declared)
+            for at, pair in enumerate(padded(before.tools, after.tools))
+        )
+    )  # fmt: skip
+
+
+def padded(left, right):
+    most = max(len(left), len(right))
+    return zip([*left, *[None] * (most - len(left))], [*right, *[None] * (most - len(right))], strict=True)
+
+
+def of_turns(before, after, declared):
+    first = after_first = 0
+    if 0 < after.leading < before.leading:
+        first, after_first = before.leading, after.leading
+        if not prompts(before, after, declared):
+            return False
+    paths = [f"turns[{at}]" for at in range(first, len(before.turns))]
+    pairs = list(zip(paths, before.turns[first:], strict=True))
+
+    def is_turn(path, left, right):
+        blocks = left.get("blocks", [])
+        inner = [(f"{path}.blocks[{at}]", block) for at, block in enumerate(blocks)]
+        return (
+            (left["role"] == right["role"] or f"{path}.role" in declared)
+            and (
+                left.get("instructions", False) <= right.get("instructions", False)
+                or f"{path}.instructions" in declared
+            )
+            and natives(f"{path}.native", left.get("native", {}), right.get("native", {}), declared)
+            and of_blocks(f"{path}.blocks", inner, right.get("blocks", []), (before, after), declared)
+        )
+
+    return matches("turns", pairs, after.turns[after_first:], is_turn, declared, first)
+
+
+def prompts(before, after, declared):
+    """Whether leading system prompts say the same, of which there are more or fewer."""
+    roles = {turn["role"] for turn in after.turns[: after.leading]}
+    left, right = before.turns[: before.leading], after.turns[: after.leading]
+    for at, turn in enumerate(left):
+        path, beside = f"turns[{at}]", right[min(at, len(right) - 1)].get("native", {})
+        given = turn.get("instructions", False) <= any(each.get("instructions") for each in right)
+        if not given and f"{path}.instructions" not in declared:
+            return False
+        if turn["role"] not in roles and f"{path}.role" not in declared:
+            return False
+        if not natives(f"{path}.native", turn.get("native", {}), beside, declared):
+            return False
+    inner = [
+        (f"turns[{at}].blocks[{place}]", block)
+        for at, turn in enumerate(left)
+        for place, block in enumerate(turn.get("blocks", []))
+    ]
+    prefix = inner[0][0].rpartition("[")[0] if inner else "blocks"
+    found = [block for turn in right for block in turn.get("blocks", [])]
+    return of_blocks(prefix, inner, found, (before, after), declared)
+
+
+def of_blocks(prefix, before, after, sides, declared):
+    return matches(prefix, before, after, lambda *pair: is_block(*pair, sides, declared), declared, 0)
+
+
+def matches(prefix, before, after, is_same, declared, first):
+    """Whether all of a list became all of another, in order, but for what is declared as gone, new or another."""
+
+    def found(at, right):
+        """Whether what is left of both fits."""
+        right += declared[f"{prefix}[+{first + at}]"]
+        if at == len(before):
+            return right == len(after)
+        if right > len(after):
+            return False
+        path, left = before[at]
+        if path in declared and found(at + 1, right):
+            return True
+        return (
+            right < len(after) and (path in declared or is_same(path, left, after[right])) and found(at + 1, right + 1)
+        )
+
+    return found(0, 0)
+
+
+def is_block(path, left, right, sides, declared):
+    """Whether a block became another of its kind, with the same in each field but those that are declared."""
+    if left["type"] != right["type"]:
+        return False
+    fields = (left.keys() | right.keys()) - {"native", "made_up", "content", "type"}
+    content = [(f"{path}.content[{at}]", block) for at, block in enumerate(left.get("content", []))]
+    return (
+        all(f"{path}.{field}" in declared or is_field(field, left, right, sides) for field in fields)
+        and natives(f"{path}.native", left.get("native", {}), right.get("native", {}), declared)
+        and of_blocks(f"{path}.content", content, right.get("content", []), sides, declared)
     )
 
 
-def comparable(messages):
-    """Messages without names that their calls tell."""
-    named = {(c["id"], chat.call_name(c)) for m in messages for c in chat.calls(m) if isinstance(c.get("id"), str)}
-    told = [
-        isinstance(m.get("tool_call_id"), str)
-        and isinstance(m.get("name"), str)
-        and m["role"] == "tool"
-        and (m["tool_call_id"], m["name"]) in named
-        for m in messages
-    ]
-    return [{k: v for k, v in m.items() if not (skip and k == "name")} for m, skip in zip(messages, told, strict=True)]
+def is_field(field, left, right, sides):
+    """Whether a field says the same; what was not known may be known now."""
+    old, new = left.get(field), right.get(field)
+    if field == "id" and left.get("made_up"):
+        return True
+    if field == "name" and left["type"] == "result":
+        return sides[0].name(left) == sides[1].name(right)
+    if field == "arguments" and not left.get("custom"):
+        old, new = (
+            parsed(text) if parsed(text) is not None else text
+            for text in (left.get(field, "{}"), right.get(field, "{}"))
+        )
+    if field in ("name", "mime", "apart") and not old:
+        return True
+    return json.dumps(old, sort_keys=True) == json.dumps(new, sort_keys=True)
 
 
-def check(declared, before, after):
-    after = {**after, "messages": in_place(declared, before["messages"], after["messages"])}
-    declared = [path for path in declared if "[+" not in path]
-    for path in declared:
-        assert spelled(at(before, path)) != spelled(at(after, path)), f"{path} is declared, and the same"
-    for path, value in (*leaves("", before, after), *leaves("", after, before)):
-        if spelled(at(before, path)) != spelled(at(after, path)) and not is_added(path, before):
-            covers = [each for each in declared if path == each or path.startswith((f"{each}.", f"{each}["))]
-            assert covers, f"{path} is {value}, which is not declared"
+def natives(path, before, after, declared):
+    """Whether what only a provider knows came back; it may say more."""
+    return all(
+        f"{path}.{provider}.{name}" in declared
+        or (name in after.get(provider, {}) and json.dumps(after[provider][name], sort_keys=True) == json.dumps(value, sort_keys=True))
+        for provider, members in before.items()
+        for name, value in members.items()
+    )  # fmt: skip
 
 
-def in_place(declared, before, after):
-    """What became of each message: those that are said to be new are left out, for those that are gone there is none."""
-    new = [int(path.removeprefix("messages[+").removesuffix("]")) for path in declared if path.startswith("messages[+")]
-    left, found = list(after), []
-    for index in range(len(before) + 1):
-        del left[: new.count(index)]
-        if index < len(before):
-            found.append(ABSENT if f"messages[{index}]" in declared else left.pop(0))
-    assert left == [], "every message is one that was, or is said to be new"
-    return found
-
-
-def leaves(path, value, other):
-    """Every value with its path that is no object and no list, or is an empty one in place of something else."""
-    here = at(other, path)
-    if isinstance(value, dict) and value:
-        for key, inner in value.items():
-            if key == PRIVATE:
-                yield from hidden(f"{path}.{key}", inner, other)
-            else:
-                yield from leaves(f"{path}.{key}" if path else key, inner, other)
-    elif isinstance(value, list) and value:
-        for number, inner in enumerate(value):
-            yield from leaves(f"{path}[{number}]", inner, other)
-    elif not (isinstance(value, dict | list) and isinstance(here, type(value))):
-        yield path, value
-
-
-def hidden(path, held, other):
-    """What is private and means something."""
-    for key, inner in held.items() if isinstance(held, Private) else ():
-        if key not in SPELLED:
-            yield from leaves(f"{path}.{key}", inner, other)
-
-
-def is_added(path, before):
-    """Whether something is private and was not there before, which says nothing new."""
-    found = re.match(rf"(.*?\.{PRIVATE}\.[^.\[]+)", path)
-    return bool(found) and at(before, found[1]) is ABSENT
-
-
-def at(value, path):
-    """What stands at a path."""
-    for step in re.findall(r"[^.\[\]]+|\[\d+\]", path):
-        if step.startswith("["):
-            number = int(step[1:-1])
-            value = value[number] if isinstance(value, list) and number < len(value) else ABSENT
-        else:
-            value = value.get(step, ABSENT) if isinstance(value, dict) else ABSENT
-    return value
-
-
-def spelled(value):
-    """A value as JSON, in which 1 is not true; null is as good as nothing."""
-    return json.dumps(None if value is ABSENT else value)
+def is_json(path, before, after, declared):
+    """Whether two values are the same; null is as good as nothing, and 1 is not true."""
+    if path in declared:
+        return True
+    if isinstance(before, dict) and isinstance(after, dict):
+        native = natives(f"{path}.native", before.get("native", {}), after.get("native", {}), declared)
+        keys = (before.keys() | after.keys()) - {"native"}
+        return native and all(is_json(f"{path}.{key}", before.get(key), after.get(key), declared) for key in keys)
+    if isinstance(before, list) and isinstance(after, list):
+        pairs = enumerate(padded(before, after))
+        return all(is_json(f"{path}[{at}]", *pair, declared) for at, pair in pairs)
+    return json.dumps(before) == json.dumps(after)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash.edits import replay
-from chatsquash.formats import formats
+from chatsquash.formats import formats, view
 from chatsquash.formats.base import TurnError
 from chatsquash.jsonio import leaves
 from chatsquash.read import deltas, envelopes
@@ -86,11 +86,11 @@ def first(request: dict[str, Any], names: tuple[str, ...]) -> Any:
 
 
 def loaded(form, system, turns):
-    messages, state = list(form.system(system)) if system is not None else [], form.START
+    found, state = list(form.system(system)) if system is not None else [], form.START
     for turn in turns:
         more, state = form.load(turn, state)
-        messages += more
-    return messages + form.close(state)
+        found += more
+    return view.messages([*found, *form.close(state)])
 
 
 def as_logged(turns):

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from chatsquash.blocks import Text, Turn
 from chatsquash.edits import replay
 from chatsquash.formats import formats
 from chatsquash.formats.base import LoadedTurn, TurnError
@@ -23,7 +24,7 @@ class Counting:
     def system(self, value):
         if value == "bad":
             raise TurnError("is bad")
-        return [{"role": "system", "content": value}] if value else []
+        return [said("system", value)] if value else []
 
     def load(self, turn, state):
         self.loaded.append(turn)
@@ -31,14 +32,14 @@ class Counting:
             raise TurnError("is none")
         if turn == "+":
             return LoadedTurn([], state + 1)
-        return LoadedTurn([message(state + number) for number in range(turn)], state + turn)
+        return LoadedTurn([said("user", state + number) for number in range(turn)], state + turn)
 
     def close(self, state):
-        return [{"role": "end", "content": state}] if state >= 100 else []
+        return [said("end", state)] if state >= 100 else []
 
 
-def message(number: int) -> dict[str, Any]:
-    return {"role": "user", "content": number}
+def said(role: str, text: Any) -> Turn:
+    return Turn(role, (Text(str(text)),))
 
 
 def request(form: Counting, before: Turns, edits, *turns: Any, system: Any = None) -> Turns:
@@ -46,7 +47,11 @@ def request(form: Counting, before: Turns, edits, *turns: Any, system: Any = Non
 
 
 def contents(turns: Turns) -> list[Any]:
-    return [each["content"] for each in turns.messages]
+    return [int(each["content"]) if each["content"].isdecimal() else each["content"] for each in turns.messages]
+
+
+def message(number: int) -> dict[str, Any]:
+    return {"role": "user", "content": str(number)}
 
 
 @pytest.fixture

@@ -190,7 +190,7 @@ def test_convert_and_translate_tell_the_same_of_what_is_not_read(here):
     told = write_all(["a.jsonl"], Translation("openai_chat", "out"), io.BytesIO(), io.BytesIO())
     assert told.passed_over == dict.fromkeys(names, 1)
     with pytest.raises(LossError, match=r"not read: event_msg.task_started and 2 more"):
-        write_all(["a.jsonl"], Translation("openai_chat", "strict", lossless=True), io.BytesIO(), io.BytesIO())
+        write_all(["a.jsonl"], Translation("openai_responses", "strict", lossless=True), io.BytesIO(), io.BytesIO())
 
 
 def cwd():

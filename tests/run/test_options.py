@@ -47,7 +47,7 @@ WRONG = [
         {"from_format": "chat"},
         (
             "--from 'chat': not known; known are gemini, openai_responses, anthropic, ollama, openai_chat, atif, "
-            "claude_code, clippy, codex, gemini_cli, goose, openhands, otel, oumi, oumi_history, portable, pydantic_ai, "
+            "claude_code, clippy, codex, gemini_cli, goose, model_messages, openhands, otel, oumi, oumi_history, portable, pydantic_ai, "
             "vercel_ai"
         ),
     ),

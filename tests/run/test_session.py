@@ -205,7 +205,7 @@ ROWS = [
     Row("hosted-tools", "the client's tools", [claude(A, tools=[{"name": "grep", "description": "d", "input_schema": {"type": "object", "properties": {}}}])]),
     Row("hosted-tools", "a search of the provider's", [claude(A, tools=[{"type": "web_search_20250305", "name": "web_search"}])], [("hosted-tools", "info", 1)], "no part of tools, in 1 entry"),
     Row("not-held", "blocks that have a place", [claude(A, {"role": "assistant", "content": [{"type": "text", "text": "x"}]}, C)]),
-    Row("not-held", "a search of the provider's", [claude(A, {"role": "assistant", "content": [{"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}, {"type": "text", "text": "x"}]}, C)], [("not-held", "warning", 1, 1)], "1 'server_tool_use'"),
+    Row("not-held", "a search of the provider's", [claude(A, {"role": "assistant", "content": [{"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}, {"type": "text", "text": "x"}]}, C)], [("not-held", "warning", 1, 1)], "1 'hosted_call'"),
     Row("vendor-form", "messages as OpenAI has them", [line(A, assistant("", call()), result(), tools=[tool()])]),
     Row("vendor-form", "other formats use the canonical names", [claude(A, {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "grep", "input": {}}]}, C)]),
     Row("vendor-form", "names and types of vendors, once per session", [line(A, assistant("", {**call(arguments={}), "type": None}), result(), reply=assistant("b", reasoning="hm"), tools=[tool()])], [("vendor-form", "info", 1)], "left as logged"),

@@ -5,7 +5,8 @@ import copy
 import pytest
 
 from chatsquash import Options
-from chatsquash.chat import PRIVATE, Private
+from chatsquash.blocks import Other, Text, Turn
+from chatsquash.chat import PRIVATE
 from chatsquash.stages import cleaning
 from chatsquash.stages.cleaning import clean
 from tests.checks.rows import assistant, result, user
@@ -16,7 +17,7 @@ OUTPUT = "<local-command-stdout>$0.01</local-command-stdout>"
 STOPPED = "[Request interrupted by user for tool use]"
 REMINDER = "<system-reminder>\nToday is Monday.\n</system-reminder>"
 IMAGE = {"type": "image_url", "image_url": {"url": "data:,"}}
-BREAKS = Private({"breaks": [1]})
+APART = Turn("user", (Text(REMINDER), Other("openai", {"type": "x"}), Text("Hi.")))
 
 
 def part(text):
@@ -50,7 +51,7 @@ ROWS = [
     ("a reminder in a part of its own", user([part("Hi."), part(REMINDER), IMAGE]), user([part("Hi."), IMAGE]), "reminders"),
     ("a reminder in a part with words", user([part(f"Hi.{REMINDER}")]), user([part("Hi.")]), "reminders"),
     ("a reminder as the only part", user([part(REMINDER)]), None, "reminders"),
-    ("parts whose places mean something stay", {**user([part(REMINDER), part("Hi.")]), PRIVATE: BREAKS}, {**user([part(""), part("Hi.")]), PRIVATE: BREAKS}, "reminders"),
+    ("parts whose places mean something stay", {**user([part(REMINDER), part("Hi.")]), PRIVATE: APART}, {**user([part(""), part("Hi.")]), PRIVATE: APART}, "reminders"),
     ("a reminder that is not closed", user("<system-reminder> Hi."), ...),
     ("an empty part without a reminder", user([part(""), part("Hi.")]), ...),
     ("a reminder by the assistant", assistant(REMINDER), ...),

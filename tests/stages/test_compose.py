@@ -4,7 +4,9 @@ import copy
 
 import pytest
 
-from chatsquash.chat import PRIVATE, Private
+from chatsquash.blocks import Call, Turn
+from chatsquash.chat import PRIVATE
+from chatsquash.formats import view
 from chatsquash.model import Reply
 from chatsquash.stages.compose import compose, normalise
 from chatsquash.stages.select import select
@@ -122,8 +124,17 @@ def test_findings_about_the_reply(sentence, reply, codes):
 # Ids that were made up
 
 
-def made(call_id, **extra):
-    return {**call(call_id), PRIVATE: Private({"synthetic_id": True, **extra})}
+def made(call_id):
+    """A call whose id no log has."""
+    return Call(call_id, "grep", made_up=True)
+
+
+def speaks(*calls):
+    """An assistant's message with calls, of which some got their ids from the reader."""
+    if not any(isinstance(each, Call) for each in calls):
+        return assistant("", *calls)
+    blocks = tuple(each if isinstance(each, Call) else Call(each["id"], "grep") for each in calls)
+    return view.message(Turn("assistant", blocks))
 
 
 def said_ids(conversation):
@@ -133,14 +144,15 @@ def said_ids(conversation):
 
 
 NUMBERED = [
-    ("a reply alone", [], assistant("", made("call_1")), [["call_1"]]),
-    ("behind a call that got one", [assistant("", made("call_1"))], assistant("", made("call_1")), [["call_1"], ["call_2"]]),
-    ("two of them", [assistant("", made("call_1"))], assistant("", made("call_1"), made("call_2")), [["call_1"], ["call_2", "call_3"]]),
-    ("the same made-up call twice", [], assistant("", made("call_1"), made("call_1")), [["call_1", "call_2"]]),
-    ("behind a logged one of that name", [assistant("", call("call_1"))], assistant("", made("call_1")), [["call_1"], ["call_2"]]),
-    ("behind others", [assistant("", call("c1"))], assistant("", made("call_1")), [["c1"], ["call_1"]]),
-    ("logged ones stay", [assistant("", call("c1"))], assistant("", call("c1"), made("call_1")), [["c1"], ["c1", "call_1"]]),
-    ("a logged one beside it has that name", [], assistant("", call("call_1"), made("call_1")), [["call_1", "call_2"]]),
+    ("a reply alone", [], speaks(made("call_1")), [["call_1"]]),
+    ("behind a call that got one", [speaks(made("call_1"))], speaks(made("call_1")), [["call_1"], ["call_2"]]),
+    ("two of them", [speaks(made("call_1"))], speaks(made("call_1"), made("call_2")), [["call_1"], ["call_2", "call_3"]]),
+    ("the same made-up call twice", [], speaks(made("call_1"), made("call_1")), [["call_1", "call_2"]]),
+    ("behind a logged one of that name", [speaks(call("call_1"))], speaks(made("call_1")), [["call_1"], ["call_2"]]),
+    ("behind others", [speaks(call("c1"))], speaks(made("call_1")), [["c1"], ["call_1"]]),
+    ("logged ones stay", [speaks(call("c1"))], speaks(call("c1"), made("call_1")), [["c1"], ["c1", "call_1"]]),
+    ("a logged one beside it has that name", [], speaks(call("call_1"), made("call_1")), [["call_1", "call_2"]]),
+    ("which stands in the request, too", [speaks(call("call_1"))], speaks(call("call_1"), made("call_1")), [["call_1"], ["call_1", "call_2"]]),
 ]  # fmt: skip
 
 

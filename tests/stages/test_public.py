@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from chatsquash.blocks import Call, HostedCall, HostedResult, Media, Other, Reasoning, Result, Text, Turn
 from chatsquash.chat import PRIVATE, Private
 from chatsquash.model import Conversation
 from chatsquash.stages import public as stage
@@ -17,19 +18,21 @@ def public(*messages, tools=()):
     return stage.public(kept)[0], found
 
 
-def held(holder, **extra):
-    return {**holder, PRIVATE: Private(extra)}
+def held(message, *blocks, **more):
+    """A message with the turn that it was made of, of which it does not say all."""
+    return {**message, PRIVATE: Turn(message["role"], blocks, **more)}
 
 
-SYNTHETIC = held(call(), synthetic_id=True, signature="x")
+X, Y = Other("openai", {"type": "x"}), Other("openai", {"type": "y"})
+CACHED = {"anthropic": {"cache_control": {}}}
+MADE_UP = Call("c1", "grep", made_up=True)
 
 BARE = [
-    ("a message", held(user(), same_turn=True), user()),
-    ("a call", assistant("a", SYNTHETIC), assistant("a", call())),
-    ("one call of two", assistant("a", call("c0"), SYNTHETIC), assistant("a", call("c0"), call())),
-    ("a message and its call", held(assistant("a", SYNTHETIC), order="call"), assistant("a", call())),
-    ("a failed result", held(result(), is_error=True), result()),
-    ("thinking", held(assistant("a", reasoning_content="hm"), thinking=[{"signature": "s"}]), assistant("a", reasoning_content="hm")),
+    ("what one provider knows", held(user(), Text("hi", native=CACHED)), user()),
+    ("and of a turn", held(user(), Text("hi"), native=CACHED), user()),
+    ("that an id was made up", held(assistant("a", call()), Text("a"), MADE_UP), assistant("a", call())),
+    ("a failed result", held(result(), Result("c1", outcome="failed")), result()),
+    ("thinking", held(assistant("a", reasoning_content="hm"), Reasoning("hm", "x", "s"), Text("a")), assistant("a", reasoning_content="hm")),
     ("a member of that name in a log", {**user(), PRIVATE: {"native": [1]}}, {**user(), PRIVATE: {"native": [1]}}),
     ("one in a call", assistant("a", {**call(), PRIVATE: 5}), assistant("a", {**call(), PRIVATE: 5})),
     ("calls that are none", assistant("a", tool_calls=[None, "x"]), assistant("a", tool_calls=[None, "x"])),
@@ -47,7 +50,7 @@ def test_nothing_private_is_left_in(sentence, message, expected):
 
 
 def test_nothing_private_is_left_in_tools():
-    tools = [tool(), held(tool("ls"), cache_control={}), {**tool("cat"), PRIVATE: 1}, "odd"]
+    tools = [tool(), {**tool("ls"), PRIVATE: Private(CACHED)}, {**tool("cat"), PRIVATE: 1}, "odd"]
     conversation, _ = public(tools=tools)
     assert conversation.tools == [tool(), tool("ls"), {**tool("cat"), PRIVATE: 1}, "odd"]
 
@@ -61,25 +64,27 @@ def test_what_carries_nothing_stays_the_same_object():
 
 @pytest.mark.parametrize("act", [stage.leave_out, stage.with_media, stage.public])
 def test_a_conversation_that_was_not_loaded_carries_nothing_and_stays_as_it_is(act):
-    conversation = Conversation([held(user(""), native=[{"type": "image_url", "image_url": {}}])], [tool()])
+    picture = Media("image", "image/png", "AA==")
+    conversation = Conversation([held(user(""), Call("c1", "f"), picture)], [tool()])
     kept, found = staged(act(conversation))
     assert kept is conversation
     assert found == []
 
 
 NATIVE = [
-    ("blocks that name themselves", [{"type": "server_tool_use"}, {"type": "x"}, {"type": "x"}], "1 'server_tool_use', 2 'x'"),
-    ("blocks by their first member", [{"executableCode": {}}], "1 'executableCode'"),
-    ("a type that is no text", [{"type": 5, "x": 1}], "1 'type'"),
-    ("what is no object", [5, {}], "2 'block'"),
-    ("text behind calls", [], "2 'text behind calls'"),
-    ("what a log says", [{"type": "a\x1b[2J"}], "1 'a\\x1b[2J'"),
+    ("blocks that name themselves", [Other("x", {"type": "server_tool_use"}), X, X], "1 'server_tool_use', 2 'x'"),
+    ("blocks by their first member", [Other("google", {"executableCode": {}})], "1 'executableCode'"),
+    ("a type that is no text", [Other("x", {"type": 5, "x": 1})], "1 'type'"),
+    ("what is no object", [Other("x", 5), Other("x", {})], "2 'block'"),
+    ("tools that the provider ran", [HostedCall("s", "f"), HostedResult("s", "f")], "1 'hosted_call', 1 'hosted_result'"),
+    ("text behind calls", [Call("c", "f"), Text("b"), Text("c")], "2 'text behind calls'"),
+    ("what a log says", [Other("x", {"type": "a\x1b[2J"})], "1 'a\\x1b[2J'"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("sentence", "blocks", "text"), NATIVE, ids=[row[0] for row in NATIVE])
 def test_blocks_that_have_no_place_are_noted_with_their_message(sentence, blocks, text):
-    conversation, found = public(user(), held(assistant("a"), native=blocks, after=[] if blocks else ["b", "c"]))
+    conversation, found = public(user(), held(assistant("a"), Text("a"), *blocks))
     assert conversation.messages == [user(), assistant("a")]
     assert facts(found) == [("not-held", "warning")]
     assert found[0].at == 1
@@ -96,7 +101,7 @@ EMPTY = [
 
 @pytest.mark.parametrize(("sentence", "message"), EMPTY, ids=[row[0] for row in EMPTY])
 def test_a_message_that_held_nothing_else_goes(sentence, message):
-    conversation, found = public(held(message, native=[{"type": "x"}]), held(user(), native=[{"type": "y"}]))
+    conversation, found = public(held(message, X), held(user(), Text("hi"), Y))
     assert conversation.messages == [user()]
     assert [each.at for each in found] == [None, 0]
 
@@ -112,7 +117,7 @@ SAYING = [
 
 @pytest.mark.parametrize(("sentence", "message"), SAYING, ids=[row[0] for row in SAYING])
 def test_a_message_that_says_something_stays(sentence, message):
-    conversation, found = public(held(message, native=[{"type": "x"}]))
+    conversation, found = public(held(message, X))
     assert conversation.messages == [message]
     assert [each.at for each in found] == [0]
 
@@ -122,6 +127,6 @@ def test_an_empty_message_that_held_nothing_stays():
 
 
 def test_a_record_is_plain_json():
-    messages = [held(user(), a=1), held(assistant("a", SYNTHETIC), native=[1])]
-    conversation, _ = public(*messages, tools=[held(tool(), a=1)])
+    messages = [held(user(), Text("hi"), X), held(assistant("a", call()), Text("a"), MADE_UP)]
+    conversation, _ = public(*messages, tools=[{**tool(), PRIVATE: Private(CACHED)}])
     assert PRIVATE not in json.dumps([conversation.messages, conversation.tools])

@@ -3,30 +3,52 @@
 import copy
 import doctest
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 import chatsquash
 from chatsquash import chat
+from chatsquash.blocks import Call, Media, Reasoning, Result, Text
 from chatsquash.errors import UsageError
-from chatsquash.formats.calls import call_name
 from chatsquash.model import Conversation
 from chatsquash.translate import conversations
 from chatsquash.translate.conversations import dump, known, load, load_all, losses, recognise, writable
-from tests.formats.kinds import KINDS, call, image, private, result, said, system, text, user
+from chatsquash.translate.losses import differences
+from tests.formats.kinds import (  # fmt: skip
+    KINDS,
+    PNG,
+    answers,
+    asks,
+    call,
+    calling,
+    conversation,
+    gives,
+    image,
+    result,
+    said,
+    says,
+    system,
+    text,
+    turn,
+    user,
+)
 
 SAMPLES = Path(__file__).parents[2] / "sample_logs" / "documents"
 EXCHANGES = ("gemini", "openai_responses", "anthropic", "ollama", "openai_chat")
 READ_ONLY = ("atif", "claude_code", "codex", "gemini_cli", "goose", "openhands", "otel")
 TEXT_ONLY = ("oumi_history",)
-WRITTEN = ("clippy", "oumi", "portable", "pydantic_ai", "vercel_ai")
+WRITTEN = ("clippy", "model_messages", "oumi", "portable", "pydantic_ai", "vercel_ai")
 TOOL = {
     "type": "function",
     "function": {"name": "weather", "description": "The weather", "parameters": {"type": "object", "properties": {}}},
 }
-TALK = Conversation([system(), user(), said("I look.", call()), result(), said()], [TOOL])
-TALK_WITHOUT_TOOLS = Conversation(TALK.messages, [])
+TURNS = (turn("system", "Be brief."), asks(), says("I look.", calling()), answers(), says())
+TALK = conversation(*TURNS, tools=[TOOL])
+TALK_WITHOUT_TOOLS = conversation(*TURNS)
+PICTURE = Media("image", "image/png", PNG)
+CACHED = {"anthropic": {"cache_control": {"type": "ephemeral"}}}
 HAS_TOOLS = (*EXCHANGES, "oumi")
 
 
@@ -37,13 +59,8 @@ def sample(name):
 
 
 def bare(messages):
-    """Messages without private members and without the names of results, which their calls tell."""
-    names = {"_x", "name"}
-    stripped = [{key: value for key, value in each.items() if key not in names} for each in messages]
-    for each in stripped:
-        if "tool_calls" in each:
-            each["tool_calls"] = [{k: v for k, v in held.items() if k != "_x"} for held in each["tool_calls"]]
-    return stripped
+    """Messages without the names of results, which their calls tell."""
+    return [{key: value for key, value in each.items() if key != "name"} for each in messages]
 
 
 def test_the_formats():
@@ -70,8 +87,8 @@ def test_every_document_is_told_and_loaded(name):
     assert recognise(objects) == name
     told = load_all(objects)
     assert told == load_all(objects, name)
-    assert all(each.messages for each in told)
-    assert {m["role"] for each in told for m in each.messages} <= {"system", "user", "assistant", "tool"}
+    assert all(each.turns for each in told)
+    assert {turn.role for each in told for turn in each.turns} <= {"system", "user", "assistant", "tool"}
     assert objects == before, "what was given is not changed"
 
 
@@ -80,6 +97,8 @@ def test_what_was_written_is_told_and_loaded(name):
     document = json.loads(json.dumps(dump(TALK, name)))
     again = load(document, name)
     assert bare(again.messages) == bare(TALK.messages)
+    assert [turn.role for turn in again.turns] == ["system", "user", "assistant", "tool", "assistant"]
+    assert again.turns[2] == TURNS[2]
     assert again.tools == ([TOOL] if name in HAS_TOOLS else [])
 
 
@@ -92,28 +111,122 @@ def test_a_list_of_turns_is_a_body():
     for name in EXCHANGES:
         body = dump(TALK_WITHOUT_TOOLS, name)
         turns = body[conversations.module(name).TURNS]
-        assert bare(load(turns, name).messages)[-1] == said(), name
+        assert load(turns, name).turns[-1] == says(), name
 
 
-def test_an_exchange_is_its_request_and_the_reply():
-    for name in ("openai_chat", "ollama"):
-        body = dump(Conversation(TALK.messages[:-1], [TOOL]), name)
-        response = {"openai_chat": {"choices": [{"message": said()}]}, "ollama": {"message": said(), "done": True}}[
-            name
-        ]
+def test_the_messages_are_those_of_openai_and_the_turns_have_all():
+    thought = Reasoning("hm", "anthropic", "c2ln")
+    content = [{"type": "thinking", "thinking": "hm", "signature": "c2ln"}, {"type": "text", "text": "I look."}]
+    call_ = {"type": "tool_use", "id": "call_abc", "name": "weather", "input": {"city": "Paris"}}
+    body = {
+        "messages": [user(), {"role": "assistant", "content": [*content, call_, {"type": "text", "text": "Wait."}]}]
+    }
+    found = load(body)
+    assert found.messages[0] == user()
+    assert found.messages[1] == said([text("I look."), text("Wait.")], call(), reasoning_content="hm")
+    assert found.turns == (asks(), says(thought, "I look.", calling(), "Wait."))
+
+
+def test_messages_have_turns_without_having_been_loaded():
+    held = Conversation([system(), user([text("a"), image()]), said("b", call()), result()], [])
+    assert held.turns == (turn("system", "Be brief."), asks("a", PICTURE), says("b", calling()), answers())
+
+
+NONE = [
+    ("a message that is no object", [user(), 3], "messages[1] is no object"),
+    ("a message without a role", [{"content": "a"}], "messages[0] has no role"),
+    ("content that is none", [user(3)], "messages[0] has content that is a number"),
+]
+
+
+@pytest.mark.parametrize("sentence, messages, expected", NONE, ids=[row[0] for row in NONE])
+def test_messages_that_are_none_are_a_usage_error(sentence, messages, expected):
+    for use in (dump, losses):
+        with pytest.raises(UsageError, match=re.escape(expected)):
+            use(Conversation(messages, []), "anthropic")
+
+
+# Exchanges
+
+REPLY = {"choices": [{"index": 0, "message": said("It is sunny."), "finish_reason": "stop"}]}
+CHUNKS = [
+    {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"role": "assistant", "content": "It is "}}]},
+    {
+        "object": "chat.completion.chunk",
+        "choices": [{"index": 0, "delta": {"content": "sunny."}, "finish_reason": "stop"}],
+    },
+]
+EVENTS = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in CHUNKS) + "data: [DONE]\n\n"
+REQUEST = {"model": "m", "messages": [user()]}
+ASKED = {"headers": {"authorization": "Bearer x"}, "body": REQUEST}
+LOGGED = [
+    ("whole", {"request": REQUEST, "response": REPLY}),
+    ("streamed as a list", {"request": REQUEST, "response": CHUNKS}),
+    ("streamed as events", {"request": REQUEST, "response": EVENTS}),
+    ("an HTTP pair", {"request": ASKED, "response": {"status": 200, "body": REPLY}}),
+    ("an HTTP pair with a raw body", {"request": ASKED, "response": {"status": 200, "body_raw": json.dumps(REPLY)}}),
+    ("an HTTP pair that is streamed", {"request": ASKED, "response": {"status": 200, "body_raw": EVENTS}}),
+    ("LiteLLM", {"call_type": "acompletion", "model": "m", "messages": [user()], "response": REPLY, "startTime": 1.0}),
+    ("OpenHands", {"messages": [user()], "response": REPLY, "args": [], "kwargs": {}, "timestamp": 1.0}),
+]
+
+
+@pytest.mark.parametrize("name", [None, "openai_chat"])
+@pytest.mark.parametrize("sentence, value", LOGGED, ids=[row[0] for row in LOGGED])
+def test_an_exchange_is_its_request_and_the_reply(sentence, value, name):
+    before = copy.deepcopy(value)
+    assert load(value, name).turns == (asks(), says()), sentence
+    assert load(value, name).messages == [user(), said()]
+    assert value == before
+
+
+def test_an_exchange_of_every_format_is_its_request_and_the_reply():
+    answer = {"role": "model", "parts": [{"text": "It is sunny."}]}
+    item = {
+        "type": "message",
+        "id": "msg_1",
+        "role": "assistant",
+        "content": [{"type": "output_text", "text": "It is sunny."}],
+    }
+    responses = {
+        "anthropic": {
+            "type": "message",
+            "role": "assistant",
+            "stop_reason": "end_turn",
+            "content": [text("It is sunny.")],
+        },
+        "gemini": {"candidates": [{"content": answer, "finishReason": "STOP"}]},
+        "ollama": {"message": said(), "done": True},
+        "openai_chat": REPLY,
+        "openai_responses": {"object": "response", "status": "completed", "output": [item]},
+    }
+    for name, response in responses.items():
+        body = dump(conversation(*TURNS[:-1], tools=[TOOL]), name)
         found = load({"request": body, "response": response}, name)
         assert bare(found.messages) == bare(TALK.messages), name
+        assert found.tools == [TOOL]
+
+
+def test_a_reply_is_read_as_turns_are():
+    logged = {
+        "role": "assistant",
+        "content": None,
+        "reasoning": "hm",
+        "function_call": {"name": "weather", "arguments": "{}"},
+    }
+    found = load({"request": REQUEST, "response": {"choices": [{"message": logged}]}})
+    assert found.turns[1] == says(Reasoning("hm"), Call("call_1", "weather", "{}", made_up=True))
+    assert losses(found, "ollama") == []
 
 
 def test_an_exchange_without_a_reply_is_its_request():
-    body = {"messages": [user()]}
     for response in (None, {"error": {"message": "no"}}, {}):
-        assert load({"request": body, "response": response}).messages == [user()]
+        assert load({"request": REQUEST, "response": response}).messages == [user()]
 
 
 def test_of_several_conversations_load_gives_the_first_and_load_all_each():
     values = sample("oumi")
-    assert load_all(values)[0] == load(values[0])
+    assert load_all(values)[0].turns == load(values[0]).turns
     assert len(load_all(values)) == 2
 
 
@@ -179,6 +292,7 @@ def test_a_document_is_json_and_the_conversation_is_not_changed(name, kind):
     assert json.loads(json.dumps(document)) == document
     assert before == KINDS[kind]
     assert f'"{chat.PRIVATE}":' not in json.dumps(document), "private members are ours"
+    assert KINDS[kind].messages == before.messages
 
 
 @pytest.mark.parametrize("name", READ_ONLY)
@@ -206,17 +320,56 @@ def test_tools_are_held_or_told_to_be_lost(name):
 
 
 LOST = [
-    ("portable", [user(), said(reasoning_content="hm")], ["messages[1].reasoning_content"], "reasoning"),
-    ("portable", [user([text("a"), image()]), said()], ["messages[0].content"], "an image"),
-    ("ollama", [user(), said("a")], [], "a text is held"),
-    ("openai_responses", [user(), said(reasoning_content="hm")], [], "a summary is held"),
-    ("anthropic", [user(), private(said(None, call()), after=["b"]), result()], [], "text behind a call is held"),
-]
+    ("portable", [asks(), says(Reasoning("hm"), "a")], ["turns[1].blocks[0]"], "reasoning"),
+    ("portable", [asks("a", PICTURE), says()], ["turns[0].blocks[1]"], "an image"),
+    ("ollama", [asks(), says("a")], [], "a text is held"),
+    ("openai_responses", [asks(), says(Reasoning("hm"), "a")], ["turns[1].blocks[0]"], "reasoning that nobody signed"),
+    ("anthropic", [asks(), says(calling(), "b"), answers()], [], "text behind a call is held"),
+    ("anthropic", [asks(), says(calling()), answers(gives(json=True))], ["turns[2].blocks[0].json"], "that a result was JSON"),
+    ("gemini", [asks(Text("a", native=CACHED))], ["turns[0].blocks[0].native.anthropic.cache_control"], "members of another"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("name, messages, expected, sentence", LOST, ids=[f"{row[0]}: {row[3]}" for row in LOST])
-def test_losses_are_paths(name, messages, expected, sentence):
-    assert losses(Conversation(messages, []), name) == expected, sentence
+@pytest.mark.parametrize("name, turns, expected, sentence", LOST, ids=[f"{row[0]}: {row[3]}" for row in LOST])
+def test_losses_are_paths(name, turns, expected, sentence):
+    assert losses(conversation(*turns), name) == expected, sentence
+
+
+@pytest.mark.parametrize("name", ["openai_chat", "openai_responses", "ollama", "portable", "oumi"])
+def test_what_we_alone_read_again_is_told_apart(name):
+    held = conversation(asks(), says(calling()), answers(gives("no such city", outcome="failed")))
+    lost = losses(held, name)
+    assert lost == []
+    assert lost.kept_for_chatsquash == ["turns[2].blocks[0].outcome", "turns[2].blocks[0].content[0].text"]
+    assert differences(held, load(dump(held, name), name)) == []
+    assert "ERROR: no such city" in json.dumps(dump(held, name))
+
+
+@pytest.mark.parametrize("name", ["anthropic", "gemini", "pydantic_ai", "vercel_ai"])
+def test_nothing_is_told_apart_where_the_format_has_a_place(name):
+    held = conversation(asks(), says(calling()), answers(gives("no such city", outcome="failed")))
+    lost = losses(held, name)
+    assert (lost, lost.kept_for_chatsquash) == ([], [])
+
+
+def test_a_prompt_that_stood_beside_is_told_apart():
+    held = conversation(turn("system", "s", instructions=True), asks())
+    assert losses(held, "openai_chat").kept_for_chatsquash == ["turns[0].instructions"]
+    assert load(dump(held, "openai_chat")).turns[0].instructions
+    assert losses(held, "openai_responses").kept_for_chatsquash == []
+
+
+def test_what_says_nothing_is_no_loss():
+    logged = {
+        "role": "assistant",
+        "content": "",
+        "refusal": None,
+        "annotations": [],
+        "tool_calls": [{"index": 0, **call()}],
+    }
+    found = load({"messages": [user(), logged, {"content": "x", "tool_call_id": "call_abc", "role": "tool"}]})
+    for name in EXCHANGES:
+        assert losses(found, name) == [], name
 
 
 def test_losses_of_a_format_that_is_only_read_are_not_told():
@@ -229,11 +382,11 @@ def test_losses_of_a_format_that_is_only_read_are_not_told():
 def test_from_any_document_to_any_format_calls_and_results_stay_linked(name, source):
     for found in load_all(sample(source)):
         again = load(json.loads(json.dumps(dump(found, name))), name)
-        assert links(again.messages) == links(found.messages)
+        assert links(again.turns) == links(found.turns)
 
 
-def links(messages):
+def links(turns):
     """For each call its name and the place of its result among all results."""
-    results = [message["tool_call_id"] for message in messages if message["role"] == "tool"]
-    calls = [each for message in messages for each in message.get("tool_calls", [])]
-    return [(call_name(each), results.index(each["id"])) for each in calls]
+    blocks = [block for each in turns for block in each.blocks]
+    results = [block.id for block in blocks if isinstance(block, Result)]
+    return [(block.name, results.index(block.id)) for block in blocks if isinstance(block, Call)]

@@ -198,7 +198,7 @@ def test_how_a_document_spells_what_is_said_is_no_loss(here):
     assert (count, dict(lost)) == (1, {})
 
 
-def test_what_is_lost_privately_is_named(here):
+def test_what_only_we_read_again_is_told_apart_and_is_a_loss(here):
     result = {"type": "tool_result", "tool_use_id": "a", "content": "no", "is_error": True}
     call = {"type": "tool_use", "id": "a", "name": "ls", "input": {}}
     messages = [
@@ -207,8 +207,12 @@ def test_what_is_lost_privately_is_named(here):
         {"role": "user", "content": [result]},
     ]
     put(here / "a.json", {"messages": messages})
-    _, lost, _ = written(["a.json"], to="openai_chat", output="-", from_format="anthropic")
-    assert dict(lost) == {"messages[]._x.is_error": 1}
+    wanted = {"to": "openai_chat", "output": "-", "from_format": "anthropic"}
+    done = write_all(["a.json"], Translation(**wanted), io.BytesIO(), io.BytesIO())
+    assert dict(done.lost) == {}
+    assert dict(done.kept) == {"turns[].blocks[].outcome": 1, "turns[].blocks[].content[].text": 1}
+    with pytest.raises(LossError, match=r"openai_chat cannot hold turns\[2\].blocks\[0\].outcome"):
+        written(["a.json"], lossless=True, **wanted)
 
 
 def test_what_is_no_conversation_is_not_written(here):
@@ -417,7 +421,7 @@ def test_the_branches_of_a_history_stay_one_file_with_their_places(here):
 def test_that_a_branch_goes_on_from_another_is_lost_elsewhere(here):
     put(here / "h.json", HISTORY)
     _, lost, _ = written(["h.json"], to="openai_chat", output="-", jsonl=True)
-    assert dict(lost) == {"branch": 2}
+    assert dict(lost) == {"branch": 2, "native.oumi.branches": 2}
     with pytest.raises(LossError, match="openai_chat cannot hold branch"):
         written(["h.json"], to="openai_chat", output="-", lossless=True)
     _, lost, _ = written(["h.json"], to="oumi_history", output="-")
@@ -436,9 +440,19 @@ def test_conversations_that_are_no_branches_are_a_history_each(here):
 def test_calls_have_no_place_in_a_history(here):
     put(here / "a.json", BODY)
     _, lost, out = written(["a.json"], to="oumi_history", output="-")
-    assert dict(lost) == {"messages[]": 2, "tools[]": 1}
+    assert dict(lost) == {"turns[]": 2, "tools[]": 1}
     assert [each["content"] for each in orjson.loads(out)["branches"]["main"]["conversation_history"]] == [
         "Be brief.",
         "What is there?",
         "One file.",
     ]
+
+
+def test_a_refusal_leaves_no_folder_that_was_made_for_it(here):
+    put(here / "a.json", {"messages": [{"role": "critic", "content": "a"}]})
+    (here / "kept").mkdir()
+    for output in ("x/y/o.jsonl", "x/y/folder", "kept/y/o.jsonl"):
+        with pytest.raises(LossError):
+            written(["a.json"], to="anthropic", output=output, lossless=True, jsonl=output.endswith(".jsonl"))
+    assert sorted(path.name for path in here.iterdir()) == ["a.json", "kept"]
+    assert list((here / "kept").iterdir()) == []

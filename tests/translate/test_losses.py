@@ -1,58 +1,138 @@
 """Which paths are told where two conversations differ."""
 
 import pytest
+from msgspec.structs import replace
 
+import chatsquash
+from chatsquash.blocks import HostedResult, Media, Other, Reasoning, Source, Text
+from chatsquash.chat import PRIVATE, Private
 from chatsquash.model import Branch, Conversation
 from chatsquash.translate import losses
-from tests.formats.kinds import call, private, result, said, system, user
+from tests.formats.kinds import answers, asks, calling, conversation, gives, says, turn
 
-A, B, C, D = user("a"), said("b"), user("c"), said("d")
-TALK = [A, said(None, call()), result(), said("x", reasoning_content="hm"), C, D]
+A, B, C, D = asks("a"), says("b"), asks("c"), says("d")
+TALK = [A, says(calling()), answers(), says(Reasoning("hm"), "x"), C, D]
+CACHED = {"anthropic": {"cache_control": {"type": "ephemeral"}}}
+SIGNED = Reasoning("hm", "anthropic", "c2ln")
+PICTURE = Media("image", "image/png", "AA==")
 ROWS = [
     ("nothing", TALK, TALK, []),
-    ("a changed text", [A, B], [A, said("x")], ["messages[1].content"]),
-    ("a message that is gone marks none behind it", TALK, TALK[:2] + TALK[3:], ["messages[2]"]),
-    ("nor does the first one", TALK, TALK[1:], ["messages[0]"]),
-    ("nor do several", TALK, [TALK[0], *TALK[4:]], ["messages[1]", "messages[2]", "messages[3]"]),
-    ("one that is gone, others that changed", TALK, [A, said(None, call()), said("x"), C, D], ["messages[2]", "messages[3].reasoning_content"]),
-    ("all changed and one gone", [system("s"), A, B, C, D], [user("A"), said("B"), user("C"), said("D")], ["messages[0]", *(f"messages[{at}].content" for at in (1, 2, 3, 4))]),
-    ("one that is new", [A, B], [A, C, B], ["messages[+1]"]),
-    ("one that is new at the end", [A, B], [A, B, C], ["messages[+2]"]),
-    ("two that became one", [A, B, D], [A, said("b\n\nd")], ["messages[1].content", "messages[2]"]),
-    ("a developer who became the system", [{"role": "developer", "content": "s"}, A, B], [system("s"), A], ["messages[0].role", "messages[2]"]),
-    ("a message that became one of another", [A, B], [A, user("b")], ["messages[1].role"]),
-    ("the same said twice, once gone", [A, B, A, B], [A, B, A], ["messages[3]"]),
-    ("null is as good as nothing", [{**A, "name": None}], [A], []),
-    ("1 is not true", [{**A, "n": 1}], [{**A, "n": True}], ["messages[0].n"]),
-    ("an id", TALK[:3], [A, said(None, call("z")), result(call_id="z")], ["messages[1].tool_calls[0].id", "messages[2].tool_call_id"]),
-    ("what is private", [private(B, is_error=True)], [B], ["messages[0]._x.is_error"]),
-    ("but not what is added so", [B], [private(B, thinking=[])], []),
+    ("a changed text", [A, B], [A, says("x")], ["turns[1].blocks[0].text"]),
+    ("a turn that is gone marks none behind it", TALK, TALK[:2] + TALK[3:], ["turns[2]"]),
+    ("nor does the first one", TALK, TALK[1:], ["turns[0]"]),
+    ("nor do several", TALK, [TALK[0], *TALK[4:]], ["turns[1]", "turns[2]", "turns[3]"]),
+    ("one that is gone, others that changed", TALK, [A, says(calling()), says("x"), C, D], ["turns[2]", "turns[3].blocks[0]"]),
+    ("all changed and one gone", [turn("system", "s"), A, B, C, D], [asks("A"), says("B"), asks("C"), says("D")], ["turns[0]", *(f"turns[{at}].blocks[0].text" for at in (1, 2, 3, 4))]),
+    ("one that is new", [A, B], [A, C, B], ["turns[+1]"]),
+    ("one that is new at the end", [A, B], [A, B, C], ["turns[+2]"]),
+    ("two that became one", [A, B, D], [A, says("b\n\nd")], ["turns[1].blocks[0].text", "turns[2]"]),
+    ("a developer who became the system", [turn("developer", "s"), A, B], [turn("system", "s"), A], ["turns[0].role", "turns[2]"]),
+    ("a turn that became one of another", [A, B], [A, asks("b")], ["turns[1].role"]),
+    ("the same said twice, once gone", [A, B, A, B], [A, B, A], ["turns[3]"]),
+    ("an id", TALK[:3], [A, says(calling("z")), answers(gives(to="z"))], ["turns[1].blocks[0].id", "turns[2].blocks[0].id"]),
+    ("but not one that was made up", [A, says(calling("call_1", made_up=True))], [A, says(calling("call_2", made_up=True))], []),
+    ("a block that is gone marks none behind it", [says("a", PICTURE, "b")], [says("a", "b")], ["turns[0].blocks[1]"]),
+    ("a block that is new", [says("a", "b")], [says("a", PICTURE, "b")], ["turns[0].blocks[+1]"]),
+    ("a first block that is new", [A, says()], [A, says(SIGNED, *says().blocks)], ["turns[1].blocks[+0]"]),
+    ("a first block where was none", [A, turn("assistant")], [A, says("b")], ["turns[1].blocks[+0]"]),
+    ("two texts that became one", [asks("a", "b")], [asks("a\nb")], ["turns[0].blocks[0].text", "turns[0].blocks[1]"]),
+    ("a text that stands before a call and stood behind it", [says(calling(), "a")], [says("a", calling())], ["turns[0].blocks[+0]", "turns[0].blocks[1]"]),
+    ("a signature and its signer", [says(SIGNED)], [says(Reasoning("hm"))], ["turns[0].blocks[0].signer", "turns[0].blocks[0].signature"]),
+    ("a text in a result", [answers(gives("a", "b"))], [answers(gives("a", "x"))], ["turns[0].blocks[0].content[1].text"]),
+    ("a medium in a result", [answers(gives("a", PICTURE))], [answers(gives("a"))], ["turns[0].blocks[0].content[1]"]),
+    ("all of a result", [answers(gives(PICTURE))], [answers(gives(""))], ["turns[0].blocks[0].content[0]"]),
+    ("how a call came out", [answers(gives(outcome="failed"))], [answers(gives())], ["turns[0].blocks[0].outcome"]),
+    ("that a result was JSON", [answers(gives("{}", json=True))], [answers(gives("{}"))], ["turns[0].blocks[0].json"]),
+    ("the name of a result that no call tells", [answers(gives(name="f"))], [answers(gives())], ["turns[0].blocks[0].name"]),
+    ("but not one that a call tells", [says(calling()), answers(gives(name="weather"))], [says(calling()), answers()], []),
+    ("arguments", [says(calling(arguments='{"a":1}'))], [says(calling(arguments='{"a":2}'))], ["turns[0].blocks[0].arguments"]),
+    ("but neither their white space nor their order", [says(calling(arguments='{"a":1,"b":2}'))], [says(calling(arguments='{ "b": 2, "a": 1 }'))], []),
+    ("1 is not 1.0", [says(calling(arguments='{"a":1}'))], [says(calling(arguments='{"a":1.0}'))], ["turns[0].blocks[0].arguments"]),
+    ("what a custom tool gets is a text", [says(calling(arguments="{}", custom=True))], [says(calling(arguments="{ }", custom=True))], ["turns[0].blocks[0].arguments"]),
+    ("1 is not true", [says(HostedResult("a", "f", 1))], [says(HostedResult("a", "f", True))], ["turns[0].blocks[0].value"]),
+    ("what only a provider knows of a block", [asks(Text("a", native=CACHED))], [A], ["turns[0].blocks[0].native.anthropic.cache_control"]),
+    ("and of a turn", [turn("user", "a", native={"openai": {"name": "Eve"}})], [A], ["turns[0].native.openai.name"]),
+    ("but not what is added so", [A], [asks(Text("a", native=CACHED))], []),
+    ("a value that one provider has", [says(Other("google", {"a": 1}))], [says(Other("google", {"a": 2}))], ["turns[0].blocks[0].value"]),
+    ("a source that became a text", [says("a", Source("https://example.com"))], [says("a", "https://example.com")], ["turns[0].blocks[1]"]),
+    ("that a prompt stood beside", [turn("system", "s", instructions=True), A], [turn("system", "s"), A], ["turns[0].instructions"]),
+    ("but not that it stands there", [turn("system", "s"), A], [turn("system", "s", instructions=True), A], []),
+    ("two prompts that became one", [turn("system", "s"), turn("system", "t"), A], [turn("system", "s", "t"), A], []),
+    ("two prompts that became one text", [turn("system", "s"), turn("system", "t"), A], [turn("system", "s\nt"), A], ["turns[0].blocks[0].text", "turns[1].blocks[0]"]),
+    ("two that had two roles", [turn("system", "s"), turn("developer", "t"), A], [turn("system", "s", "t"), A], ["turns[1].role"]),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("sentence, before, after, expected", ROWS, ids=[row[0] for row in ROWS])
 def test_differences(sentence, before, after, expected):
-    assert losses.differences(Conversation(before, []), Conversation(after, [])) == expected, sentence
+    assert losses.differences(conversation(*before), conversation(*after)) == expected, sentence
 
 
-def test_a_branch_and_tools_are_compared_too():
-    before = Conversation([A], [{"function": {"name": "f"}}], Branch("a"))
-    assert losses.differences(before, Conversation([A], [])) == ["branch", "tools[0]"]
+def test_a_branch_tools_and_what_a_document_knows_are_compared_too():
+    weather = {"type": "function", "function": {"name": "f", "strict": None}, PRIVATE: Private(CACHED)}
+    native = {"oumi": {"configuration": {"engine": "VLLM"}, "attachments": []}}
+    before = replace(conversation(A, tools=[{"function": {"name": "f"}}, weather], native=native), branch=Branch("a"))
+    bare = {"type": "function", "function": {"name": "f"}}
+    after = conversation(A, tools=[{"function": {"name": "f"}}, bare], native={"oumi": {"attachments": []}})
+    assert losses.differences(before, after) == [
+        "branch",
+        "native.oumi.configuration",
+        "tools[1].native.anthropic.cache_control",
+    ]
+    assert losses.differences(before, conversation(A))[-2:] == ["tools[0]", "tools[1]"]
+
+
+def test_messages_that_were_read_from_no_other_format_are_compared_by_their_turns():
+    held = [{"role": "user", "content": "a", "n": 1, "name": None}]
+    assert losses.differences(Conversation(held, []), conversation(A)) == ["turns[0].native.openai_chat.n"]
 
 
 def test_a_kind_is_a_path_without_its_numbers():
-    paths = ["messages[3].tool_calls[12].id", "messages[+3]", "tools[0]"]
-    assert list(map(losses.kind, paths)) == ["messages[].tool_calls[].id", "messages[+]", "tools[]"]
+    paths = ["turns[3].blocks[12].id", "turns[+3]", "turns[0].blocks[+1]", "tools[0]"]
+    assert list(map(losses.kind, paths)) == ["turns[].blocks[].id", "turns[+]", "turns[].blocks[+]", "tools[]"]
+
+
+def test_losses_are_a_list_and_say_apart_what_is_kept_for_us():
+    assert losses.Losses(["a"], ["b"]) == ["a"]
+    assert losses.Losses(["a"], ["b"]).kept_for_chatsquash == ["b"]
+    assert not losses.Losses(kept=["b"])
 
 
 def test_a_long_conversation_is_compared_in_no_time():
-    before = [turn for at in range(2000) for turn in (user(f"a{at}"), said(f"b{at % 7}"))]
-    after = [turn for turn in before if turn["content"] != "a1000"]
-    assert losses.differences(Conversation(before, []), Conversation(after, [])) == ["messages[2000]"]
+    before = [turn for at in range(2000) for turn in (asks(f"a{at}"), says(f"b{at % 7}"))]
+    after = [turn for turn in before if turn != asks("a1000")]
+    assert losses.differences(conversation(*before), conversation(*after)) == ["turns[2000]"]
 
 
 def test_nor_does_one_take_long_that_says_the_same_again_and_again():
-    before = [turn for _ in range(5000) for turn in (A, said(None, call()), result(), B)]
+    before = [turn for _ in range(5000) for turn in (A, says(calling()), answers(), B)]
     after = [turn for turn in before if turn in (A, B)]
-    gone = [f"messages[{at}]" for at, turn in enumerate(before) if turn not in (A, B)]
-    assert losses.differences(Conversation(before, []), Conversation(after, [])) == gone
+    gone = [f"turns[{at}]" for at, turn in enumerate(before) if turn not in (A, B)]
+    assert losses.differences(conversation(*before), conversation(*after)) == gone
+
+
+def test_nor_does_a_turn_of_very_many_blocks():
+    before = says(*(f"b{at % 7}" for at in range(20_000)))
+    after = says(*before.blocks[:10_000], *before.blocks[10_001:])
+    assert losses.differences(conversation(before), conversation(after)) == ["turns[0].blocks[10000]"]
+
+
+def test_that_parameters_are_an_object_is_nothing_new():
+    plain = conversation(A, tools=[{"type": "function", "function": {"name": "f", "parameters": {}}}])
+    typed = conversation(A, tools=[{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}])
+    assert losses.differences(plain, typed) == []
+    assert losses.differences(typed, plain) == ["tools[0].function.parameters.type"]
+
+
+PLAIN, GIVEN = turn("system", "s"), turn("system", "i", instructions=True)
+LEADING = [
+    ("anthropic", [GIVEN, PLAIN, turn("user", Media("image", "image/tiff", "SUkqAAgAAAA=")), turn("system", "t")], ["turns[2]"], ["turns[0].instructions"]),
+    ("gemini", [PLAIN, PLAIN, says(Reasoning("", "anthropic", "c2ln")), PLAIN], ["turns[2]"], ["turns[3].role", "turns[3].blocks[0].text"]),
+    ("gemini", [PLAIN, GIVEN, A, PLAIN, D], [], ["turns[1].instructions", "turns[3].role", "turns[3].blocks[0].text"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name, told, lost, kept", LEADING)
+def test_prompts_that_lead_are_told_from_those_that_moved_up(name, told, lost, kept):
+    found = chatsquash.losses(conversation(*told), name)
+    assert (found, found.kept_for_chatsquash) == (lost, kept)

@@ -161,10 +161,14 @@ def test_a_message_that_is_nothing_but_a_medium_is_judged(media, sentence, items
     assert outcome.left_out == "media-dropped"
 
 
-@pytest.mark.parametrize("sentence, items", ALONE, ids=[row[0] for row in ALONE])
-def test_drop_leaves_out_a_message_that_is_nothing_but_a_medium(sentence, items):
-    (outcome,) = convert_session([responses(*items)], Options(**{**KEEP, "media": "drop"}))
+def test_drop_leaves_out_a_message_that_holds_nothing_a_record_has_a_place_for():
+    (outcome,) = convert_session([responses(*ALONE[1][1])], Options(**{**KEEP, "media": "drop"}))
     assert [turn["content"] for turn in json.loads(outcome.record)["messages"]] == ["Look.", "I see."]
+
+
+def test_drop_leaves_the_message_of_a_file():
+    (outcome,) = convert_session([responses(*ALONE[0][1])], Options(**{**KEEP, "media": "drop"}))
+    assert [turn["content"] for turn in json.loads(outcome.record)["messages"]] == ["Look.", "", "I see."]
 
 
 def test_the_specified_record_keeps_all():

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from chatsquash import chat, jsonio
+from chatsquash.blocks import FAILED
 from chatsquash.chat import PRIVATE
 from chatsquash.model import Json, Message
 from chatsquash.text import quoted
@@ -77,10 +78,9 @@ def _mark(message: Message) -> str | None:
         return "is marked as an error"
     if PRIVATE not in message:
         return None
-    held = chat.private(message)
-    if held.get("is_error"):
+    outcome = chat.outcome(message)
+    if outcome in FAILED:
         return "is marked as an error"
-    outcome = held.get("outcome")
     return f"is marked as {outcome}" if outcome in _MARKS else None
 
 

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct
 
-from chatsquash.chat import PRIVATE, Private, private
+from chatsquash.blocks import Native, Turn
+from chatsquash.chat import PRIVATE, Private
 from chatsquash.formats.values import Object, compact, kind
-from chatsquash.model import Json, Message, Reply, Tool, WrongType
+from chatsquash.model import Json, Reply, Tool, WrongType
 
 T = TypeVar("T")
 
@@ -60,10 +61,10 @@ class Tools(NamedTuple):
 
 
 class LoadedTurn(NamedTuple):
-    """What a turn gives."""
+    """What a turn of a format gives."""
 
-    messages: list[Message]
-    """The messages that are complete with it."""
+    turns: list[Turn]
+    """Those that are complete with it."""
     state: Any
     """What the next turn needs to know."""
 
@@ -84,9 +85,11 @@ class Format(Protocol):
     else, change nothing, and give equal results for equal arguments, since turns that a request repeats are not loaded
     again.  A state is compared with ``==``; what tells ``1`` from ``True`` must not be in it.
 
-    It may have ``READS``, the members of a response's body that ``reply`` reads, where this is called with no others,
-    the one first without which there is no reply; ``turn_tools``, which gives the tools that a turn brings; and
-    ``ECHOES``, where a response may repeat the tools and the system prompt of its request.
+    One that is written has ``dump``, and says in ``LOSES`` and ``BLURS`` what it cannot hold, in words of
+    ``docs/formats.md`` with commas between them.  It may have ``READS``, the members of a response's body that
+    ``reply`` reads, where this is called with no others, the one first without which there is no reply;
+    ``turn_tools``, which gives the tools that a turn brings; and ``ECHOES``, where a response may repeat the tools and
+    the system prompt of its request.
     """
 
     NAME: str
@@ -103,14 +106,14 @@ class Format(Protocol):
     """The state before the first turn."""
     marks: Marks
 
-    def system(self, value: Json) -> list[Message]:
-        """The messages of a system member; raises ``TurnError``."""
+    def system(self, value: Json) -> list[Turn]:
+        """The turns of a system member; raises ``TurnError``."""
 
     def load(self, turn: Json, state: Any) -> LoadedTurn:
-        """The messages of one turn; raises ``TurnError`` for what is no turn of this format."""
+        """One turn of the format; raises ``TurnError`` for what is none."""
 
-    def close(self, state: Any) -> list[Message]:
-        """The messages still open behind the last turn."""
+    def close(self, state: Any) -> list[Turn]:
+        """The turns still open behind the last one."""
 
     def tools(self, value: Json) -> Tools:
         """The tools of a member that holds them, whatever it is."""
@@ -122,31 +125,24 @@ class Format(Protocol):
         """A response's body from what was streamed; an error event gives the error body."""
 
 
-def nothing_open(state: Any) -> list[Message]:  # noqa: ARG001 - the interface's
+def nothing_open(state: Any) -> list[Turn]:  # noqa: ARG001 - the interface's
     """The ``close`` of a format whose turns are complete in themselves."""
     return []
 
 
-def no_system(value: Json) -> list[Message]:  # noqa: ARG001 - the interface's
+def no_system(value: Json) -> list[Turn]:  # noqa: ARG001 - the interface's
     """The ``system`` of a format whose system prompt is one of the turns."""
     return []
 
 
-def with_native(message: Message, more: list[Json]) -> Message:
-    """A message with what else of it is kept as logged."""
-    held = private(message)
-    return with_private(message, {**held, "native": [*held.get("native", []), *more]})
+def with_private(tool: Tool, native: Native) -> Tool:
+    """A definition with what only its provider knows of it, unless there is nothing of that."""
+    return {**tool, PRIVATE: Private(native)} if native else tool
 
 
-def with_private(message: Message, extra: dict[str, Any]) -> Message:
-    """A message with what the canonical form cannot hold, unless there is nothing of that."""
-    held = {key: value for key, value in extra.items() if value or value == ""}
-    return {**message, PRIVATE: Private(held)} if held else message  # type: ignore[misc]
-
-
-def without_private(holder: Any) -> dict[str, Any]:
-    """A message or a call without what the canonical form cannot hold."""
-    return {name: value for name, value in holder.items() if name != PRIVATE}
+def without_private(tool: Any) -> dict[str, Any]:
+    """A definition without what only its provider knows of it."""
+    return {name: value for name, value in tool.items() if name != PRIVATE}
 
 
 def role_of(turn: Object, roles: tuple[str, ...]) -> str:

@@ -6,26 +6,46 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from chatsquash import chat, formats, jsonio
-from chatsquash.formats.base import Format, TurnError, with_private, without_private
+from chatsquash import formats, jsonio
+from chatsquash.blocks import Turn
+from chatsquash.formats import view
+from chatsquash.formats.base import Format, TurnError
+from chatsquash.formats.openai_chat.read import merged
 from chatsquash.formats.values import at
 from chatsquash.model import Conversation, Json, Message, Tool
 
 
 def load(form: Format, body: Json) -> Conversation:
-    """The conversation in a request's body, or in its list of turns; raises ``TurnError``."""
+    """The conversation in a request's body, or in its list of turns, with its messages; raises ``TurnError``."""
+    found = read(form, body)
+    return replace(found, messages=view.messages(found.turns))
+
+
+def read(form: Format, body: Json) -> Conversation:
+    """The same without its messages."""
     members: dict[str, Any] = body if isinstance(body, dict) else {form.TURNS: body}
     turns = members.get(form.TURNS)
     turns = [turns] if isinstance(turns, (str, dict)) else turns
     if not isinstance(turns, list):
         raise TurnError(f"has no list of {form.TURNS}")
-    placed = [(f"{form.TURNS}[{number}]", turn) for number, turn in enumerate(turns)]
     defined = _given(form.TOOLS, members)
     tools = added(form.tools(defined).functions if defined is not None else [], brought(form, turns))
     prompt = _given(form.SYSTEM, members)
     system = form.system(prompt) if prompt is not None else []
-    return Conversation([*system, *(message for message, _ in _placed(form, placed))], tools)
+    return Conversation([], tools, told=merged([*system, *_loaded(form, turns)]))
+
+
+def _loaded(form: Format, turns: list[Json]) -> Iterator[Turn]:
+    state = form.START
+    for number, turn in enumerate(turns):
+        try:
+            made, state = form.load(turn, state)
+        except TurnError as problem:
+            raise TurnError(f"{form.TURNS}[{number}] {problem}") from None
+        yield from made
+    yield from form.close(state)
 
 
 def _given(names: tuple[str, ...], members: dict[str, Any]) -> Json:
@@ -87,32 +107,22 @@ def recognise(body: Json) -> formats.Recognised:
 def placed(form: Any, turns: Iterable[tuple[str, Json]]) -> list[tuple[Message, range]]:
     """The messages of an agent's turns, each with the indices of the turns that it is made of.
 
-    Each turn comes with its place, which ``TurnError`` names.  Agents write every content as a list, so that being one
-    says nothing of a message.
+    Each turn comes with its place, which ``TurnError`` names.
     """
-    return [(unlisted(message), places) for message, places in _placed(form, turns)]
+    return [(message, places) for turn, places in _placed(form, turns) for message in view.messages([turn])]
 
 
-def _placed(form: Format, turns: Iterable[tuple[str, Json]]) -> Iterator[tuple[Message, range]]:
-    """Messages with their turns: those that give no message wait for the first one that a later turn gives."""
+def _placed(form: Format, turns: Iterable[tuple[str, Json]]) -> Iterator[tuple[Turn, range]]:
+    """Turns with those that they are made of: what gives none waits for the first one that a later one gives."""
     state, first, number = form.START, 0, -1
     for number, (place, turn) in enumerate(turns):
         try:
             loaded, state = form.load(turn, state)
         except TurnError as problem:
             raise TurnError(f"{place} {problem}") from None
-        for message in loaded:
-            yield message, range(first, max(first + 1, number))
+        for made in loaded:
+            yield made, range(first, max(first + 1, number))
             first = number
         first = number + 1 if loaded else first
-    for message in form.close(state):
-        yield message, range(first, number + 1)
-
-
-def unlisted(message: Message) -> Message:
-    """A message that does not say that its content was a list."""
-    held = chat.private(message)
-    if "content_list" not in held:
-        return message
-    plain: Any = without_private(message)
-    return with_private(plain, {name: value for name, value in held.items() if name != "content_list"})
+    for made in form.close(state):
+        yield made, range(first, number + 1)

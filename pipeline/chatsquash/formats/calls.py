@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from itertools import count, takewhile
-from typing import Any, TypeVar, cast
+from collections.abc import Callable, Iterable
+from itertools import takewhile
+from typing import Any, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chatsquash import chat, jsonio
-from chatsquash.chat import private
-from chatsquash.formats.base import with_private
-from chatsquash.formats.values import Object, at, compact, objects, string, without
-from chatsquash.model import Json, Message, Tool
+from chatsquash import jsonio
+from chatsquash.blocks import Block, Call, Native, Outcome, Result, Turn
+from chatsquash.formats.values import Object, compact, string, without
+from chatsquash.model import Json, Tool
 
 T = TypeVar("T")
 parsed = jsonio.value
@@ -22,7 +20,7 @@ parsed = jsonio.value
 
 ERROR = "ERROR: "
 """What stands before the text of a result that failed, where a format has no member for that."""
-_UNPARSED = "INVALID_JSON"
+UNPARSED = "INVALID_JSON"
 """The member that arguments which are no object are kept in, where they must be one."""
 
 
@@ -61,106 +59,68 @@ class State(Struct, frozen=True, gc=False):
         """The id of a result that answers nothing."""
         return f"orphan_{self.orphan}", self.but(orphan=self.orphan + 1)
 
-    def called(self, calls: list[Object], *, by_assistant: bool = False) -> State:
+    def called(self, blocks: Iterable[Block], *, by_assistant: bool = False) -> State:
         """The state behind an assistant's turn; if the last turn was his, too, its calls are still open."""
+        calls = [block for block in blocks if type(block) is Call]
         before = self.open if self.by_assistant else ()
-        return State(self.call + made_up(calls), self.orphan, before + names(calls), by_assistant)
+        made_up = sum(call.made_up for call in calls)
+        opened = tuple((call.id, call.name) for call in calls)
+        return State(self.call + made_up, self.orphan, before + opened, by_assistant)
 
 
-def names(calls: list[Object]) -> tuple[tuple[str, str | None], ...]:
-    """The id and the name of each call."""
-    return tuple((call["id"], call_name(call)) for call in calls)
+def numbered(turn: Turn, number: int) -> Turn:
+    """A turn with other numbers in the ids that were made up, from this one on."""
+    if not any(type(block) is Call and block.made_up for block in turn.blocks):
+        return turn
+    blocks = list[Block]()
+    for block in turn.blocks:
+        if type(block) is Call and block.made_up:
+            blocks.append(replace(block, id=f"call_{number}"))
+            number += 1
+        else:
+            blocks.append(block)
+    return replace(turn, blocks=tuple(blocks))
 
 
-def call_name(call: Object) -> str | None:
-    """The name of the tool that a call is for."""
-    function = call.get("function")
-    name = (isinstance(function, dict) and function.get("name")) or at(call, "custom", "name")
-    return name if isinstance(name, str) else None
+def call(  # noqa: PLR0913 - its members
+    logged: str, number: int, name: Json, arguments: str, native: Native, *, custom: bool = False
+) -> Call:
+    """A call, whose id is made up where none was logged."""
+    known = name if isinstance(name, str) else None
+    return Call(logged or f"call_{number}", known, arguments, custom, not logged, native)
 
 
-def made_up(calls: list[Object]) -> int:
-    """How many calls have an id that was made up."""
-    return sum(1 for call in calls if private(call).get("synthetic_id"))
+def result(  # noqa: PLR0913, PLR0917 - its members
+    answered: str, logged: str, name: Json, said: Said, outcome: Outcome, native: Native
+) -> Result:
+    """The result of a call; ``logged`` is the id that it has itself."""
+    known = name if isinstance(name, str) else ""
+    return Result(answered, known, said.content, said.json, outcome, not logged, native)
 
 
-def numbered(logged: Iterable[Object], number: int, make: Callable[[Object, int], Object]) -> list[Object]:
-    """The calls that ``make`` makes; those without an id get the numbers from this one on."""
-    calls: list[Object] = []
-    for each in logged:
-        calls.append(make(each, number))
-        number += made_up(calls[-1:])
-    return calls
+class Said(Struct, frozen=True):
+    """What a result says."""
 
-
-def tool_call(logged: str, number: int, called: Object, extra: Object, of: str = "function") -> Object:
-    """A call with those members that are not null; its id is made up where none was logged."""
-    call = {"id": logged or f"call_{number}", "type": of, of: without(called)}
-    return cast("Object", with_private(cast("Message", call), {"synthetic_id": not logged, **extra}))
-
-
-def function_call(logged: Json, name: Json, given: Json) -> Object:
-    """A call of a function as OpenAI chat has it, its name and its arguments unless they are null."""
-    return {"id": logged, "type": "function", "function": without({"name": name, "arguments": given})}
-
-
-_SMALL = 1 << 16
-"""Bytes of a message of which some may be held in memory, longer than a session takes."""
-
-
-class Remembering:
-    """Makes messages of what the assistant says, which mostly comes twice: in a response, then in the next request."""
-
-    def __init__(self, make: Callable[[Any, int], Message]) -> None:
-        """``make`` makes a message of a JSON value and the number of its next call without an id."""
-        self._make = make
-        self._known: deque[tuple[Any, int, Message]] = deque(maxlen=2)  # a line's response is read before its turns
-
-    def __call__(self, value: Json, number: int) -> Message:
-        """A new message; what is the same JSON as one of the last two times is not read again."""
-        spelled = jsonio.encode(value)
-        for known, first, message in self._known:
-            if known == spelled:
-                return message.copy() if number == first else _renumbered(message, number)
-        message = self._make(value, number)
-        if len(spelled[0]) <= _SMALL:
-            self._known.append((spelled, number, message))
-        return message
-
-
-def _renumbered(message: Message, number: int) -> Message:
-    """A copy with other numbers in the ids that were made up, from this one on."""
-    renumbered = []
-    for call in message.get("tool_calls", []):
-        is_numbered = private(call).get("synthetic_id")
-        renumbered.append({**call, "id": f"call_{number}"} if is_numbered else call)
-        number += bool(is_numbered)
-    return {**message, "tool_calls": renumbered} if renumbered else message.copy()
+    content: tuple[Any, ...] = ()
+    json: bool = False
+    """Whether the content spells JSON that is no text."""
 
 
 def arguments(value: Json, missing: str = "{}") -> str:
     """Arguments as text; what could not be parsed when it was written here is what it was."""
-    if isinstance(value, dict) and list(value) == [_UNPARSED] and isinstance(value[_UNPARSED], str):
-        return str(value[_UNPARSED])
+    if isinstance(value, dict) and list(value) == [UNPARSED] and isinstance(value[UNPARSED], str):
+        return str(value[UNPARSED])
     return missing if value is None else value if isinstance(value, str) else compact(value)
 
 
-def assistant(content: Json, reasoning: str, calls: list[Object], refusal: str | None = None) -> Message:
-    """An assistant's message with those members that it has."""
-    message: dict[str, Any] = {"role": "assistant", "content": content}
-    if refusal is not None:
-        message["refusal"] = refusal
-    if reasoning:
-        message["reasoning_content"] = reasoning
-    if calls:
-        message["tool_calls"] = calls
-    return cast("Message", message)
+def native(provider: str, holder: Object, *read: str) -> Native:
+    """The members of an object but those that are read and those that say nothing, as what a provider alone knows."""
+    left = {key: value for key, value in holder.items() if key not in read and value not in EMPTY}
+    return {provider: left} if left else {}
 
 
-def result(answered: str, name: str, content: Json) -> Message:
-    """The result of a call, with its tool's name where that was logged."""
-    named = {"name": name} if name else {}
-    return cast("Message", {"role": "tool", "tool_call_id": answered, **named, "content": content})
+EMPTY: tuple[Json, ...] = (None, "", [], {})
+"""Values of a member that say no more than its absence."""
 
 
 def results_first(items: list[T], is_result: Callable[[T], bool]) -> list[T]:
@@ -178,17 +138,12 @@ def arguments_object(raw: Json) -> Object:
     if raw is None or raw == "":
         return {}
     value = parsed(raw) if isinstance(raw, str) else raw
-    if isinstance(value, dict) and list(value) != [_UNPARSED]:
-        return value
-    return {_UNPARSED: raw if isinstance(raw, str) else compact(raw)}
+    return value if isinstance(value, dict) else {UNPARSED: raw if isinstance(raw, str) else compact(raw)}
 
 
-def called(call: Object) -> tuple[str, Object]:
-    """The name and the arguments of a call, as an object; what a custom tool gets is its ``input``."""
-    function, custom = call.get("function"), call.get("custom")
-    if isinstance(custom, dict) and not isinstance(function, dict):
-        return string(custom, "name"), {"input": string(custom, "input")}
-    return string(function, "name"), arguments_object(at(function, "arguments"))
+def given(block: Call) -> Object:
+    """What a call gives its tool, as an object; what a custom tool gets is its ``input``."""
+    return {"input": block.arguments} if block.custom else arguments_object(block.arguments)
 
 
 def defined(tool: Tool) -> Any:
@@ -206,88 +161,17 @@ def takes_text() -> Object:
     return {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
 
 
-def failed(text: str) -> str:
-    """The text of a result that failed, with what says so before it."""
-    return text if text.startswith(ERROR) else f"{ERROR}{text}"
+def function_call(logged: Json, name: Json, given: Json) -> Object:
+    """A call of a function as OpenAI chat has it, its name and its arguments unless they are null."""
+    return {"id": logged, "type": "function", "function": without({"name": name, "arguments": given})}
 
 
-def after(message: Message) -> list[str]:
-    """The texts that an assistant says behind its calls."""
-    texts = private(message).get("after")
-    return [each for each in texts if isinstance(each, str)] if isinstance(texts, list) else []
+def call_name(call: Object) -> str | None:
+    """The name of the tool that a call of OpenAI chat is for."""
+    held = call.get("function") or call.get("custom")
+    return string(held, "name") or None
 
 
-def as_text(message: Message) -> str | None:
-    """The text of a message for what has no parts, each on a line of its own; ``None`` if it has none."""
-    content = message.get("content")
-    if not isinstance(content, list):
-        return chat.text(message)
-    return "\n".join(text for part in content if (text := chat.part_text(part)))
-
-
-def told(message: Message) -> str | None:
-    """All that a message says as text: its content, else its refusal, and what it says behind its calls."""
-    said = as_text(message)
-    refused = [part.get("refusal") for part in [message, *objects(chat.other_parts(message))]]
-    said = said or next((each for each in refused if isinstance(each, str) and each), said)
-    return "\n\n".join([*([said] if said else []), *after(message)]) if after(message) else said
-
-
-def linked(messages: list[Message]) -> Iterator[tuple[Message, list[str]]]:
-    """Each message with the ids of its calls, or the id of the call that it answers; those that lack are made up."""
-    used = {call["id"] for message in messages for call in chat.calls(message) if string(call, "id")}
-    unused = (made for number in count(1) if (made := f"call_{number}") not in used)
-    state = State()
-    for message in messages:
-        calls = chat.calls(message)
-        ids = [string(call, "id") or next(unused) for call in calls]
-        if calls:
-            state = state.but(open=tuple(zip(ids, map(call_name, calls), strict=True)))
-        elif message.get("role") == "tool":
-            answered, state = state.answer(string(message, "tool_call_id"), message.get("name"))
-            ids.append(answered)
-        yield message, ids
-
-
-def referred(messages: list[Message]) -> set[str]:
-    """The ids that results had when they were logged."""
-    results = (message for message in messages if message["role"] == "tool")
-    return {string(each, "tool_call_id") for each in results if not private(each).get("synthetic_id")}
-
-
-def needed_ids(calls: list[Object], number: int, named: set[str]) -> list[str]:
-    """The ids of calls, empty for those that a reader makes up just so and that no result names."""
-    found = []
-    for call in calls:
-        known = string(call, "id")
-        is_next = private(call).get("synthetic_id") and known == f"call_{number}"
-        left_out = not known or (is_next and known not in named)
-        number += bool(left_out)
-        found.append("" if left_out else known)
-    return found
-
-
-def turns(messages: list[Message], has_place: Callable[[Message], bool] = bool) -> list[list[Message]]:
-    """Messages by turns: results that follow each other are one, with what the user said in the same one.
-
-    What the user said is left out of it where it has no place.
-    """
-    found: list[list[Message]] = []
-    called: set[str] = set()
-    for message in messages:
-        if message["role"] == "assistant":
-            called = {string(call, "id") for call in chat.calls(message)}
-        joins = bool(found) and found[-1][0]["role"] == "tool" and _joins(message, found[-1][-1], called)
-        if joins and (message["role"] == "tool" or has_place(message)):
-            found[-1].append(message)
-        else:
-            found.append([message])
-    return found
-
-
-def _joins(message: Message, last: Message, called: set[str]) -> bool:
-    """Whether a message is part of a turn that begins with a result; all results of a turn's calls are."""
-    is_same = bool(private(message).get("same_turn"))
-    if message["role"] == "tool":
-        return is_same or last["role"] == "tool" or string(message, "tool_call_id") in called
-    return message["role"] == "user" and is_same
+def named_calls(calls: list[Object]) -> tuple[tuple[str, str | None], ...]:
+    """The id and the name of each call of OpenAI chat."""
+    return tuple((call["id"], call_name(call)) for call in calls)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
 from msgspec import Struct, field, structs
 
 from chatsquash import times
-from chatsquash.formats import bodies
+from chatsquash.blocks import Turn
+from chatsquash.formats import bodies, view
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.values import Object, at
 from chatsquash.model import Conversation, Json, Message, Origin, Repeated, Sampled
@@ -46,7 +47,7 @@ class Evidence(NamedTuple):
 _SAMPLED = Evidence._fields.index("is_sampled")
 
 
-class Turn(NamedTuple):
+class Logged(NamedTuple):
     """A turn of an agent's file."""
 
     place: str
@@ -71,14 +72,24 @@ class Told(NamedTuple):
     evidence: list[Evidence]
 
 
-def told(form: Any, turns: Sequence[Turn]) -> Told:
+def told(form: Any, turns: Sequence[Logged]) -> Told:
     """The messages of turns of a format; raises ``TurnError`` that names the place."""
     placed = bodies.placed(form, [(each.place, each.turn) for each in turns])
     evidence = [together(turns[places.start : places.stop]) for _, places in placed]
     return Told([message for message, _ in placed], evidence)
 
 
-def together(turns: Sequence[Turn]) -> Evidence:
+def of_turns(turns: Iterable[tuple[Turn, Evidence]]) -> Told:
+    """The messages of turns, each with what is known of its turn."""
+    found = Told([], [])
+    for turn, evidence in turns:
+        messages = view.messages([turn])
+        found.messages.extend(messages)
+        found.evidence.extend([evidence] * len(messages))
+    return found
+
+
+def together(turns: Sequence[Logged]) -> Evidence:
     """What is known of a message that is made of these turns."""
     return reduce(Evidence.and_then, (turn.evidence for turn in turns))
 

@@ -22,24 +22,6 @@ _MAGIC = (
 )
 
 
-class Seams:
-    """Notes where between the parts of a content stood something that is no part of it."""
-
-    def __init__(self) -> None:
-        self.breaks: list[int] = []
-        self._is_apart = False
-
-    def other(self) -> None:
-        """Something that is no part."""
-        self._is_apart = True
-
-    def part(self, place: int) -> None:
-        """A part that stands at a place of the content."""
-        if self._is_apart and place:
-            self.breaks.append(place)
-        self._is_apart = False
-
-
 def text(value: str) -> Object:
     """A text."""
     return {"type": "text", "text": value}
@@ -61,8 +43,19 @@ def file(**members: Json) -> Object:
 
 
 def data_url(mime: str, data: str) -> str:
-    """The address of what is there in base64."""
-    return f"data:{mime};base64,{data}"
+    """The address of what is there in base64; of no known type where that is empty."""
+    return f"data:{mime or 'application/octet-stream'};base64,{data}"
+
+
+_USUAL = {
+    **dict.fromkeys(("audio/x-wav", "audio/wave", "audio/vnd.wave"), "audio/wav"),
+    "audio/mp3": "audio/mpeg",
+}
+
+
+def usual_type(mime: str) -> str:
+    """A media type by the name that most use for it."""
+    return _USUAL.get(mime, mime)
 
 
 def decoded(data: str) -> bytes | None:

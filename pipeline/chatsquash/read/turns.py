@@ -10,6 +10,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from chatsquash.formats import view
 from chatsquash.formats.base import Format, TurnError
 from chatsquash.model import Added, Edits, Json, Kept, Message
 from chatsquash.read.exchange import LineError
@@ -47,7 +48,7 @@ def follow(form: Format, before: Turns, turns: list[Any], edits: Edits, system: 
     at = 0
     for run in edits:
         at = loading.run(run, turns, at)
-    still_open = form.close(loading.states[-1])
+    still_open = view.messages(form.close(loading.states[-1]))
     loading.messages += still_open
     loading.add(still_open)
     return Turns(loading.states, loading.stops, system, loading.messages, tuple(loading.edits))
@@ -86,7 +87,7 @@ class _Loading(Struct):
                 loaded = self.form.load(turns[number], self.states[-1])
             except TurnError as problem:
                 raise LineError("bad-entry", f"request.{self.form.TURNS}[{number}] {problem}") from None
-            self.messages += loaded.messages
+            self.messages += view.messages(loaded.turns)
             self.states.append(loaded.state)
             self.stops.append(len(self.messages))
         self.add(self.messages[first:])
@@ -109,6 +110,6 @@ class _Loading(Struct):
 
 def _system(form: Format, value: Json) -> list[Message]:
     try:
-        return form.system(value) if value is not None else []
+        return view.messages(form.system(value)) if value is not None else []
     except TurnError as problem:
         raise LineError("bad-entry", f"request.{form.SYSTEM[0]} {problem}") from None

@@ -43,13 +43,14 @@ def _missing(reply: Reply) -> Iterator[Found]:
 
 def _numbered(reply: Message, messages: list[Message]) -> Message:
     """A reply whose calls got ids from us, counted on from those of the request."""
-    made = [call for call in chat.calls(reply) if chat.private(call).get("synthetic_id")]
-    if not made:
+    flags = chat.made_up(reply)
+    if not flags:
         return reply
-    logged = [call for call in chat.calls(reply) if call not in made]
+    pairs = list(zip(chat.calls(reply), flags, strict=True))
+    logged = [call for call, is_made_up in pairs if not is_made_up]
     taken = {call.get("id") for call in [*logged, *(call for message in messages for call in chat.calls(message))]}
     free = (f"call_{number}" for number in count(1) if f"call_{number}" not in taken)
-    calls = [{**call, "id": next(free)} if call in made else call for call in chat.calls(reply)]
+    calls = [{**call, "id": next(free)} if is_made_up else call for call, is_made_up in pairs]
     return {**reply, "tool_calls": calls}
 
 

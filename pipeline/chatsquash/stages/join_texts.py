@@ -8,7 +8,6 @@ from typing import Any
 
 from chatsquash import chat, reasoning
 from chatsquash.checks import shapes
-from chatsquash.formats.calls import after
 from chatsquash.model import Conversation, Json, Message, Staged
 
 Wanted = Callable[[Message], bool]
@@ -25,7 +24,7 @@ def join_texts(conversation: Conversation, *, wanted: Wanted, loaded_only: bool)
     moved = 0
     messages: list[Message] = []
     for message in conversation.messages:
-        late = after(message)
+        late = chat.after(message)
         if (late or isinstance(message.get("content"), list)) and wanted(message):
             moved += len(late)
             messages.append(_joined(message, late))
@@ -38,7 +37,7 @@ def join_texts(conversation: Conversation, *, wanted: Wanted, loaded_only: bool)
 def _joined(message: Message, late: list[str]) -> Message:
     content = message.get("content")
     parts: list[Json] = content if isinstance(content, list) else [content] if content else []
-    breaks = {*chat.private(message).get(chat.BREAKS, ()), *range(len(parts), len(parts) + len(late))}
+    breaks = {*chat.breaks(message), *range(len(parts), len(parts) + len(late))}
     made: dict[str, Any] = {**message, "content": _runs([*parts, *late], message["role"] == "assistant", breaks)}
     return made  # type: ignore[return-value]
 

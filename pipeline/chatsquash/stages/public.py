@@ -9,11 +9,18 @@ from typing import Any
 from msgspec.structs import replace
 
 from chatsquash import chat
-from chatsquash.chat import PRIVATE
+from chatsquash.blocks import Approval, Block, Call, HostedCall, HostedResult, Media, Other, Result, Turn
+from chatsquash.chat import PRIVATE, Private
 from chatsquash.checks import reading
+from chatsquash.formats.view import part_of
 from chatsquash.marks import without
 from chatsquash.model import Conversation, Found, Json, Message, Staged
 from chatsquash.stages.join_texts import Wanted
+
+_UNHELD = (HostedCall, HostedResult, Approval, Other)
+"""Blocks that chat messages have no place for, and that a reader of the record misses."""
+_TOLD = ("groundingMetadata", "citationMetadata", "urlContextMetadata")
+"""Members of Gemini's turns of which that is true, too."""
 
 
 def leave_out(conversation: Conversation, *, joins: Wanted | None = None, judged: bool = False) -> Staged:
@@ -58,8 +65,24 @@ def _with_media(message: Message) -> Message:
 
 
 def _media(message: Message) -> list[Json]:
-    """The media that a message carries privately."""
-    return [block for block in chat.private(message).get("native", ()) if _is_medium(block)]
+    """The media that a message has beside its content."""
+    made = chat.turn(message)
+    found, called = list[Json](), False
+    for block in made.blocks if made else ():
+        called = called or type(block) is Call
+        inner = block.content if type(block) is Result else (block,) if called or type(block) is Other else ()
+        for each in inner:
+            if type(each) is Media and called and (part := part_of(each)):
+                found.append(part)
+            elif type(each) is Other and _is_medium(logged := _logged(each)):
+                found.append(logged)
+    return found
+
+
+def _logged(other: Other) -> Json:
+    """What was logged, which may be an item of a turn and no part of one."""
+    value = other.value
+    return value["item"] if isinstance(value, dict) and value.keys() == {"item"} else value
 
 
 def _is_medium(block: Json) -> bool:
@@ -71,41 +94,43 @@ def public(conversation: Conversation) -> Staged:
     """The conversation without private members."""
     if not conversation.loaded:
         return conversation, ()
-    messages = [_bare_message(message) for message in conversation.messages]
+    messages = [_bare(message) for message in conversation.messages]
     tools = conversation.tools
     if any(map(chat.private, tools)):
         tools = [_bare(tool) for tool in tools]
     return Conversation(messages, tools, marks=conversation.marks), ()
 
 
-def _bare_message(message: Message) -> Any:
-    calls = message.get("tool_calls")
-    if isinstance(calls, list) and any(map(chat.private, calls)):
-        message = {**message, "tool_calls": [_bare(call) for call in calls]}
-    return _bare(message)
-
-
 def _bare(holder: Any) -> Any:
-    if not chat.private(holder):
+    if not isinstance(holder, dict) or not isinstance(holder.get(PRIVATE), Turn | Private):
         return holder
     return {key: value for key, value in holder.items() if key != PRIVATE}
 
 
 def _lost(message: Message, joins: Wanted | None) -> Iterator[str]:
-    """What a message holds beside its text, its parts and its calls, in words."""
-    held = chat.private(message)
-    yield from map(_kind, held.get("native", ()))
+    """What a message holds beside its text, its parts, its reasoning and its calls, in words."""
+    made = chat.turn(message)
+    if made is None:
+        return
+    called = False
+    yield from (name for name in _TOLD if name in made.native.get("google", ()))
+    for block in made.blocks:
+        called = called or type(block) is Call
+        for each in block.content if type(block) is Result else (block,):
+            if (type(each) is Media and (called or not part_of(each))) or isinstance(each, _UNHELD):
+                yield _kind(each)
     if not (joins and joins(message)):
-        yield from ("text behind calls" for _ in held.get("after", ()))
+        yield from ("text behind calls" for _ in chat.after(message))
 
 
 def _says_something(message: Message) -> bool:
     return message["role"] == "tool" or any(message[key] for key in message.keys() - {"role", PRIVATE})  # type: ignore[literal-required]
 
 
-def _kind(block: Json) -> str:
+def _kind(block: Block) -> str:
     """What a block calls itself, or the first of its members."""
-    if not isinstance(block, dict):
+    value = _logged(block) if type(block) is Other else {"type": block.__struct_config__.tag}
+    if not isinstance(value, dict):
         return "block"
-    named = block.get("type")
-    return named if isinstance(named, str) else next(iter(block), "block")
+    named = value.get("type")
+    return named if isinstance(named, str) else next(iter(value), "block")

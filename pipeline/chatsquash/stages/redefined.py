@@ -56,9 +56,12 @@ class Answered(Struct):
             earlier = self._lines  # which grows, so that it is that of the longest request all the same
         for run in entry.edits[1:] if earlier is self._lines and entry.kept else entry.edits:
             self._lines += earlier[run.start : run.stop] if isinstance(run, Kept) else [line] * len(run.messages)
-        for call in chat.calls(entry.reply.message) if entry.reply.message else ():
+        reply = entry.reply.message
+        calls = chat.calls(reply) if reply else []
+        flags = (chat.made_up(reply) if reply else []) or [False] * len(calls)
+        for call, is_made_up in zip(calls, flags, strict=True):
             key = chat.id_key(call.get("id"))
-            if key is not None and not chat.private(call).get("synthetic_id"):
+            if key is not None and not is_made_up:
                 self._made.setdefault(key, entry.line)
 
     def settle(self) -> None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterator
 from typing import Any
 
+from msgspec.structs import replace
+
 from chatsquash import formats
+from chatsquash.blocks import FAILED, PROMPTS, Result
 from chatsquash.errors import UsageError
-from chatsquash.formats import bodies, documents
+from chatsquash.formats import bodies, documents, view
 from chatsquash.formats.base import TurnError
-from chatsquash.model import Conversation, Json, Rejected
+from chatsquash.formats.writing import without_marks
+from chatsquash.model import Conversation, Json
+from chatsquash.translate import logs, sendable
 from chatsquash.translate import losses as comparison
+from chatsquash.translate.sendable import ForeignReasoning
 
 
 def known() -> tuple[str, ...]:
@@ -38,12 +42,13 @@ def load(obj: Json, format: str | None = None) -> Conversation:  # noqa: A002 - 
 
     Args:
         obj: A JSON value: a body such as ``{"messages": [...], "tools": [...]}``, a list of its turns, an exchange
-            ``{"request": ..., "response": ...}``, or a document such as a client keeps.
+            ``{"request": ..., "response": ...}`` as any logger wraps it, its response whole or streamed, or a document
+            such as a client keeps.
         format: Its format, as ``chatsquash formats`` lists them; told from the value by default.
 
     Returns:
-        Its messages as OpenAI chat has them, with what that has no place for in private members, and its tools.  Of a
-        document with several conversations the first.
+        Its ``turns``, each an ordered list of blocks, its ``messages`` as OpenAI chat has them, and its ``tools``.  Of
+        a document with several conversations the first.
 
     Raises:
         UsageError: The format is not known or cannot be told, or the value is not of it.
@@ -51,7 +56,8 @@ def load(obj: Json, format: str | None = None) -> Conversation:  # noqa: A002 - 
     >>> load([{"role": "user", "content": "hi"}]).messages
     [{'role': 'user', 'content': 'hi'}]
     """
-    return load_all([obj], format)[0]
+    found = load_all([obj], format)[0]
+    return replace(found, messages=view.public(found.turns), told=found.turns)
 
 
 def load_all(
@@ -64,15 +70,19 @@ def load_all(
 ) -> list[Conversation]:
     """Every conversation in a file, whose lines, or whose one value, these are; raises as ``load``.
 
-    ``lines`` are the numbers of these lines, from 1, where others stand between them; ``meta`` is what lies beside.
-    ``every``: of a history also the branches that others go on from, all in the order of the file.
+    Their turns and tools are read; messages are made of turns where somebody asks ``load``.  ``lines`` are the numbers
+    of these lines, from 1, where others stand between them; ``meta`` is what lies beside.  ``every``: of a history also
+    the branches that others go on from, all in the order of the file.
     """
+    logged = logs.exchange(objects[0], format) if len(objects) == 1 and format not in documents.names() else None
+    if logged:
+        return [logged]
     name = format or recognise(objects)
     form = module(name)
     found: list[Conversation]
     try:
         if name not in documents.names():
-            found = [_exchanged(form, each) for each in objects]
+            found = [logs.exchange(each, name) or bodies.read(form, each) for each in objects]
         elif every and hasattr(form, "every"):
             found = form.every(objects)
         else:
@@ -92,23 +102,43 @@ def recognise(objects: list[Json]) -> str:
         raise UsageError(f"{problem}; choose with --from") from None
     if fitting:
         return fitting.name
-    seen = [_recognised(each) for each in objects[:50]]
+    seen = [bodies.recognise(each) for each in objects[:50]]
     whole = formats.recognise_file(seen)
     if whole.name is None:
         raise UsageError(f"{whole.why}; documents that are known: {', '.join(documents.names())}; choose with --from")
     return whole.name
 
 
-def dump(conversation: Conversation, format: str) -> Json:  # noqa: A002
+def dump(
+    conversation: Conversation,
+    format: str,  # noqa: A002
+    *,
+    sendable: bool = False,
+    foreign_reasoning: ForeignReasoning = "drop",
+) -> Json:
     """A conversation in a format: a body with turns, system prompt and tools, or a document.
 
-    Raises ``UsageError`` for a format that is not known or not written, and for a conversation that none of its
-    documents can stand for.  What the format cannot hold is left out: ``losses`` says what.
+    What the format cannot hold is left out: ``losses`` says what.  ``sendable`` makes it what the service takes, where
+    that refuses something that its format can hold; ``foreign_reasoning`` says what becomes of reasoning then that the
+    service has not signed.  Raises ``UsageError`` for a format that is not known or not written, or has no service, and
+    for a conversation that none of its documents can stand for.
     """
+    if sendable:
+        return request(conversation, format, foreign_reasoning).body
     form = _writer(format)
     _refuse_none(conversation)
     try:
         return form.dump(conversation)
+    except TurnError as problem:
+        raise UsageError(f"{format}: {problem}") from None
+
+
+def request(conversation: Conversation, format: str, foreign_reasoning: ForeignReasoning = "drop") -> sendable.Request:  # noqa: A002
+    """What a service takes of a conversation, and what was changed for that; raises as ``dump``."""
+    form = _writer(format)
+    _refuse_none(conversation)
+    try:
+        return sendable.request(form, conversation, foreign_reasoning)
     except TurnError as problem:
         raise UsageError(f"{format}: {problem}") from None
 
@@ -134,70 +164,57 @@ def _writer(name: str) -> Any:
 
 def _refuse_none(conversation: Conversation) -> None:
     """Raise ``UsageError`` for what is no conversation."""
-    for at, message in enumerate(conversation.messages):
-        if not isinstance(message, dict) or not isinstance(message.get("role"), str):
-            raise UsageError(f"messages[{at}] is no message: one is an object with a role")
+    try:
+        _ = conversation.turns
+    except TurnError as problem:
+        raise UsageError(str(problem)) from None
     if not isinstance(conversation.tools, list):
         raise UsageError("tools is no list")
 
 
-def losses(conversation: Conversation, format: str) -> list[str]:  # noqa: A002
-    """The paths at which a conversation differs from itself once it was written in a format and read again."""
-    return comparison.differences(conversation, load(dump(conversation, format), format))
+def losses(conversation: Conversation, format: str) -> comparison.Losses:  # noqa: A002
+    """The paths at which a conversation differs from what the format's own readers see of it once it is written.
+
+    ``kept_for_chatsquash`` of the list has the paths that such readers miss and ``load`` does not.
+    """
+    return lost(conversation, dump(conversation, format), format)
 
 
-def _recognised(obj: Json) -> formats.Recognised:
-    """The format of an exchange, by both its sides, or of a request."""
-    if isinstance(obj, dict) and "request" in obj:
-        request = obj["request"]
-        return formats.recognise(request if isinstance(request, dict) else None, obj.get("response"), None)
-    return bodies.recognise(obj)
+def lost(conversation: Conversation, document: Json, format: str) -> comparison.Losses:  # noqa: A002
+    """What a document in a format does not hold of a conversation that it was made of."""
+    return lost_of_all([conversation], document, format)[0]
 
 
-def _exchanged(form: Any, obj: Json) -> Conversation:
-    if not (isinstance(obj, dict) and isinstance(obj.get("request"), dict)):
-        return bodies.load(form, obj)
-    conversation = bodies.load(form, obj["request"])
-    reply = form.reply(obj.get("response")).message
-    return Conversation([*conversation.messages, *([reply] if reply else [])], conversation.tools)
+def lost_of_all(branches: list[Conversation], document: Json, format: str) -> list[comparison.Losses]:  # noqa: A002
+    """The same for a document that holds several conversations."""
+    read = load_all([document], format, every=True)
+    kept = [comparison.differences(*pair) for pair in zip(branches, read, strict=True)]
+    if not any(map(_may_be_marked, branches)):
+        return list(map(comparison.Losses, kept))
+    seen = load_all([without_marks(document)], format, every=True)
+    missed = [comparison.differences(*three) for three in zip(branches, seen, read, strict=True)]
+    return [
+        comparison.Losses(ours, [path for path in paths if path not in ours])
+        for ours, paths in zip(kept, missed, strict=True)
+    ]
 
 
-def holds_any(objects: list[Json], forced: str | None) -> bool:
-    """Whether one of these holds a conversation of its own."""
-    return any(isinstance(each, dict) and _why_none(each, forced) is None for each in objects)
+def _may_be_marked(conversation: Conversation) -> bool:
+    """Whether something is in a conversation for which some formats have no place but a mark of ours."""
+    leads = True
+    for turn in conversation.turns:
+        leads = leads and turn.role in PROMPTS
+        if turn.instructions or (turn.role in PROMPTS and not leads):
+            return True
+        if turn.role == "tool" and any(type(block) is Result and block.outcome in FAILED for block in turn.blocks):
+            return True
+    return False
 
 
-def _why_none(value: Json, form: str | None) -> str | None:
+def why_none(value: Json, form: str | None) -> str | None:
     """Why a value is no conversation of a format, or of any; ``None`` for one."""
     try:
         load_all([value], form)
     except UsageError as problem:
         return str(problem)
     return None
-
-
-def divided(objects: list[Json], broken: list[Rejected], form: str, data: bytes) -> tuple[list[Json], list[Rejected]]:
-    """Of the values of lines those that are conversations, and all lines that are none.
-
-    Where there is none, or the values are those of one document, they are returned as they are.
-    """
-    places = list(_places(data, {line.line for line in broken}))
-    if form in documents.names() or len(objects) < 2 or len(places) != len(objects):
-        return objects, broken
-    taken, left = list[Json](), list[Rejected]()
-    for value, (number, offset, length) in zip(objects, places, strict=True):
-        why = _why_none(value, form)
-        if why is None:
-            taken.append(value)
-        else:
-            left.append(Rejected(number, offset, length, "bad-entry", why))
-    return (taken, sorted(broken + left)) if taken else (objects, broken)
-
-
-def _places(data: bytes, aside: set[int]) -> Iterator[tuple[int, int, int]]:
-    """Number, offset and length of each line but the blank ones and those named."""
-    offset = 0
-    for number, line in enumerate(io.BytesIO(data), 1):
-        if number not in aside and line.removeprefix(b"\xef\xbb\xbf").strip():
-            yield number, offset, len(line.removesuffix(b"\n"))
-        offset += len(line)

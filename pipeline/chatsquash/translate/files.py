@@ -1,26 +1,25 @@
-"""Whole conversations from one format to another, file by file."""
+"""Whole conversations from one format to another: what is read, what is written, what is said of it."""
 
 from __future__ import annotations
 
-import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from itertools import chain, groupby
-from itertools import count as counting
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
-from chatsquash import footprint, jsonio, platform
 from chatsquash.errors import ChatsquashError, UsageError
-from chatsquash.formats import links
-from chatsquash.model import Json
-from chatsquash.text import counted, escaped, shown
-from chatsquash.translate import conversations, losses
-from chatsquash.translate.sources import STREAM, Source, Sources
-from chatsquash.write.groups import sanitised
+from chatsquash.redact.keys import load_key
+from chatsquash.text import counted, escaped
+from chatsquash.translate import conversations, sendable
+from chatsquash.translate.output import Output, output
+from chatsquash.translate.sendable import ForeignReasoning
+from chatsquash.translate.sources import STREAM, Sources
+from chatsquash.translate.work import Done, Wanted, translated
 
 _SHOWN = 20  # lines that cannot be read
+_WORTH_A_PROCESS = 8 << 20
+"""Bytes below which starting a process takes longer than it saves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,42 +28,72 @@ class Translation:
 
     to: str
     output: str
-    """A folder; with ``jsonl`` a file; or ``-``."""
+    """A folder; with ``jsonl``, or where it ends so, a file; or ``-``."""
     from_format: str | None = None
     all_branches: bool = False
     """Also the branches of a history that others go on from."""
     jsonl: bool = False
     lossless: bool = False
     force: bool = False
+    sendable: bool = False
+    """Fitted to what the service takes."""
+    foreign_reasoning: ForeignReasoning | None = None
+    """With ``sendable``: what becomes of reasoning that the service has not signed."""
+    anonymize: bool = False
+    """Replace e-mail addresses by pseudonyms."""
+    anonymize_key_file: str | None = None
+    workers: int = 1
+
+    @property
+    def is_jsonl(self) -> bool:
+        """Whether a line is written for each conversation."""
+        return self.jsonl or (self.output.endswith(".jsonl") and not Path(self.output).is_dir())
 
 
-class Translated(NamedTuple):
+@dataclass(slots=True)
+class Translated:
     """What came of a translation."""
 
-    written: int
-    lost: Counter[str]
-    """What the target could not hold, by the kind of its path."""
-    passed_over: Counter[str]
-    """What was not read, in words."""
-    options: Counter[str]
-    """The options of requests, which are no part of a conversation, by their names."""
-    unlinked: Counter[str]
-    """Calls without results and results without calls, in words; they are written as they are."""
-    bad_lines: list[str]
-    """The lines that cannot be read: where, and what is wrong."""
-    to: str = ""
+    to: str
     """The format that was written."""
+    written: int = 0
+    lost: Counter[str] = field(default_factory=Counter)
+    """What the target has no place for, by the kind of its path."""
+    kept: Counter[str] = field(default_factory=Counter)
+    """What it has no place for and chatsquash alone reads again, by the kind of its path."""
+    fitted: Counter[str] = field(default_factory=Counter)
+    """What was changed for the service, in words."""
+    passed_over: Counter[str] = field(default_factory=Counter)
+    """What was not read, in words."""
+    options: Counter[str] = field(default_factory=Counter)
+    """The options of requests, which are no part of a conversation, by their names."""
+    unlinked: Counter[str] = field(default_factory=Counter)
+    """Calls without results and results without calls, in words; they are written as they are."""
+    bad_lines: list[str] = field(default_factory=list)
+    """The lines that cannot be read: where, and what is wrong."""
     complete: bool = True
     """Whether every line and every file could be read."""
+    anonymized: bool = False
+
+    def take(self, done: Done) -> None:
+        """Add what came of a piece."""
+        self.written += len(done.documents)
+        for name in ("lost", "kept", "fitted", "passed_over", "options", "unlinked"):
+            getattr(self, name).update(getattr(done, name))
+        self.bad_lines += done.bad_lines
+        self.complete = self.complete and not (done.cut or done.bad_lines)
 
     def lines(self) -> Iterator[str]:
         """What is said at the end, escaped, a line each."""
         yield from map(escaped, self.bad_lines[:_SHOWN])
         if len(self.bad_lines) > _SHOWN:
             yield f"... and {counted(len(self.bad_lines) - _SHOWN, 'more line')} that cannot be read"
-        yield f"{counted(self.written, 'conversation')} written as {self.to}"
+        as_they_are = "" if self.anonymized else "; addresses are as they were (--anonymize replaces them)"
+        yield f"{counted(self.written, 'conversation')} written as {self.to}{as_they_are}"
         said = {
             "not held": self.lost,
+            "kept for chatsquash": self.kept,
+            "fitted": self.fitted,
             "not read": self.passed_over,
             "request option": self.options,
             "not linked": self.unlinked,
@@ -78,138 +107,141 @@ class LossError(ChatsquashError):
     """Something would be lost, and that was forbidden."""
 
 
-class _Written(NamedTuple):
-    """A document, what it is made of, and what it does not hold."""
-
-    name: str
-    document: Json
-    sources: list[Source]
-    lost: list[str]
+Observer = Callable[[int, int], None]
+"""Told the bytes of each piece that is done, and those of all that is known to be there."""
 
 
-def translate(found: Iterable[Source], to: str) -> Iterator[_Written]:
-    """Of each conversation its document in a format; the branches of a history are one where the format holds them."""
-    together = conversations.holds_branches(to)
-    for of, group in groupby(found, lambda each: each.file if together and each.conversation.branch else object()):
-        sources = list(group)
-        if isinstance(of, tuple):
-            name = of[1]
-            document = _held(conversations.dump_all([each.conversation for each in sources], to))
-            back = conversations.load_all([document], to, every=True)
-        else:
-            name = sources[0].name
-            document = _held(conversations.dump(sources[0].conversation, to))
-            back = [conversations.load(document, to)]
-        pairs = zip(sources, back, strict=True)
-        lost = [path for source, read in pairs for path in losses.differences(source.conversation, read)]
-        yield _Written(name, document, sources, lost)
-
-
-def _held(document: Json) -> Json:
-    """A document, unless this process may not take enough memory to compare it with what it is made of."""
-    if platform.memory_left() is not None:
-        footprint.hold_to_machine(jsonio.dumps(document))
-    return document
-
-
-def _refuse_loss(each: _Written, to: str) -> None:
-    """Raise ``LossError`` for a document that does not hold all, or for something that was not read."""
-    missing = [what for source in each.sources for what in source.left_out]
-    if not (missing or each.lost):
-        return
-    what = f"{to} cannot hold {each.lost[0]}" if each.lost else f"not read: {missing[0]}"
-    rest = len(missing) + len(each.lost) - 1
-    more = f" and {rest:,} more" if rest else ""
-    raise LossError(f"{each.name}: {what}{more}; without --lossless the rest is written")
-
-
-def write_all(inputs: Iterable[str], wanted: Translation, stdin: BinaryIO, stdout: BinaryIO) -> Translated:
+def write_all(
+    inputs: Iterable[str], wanted: Translation, stdin: BinaryIO, stdout: BinaryIO, observe: Observer | None = None
+) -> Translated:
     """Translate files, folders and globs to a folder, a file of lines or a stream.
 
-    Raises ``UsageError`` for what cannot be read, told or written, and ``LossError``.
+    What is written appears at the end, so nothing does where something is refused.  Raises ``UsageError`` for what
+    cannot be read, told or written, and ``LossError``.
     """
+    _refuse_wrong(wanted)
+    inputs = list(inputs)
+    out = None if wanted.output == STREAM else Path(wanted.output)
+    sources = Sources(wanted.from_format, out)
+    size = _size(inputs)
+    workers = min(wanted.workers, size // _WORTH_A_PROCESS + 1) if STREAM not in inputs else wanted.workers
+    whole = Translated(wanted.to, passed_over=sources.passed_over, anonymized=wanted.anonymize)
+    with output(wanted.output, stdout, jsonl=wanted.is_jsonl, force=wanted.force) as writer:
+        named = _Named(writer)
+        failures = _Failures()
+        for done in translated(sources.pieces(inputs, stdin), _work(wanted), workers):
+            if done.refused:
+                raise LossError(f"{done.refused}; without --lossless the rest is written")
+            failures.take(done)
+            named.write(done)
+            whole.take(done)
+            if observe:
+                observe(done.piece.size, size)
+        named.close()
+        failures.settle(whole, lossless=wanted.lossless)
+        writer.commit()
+    return whole
+
+
+def _refuse_wrong(wanted: Translation) -> None:
     if wanted.force and wanted.output == STREAM:
         raise UsageError("--force has no effect with --output -: leave one of them out")
-    out = None if wanted.output == STREAM else Path(wanted.output)
-    sources = Sources(wanted.from_format, wanted.all_branches, out)
-    done = Translated(0, Counter(), sources.passed_over, Counter(), Counter(), [], wanted.to)
-    written: list[tuple[str, bytes]] = []  # all of it, since nothing is written where one cannot be
-    for each in translate(chain.from_iterable(sources.read(path, stdin) for path in inputs), wanted.to):
-        if wanted.lossless:
-            _refuse_loss(each, wanted.to)
-        spelled = shown(each.document) if out is None else jsonio.dumps(each.document)
-        written.append((each.name, spelled + b"\n"))
-        _count(each, done)
-    if sources.failed and wanted.lossless:
-        raise LossError(f"{sources.failed[0]}; without --lossless the rest is written")
-    if sources.failed and not written:
-        raise sources.failed[-1]
-    done.passed_over.update(map(str, sources.failed))
-    _write(written, wanted, stdout)
-    complete = not (sources.failed or sources.cut or done.bad_lines)
-    return done._replace(written=len(written), complete=complete)
+    if wanted.foreign_reasoning and not wanted.sendable:
+        raise UsageError("--foreign-reasoning has no effect without --sendable: add that, or leave it out")
+    if wanted.sendable and sendable.service_of(conversations.module(wanted.to)) is None:
+        raise UsageError(f"{wanted.to} is sent to no service: leave --sendable out")
 
 
-def _count(each: _Written, done: Translated) -> None:
-    done.lost.update(map(losses.kind, each.lost))
-    for source in each.sources:
-        done.passed_over.update(source.left_out)
-        done.options.update(source.options)
-        done.bad_lines.extend(source.bad_lines)
-        done.unlinked.update(links.unlinked(source.conversation.messages))
+def _work(wanted: Translation) -> Wanted:
+    return Wanted(
+        wanted.to,
+        wanted.from_format,
+        wanted.all_branches,
+        wanted.lossless,
+        wanted.sendable,
+        wanted.foreign_reasoning or "drop",
+        indented=not wanted.is_jsonl and wanted.output == STREAM,
+        key=load_key(wanted.anonymize_key_file) if wanted.anonymize else None,
+    )
 
 
-def _write(written: list[tuple[str, bytes]], wanted: Translation, stdout: BinaryIO) -> None:
-    folder = Path(wanted.output)
-    if wanted.output == STREAM:
-        if len(written) > 1 and not wanted.jsonl:
-            raise UsageError(f"{len(written)} conversations: print them with --jsonl, or name a folder")
-        stdout.writelines(data for _, data in written)
-        stdout.flush()
-    elif wanted.jsonl:
-        _write_files(folder.parent, {folder: b"".join(data for _, data in written)}, force=wanted.force)
-    else:
-        _write_files(folder, _placed(folder, written), force=wanted.force)
+def _size(inputs: list[str]) -> int:
+    """Bytes of all files that are named or lie in folders, for progress; compressed ones as they lie there."""
+    found = 0
+    for given in inputs:
+        path = Path(given)
+        files = path.rglob("*") if path.is_dir() else [path]
+        found += sum(each.stat().st_size for each in files if each.is_file())
+    return found
 
 
-def _placed(folder: Path, written: list[tuple[str, bytes]]) -> dict[Path, bytes]:
-    """Where each document goes."""
-    taken: set[str] = set()
-    placed = {}
-    for name, data in written:
-        label = sanitised(name)
-        names = chain([label], (f"{label}-{number}" for number in counting(2)))
-        free = next(each for each in names if each.casefold() not in taken)
-        taken.add(free.casefold())
-        placed[folder / f"{free}.json"] = data
-    return placed
+class _Named:
+    """Gives documents their names: that of the session or the file, with a number where a file has several."""
+
+    def __init__(self, writer: Output) -> None:
+        self._writer = writer
+        self._file = 0
+        self._count = 0
+        self._first: tuple[str, bytes] | None = None
+        """The first document of a file, as long as it is the only one."""
+
+    def write(self, done: Done) -> None:
+        """Write the documents of a piece."""
+        if done.piece.file != self._file:
+            self.close()
+            self._file, self._count = done.piece.file, 0
+        for session, data in done.documents:
+            self._count += 1
+            if session is not None:
+                self._writer.write(session, data)
+            elif self._count == 1:
+                self._first = done.piece.name, data
+            else:
+                self._settle(f"{done.piece.name}-1")
+                self._writer.write(f"{done.piece.name}-{self._count}", data)
+
+    def close(self) -> None:
+        """Write what is left."""
+        if self._first:
+            self._settle(self._first[0])
+
+    def _settle(self, name: str) -> None:
+        if self._first:
+            self._writer.write(name, self._first[1])
+            self._first = None
 
 
-def _write_files(folder: Path, files: dict[Path, bytes], *, force: bool) -> None:
-    """Write files to a folder; raises ``UsageError`` for one that is there, before any is written."""
+class _Failures:
+    """The pieces that cannot be read: of folders they are counted, if another can be."""
 
-    def refuse(path: Path) -> None:
-        if not force and os.path.lexists(path):
-            raise UsageError(f"{path}: is there already; --force replaces it")
+    def __init__(self) -> None:
+        self._found: Counter[int] = Counter()
+        """How many files each folder has."""
+        self._failed: dict[int, list[str]] = {}
+        self._unreadable: list[str] = []
 
-    for path in files:
-        refuse(path)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        raise UsageError(f"{folder}: cannot be made ({problem.strerror})") from None
-    for path, data in files.items():
-        refuse(path)  # again, since another process may have made it
-        _write_file(path, data)
+    def take(self, done: Done) -> None:
+        """Note how a piece came out; raises ``UsageError`` for one that must be readable."""
+        argument = done.piece.argument
+        self._found[argument] += 1
+        if not done.failure:
+            return
+        if done.is_unreadable and not done.piece.is_found:
+            self._unreadable.append(done.failure)
+        elif done.piece.is_found:
+            self._failed.setdefault(argument, []).append(done.failure)
+        else:
+            raise UsageError(done.failure)
 
-
-def _write_file(path: Path, data: bytes) -> None:
-    """Write a file, which appears whole."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        beside.write_bytes(data)
-        beside.replace(path)
-    except OSError as problem:
-        raise UsageError(f"{path}: cannot be written ({problem.strerror})") from None
-    finally:
-        beside.unlink(missing_ok=True)
+    def settle(self, whole: Translated, *, lossless: bool) -> None:
+        """Say what could not be read; raises where that is all there was, or where nothing may be lost."""
+        for argument, failures in self._failed.items():
+            if len(failures) == self._found[argument]:
+                raise UsageError(failures[-1])
+        said = [*self._unreadable, *(failure for failures in self._failed.values() for failure in failures)]
+        if said and lossless:
+            raise LossError(f"{said[0]}; without --lossless the rest is written")
+        if said and not whole.written:
+            raise UsageError(said[-1])
+        whole.passed_over.update(said)
+        whole.complete = whole.complete and not said

@@ -4,31 +4,64 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import zip_longest
-from typing import Any
+from typing import Any, NamedTuple, Self
 
-from chatsquash import chat, jsonio
-from chatsquash.chat import PRIVATE, Private
-from chatsquash.model import Conversation, Message
+import msgspec
+
+from chatsquash import jsonio
+from chatsquash.blocks import PROMPTS, Block, Call, HostedCall, HostedResult, Native, Other, Result, Turn
+from chatsquash.chat import Private, private
+from chatsquash.formats.writing import names, prompts
+from chatsquash.model import Conversation, Json, Tool
 
 _INDEX = re.compile(r"\[(\+?)\d+\]")
-_SPELLED = (chat.BREAKS, "from", "content_list", "reasoning_key", "synthetic_id")
+_BY_VALUE = ("arguments",)
+"""Fields that spell JSON, in which white space and the order of members say nothing."""
+_ADDED = ("name", "mime", "apart")
+"""Fields that a format may add where there was nothing."""
+_NOT_COMPARED = ("native", "made_up", "content")
 
 _Counterparts = tuple[int | None, int | None]
-"""The places of a message before and after; ``None`` where it is not."""
+"""The places of something before and after; ``None`` where it is not."""
 
 
-def differences(before: Conversation, after: Conversation) -> list[str]:
-    """The paths at which a conversation lost or changed something, in order: ``messages[2].tool_calls[0].id``.
+class Losses(list[str]):
+    """The paths of what a format does not hold, in order: ``turns[2].blocks[0].signature``."""
 
-    Messages are compared with those that they became, so that one that is gone is one path; one that is new in front
-    of ``messages[3]`` is ``messages[+3]``.  What a format only adds to a message is no difference where it says nothing
-    new: private members, and the name of a result that its call tells.
+    kept_for_chatsquash: list[str]
+    """The paths of what it has no place for and chatsquash alone reads again, where it wrote it."""
+
+    def __init__(self, paths: Iterable[str] = (), kept: Iterable[str] = ()) -> None:
+        super().__init__(paths)
+        self.kept_for_chatsquash = list(kept)
+
+
+def differences(before: Conversation, after: Conversation, like: Conversation | None = None) -> list[str]:
+    """The paths at which a conversation lost or changed something, in order.
+
+    Turns and blocks are compared with those that they became, so that one that is gone is one path; one that is new in
+    front of ``turns[3]`` is ``turns[+3]``.  What a format only adds is no difference where it says nothing new: members
+    that only its provider knows, and the name of a result that its call tells.  Where ``like`` has as many turns as
+    ``after`` behind the prompts that lead, those tell which became which.
     """
     place = [] if before.branch == after.branch else ["branch"]
-    messages = _aligned(_plain(before.messages), _plain(after.messages))
-    return [*place, *messages, *_differences("tools", before.tools, after.tools)]
+    told, read = before.turns, after.turns
+    is_same = told == read and all(map(_are_same, told, read))
+    turns = [] if is_same else _of_turns(told, read, like.turns if like else read)
+    return [*place, *_of_native("native", before.native, after.native), *turns, *_of_tools(before.tools, after.tools)]
+
+
+def _are_same(one: Turn | Block, other: Turn | Block) -> bool:
+    """Whether two are equal, and the same JSON, which ``1`` and ``True`` are not."""
+    return one == other and (not _holds_values(one) or _spelled(one) == _spelled(other))
+
+
+def _holds_values(held: Turn | Block) -> bool:
+    if isinstance(held, Turn):
+        return bool(held.native) or any(map(_holds_values, held.blocks))
+    return bool(held.native) or isinstance(held, Other | HostedResult | Result)
 
 
 def kind(path: str) -> str:
@@ -36,40 +69,178 @@ def kind(path: str) -> str:
     return _INDEX.sub(r"[\1]", path)
 
 
-def _plain(messages: list[Message]) -> list[Any]:
-    """The messages without names of results that their calls tell."""
-    calls = [call for message in messages for call in chat.calls(message)]
-    told = {(call["id"], chat.call_name(call)) for call in calls if isinstance(call.get("id"), str)}
-    return [_nameless(message, told) if message.get("role") == "tool" else message for message in messages]
+# Turns
 
 
-def _nameless(message: Message, calls: set[tuple[str, str | None]]) -> Any:
-    """A result without its name, where that is the one of its call."""
-    known = message.get("tool_call_id"), message.get("name")
-    is_told = all(isinstance(each, str) for each in known) and known in calls
-    return {key: value for key, value in message.items() if key != "name"} if is_told else message
-
-
-# Which message became which
-
-
-def _aligned(before: list[Any], after: list[Any]) -> Iterator[str]:
-    """The differences of messages, each beside the one that it is: one equal, else one alike, else one in its place."""
-    here = 0
-    same = list(map(_speaker, before)) == list(map(_speaker, after))
-    for left, right in _matched(before, after, () if same else (_whole, _links, _speaker)):
+def _of_turns(before: Sequence[Turn], after: Sequence[Turn], like: Sequence[Turn]) -> Iterator[str]:
+    """The differences of turns; prompts that lead are one, however many turns they are."""
+    leading, merged = len(prompts(before)), max(len(like) - len(after), 0)
+    seen = _holding(before[:leading], prompts(like)[:leading])
+    read = seen - merged
+    called = _Calls.of(before), _Calls.of(after)
+    first = leading if 0 < read < leading else 0
+    if first:
+        yield from _of_prompts(before[:leading], after[:read], called)
+        before, after, like = before[leading:], after[read:], like[seen:]
+    like = like if len(like) == len(after) else after
+    same = [turn.role for turn in before] == [turn.role for turn in like]
+    here = first
+    for left, right in _matched(before, like, () if same else (_spelled, _links, _speaker)):
         if left is None:
-            yield f"messages[+{here}]"
+            yield f"turns[+{here}]"
+            continue
+        here = first + left + 1
+        if right is None:
+            yield f"turns[{here - 1}]"
+        elif not _are_same(before[left], after[right]):
+            yield from _of_turn(f"turns[{here - 1}]", before[left], after[right], called)
+
+
+def _holding(told: Sequence[Turn], prompts: Sequence[Turn]) -> int:
+    """How many of the prompts that were read hold those that were told; behind them others may lead by now."""
+    left = sum(len(turn.blocks) for turn in told)
+    for at, turn in enumerate(prompts):
+        if left <= 0:
+            return at
+        left -= len(turn.blocks)
+    return len(prompts)
+
+
+class _Calls(NamedTuple):
+    """The calls of a conversation by their ids."""
+
+    names: dict[str, str]
+    places: dict[str, int]
+    """Their numbers among all calls."""
+
+    @classmethod
+    def of(cls, turns: Sequence[Turn]) -> Self:
+        """Those of turns."""
+        calls = [block for turn in turns for block in turn.blocks if type(block) is Call]
+        return cls(names(turns), {call.id: place for place, call in enumerate(calls)})
+
+
+_Called = tuple[_Calls, _Calls]
+"""Before and after."""
+
+
+def _of_prompts(before: Sequence[Turn], after: Sequence[Turn], called: _Called) -> Iterator[str]:
+    """The differences of system prompts that are as many turns no more."""
+    for at, turn in enumerate(before):
+        if turn.role not in {each.role for each in after}:
+            yield f"turns[{at}].role"
+        if turn.instructions and not any(each.instructions for each in after):
+            yield f"turns[{at}].instructions"
+        yield from _of_native(f"turns[{at}].native", turn.native, after[min(at, len(after) - 1)].native)
+    places = [f"turns[{at}].blocks[{place}]" for at, turn in enumerate(before) for place in range(len(turn.blocks))]
+    paths = [*places, f"turns[{len(before) - 1}].blocks[0]"]
+    blocks = [block for turn in before for block in turn.blocks]
+    yield from _of_blocks(paths, blocks, [block for turn in after for block in turn.blocks], called)
+
+
+def _of_turn(path: str, before: Turn, after: Turn, called: _Called) -> Iterator[str]:
+    if before.role != after.role:
+        yield f"{path}.role"
+    if before.instructions and not after.instructions:
+        yield f"{path}.instructions"
+    paths = [f"{path}.blocks[{place}]" for place in range(len(before.blocks) + 1)]
+    yield from _of_blocks(paths, before.blocks, after.blocks, called)
+    yield from _of_native(f"{path}.native", before.native, after.native)
+
+
+def _of_blocks(paths: list[str], before: Sequence[Block], after: Sequence[Block], called: _Called) -> Iterator[str]:
+    """The differences of blocks, each beside the one that it became; there is a path more than there are blocks."""
+    if (gone := _gone(before, after)) is not None:
+        yield from (paths[at] for at in gone)
+        return
+    same = [type(block) for block in before] == [type(block) for block in after]
+    last = paths[0].rpartition("[")[0]
+    here = 0
+    pairs = _matched(before, after, () if same else (_spelled, _identity, type))
+    lost = [before[a] for a, b in pairs if a is not None and (b is None or type(before[a]) is not type(after[b]))]
+    for left, right in pairs:
+        if left is None:
+            yield f"{last}[+{here}]"
             continue
         here = left + 1
         if right is None:
-            yield f"messages[{left}]"
+            yield paths[left]
+        elif type(before[left]) is not type(after[right]) and after[right] in lost:  # which moved
+            yield f"{last}[+{left}]"
+            yield paths[left]
+        elif not _are_same(before[left], after[right]):
+            yield from _of_block(paths[left], before[left], after[right], called)
+
+
+def _gone(before: Sequence[Block], after: Sequence[Block]) -> list[int] | None:
+    """The places of blocks without which there are those after; ``None`` where others are different, too."""
+    found, at = list[int](), 0
+    for place, block in enumerate(before):
+        if (
+            at < len(after)
+            and block == after[at]
+            and (not _holds_values(block) or _spelled(block) == _spelled(after[at]))
+        ):
+            at += 1
         else:
-            yield from _differences(f"messages[{left}]", before[left], after[right])
+            found.append(place)
+    return found if at == len(after) else None
 
 
-def _matched(before: list[Any], after: list[Any], keys: tuple[Callable[[Any], Hashable], ...]) -> list[_Counterparts]:
-    """The pairs of two runs; what one key leaves is matched by the next."""
+def _of_block(path: str, before: Block, after: Block, called: _Called) -> Iterator[str]:
+    if type(before) is not type(after):
+        yield path
+        return
+    for field in before.__struct_fields__:
+        if field in _NOT_COMPARED:
+            continue
+        if _differs(before, after, field) and not _says_the_same(field, before, after, called):
+            yield f"{path}.{field}"
+    if isinstance(before, Result) and isinstance(after, Result):
+        paths = [f"{path}.content[{place}]" for place in range(len(before.content) + 1)]
+        yield from _of_blocks(paths, before.content, after.content, called)
+    yield from _of_native(f"{path}.native", getattr(before, "native", {}), getattr(after, "native", {}))
+
+
+def _differs(before: Block, after: Block, field: str) -> bool:
+    old, new = getattr(before, field), getattr(after, field)
+    return old != new or (field == "value" and _sorted(old) != _sorted(new))
+
+
+def _says_the_same(field: str, before: Block, after: Block, called: _Called) -> bool:
+    """Whether two values of a field that differ say the same."""
+    old, new = getattr(before, field), getattr(after, field)
+    if field == "name" and isinstance(before, Result) and isinstance(after, Result):
+        return (old or called[0].names.get(before.id, "")) == (new or called[1].names.get(after.id, ""))
+    if field == "id" and getattr(before, "made_up", False):
+        return not isinstance(before, Result) or called[0].places.get(old) == called[1].places.get(new)
+    if field in _BY_VALUE and not getattr(before, "custom", False):
+        return _sorted(jsonio.value(old, [old])) == _sorted(jsonio.value(new, [new]))
+    if field in _ADDED:
+        return not old
+    return not isinstance(old, str | bool | None) and _sorted(old) == _sorted(new)
+
+
+def _sorted(value: Json) -> bytes:
+    return jsonio.dumps(value, sort_keys=True)
+
+
+def _of_native(path: str, before: Native, after: Native) -> Iterator[str]:
+    """The members that only a provider knows and that did not come back."""
+    for provider, members in before.items():
+        other = after.get(provider, {})
+        for name, value in members.items():
+            if name not in other or _sorted(other[name]) != _sorted(value):
+                yield f"{path}.{provider}.{name}"
+
+
+# Which became which
+
+
+def _matched(
+    before: Sequence[Any], after: Sequence[Any], keys: tuple[Callable[[Any], Hashable], ...]
+) -> list[_Counterparts]:
+    """The pairs of two runs; what one key leaves is matched by the next, what all leave by its place."""
     if not (keys and before and after):
         return list(zip_longest(range(len(before)), range(len(after))))
     key, *others = keys
@@ -107,40 +278,47 @@ def _nearest(left: list[Hashable], places: dict[Hashable, list[int]], i: int, j:
     return found
 
 
-def _whole(message: Any) -> Hashable:
-    """All that a message shows."""
-    return jsonio.dumps({key: value for key, value in sorted(message.items()) if key != PRIVATE and value is not None})
+def _spelled(value: Turn | Block) -> Hashable:
+    """All that a turn or a block says."""
+    return jsonio.dumps(msgspec.to_builtins(value))
 
 
-def _links(message: Any) -> Hashable:
-    """What a message is in a conversation: who speaks, which calls it makes, which one it answers."""
-    made = [call.get("id") for call in chat.calls(message)]
-    return _speaker(message), jsonio.dumps([message.get("tool_call_id"), *made])
+def _links(turn: Turn) -> Hashable:
+    """What a turn is in a conversation: who speaks, which calls it makes, which ones it answers."""
+    return _speaker(turn), tuple(block.id for block in turn.blocks if isinstance(block, Call | Result))
 
 
-def _speaker(message: Any) -> Hashable:
+def _speaker(turn: Turn) -> Hashable:
     """Who speaks; developers say what the system says."""
-    return "system" if message.get("role") == "developer" else jsonio.dumps(message.get("role"))
+    return "system" if turn.role in PROMPTS else turn.role
 
 
-# What became of it
+def _identity(block: Block) -> Hashable:
+    return type(block), block.id if isinstance(block, Call | Result | HostedCall) else ""
 
 
-def _differences(path: str, before: Any, after: Any) -> Iterator[str]:
+# Tools
+
+
+def _of_tools(before: list[Tool], after: list[Tool]) -> Iterator[str]:
+    if jsonio.dumps(before) == jsonio.dumps(after):
+        return
+    for at, (left, right) in enumerate(zip_longest(before, after)):
+        yield from _of_json(f"tools[{at}]", left, right)
+
+
+def _of_json(path: str, before: Json, after: Json) -> Iterator[str]:
+    """The differences of JSON values; a null says no more than what is not there."""
     if isinstance(before, dict) and isinstance(after, dict):
-        added = () if isinstance(before, Private) else after.keys() - before.keys() - {PRIVATE}
-        for key in [*before, *sorted(added)]:
-            if key == PRIVATE:
-                yield from _differences(f"{path}.{key}", _meaning(before), _meaning(after))
+        for key in [*before, *sorted(after.keys() - before.keys())]:
+            if key == "type" and path.endswith(".parameters") and key not in before and after[key] == "object":
+                continue  # which parameters always are
+            if isinstance(before.get(key), Private) or isinstance(after.get(key), Private):
+                yield from _of_native(f"{path}.native", private(before), private(after))
             else:
-                yield from _differences(f"{path}.{key}", before.get(key), after.get(key))
+                yield from _of_json(f"{path}.{key}", before.get(key), after.get(key))
     elif isinstance(before, list) and isinstance(after, list):
         for at, (left, right) in enumerate(zip_longest(before, after)):
-            yield from _differences(f"{path}[{at}]", left, right)
-    elif jsonio.dumps(before) != jsonio.dumps(after):  # a null says no more than what is not there
+            yield from _of_json(f"{path}[{at}]", left, right)
+    elif jsonio.dumps(before) != jsonio.dumps(after):
         yield path
-
-
-def _meaning(holder: dict[str, Any]) -> Private:
-    """What is held privately, without how a document spelled what canonical messages spell in one way only."""
-    return Private({key: value for key, value in chat.private(holder).items() if key not in _SPELLED})

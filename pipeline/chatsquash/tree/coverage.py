@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from chatsquash import chat, reasoning
+from chatsquash.blocks import Block, Reasoning, Text
 from chatsquash.logged import Coverage, LoggedReply
 from chatsquash.model import Message
 from chatsquash.tree.follow import Followed
@@ -27,7 +28,8 @@ def fate(reply: Message, standing: Message | None) -> Fate:
 
 def reasoned(message: Message) -> bool | None:
     """Whether a message has reasoning as text; ``None``: it has none at all."""
-    held = chat.private(message).get("thinking")
+    made = chat.turn(message)
+    held = made is not None and any(map(_is_thought, made.blocks))
     content = message.get("content")
     parts = isinstance(content, list) and any(map(reasoning.is_part, content))
     if not held and not parts and message.keys().isdisjoint(reasoning.MEMBERS):
@@ -35,6 +37,12 @@ def reasoned(message: Message) -> bool | None:
     if reasoning.text(message).strip():
         return True
     return False if held or parts or any(message.get(name) for name in reasoning.MEMBERS) else None
+
+
+def _is_thought(block: Block) -> bool:
+    """Whether a block is reasoning, or signed as what follows it."""
+    signed = type(block) is Text and "thoughtSignature" in block.native.get("google", ())
+    return signed or (type(block) is Reasoning and bool(block.text or block.encrypted or block.signature))
 
 
 def coverage(rows: Iterable[LoggedReply]) -> Coverage:

@@ -9,7 +9,7 @@ from chatsquash.chat import PRIVATE, Private
 from chatsquash.formats import openai_chat
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import function_call
-from chatsquash.formats.evidence import Evidence, Turn, Unread, moment, numbers, origin, told, with_origin
+from chatsquash.formats.evidence import Evidence, Logged, Unread, moment, numbers, origin, told, with_origin
 from chatsquash.formats.parts import data_url, image
 from chatsquash.formats.values import Object, at, compact, count, kind, objects, string
 from chatsquash.model import Conversation, ConversationKind, Json
@@ -92,7 +92,7 @@ def _conversation(each: _Placed, unread: Unread) -> Conversation | None:
     unread.rest("trajectory", trajectory, *_TRAJECTORY)  # such as its reward, each member of what its writer added
     unread.rest("trajectory.extra", trajectory.get("extra"))
     unread.rest("agent", trajectory.get("agent"), "model_name", "tool_definitions")
-    turns: list[Turn] = []
+    turns: list[Logged] = []
     for number, step in enumerate(steps):
         where = f"{place}, steps[{number}]"
         if not isinstance(step, dict):
@@ -100,7 +100,7 @@ def _conversation(each: _Placed, unread: Unread) -> Conversation | None:
         unread.rest("step", step, *_STEP)
         unread.rest("step.metrics", step.get("metrics"), "prompt_tokens", "completion_tokens")
         evidence = _evidence(step, each.line, string(trajectory.get("agent"), "model_name"))
-        turns += [Turn(where, turn, evidence) for turn in _turns(step, where)]
+        turns += [Logged(where, turn, evidence) for turn in _turns(step, where)]
     if all(step.get("is_copied_context") is True for step in steps):
         return None
     found = told(openai_chat, turns)
@@ -144,9 +144,9 @@ def _result(result: Object, *, called: bool) -> Object:
     if not call_id and not called:
         return {"role": "user", "content": content}
     referred = result.get("subagent_trajectory_ref")
-    native = [{"subagent_trajectory_ref": referred}] if referred else []
-    failed = any(at(result, "extra", name) is True for name in _FAILED)
-    held = {**({"native": native} if native else {}), **({"is_error": True} if failed else {})}
+    held: Object = {"native": {NAME: {"subagent_trajectory_ref": referred}}} if referred else {}
+    if any(at(result, "extra", name) is True for name in _FAILED):
+        held["outcome"] = "failed"
     return {"role": "tool", "tool_call_id": call_id, "content": content, PRIVATE: Private(held)}
 
 

@@ -1,7 +1,8 @@
 """Anthropic Messages: turns of content blocks, tool results inside user turns, the system prompt beside them."""
 
+from chatsquash.formats.anthropic.blocks import PROVIDER
 from chatsquash.formats.anthropic.evidence import marks
-from chatsquash.formats.anthropic.request import START, load, system, tools
+from chatsquash.formats.anthropic.read import START, load, system, tools
 from chatsquash.formats.anthropic.response import reply
 from chatsquash.formats.anthropic.stream import assemble
 from chatsquash.formats.anthropic.write import dump
@@ -15,4 +16,12 @@ TOOLS = ("tools",)
 REFERS: tuple[str, ...] = ()
 READS = ("content", "type", "role", "stop_reason")
 
-__all__ = ["START", "assemble", "close", "dump", "load", "marks", "reply", "system", "tools"]
+LOSES = """
+developer role, developer mid, audio, video, approval, orphan result, reasoning, reasoning+call, reasoning of two
+blocks, reasoning between, openai encrypted, refusal, custom tool call, source
+"""
+"""The kinds of content of which something is lost when they are written, as ``docs/formats.md`` names them."""
+BLURS = "instructions, result json obj, result json list, denied result, gemini call sig"
+"""Those of which only places, bounds and marks are."""
+
+__all__ = ["PROVIDER", "START", "assemble", "close", "dump", "load", "marks", "reply", "system", "tools"]

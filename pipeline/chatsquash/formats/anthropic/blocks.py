@@ -1,108 +1,95 @@
-"""Content blocks of Anthropic, sorted out by what they are read as."""
+"""Content blocks of Anthropic, and what they are read as."""
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from collections.abc import Iterator
+
+from msgspec.structs import replace
 
 from chatsquash import jsonio
-from chatsquash.chat import BREAKS
-from chatsquash.formats import parts
-from chatsquash.formats.calls import arguments, made_up, tool_call
-from chatsquash.formats.values import Object, string, without
+from chatsquash.blocks import (
+    Block,
+    Call,
+    HostedCall,
+    HostedResult,
+    Media,
+    Medium,
+    Native,
+    Other,
+    Reasoning,
+    Source,
+    Text,
+)
+from chatsquash.formats.calls import EMPTY, Said, arguments, native
+from chatsquash.formats.values import Object, compact, string
+from chatsquash.formats.writing import KEY
 from chatsquash.model import Json
 
-_ORDER = ("thinking", "content", "call", "after", "native")
-"""What a turn's blocks are read as, in the order in which they are written; another one is kept."""
+PROVIDER = "anthropic"
+WRAPPED, WITHIN = "wrapper", "within"
+"""What the first block of what a document of blocks or a search result holds knows of that; and the others."""
+DOCUMENT = "document"
+"""What a text that is the data of a document knows of that."""
 _SIMPLE = ("text", "image")
 """What documents and search results may be made of."""
 _PACKED = "openrouter.reasoning:"
 """What OpenRouter puts before plain reasoning where Anthropic has the encrypted kind."""
+_RESULT = "_tool_result"
+_CITED = ("type", "url", "title")
+
+Blocks = tuple[Block, ...]
 
 
-class _Parts(NamedTuple):
-    """What a block says in content parts, and its members that these do not hold."""
-
-    parts: list[Object]
-    rest: Object
-
-
-@dataclass(slots=True)
-class Content:
-    """A turn's blocks by what they are read as."""
-
-    parts: list[Object] = field(default_factory=list)
-    after: list[str] = field(default_factory=list)
-    thinking: list[Object] = field(default_factory=list)
-    calls: list[Object] = field(default_factory=list)
-    native: list[Json] = field(default_factory=list)
-    members: list[Object] = field(default_factory=list)
-    kinds: list[str] = field(default_factory=list)
-    breaks: list[int] = field(default_factory=list)
-
-    def private(self) -> Object:
-        """What only the private slot holds."""
-        return {
-            "content_list": parts.alone(self.parts) is not None,
-            "after": self.after,
-            "thinking": self.thinking,
-            "native": self.native,
-            "members": self.members,
-            BREAKS: self.breaks,
-            "order": None if len(self.kinds) < 2 or self.kinds == sorted(self.kinds, key=_ORDER.index) else self.kinds,
-        }
-
-    def content(self) -> Json:
-        """The parts, or their text where there is only one; nothing beside calls, and else no text."""
-        text = parts.alone(self.parts)
-        return text if text is not None else self.parts or (None if self.calls else "")
+def blocks_of(content: Json) -> Blocks:
+    """What a content says that neither thinks nor calls."""
+    if isinstance(content, str):
+        return (Text(content),) if content else ()
+    return tuple(block for each in content or () for block in block_of(each))
 
 
-def sorted_out(blocks: Iterable[tuple[int, Json]], first_call: int | None = None) -> Content:
-    """Blocks with their places in the turn; only assistants, who have a first call's number, think and call."""
-    found, number = Content(), first_call or 0
-    for place, block in blocks:
-        kind = block.get("type") if isinstance(block, dict) and first_call is not None else None
-        if kind == "tool_use":
-            found.calls.append(_call(block, number))
-            number += made_up(found.calls[-1:])
-            found.kinds.append("call")
-        elif kind in ("thinking", "redacted_thinking") and (thought := _thought(block)):
-            found.thinking.append(thought)
-            found.kinds.append("thinking")
-        else:
-            found.kinds.append(_say(found, place, block))
-    return found
+def block_of(block: Json, call_number: int | None = None) -> Blocks:
+    """What a block is read as; only assistants, who have the number of their next call, think and call."""
+    if type(block) is dict and len(block) == 2 and block.get("type") == "text" and type(block.get("text")) is str:
+        return (Text(block["text"]),) if block["text"] else ()  # as most are
+    if call_number is not None and isinstance(block, dict):
+        match block.get("type"):
+            case "tool_use":
+                return (_call(block, call_number),)
+            case "thinking" | "redacted_thinking" if thought := _thought(block):
+                return (thought,)
+            case "server_tool_use" | "mcp_tool_use" if isinstance(block.get("id"), str):
+                return (_hosted_call(block),)
+            case str(of) if of.endswith(_RESULT) and isinstance(block.get("tool_use_id"), str):
+                return (_hosted_result(block, of),)
+    shown = _shown(block)
+    return (Other(PROVIDER, block),) if shown is None else shown
 
 
-def _say(found: Content, place: int, block: Json) -> str:
-    """Add a block that neither thinks nor calls; parts behind calls are kept only if they are text."""
-    said = _parts(block)
-    if said is None or (found.calls and any(part["type"] != "text" for part in said.parts)):
-        found.native.append(block)
-        return "native"
-    if said.rest:
-        found.members.append({"at": place, "rest": said.rest})
-    if not found.calls:
-        if found.parts and found.kinds[-1] != "content":
-            found.breaks.append(len(found.parts))
-        found.parts += said.parts
-        return "content"
-    found.after += [part["text"] for part in said.parts]
-    return "after"
+def said_in(content: Json) -> Said:
+    """What a result says; what has neither text nor media is JSON."""
+    if content is None or isinstance(content, str):
+        return Said((Text(content),) if content else ())
+    if isinstance(content, list) and all(isinstance(b, dict) and isinstance(b.get("type"), str) for b in content):
+        found = blocks_of(content)
+        if not content or any(type(block) is not Other for block in found):
+            return Said(found)
+    return Said((Text(compact(content)),), json=True)
 
 
-def _thought(block: Object) -> Object | None:
+# Reasoning and calls
+
+
+def _thought(block: Object) -> Reasoning | None:
     match block:
         case {"type": "thinking", "thinking": str(text), **rest}:
-            # An empty one is what unsigned reasoning is written with, since there must be one.
-            unsigned = ["signature"] if rest.get("signature") == "" else []
-            return {"text": text, **without(rest, "text", *unsigned)}
+            signature = string(rest, "signature")
+            signer = PROVIDER if signature else ""
+            return Reasoning(text, signer, signature, native=native(PROVIDER, rest, "type", "signature"))
         case {"type": "redacted_thinking", "data": str(data), **rest}:
-            plain = {"text": unpacked} if (unpacked := _unpacked(data)) else {}
-            return {**plain, "redacted": data, **without(rest, "text", "redacted")}
+            if plain := _unpacked(data):
+                return Reasoning(plain, native={PROVIDER: {"data": data}})
+            return Reasoning(encrypted=data, signer=PROVIDER, native=native(PROVIDER, rest, "type"))
     return None
 
 
@@ -116,60 +103,98 @@ def _unpacked(data: str) -> str:
         return ""
 
 
-def _call(block: Object, number: int) -> Object:
-    read = ["type", "name", "input", *(["id"] if isinstance(block.get("id"), str) else [])]
-    function = {"name": block.get("name"), "arguments": arguments(block.get("input"))}
-    return tool_call(string(block, "id"), number, function, {"block": without(block, *read)})
+def _call(block: Object, number: int) -> Block:
+    read = ("type", "name", "input", *(("id",) if isinstance(block.get("id"), str) else ()))
+    more = native(PROVIDER, block, *read) if len(block) > len(read) else {}
+    own, name = string(block, "id"), block.get("name")
+    known = name if isinstance(name, str) else None
+    return Call(own or f"call_{number}", known, arguments(block.get("input")), made_up=not own, native=more)
 
 
-def _parts(block: Json) -> _Parts | None:
-    """The parts of text, images, documents and search results; ``None`` for what has no place among them."""
-    if type(block) is dict and len(block) == 2 and block.get("type") == "text" and type(block.get("text")) is str:
-        return _Parts([parts.text(block["text"])], {})  # as most are; the patterns below copy what they are held to
+def _hosted_call(block: Object) -> HostedCall:
+    usual = ("type",) if block["type"] == "server_tool_use" else ()
+    more = native(PROVIDER, block, "id", "name", "input", *usual)
+    return HostedCall(block["id"], string(block, "name"), arguments(block.get("input")), PROVIDER, more)
+
+
+def _hosted_result(block: Object, of: str) -> HostedResult:
+    """What a tool gave; its block's type tells which one, but for those of an MCP server."""
+    value, name = block.get("content"), of.removesuffix(_RESULT)
+    failed = block.get("is_error") is True or string(value, "type").endswith("_error")
+    more = native(PROVIDER, block, "type", "tool_use_id", "content", "is_error")
+    return HostedResult(block["tool_use_id"], name, value, "failed" if failed else "success", PROVIDER, more)
+
+
+# Texts and media
+
+
+def _shown(block: Json) -> Blocks | None:
+    """Texts, images, documents and search results; ``None`` for what is none."""
     match block:
         case str(text):
-            return _Parts([parts.text(text)], {})
-        case {"type": "text", "text": str(text), **rest}:
-            return _Parts([parts.text(text)], without(rest))
-        case {"type": "image" | "document" as kind, "source": dict(source), **rest}:
-            return _sourced(block, kind, source, without(rest))
+            return (Text(text),) if text else ()
+        case {"type": "text", "text": str(text)}:
+            cited = block.get("citations")
+            sources = tuple(_sources(cited)) if isinstance(cited, list) else ()
+            read = ("type", "text", KEY, *(("citations",) if sources else ()))
+            return (Text(text, native=native(PROVIDER, block, *read)), *sources) if text else sources
+        case {"type": "image" | "document" as kind, "source": dict(source)}:
+            return _sourced(block, "image" if kind == "image" else "file", source)
         case {"type": "search_result", "content": content}:
-            return _wrapped(block, content)
+            return _wrapped({key: value for key, value in block.items() if key != "content"}, content)
     return None
 
 
-def _sourced(block: Object, kind: str, source: Object, rest: Object) -> _Parts | None:
+def _sources(citations: list[Json]) -> Iterator[Source | Other]:
+    for cited in citations:
+        if isinstance(cited, dict):
+            title = string(cited, "title") or string(cited, "document_title")
+            more = native(
+                PROVIDER, cited, "url", *(key for key in ("title", "document_title") if cited.get(key) == title)
+            )
+            yield Source(string(cited, "url"), title, native=more)
+        else:
+            yield Other(PROVIDER, {"citation": cited})
+
+
+def _sourced(block: Object, kind: Medium, source: Object) -> Blocks | None:
+    named = ("title",) if kind == "file" and string(block, "title") else ()
+    title = string(block, "title") if named else ""
     match source:
-        case {"type": "base64", "media_type": str(mime), "data": str(data), **more}:
-            return _media(kind, parts.data_url(mime, data), _with_source(rest, more))
-        case {"type": "url", "url": str(url), **more}:
-            return _media(kind, url, _with_source(rest, more))
-        case {"type": "file", "file_id": str(file_id), **more}:
-            return _Parts([parts.file(file_id=file_id)], {"type": kind, **_with_source(rest, more)})
-        case {"type": "text", "data": str(text), **more}:
-            return _Parts([parts.text(text)], {"type": kind, **rest, "source": {"type": "text", **without(more)}})
-        case {"type": "content", "content": content}:
-            return _wrapped(block, content)
+        case {"type": "base64", "media_type": str(mime), "data": str(data)} if data:
+            more = _more(block, source, ("media_type", "data"), *named)
+            return (Media(kind, mime, data, name=title, native=more),)
+        case {"type": "url", "url": str(url)} if url:
+            return (Media(kind, url=url, name=title, native=_more(block, source, ("url",), *named)),)
+        case {"type": "file", "file_id": str(file_id)} if file_id:
+            return (Media(kind, file_id=file_id, name=title, native=_more(block, source, ("file_id",), *named)),)
+        case {"type": "text", "data": str(text)} if text and kind == "file":
+            held = {**block, "source": {key: value for key, value in source.items() if key != "data"}}
+            return (Text(text, native={PROVIDER: {DOCUMENT: held}}),)
+        case {"type": "content", "content": content} if kind == "file":
+            held = {**block, "source": {key: value for key, value in source.items() if key != "content"}}
+            return _wrapped(held, content)
     return None
 
 
-def _with_source(rest: Object, more: Object) -> Object:
-    return {**rest, "source": given} if (given := without(more)) else rest
+def _more(block: Object, source: Object, read: tuple[str, ...], *named: str) -> Native:
+    """What a block and its source have beside what is read of them."""
+    more = native(PROVIDER, block, "type", "source", *named)
+    rest = {key: value for key, value in source.items() if key not in ("type", *read) and value not in EMPTY}
+    return {PROVIDER: {**more.get(PROVIDER, {}), "source": rest}} if rest else more
 
 
-def _media(kind: str, url: str, rest: Object) -> _Parts:
-    """An image, or a file, which has its address where it has no data."""
-    if kind == "image":
-        return _Parts([parts.image(url)], rest)
-    title = string(rest, "title") or None
-    member = "file_data" if url.startswith("data:") else "file_url"
-    return _Parts([parts.file(**{member: url}, filename=title)], without(rest, "title") if title else rest)
-
-
-def _wrapped(block: Object, content: Json) -> _Parts | None:
-    """The texts and images in a block, which is kept as it is to tell them from others."""
-    inner = [parts.text(content)] if isinstance(content, str) else content
+def _wrapped(wrapper: Object, content: Json) -> Blocks | None:
+    """The texts and images in a block; the first knows what the block is, the others that they stand in it."""
+    inner = [{"type": "text", "text": content}] if isinstance(content, str) else content
     if not isinstance(inner, list) or any(not isinstance(b, dict) or b.get("type") not in _SIMPLE for b in inner):
         return None
-    found = [_parts(each) for each in inner]
-    return None if None in found else _Parts([part for read in found if read for part in read.parts], block)
+    found = list[Block]()
+    for each in inner:
+        for block in _shown(each) or ():
+            if not isinstance(block, Text | Media):
+                return None
+            held = {WITHIN: True} if found else {WRAPPED: {**wrapper, "is_text": isinstance(content, str)}}
+            inside = block.native.get(PROVIDER, {})
+            found.append(replace(block, native={PROVIDER: {**inside, **held}}))
+    return tuple(found) or None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from chatsquash import chat
-from chatsquash.formats.anthropic.request import START, said
+from chatsquash.formats import view
+from chatsquash.formats.anthropic.read import START, said
 from chatsquash.formats.base import refused, wrong
 from chatsquash.formats.values import Object, kind
 from chatsquash.model import Json, Reply
@@ -41,7 +42,7 @@ def _failure(body: Object) -> Reply | None:
 
 
 def _answer(body: Object, content: Json) -> Reply:
-    message = said(content, START).messages[0]
+    message = view.message(said(content, START).turns[0])
     return Reply(message, 1, _stopped(body, calls=chat.has_calls(message)))
 
 

@@ -2,145 +2,231 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+import base64
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 from chatsquash import chat
-from chatsquash.formats.anthropic.compose import REFERENCES, blocks, call_block, is_text, used
-from chatsquash.formats.anthropic.request import START
-from chatsquash.formats.calls import State, defined, is_custom, names, parsed, takes_text, turns
-from chatsquash.formats.links import Names, distinct, renamed
+from chatsquash.blocks import (
+    FAILED,
+    Block,
+    Call,
+    HostedCall,
+    HostedResult,
+    Media,
+    Other,
+    Reasoning,
+    Refusal,
+    Result,
+    Source,
+    Text,
+    Turn,
+)
+from chatsquash.formats.anthropic.blocks import DOCUMENT, PROVIDER, WITHIN, WRAPPED
+from chatsquash.formats.anthropic.read import CLIENT_TOOLS
+from chatsquash.formats.calls import defined, given, is_custom, parsed, takes_text
 from chatsquash.formats.values import Object, string
-from chatsquash.model import Conversation, Json, Message, Tool
+from chatsquash.formats.writing import instructed, joined, native, prompts
+from chatsquash.model import Conversation, Json, Tool
 
 _ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant", "tool": "user"}
-_UNFIT = re.compile(r"[^a-zA-Z0-9_-]")
-_NAMES = Names(_UNFIT, longest=128)
+IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
+_USUAL = {"image/jpg": "image/jpeg"}
+REFERENCES = ("tool_reference", "browser_state")
+"""Blocks that only results have."""
 _TOOL_MEMBERS = (
-    "type",
-    "cache_control",
-    "allowed_callers",
-    "defer_loading",
-    "eager_input_streaming",
-    "input_examples",
-    "display_height_px",
-    "display_width_px",
-    "display_number",
-    "enable_zoom",
-    "max_characters",
+    *("type", "cache_control", "allowed_callers", "defer_loading", "eager_input_streaming", "input_examples"),
+    *("display_height_px", "display_width_px", "display_number", "enable_zoom", "max_characters"),
 )
 """Members of a tool that OpenAI's have not."""
-_CLIENT_TOOLS = ("bash_", "text_editor_", "computer_", "memory_")
-"""Tools that Anthropic defines, whose schema is not told."""
 
 
 def dump(conversation: Conversation) -> Json:
     """The request's members that hold the conversation.
 
-    A developer's message is a system prompt, a refusal a text; sounds, names of results and whether a result was JSON
-    have no place.  Ids that stand twice and names that Anthropic refuses become others.
+    Leading system prompts are one, a developer's is the system's; a refusal is a text.  Reasoning that Anthropic has
+    not signed, sounds, names of results and whether a result was JSON have no place.
     """
-    conversation = renamed(conversation, _NAMES)
-    messages, body = [each for each in conversation.messages if string(each, "role") in _ROLES], dict[str, Any]()
-    prompt = _prompt(messages[0]) if messages else None
+    turns, body = list(conversation.turns), dict[str, Any]()
+    prompt = list[Object]()
+    for turn in prompts(turns):
+        made = _blocks(turn.blocks)
+        if any(block.get("type") != "text" for block in made):
+            break
+        prompt += ({**block, **instructed(turn)} for block in made)
+        turns = turns[1:]
     if prompt:
-        body["system"] = prompt
-        messages = messages[1:]
-    messages = distinct(_identified(messages))
-    ids = _ids(messages)
-    body["messages"] = [_turn(group, ids) for group in turns(messages)]
-    if tools := [made for tool in conversation.tools if (made := _tool(tool))]:
+        body["system"] = prompt[0]["text"] if len(prompt) == 1 and prompt[0].keys() == {"type", "text"} else prompt
+    body["messages"] = [each for group in joined(turns) if (each := _turn(group))]
+    if tools := [each for tool in conversation.tools if (each := _tool(tool))]:
         body["tools"] = tools
     return body
 
 
-def _prompt(message: Message) -> Json:
-    """A leading system message as the system prompt, which holds texts only; ``None`` for what has no place there."""
-    if _ROLES[message["role"]] != "system" or "turn" in chat.private(message):
+def _turn(group: list[Turn]) -> Object | None:
+    """A turn, in which results lead; ``None`` for one that says nothing that Anthropic has a place for."""
+    first = group[0]
+    role = _ROLES.get(first.role)
+    if role is None:
         return None
-    made = blocks(message)
-    if any(block.get("type") != "text" for block in made):
+    ordered = sorted(group, key=lambda turn: turn.role != "tool") if len(group) > 1 else group
+    made = _blocks(chain.from_iterable([turn.blocks for turn in ordered]))
+    if not made and (first.blocks or role != "assistant"):
         return None
-    return made[0]["text"] if is_text(message, made) else made
+    content: Json = made[0]["text"] if len(made) == 1 and made[0].keys() == {"type", "text"} else made or ""
+    return {"role": role, "content": content, **native(first, PROVIDER)}
 
 
-def _turn(messages: list[Message], ids: dict[str, str]) -> Object:
-    """A turn; results lead it, as the API wants them to."""
-    first = messages[0]
-    if first["role"] == "tool":
-        content: Json = [_result(each, ids) for each in messages if each["role"] == "tool"]
-        for message in messages:
-            content += blocks(message, len(content)) if message["role"] != "tool" else []
-    else:
-        content = _told(first, [call_block(call, ids[call["id"]]) for call in chat.calls(first)])
-    turn = chat.private(first).get("turn")
-    more = {key: turn[key] for key in turn if key not in ("role", "content")} if isinstance(turn, dict) else {}
-    return {"role": _ROLES[first["role"]], "content": content, **more}
-
-
-def _told(message: Message, calls: list[Object]) -> Json:
-    """What a message says, as blocks; as a text where it is one, and where there is nothing."""
-    made = blocks(message, calls=calls)
-    return made[0]["text"] if is_text(message, made) else made or ""
-
-
-def _result(message: Message, ids: dict[str, str]) -> Object:
-    failed = {"is_error": True} if chat.private(message).get("is_error") else {}
-    answered = ids[message["tool_call_id"]]
-    content = _references(message) or _told(message, [])
-    return {"type": "tool_result", "tool_use_id": answered, "content": content, **failed, **used(message)}
-
-
-def _references(message: Message) -> Json:
-    """The blocks of a result that has only such as are no content, which is read as JSON; ``None`` for another."""
-    if not chat.private(message).get("json"):
-        return None
-    value = parsed(string(message, "content"))
-    is_ours = isinstance(value, list) and all(string(block, "type") in REFERENCES for block in value)
-    return value if is_ours else None
-
-
-def _identified(messages: list[Message]) -> list[Message]:
-    """Messages whose calls and results all have ids: those without one get what a reader would make up."""
-    state, made = START, list[Message]()
-    for message in messages:
-        if message["role"] == "assistant":
-            calls = [*_numbered(chat.calls(message), state.call)]
-            missing = sum(not string(call, "id") for call in chat.calls(message))
-            state = State(state.call + missing, state.orphan, names(calls))
-            made.append({**message, "tool_calls": calls})
-        elif message["role"] == "tool":
-            answered, state = state.answer(string(message, "tool_call_id"), message.get("name"))
-            made.append({**message, "tool_call_id": answered})
+def _blocks(blocks: Iterable[Block]) -> list[Object]:
+    """Blocks of Anthropic, sources as citations of the text before them."""
+    found = list[Object]()
+    for block in blocks:
+        if type(block) is Text and not block.native:  # as most are
+            found.append({"type": "text", "text": block.text})
+            continue
+        own = block.native.get(PROVIDER, {})
+        if own.get(WITHIN) and found:
+            _fill(found[-1], block)
+        elif type(block) is Source:
+            _cite(found, block, own)
         else:
-            made.append(message)
-    return made
+            found += [made for made in _made(block, own) if made]
+    return found
 
 
-def _numbered(calls: list[Object], number: int) -> Iterator[Object]:
-    for call in calls:
-        known = string(call, "id")
-        yield {**call, "id": known or f"call_{number}"}
-        number += not known
+def _made(block: Block, own: Object) -> Iterator[Object | None]:
+    match block:
+        case Text() | Refusal():
+            yield _text(block.text, own)
+        case Reasoning():
+            yield _thought(block, own)
+        case Call():
+            yield {"type": "tool_use", "id": block.id, "name": block.name or "", "input": given(block), **own}
+        case Result():
+            yield _result(block, own)
+        case Media():
+            yield _wrapped(own, _medium(block)) if WRAPPED in own else _with(_medium(block), own)
+        case HostedCall() if block.provider == PROVIDER:
+            yield {
+                "type": "server_tool_use",
+                "id": block.id,
+                "name": block.name,
+                "input": _value(block.arguments),
+                **own,
+            }
+        case HostedResult() if block.provider == PROVIDER and (
+            isinstance(block.value, dict | list) or block.name == "mcp"
+        ):
+            failed = {"is_error": True} if block.outcome in FAILED and block.name == "mcp" else {}
+            of = f"{block.name}_tool_result"
+            yield {"type": of, "tool_use_id": block.id, "content": block.value, **failed, **own}
+        case Other() if block.provider == PROVIDER and isinstance(block.value, dict) and "type" in block.value:
+            yield block.value
 
 
-def _ids(messages: list[Message]) -> dict[str, str]:
-    """What is written for each id: those that Anthropic would refuse become others, which are nobody else's."""
-    found = [string(call, "id") for message in messages for call in chat.calls(message)]
-    found += [string(message, "tool_call_id") for message in messages if message["role"] == "tool"]
-    written = {known: known for known in found if not _UNFIT.search(known)}
-    for known in found:
-        if known not in written:
-            written[known] = _free(_UNFIT.sub("_", known), set(written.values()))
-    return written
+def _value(arguments: str) -> Json:
+    value = parsed(arguments)
+    return value if isinstance(value, dict) else {}
 
 
-def _free(wanted: str, taken: set[str]) -> str:
-    """The first id like this that is not taken."""
-    return next(
-        each for each in (wanted, *(f"{wanted}_{number}" for number in range(2, len(taken) + 3))) if each not in taken
-    )
+# Texts, media, what they are cited from
+
+
+def _text(text: str, own: Object) -> Object:
+    if WRAPPED in own:
+        return _wrapped(own, {"type": "text", "text": text})
+    if isinstance(held := own.get(DOCUMENT), dict) and isinstance(held.get("source"), dict):
+        return {**held, "source": {**held["source"], "data": text}}
+    return {"type": "text", "text": text, **own}
+
+
+def _with(made: Object | None, own: Object) -> Object | None:
+    """A block of a medium with what Anthropic knows of it and of its source."""
+    if made is None or not own:
+        return made
+    source = {**made["source"], **own.get("source", {})}
+    return {**made, **own, "source": source}
+
+
+def _wrapped(own: Object, inner: Object | None) -> Object:
+    """The document of blocks, or the search result, that begins with a block."""
+    wrapper = {key: value for key, value in own[WRAPPED].items() if key != "is_text"}
+    content: Json = inner["text"] if inner and own[WRAPPED].get("is_text") else [inner] if inner else []
+    if "source" in wrapper and isinstance(wrapper["source"], dict):
+        return {**wrapper, "source": {**wrapper["source"], "content": content}}
+    return {**wrapper, "content": content}
+
+
+def _fill(wrapper: Object, block: Block) -> None:
+    """Add a block to the document or the search result that it stands in."""
+    holder = wrapper["source"] if isinstance(wrapper.get("source"), dict) else wrapper
+    inner = _text(block.text, {}) if type(block) is Text else _medium(block) if type(block) is Media else None
+    if inner and isinstance(holder.get("content"), list):
+        holder["content"].append(inner)
+
+
+def _cite(found: list[Object], source: Source, own: Object) -> None:
+    """Add a citation to the text before, where it is one of Anthropic's."""
+    if own.get("type") and found and found[-1].get("type") == "text":
+        titled = "title" if source.url else "document_title"
+        cited = {"url": source.url} if source.url else {}
+        cited |= {titled: source.title} if source.title else {}
+        found[-1].setdefault("citations", []).append({**cited, **own})
+
+
+def _medium(media: Media) -> Object | None:
+    """An image or a document; ``None`` for what is neither."""
+    if media.kind not in ("image", "file"):
+        return None
+    source = _source(media)
+    titled = {"title": media.name} if media.name and media.kind == "file" else {}
+    return {"type": "image" if media.kind == "image" else "document", "source": source, **titled} if source else None
+
+
+def _source(media: Media) -> Object | None:
+    if media.url:
+        return None if media.url.startswith("data:") else {"type": "url", "url": media.url}
+    if media.file_id:
+        return {"type": "file", "file_id": media.file_id}
+    mime = _USUAL.get(media.mime, media.mime)
+    if mime in (IMAGES if media.kind == "image" else ("application/pdf",)):
+        return {"type": "base64", "media_type": mime, "data": media.data}
+    if media.kind == "image" or not media.mime.startswith("text/"):
+        return None
+    try:
+        text = base64.b64decode(media.data, validate=True).decode()
+    except ValueError:
+        return None
+    return {"type": "text", "media_type": "text/plain", "data": text} if text else None
+
+
+# Reasoning and results
+
+
+def _thought(block: Reasoning, own: Object) -> Object | None:
+    """A block of reasoning, if it is signed or encrypted by Anthropic, which refuses all others."""
+    if isinstance(own.get("data"), str):
+        return {"type": "redacted_thinking", "data": own["data"]}
+    if block.signer != PROVIDER:
+        return None
+    if block.encrypted:
+        return {"type": "redacted_thinking", "data": block.encrypted, **own}
+    return {"type": "thinking", "thinking": block.text, "signature": block.signature, **own}
+
+
+def _result(block: Result, own: Object) -> Object:
+    failed = {"is_error": True} if block.outcome in FAILED else {}
+    return {"type": "tool_result", "tool_use_id": block.id, "content": _content(block), **failed, **own}
+
+
+def _content(block: Result) -> Json:
+    if block.json and len(block.content) == 1 and type(block.content[0]) is Text:
+        value = parsed(block.content[0].text)
+        if isinstance(value, list) and value and all(string(each, "type") in REFERENCES for each in value):
+            return value
+    made = _blocks(block.content)
+    return made[0]["text"] if len(made) == 1 and made[0].keys() == {"type", "text"} else made or ""
 
 
 # Tools
@@ -151,12 +237,12 @@ def _tool(tool: Tool) -> Object | None:
     function = defined(tool)
     if not isinstance(function, dict) or not string(function, "name"):
         return None
-    held = chat.private(tool)
+    own = chat.private(tool).get(PROVIDER, {})
     made = {key: function[key] for key in ("name", "description") if isinstance(function.get(key), str)}
     if isinstance(function.get("strict"), bool):
         made["strict"] = function["strict"]
-    more = {key: held[key] for key in _TOOL_MEMBERS if held.get(key) is not None}
-    if not (string(more, "type").startswith(_CLIENT_TOOLS) and "parameters" not in function):
+    more = {key: own[key] for key in _TOOL_MEMBERS if own.get(key) is not None}
+    if not (string(more, "type").startswith(CLIENT_TOOLS) and "parameters" not in function):
         made["input_schema"] = _schema(function, of_text=is_custom(tool))
     return {**made, **more}
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from typing import cast
 
-from chatsquash import chat
-from chatsquash.formats import anthropic, bodies, openai_chat, parts
-from chatsquash.formats.base import Format, TurnError, of_each, with_private
-from chatsquash.formats.calls import ERROR
-from chatsquash.formats.evidence import Evidence, Told, at_line, moment, numbers, origin
-from chatsquash.formats.values import compact, kind, string
-from chatsquash.model import Conversation, Json, Message
+from msgspec.structs import replace
 
-NAME = "clippy"
+from chatsquash.blocks import Block, Result, Text, Turn
+from chatsquash.formats import anthropic, bodies, openai_chat
+from chatsquash.formats.base import Format, TurnError, of_each
+from chatsquash.formats.calls import ERROR, native
+from chatsquash.formats.evidence import Evidence, at_line, moment, numbers, of_turns, origin
+from chatsquash.formats.openai_chat.write import messages
+from chatsquash.formats.values import Object, kind, string
+from chatsquash.formats.writing import KEY
+from chatsquash.model import Conversation, Json
+
+NAME = PROVIDER = "clippy"
 HOLDS_TOOLS = False
 MEMBERS = ("conversation_history",)
 
@@ -51,55 +55,58 @@ def _loaded(document: Json) -> Conversation:
     if not isinstance(history, list):
         seen = f"is {kind(history)}, not a list" if _HISTORY in document else "is not there"
         raise TurnError(f"{_HISTORY} {seen}")
-    body = {**document, "messages": history}
+    # Messages were Anthropic's, which their blocks tell, before clippy came to OpenAI's.
+    is_older = any(mark.test({"messages": history}) for mark in anthropic.marks.request)
+    form = cast("Format", anthropic if is_older else openai_chat)
     try:
-        # Messages were Anthropic's, which their blocks tell, before clippy came to OpenAI's.
-        if any(mark.test({"messages": history}) for mark in anthropic.marks.request):
-            loaded = bodies.load(cast("Format", anthropic), body)
-        else:
-            loaded = bodies.load(cast("Format", openai_chat), body)
-            loaded = Conversation([_stripped(message) for message in loaded.messages], loaded.tools)
+        loaded = bodies.load(form, {**document, form.TURNS: history})
     except TurnError as problem:
         raise TurnError(f"{_HISTORY}: {problem}") from None
-    saved = moment(document.get("timestamp") or document.get("conversation_start_time"))
-    known = Evidence(time=saved, is_sampled=True, model=string(document, "model") or None)
-    told = Told(loaded.messages, [known] * len(loaded.messages))
-    return Conversation(loaded.messages, loaded.tools, origin=origin(told))
+    turns = loaded.turns if is_older else tuple(map(_told, loaded.turns))
+    began, saved = moment(document.get("conversation_start_time")), moment(document.get("timestamp"))
+    known = Evidence(time=saved or began, is_sampled=True, model=string(document, "model") or None)
+    found = of_turns((turn, known) for turn in turns)
+    started = {"started": began.at} if began else {}
+    own = native(PROVIDER, document, _HISTORY, "tools", *form.SYSTEM)
+    return Conversation(found.messages, loaded.tools, origin=origin(found, **started), native=own)
 
 
-def _stripped(message: Message) -> Message:
-    """A result with its failure beside the text; only in files of clippy is that what the prefix says."""
-    if message.get("role") != "tool":
-        return message
-    content = message.get("content")
-    stripped: Json = None
-    if isinstance(content, str) and content.startswith(ERROR):
-        stripped = content.removeprefix(ERROR)
-    elif isinstance(content, list) and (said := chat.part_text(content[0])) and said.startswith(ERROR):
-        told = said.removeprefix(ERROR)
-        stripped = [*([{**content[0], "text": told}] if told else []), *content[1:]]
-    if stripped is None:
-        return message
-    return with_private(cast("Message", {**message, "content": stripped}), {**chat.private(message), "is_error": True})
+def _told(turn: Turn) -> Turn:
+    """Results with their failure beside the text; only in files of clippy is that what the prefix says."""
+    return replace(turn, blocks=tuple(map(_outcome, turn.blocks))) if turn.role == "tool" else turn
+
+
+def _outcome(block: Block) -> Block:
+    first, *others = block.content if type(block) is Result and block.content else (None,)
+    if type(block) is not Result or type(first) is not Text or not first.text.startswith(ERROR):
+        return block
+    text = first.text.removeprefix(ERROR)
+    told = (replace(first, text=text),) if text else ()
+    return replace(block, content=(*told, *others), outcome="failed")
 
 
 # Writing
 
 
 def dump(conversation: Conversation) -> Json:
-    """A file with the history alone: the model, its address and the times are not known, and clippy has defaults."""
-    marked = Conversation([_marked(message) for message in conversation.messages], [])
-    return {_HISTORY: openai_chat.dump(marked)["messages"]}
+    """A file with the history, and with the model, its address and the times where it was read of clippy.
+
+    A result that failed says so before its text, as clippy has it.
+    """
+    history = [_unmarked(message) for message in messages(conversation.turns)]
+    return {_HISTORY: history, **conversation.native.get(PROVIDER, {})}
 
 
-def _marked(message: Message) -> Message:
-    """A result with its failure before the text."""
-    if message.get("role") != "tool" or chat.private(message).get("is_error") is not True:
-        return message
-    content = message.get("content")
-    if not isinstance(content, list):
-        text = content if isinstance(content, str) else "" if content is None else compact(content)
-        return cast("Message", {**message, "content": f"{ERROR}{text}"})
-    said = chat.part_text(content[0]) if content else None
-    first, others = (parts.text(ERROR), content) if said is None else (parts.text(f"{ERROR}{said}"), content[1:])
-    return cast("Message", {**message, "content": [first, *others]})
+def _unmarked(message: Object) -> Object:
+    return {key: value for key, value in message.items() if key != KEY} if message["role"] == "tool" else message
+
+
+# What is lost
+
+LOSES = "video, result image, result file, approval, hosted call, hosted call alone"
+"""The kinds of content of which something is lost when they are written, as ``docs/formats.md`` names them."""
+BLURS = """
+instructions, text after call, result json obj, result json list, denied result, reasoning of two blocks, reasoning
+between, anthropic signature, anthropic redacted, openai encrypted, native members
+"""
+"""Those of which only places, bounds and marks are."""

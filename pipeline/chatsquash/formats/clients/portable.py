@@ -4,34 +4,24 @@ from __future__ import annotations
 
 import re
 
-from chatsquash import chat
-from chatsquash.formats.base import LoadedTurn, TurnError, of_each, role_of, with_native, with_private
-from chatsquash.formats.calls import (
-    State,
-    arguments,
-    arguments_object,
-    as_text,
-    assistant,
-    call_name,
-    failed,
-    linked,
-    numbered,
-    parsed,
-    result,
-    told,
-    tool_call,
-)
+from chatsquash.blocks import FAILED, Block, Call, Other, Result, Text, Turn
+from chatsquash.formats import openai_chat, view, writing
+from chatsquash.formats.anthropic.blocks import said_in
+from chatsquash.formats.base import LoadedTurn, TurnError, of_each, role_of
+from chatsquash.formats.calls import Said, State, arguments, call, given, native, parsed, result
 from chatsquash.formats.evidence import at_line, numbers
-from chatsquash.formats.links import distinct
-from chatsquash.formats.values import Object, at, compact, kind, objects, rest, string, text_members
-from chatsquash.model import Conversation, Json, Message
+from chatsquash.formats.values import Object, compact, kind, objects, string, text_members
+from chatsquash.formats.writing import KEY, are_instructions, failed, mark, names, text_of, unmarked
+from chatsquash.formats.writing import native as own_of
+from chatsquash.model import Conversation, Json
 
-NAME = "portable"
+NAME = PROVIDER = "portable"
 HOLDS_TOOLS = False
 MEMBERS: tuple[str, ...] = ()
 
 _ROLES = ("system", "user", "assistant")
-_MEMBERS = ("role", "content", "toolCalls", "toolResults")
+_WRITTEN = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
+_MEMBERS = ("role", "content", "toolCalls", "toolResults", KEY)
 _MADE_UP = re.compile(r"tc_\d+_\d+")
 """Ids that OpenAF makes up, a call's and its result's never the same."""
 
@@ -63,15 +53,14 @@ def conversations(objects: list[Json], lines: list[int] | None = None) -> list[C
 def _loaded(array: Json) -> Conversation:
     if not isinstance(array, list):
         raise TurnError(f"is {kind(array)}, not a list of entries")
-    messages: list[Message] = []
-    state = State()
+    turns, state = list[Turn](), State()
     for number, entry in enumerate(array):
         try:
             loaded, state = _entry(entry, state)
         except TurnError as problem:
             raise TurnError(f"[{number}] {problem}") from None
-        messages += loaded
-    return Conversation(messages, [])
+        turns += loaded
+    return Conversation(view.messages(turns), [])
 
 
 def _entry(entry: Json, state: State) -> LoadedTurn:
@@ -81,18 +70,17 @@ def _entry(entry: Json, state: State) -> LoadedTurn:
     if not isinstance(content, str | None):
         raise TurnError(f"has a content that is {kind(content)}, not text")
     calls, results = _listed(entry, "toolCalls", role == "assistant"), _listed(entry, "toolResults", role == "user")
+    more = native(PROVIDER, entry, *_MEMBERS)
+    said: tuple[Block, ...] = (Text(content),) if content else ()
+    if results:
+        answers, state = _answered(results, state)
+        behind = [Turn("user", said)] if said else []
+        return LoadedTurn([Turn("tool", answers, native=more), *behind], state)
     if role == "assistant":
-        made = numbered(calls, state.call, _call)
+        made = (*said, *_calls(calls, state.call))
         # OpenAF writes one entry for each of the calls that were made together.
-        loaded = LoadedTurn([assistant(content, "", made)], state.called(made, by_assistant=True))
-    elif results:
-        loaded = _answered(content, results, state)
-    else:
-        loaded = LoadedTurn([{"role": role, "content": content}], state.but(by_assistant=False))
-    first, *others = loaded.messages
-    if more := rest(entry, *_MEMBERS):
-        first = with_native(first, more)
-    return LoadedTurn([first, *others], loaded.state)
+        return LoadedTurn([Turn(role, made, native=more)], state.called(made, by_assistant=True))
+    return LoadedTurn([Turn(role, said, are_instructions(entry), more)], state.but(by_assistant=False))
 
 
 def _listed(entry: Object, member: str, has_place: bool) -> list[Object]:
@@ -110,23 +98,29 @@ def _listed(entry: Object, member: str, has_place: bool) -> list[Object]:
     return value
 
 
-def _call(call: Object, number: int) -> Object:
-    native = rest(call, *text_members(call, "id"), "name", "arguments")
-    function = {"name": call.get("name"), "arguments": arguments(call.get("arguments"))}
-    return tool_call(string(call, "id"), number, function, {"native": native})
+def _calls(logged: list[Object], number: int) -> list[Block]:
+    found = list[Block]()
+    for each in logged:
+        own, name = string(each, "id"), each.get("name")
+        more = native(PROVIDER, each, "arguments", *text_members(each, "id", "name"))
+        found.append(call(own, number, name, arguments(each.get("arguments")), more))
+        number += not own
+    return found
 
 
-def _answered(content: str | None, results: list[Object], state: State) -> LoadedTurn:
-    """Results, and behind them what the entry says; those without an id answer calls that none of the others does."""
+def _answered(results: list[Object], state: State) -> tuple[tuple[Result, ...], State]:
+    """Results; those without an id answer calls that none of the others does."""
     logged = [_logged(each, state) for each in results]
     state = state.but(open=tuple(call for call in state.open if call[0] not in logged), by_assistant=False)
-    messages: list[Message] = []
+    found = list[Result]()
     for each, own in zip(results, logged, strict=True):
         answered, state = state.answer(own, string(each, "name"))
-        messages.append(_result(each, answered, made_up=not own))
-    if content:
-        messages.append(with_private({"role": "user", "content": content}, {"same_turn": True}))
-    return LoadedTurn(messages, state)
+        more = native(PROVIDER, each, "result", KEY, *text_members(each, "id", "name"))
+        said = _said(each.get("result"))
+        bare = unmarked(string(each, "result"), each)
+        told = said if bare is None else Said((Text(bare),) if bare else ())
+        found.append(result(answered, own, each.get("name"), told, "success" if bare is None else "failed", more))
+    return tuple(found), state
 
 
 def _logged(answer: Object, state: State) -> str:
@@ -136,54 +130,88 @@ def _logged(answer: Object, state: State) -> str:
     return "" if other and any(call[1] == name for call in state.open) else own
 
 
-def _result(answer: Object, answered: str, made_up: bool) -> Message:
-    value = answer.get("result")
-    is_json = not isinstance(value, str | None)
-    message = result(answered, string(answer, "name"), compact(value) if is_json else value or "")
-    taken = text_members(answer, "name", *([] if made_up and string(answer, "id") else ["id"]))
-    native = rest(answer, *taken, "result")
-    return with_private(message, {"json": is_json, "synthetic_id": made_up, "native": native})
+def _said(value: Json) -> Said:
+    """What a tool returned: text, content as a provider has it in results, or JSON."""
+    if isinstance(value, str | None):
+        return Said((Text(value),) if value else ())
+    if isinstance(value, list) and value and all(string(each, "type") for each in value):
+        (turn,), _ = openai_chat.load({"role": "tool", "content": value}, openai_chat.START)
+        openai = (Said(block.content, block.json) for block in turn.blocks if type(block) is Result)
+        for said in (said_in(value), *openai):
+            if not (said.json or any(type(block) is Other for block in said.content)):
+                return said
+    return Said((Text(compact(value)),), json=True)
 
 
 # Writing
 
 
 def dump(conversation: Conversation) -> Json:
-    """The array: content and results never on one entry, results in a row on one, every id filled in and unique."""
-    entries: list[Object] = []
-    names: dict[str, str] = {}
-    for message, ids in linked(distinct(conversation.messages)):
-        if message.get("role") == "tool":
-            name = string(message, "name") or names.get(ids[0], "")
-            answer = {"id": ids[0], "name": name, "result": _value(message)}
-            if not entries or "toolResults" not in entries[-1]:
-                entries.append({"role": "user", "content": None, "toolResults": []})
-            entries[-1]["toolResults"].append(answer)
-        else:
-            pairs = zip(chat.calls(message), ids, strict=True)
-            calls: list[Object] = [
-                {"id": own, "name": call_name(call) or "", "arguments": _as_object(call)} for call, own in pairs
-            ]
-            names |= {each["id"]: each["name"] for each in calls}
-            role = "system" if message.get("role") == "developer" else message.get("role")
-            if role in _ROLES:
-                entries.append({"role": role, "content": told(message), **({"toolCalls": calls} if calls else {})})
+    """The array: content and results never on one entry, results in a row on one.
+
+    It holds texts, calls and results; a result is an object only where that is known to be its JSON.
+    """
+    called, entries = names(conversation.turns), list[Object]()
+    for turn in conversation.turns:
+        entry = _written(turn, called)
+        if entry and "toolResults" in entry and entries and "toolResults" in entries[-1]:
+            entries[-1] = {**entry, **entries[-1], "toolResults": entries[-1]["toolResults"] + entry["toolResults"]}
+        elif entry:
+            entries.append(entry)
     return entries
 
 
-def _as_object(call: Object) -> Object:
-    """The arguments of a call as an object; the input of a custom tool is a member."""
-    if isinstance(call.get("custom"), dict) and not call.get("function"):
-        return {"input": at(call, "custom", "input")}
-    return arguments_object(at(call, "function", "arguments"))
+def _written(turn: Turn, called: dict[str, str]) -> Object | None:
+    """The entry of a turn; ``None`` for one that says nothing here, unless it is an assistant's that is empty."""
+    own = own_of(turn, PROVIDER)
+    if turn.role == "tool":
+        results = [_result(block, called) for block in turn.blocks if type(block) is Result]
+        return {"role": "user", "content": None, **own, "toolResults": results} if results else None
+    is_assistant = turn.role == "assistant"
+    text = text_of(turn.blocks, by_assistant=is_assistant)
+    calls = [_call(block) for block in turn.blocks if type(block) is Call and is_assistant]
+    if turn.role not in _WRITTEN or not (text or calls or (is_assistant and not turn.blocks)):
+        return None
+    listed = {"toolCalls": calls} if calls else {}
+    made = {
+        "role": _WRITTEN[turn.role],
+        "content": text or (None if calls else ""),
+        **listed,
+        **writing.instructed(turn),
+    }
+    return {**made, **own, **made}
 
 
-def _value(message: Message) -> Json:
+def _call(block: Call) -> Object:
+    """A call with an object for its arguments."""
+    made = {"id": block.id, "name": block.name or "", "arguments": given(block)}
+    return {**made, **own_of(block, PROVIDER), **made}
+
+
+def _result(block: Result, called: dict[str, str]) -> Object:
+    made = {"id": block.id, "name": block.name or called.get(block.id, ""), "result": _value(block), **mark(block)}
+    return {**made, **own_of(block, PROVIDER), **made}
+
+
+def _value(block: Result) -> Json:
     """An object for what is known to be the JSON of one, else text."""
-    held, content = chat.private(message), message.get("content")
-    is_error = held.get("is_error") is True
-    value = parsed(content) if held.get("json") is True and isinstance(content, str) and not is_error else None
-    if isinstance(value, dict) and compact(value) == content:  # else some of its digits or white space would be lost
+    text = text_of(block.content)
+    value = parsed(text) if block.json and block.outcome not in FAILED else None
+    if isinstance(value, dict) and compact(value) == text:  # else some of its digits or white space would be lost
         return value
-    text = (as_text(message) if isinstance(content, str | list | None) else compact(content)) or ""
-    return failed(text) if is_error else text
+    return failed(text, block)
+
+
+# What is lost
+
+LOSES = """
+developer role, developer mid, image data, image between text, image url, audio, video, pdf, file id, result image,
+result file, approval, reasoning, reasoning+call, reasoning of two blocks, reasoning between, anthropic signature,
+openai encrypted, refusal, custom tool call, hosted call, hosted call alone, source
+"""
+"""The kinds of content of which something is lost when they are written, as ``docs/formats.md`` names them."""
+BLURS = """
+instructions, text part bounds, text after call, result json list, result parts, is_error, denied result, anthropic
+redacted, gemini call sig, native members
+"""
+"""Those of which only places, bounds and marks are."""

@@ -1,9 +1,10 @@
 """Gemini's ``generateContent``: turns are lists of parts, mostly without ids, with keys in camel or in snake case."""
 
 from chatsquash.formats.base import nothing_open as close
+from chatsquash.formats.gemini.blocks import PROVIDER
 from chatsquash.formats.gemini.declarations import tools
 from chatsquash.formats.gemini.evidence import marks
-from chatsquash.formats.gemini.request import START, load, system
+from chatsquash.formats.gemini.read import START, load, system
 from chatsquash.formats.gemini.response import reply
 from chatsquash.formats.gemini.stream import assemble
 from chatsquash.formats.gemini.write import dump
@@ -16,4 +17,14 @@ TOOLS = ("tools",)
 REFERS = ("cachedContent", "cached_content")
 READS = ("candidates", "promptFeedback")
 
-__all__ = ["START", "assemble", "close", "dump", "load", "marks", "reply", "system", "tools"]
+LOSES = """
+developer role, developer mid, file id, approval, refusal, custom tool call, hosted call, hosted call alone, source
+"""
+"""The kinds of content of which something is lost when they are written, as ``docs/formats.md`` names them."""
+BLURS = """
+instructions, system mid, result parts, denied result, anthropic signature, anthropic redacted, openai encrypted,
+native members
+"""
+"""Those of which only places, bounds and marks are."""
+
+__all__ = ["PROVIDER", "START", "assemble", "close", "dump", "load", "marks", "reply", "system", "tools"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from chatsquash.formats.base import Tools, with_private
-from chatsquash.formats.gemini.pieces import camel
+from chatsquash.formats.calls import native
+from chatsquash.formats.gemini.blocks import PROVIDER, camel
 from chatsquash.formats.values import Object, listed
 from chatsquash.model import Json, Tool
 
@@ -37,7 +38,7 @@ def _function(declared: Object) -> Tool:
     elif "parameters" in known:
         function["parameters"] = _lowered(known.pop("parameters"))
     tool: Json = {"type": "function", "function": function}
-    return with_private(tool, {"native": [known] if known else []})
+    return with_private(tool, native(PROVIDER, known))
 
 
 def _lowered(schema: Json) -> Json:

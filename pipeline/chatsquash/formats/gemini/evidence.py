@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from chatsquash.formats.base import Mark, Marks
-from chatsquash.formats.gemini.pieces import KINDS, camel
+from chatsquash.formats.gemini.blocks import KINDS, camel
 from chatsquash.formats.values import Object, objects
 
 
 def _turns_with_parts(body: Object) -> bool:
     parts = (part for turn in objects(body.get("messages")) for part in objects(turn.get("parts")))
-    return any("type" not in part and camel(part).keys() & KINDS.keys() for part in parts)
+    return any("type" not in part and camel(part).keys() & KINDS for part in parts)
 
 
 def _has_candidates(body: Object) -> bool:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from chatsquash.chat import private
-from chatsquash.formats.base import TurnError, refused, with_native, wrong
-from chatsquash.formats.calls import State
-from chatsquash.formats.gemini.pieces import camel, opened
+from collections.abc import Iterator
+
+from chatsquash.blocks import Reasoning, Source, Turn
+from chatsquash.formats import view
+from chatsquash.formats.base import TurnError, refused, wrong
+from chatsquash.formats.calls import native
+from chatsquash.formats.gemini.blocks import PROVIDER, camel
+from chatsquash.formats.gemini.read import START, opened, said
 from chatsquash.formats.gemini.stream import assemble
-from chatsquash.formats.gemini.turn import said
-from chatsquash.formats.values import Object, kind, string
+from chatsquash.formats.values import Object, kind, objects, string
 from chatsquash.model import Json, Reply
 
 _REASONS = {
@@ -17,7 +20,8 @@ _REASONS = {
     **dict.fromkeys(("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"), "content_filter"),
     **dict.fromkeys(("IMAGE_SAFETY", "IMAGE_RECITATION", "IMAGE_PROHIBITED_CONTENT"), "content_filter"),
 }
-_CITED = ("groundingMetadata", "citationMetadata", "urlContextMetadata")
+CITED = ("groundingMetadata", "citationMetadata", "urlContextMetadata")
+"""What an answer has beside its content, and a turn of a request has no place for."""
 
 
 def reply(body: Json) -> Reply:
@@ -45,15 +49,24 @@ def _answer(candidate: Object, count: int) -> Reply:
         return Reply(None, count, reason, "the first candidate has no content")
     if not isinstance(candidate["content"], dict):
         return wrong("response.candidates[0].content", kind(candidate["content"]), count)
+    content = candidate["content"]
     try:
-        parts, native = opened(candidate["content"])
+        turn = said(opened(content), START.call)
     except TurnError as problem:
         return Reply(None, count, reason, f"the first candidate's content {problem}")
-    message, _ = said(parts, native, State())
-    has_more = message.keys() & {"reasoning_content", "tool_calls"} or private(message).get("native")
-    if not (message["content"] or has_more):
+    more = native(PROVIDER, content, "role", "parts").get(PROVIDER, {})
+    if not more and all(type(block) is Reasoning and not block.text for block in turn.blocks):
         return Reply(None, count, reason, "the first candidate is empty")
-    if cited := [{name: candidate[name]} for name in _CITED if candidate.get(name)]:
-        message = with_native(message, cited)
+    more |= {name: candidate[name] for name in CITED if candidate.get(name)}
+    if more:
+        turn = Turn(turn.role, (*turn.blocks, *_sources(candidate)), native={PROVIDER: more})
+    message = view.message(turn)
     called = reason == "stop" and "tool_calls" in message
     return Reply(message, count, "tool_calls" if called else reason)
+
+
+def _sources(candidate: Object) -> Iterator[Source]:
+    """The pages that an answer rests on."""
+    for chunk in objects(camel(candidate.get("groundingMetadata")).get("groundingChunks")):
+        if address := string(chunk.get("web"), "uri"):
+            yield Source(address, string(chunk["web"], "title"))

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from chatsquash.formats.base import Stream
-from chatsquash.formats.gemini.pieces import camel
+from chatsquash.formats.gemini.blocks import camel
 from chatsquash.formats.values import Object, index, listed, string
 from chatsquash.model import Json
 

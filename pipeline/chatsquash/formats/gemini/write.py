@@ -3,132 +3,227 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from chatsquash import chat
-from chatsquash.formats.base import LoadedTurn
-from chatsquash.formats.calls import (
-    State,
-    call_name,
-    defined,
-    is_custom,
-    needed_ids,
-    parsed,
-    referred,
-    takes_text,
-    turns,
-)
-from chatsquash.formats.gemini.compose import call_part, model_parts, shown
-from chatsquash.formats.gemini.pieces import WAS_SYSTEM
-from chatsquash.formats.gemini.request import START, load, response_text, system
-from chatsquash.formats.links import Names, distinct, renamed
-from chatsquash.formats.values import Object, objects, string
-from chatsquash.model import Conversation, Json, Message, Tool
+from msgspec.structs import replace
 
-_SYSTEM = ("system", "developer")
-_ROLES = (*_SYSTEM, "user", "assistant", "tool")
-_NAMES = Names(re.compile(r"[^a-zA-Z0-9_.:-]"), longest=128, starts=re.compile("[a-zA-Z_]"))
-_DECLARED = ("response", "responseJsonSchema", "behavior")
-"""Members of a declared function that OpenAI's have not."""
+from chatsquash import chat
+from chatsquash.blocks import (  # fmt: skip
+    FAILED,
+    PROMPTS,
+    Block,
+    Call,
+    HostedCall,
+    HostedResult,
+    Media,
+    Other,
+    Reasoning,
+    Refusal,
+    Result,
+    Text,
+    Turn,
+)
+from chatsquash.formats import parts
+from chatsquash.formats.calls import Said, State, arguments_object, defined, given, is_custom, parsed, takes_text
+from chatsquash.formats.gemini.blocks import CODE, PROVIDER, SIGNATURE, TOOLS, WAS_SYSTEM, output
+from chatsquash.formats.gemini.read import HOSTED, START, matched
+from chatsquash.formats.gemini.response import CITED
+from chatsquash.formats.values import Object, string, without
+from chatsquash.formats.writing import EXTENSIONS, instructed, joined, names, native, prompts, text_of
+from chatsquash.model import Conversation, Json, Tool
+
+_ROLES = (*PROMPTS, "user", "assistant", "tool")
+_TYPES = {ours: theirs for theirs, ours in TOOLS.items()}
+_MIMES = {"jpeg": "image/jpeg", "htm": "text/html", **{end: mime for mime, end in EXTENSIONS.items()}}
+"""Types by the ends of addresses."""
 
 
 def dump(conversation: Conversation) -> Json:
     """The request's members that hold the conversation.
 
-    A developer's message is a system prompt, and one in the middle a user's, marked as what it is; a refusal is a text,
-    and the texts of a result are one.  Ids that stand twice and names that Gemini refuses become others.
+    Leading system prompts are one, and a later one is a user's turn, marked as what it is; a developer's is the
+    system's.  A refusal is a text, and the texts of a result are one.  What others signed or encrypted, what they ran
+    themselves, and sources have no place.
     """
-    conversation = renamed(conversation, _NAMES)
-    messages = distinct([each for each in conversation.messages if string(each, "role") in _ROLES])
-    body: dict[str, Any] = {}
-    if messages and messages[0]["role"] in _SYSTEM and system(prompt := {"parts": shown(messages[0])}):
-        body["systemInstruction"] = prompt
-        messages = messages[1:]
-    writer = _Writer(messages)
-    body["contents"] = [writer.content(turn) for turn in turns(messages, lambda message: shown(message) != [])]
+    turns, body = [turn for turn in conversation.turns if turn.role in _ROLES], dict[str, Any]()
+    leading = prompts(turns)
+    if prompt := [part for turn in leading for part in _prompted(turn)]:
+        body["systemInstruction"] = {"parts": prompt, **native(leading[0], PROVIDER)}
+    writer = _Writer(turns)
+    body["contents"] = [made for group in joined(turns[len(leading) :]) if (made := writer.content(group))]
     if declared := [made for tool in conversation.tools if (made := _declaration(tool))]:
         body["tools"] = [{"functionDeclarations": declared}]
     return body
 
 
+def _prompted(turn: Turn) -> Iterator[Any]:
+    """The parts of a system prompt."""
+    marked = {"partMetadata": instructed(turn)} if turn.instructions else {}
+    yield from ({**part, **marked} for part in _parts(turn.blocks, iter(()), {}) if isinstance(part, dict))
+
+
 class _Writer:
-    """What is known of the turns before; ids that the reader makes up just so are left out."""
+    """What is known of the turns before; ids that were made up, and are made up just so again, are left out."""
 
-    def __init__(self, messages: list[Message]) -> None:
+    def __init__(self, turns: list[Turn]) -> None:
         self.state: State = START
-        self.names: dict[str, str] = {}
-        self.linked = referred(messages)
+        self.names = names(turns)
+        results = [block for turn in turns for block in turn.blocks if type(block) is Result]
+        self.named = {block.id for block in results if not block.made_up}
 
-    def content(self, messages: list[Message]) -> Object:
-        """The content of a turn."""
-        first = messages[0]
-        if first["role"] == "tool":
-            return self._heard(messages)
-        if first["role"] == "assistant":
-            made = {"role": "model", "parts": model_parts(first, self._calls(first)) or [{"text": ""}]}
-        elif first["role"] in _SYSTEM:
-            made = {"role": "user", "parts": [_marked(part) for part in shown(first) or [{"text": ""}]]}
-        else:
-            made = {"role": "user", "parts": shown(first) or [{"text": ""}]}
-        self.state = load(made, self.state).state
-        return made
+    def content(self, group: list[Turn]) -> Object | None:
+        """The content of a turn; ``None`` for one that says nothing that Gemini has a place for."""
+        first, before = group[0], self.state
+        is_model = first.role == "assistant"
+        blocks = [block for turn in group for block in turn.blocks if type(block) is not (Result if is_model else Call)]
+        ids = self._called(blocks) if is_model else self._answered(blocks)
+        made = list(_parts(blocks, iter(ids), self.names))
+        if not made and (first.blocks or not is_model):
+            self.state = before
+            return None
+        made = [_marked(part) for part in made] if first.role in PROMPTS else made or [{"text": ""}]
+        own = {key: value for key, value in native(first, PROVIDER).items() if key not in CITED}
+        return {"role": "model" if is_model else "user", "parts": made, **own}
 
-    def _calls(self, message: Message) -> list[Object]:
-        calls = chat.calls(message)
-        self.names |= {string(call, "id"): call_name(call) or "" for call in calls}
-        ids = needed_ids(calls, self.state.call, self.linked)
-        return [call_part(call, call_id or None) for call, call_id in zip(calls, ids, strict=True)]
+    def _called(self, blocks: list[Block]) -> list[str]:
+        """The ids of calls, empty for those that are left out."""
+        number, calls = self.state.call, list[Call]()
+        for block in blocks:
+            if type(block) is Call:
+                is_next = block.made_up and block.id == f"call_{number}" and block.id not in self.named
+                number += is_next
+                calls.append(replace(block, made_up=is_next))
+        self.state = self.state.called(calls, by_assistant=True)
+        return ["" if call.made_up else call.id for call in calls]
 
-    def _heard(self, messages: list[Message]) -> Object:
-        """Results, which lead, and what the user said with them; without ids if they are found without them."""
-        results = [message for message in messages if message["role"] == "tool"]
-        said = [part for message in messages if message["role"] != "tool" for part in shown(message)]
-        for needs_id in (_is_logged, bool):
-            answers = [self._result(each, _id(each) if needs_id(each) else "") for each in results]
-            made: Object = {"role": "user", "parts": [*answers, *said]}
-            loaded = load(made, self.state)
-            if _answered(loaded) == [_id(each) for each in results]:
+    def _answered(self, blocks: list[Block]) -> list[str]:
+        """The ids of results, none for those that were made up, if the calls are found without them."""
+        results = [block for block in blocks if type(block) is Result]
+        wanted = [block.id for block in results]
+        called = [block.name or self.names.get(block.id, "") for block in results]
+        for ids in (["" if block.made_up else block.id for block in results], wanted):
+            found, state = matched(list(zip(ids, called, strict=True)), self.state)
+            if found == wanted:
                 break
-        self.state = loaded.state
-        return made
-
-    def _result(self, message: Message, answered: str) -> Object:
-        found = shown(message)
-        text = "\n".join(part["text"] for part in found if "text" in part)
-        media = [part for part in found if "text" not in part]
-        name = string(message, "name") or self.names.get(_id(message), "")
-        members = {"id": answered, "name": name, "response": _response(text, chat.private(message)), "parts": media}
-        return {"functionResponse": {key: value for key, value in members.items() if value or key == "response"}}
+        self.state = state
+        return ids
 
 
-def _id(message: Message) -> str:
-    return string(message, "tool_call_id")
+# Parts
 
 
-def _is_logged(message: Message) -> bool:
-    return not chat.private(message).get("synthetic_id")
+def _parts(blocks: Iterable[Block], ids: Iterator[str], called: dict[str, str]) -> Iterator[Any]:
+    """The parts of blocks, with the next ids for calls and results, and the names of those that are called."""
+    hosted = 0
+    for block in blocks:
+        own: Object = {} if type(block) is Other else block.native.get(PROVIDER, {})
+        match block:
+            case Text() | Refusal():
+                yield _part("text", block.text, own)
+            case Reasoning() if thought := _thought(block, own):
+                yield thought
+            case Media() if medium := _medium(block):
+                yield _part(*medium, own)
+            case Call():
+                named = without({"id": next(ids, "") or None, "name": block.name})
+                yield _part("functionCall", {**named, "args": given(block)}, own)
+            case Result():
+                yield _part("functionResponse", _result(block, next(ids, ""), called), own)
+            case HostedCall() | HostedResult() if block.provider == PROVIDER:
+                if ran := _hosted(block, HOSTED.format(hosted + (type(block) is HostedCall))):
+                    hosted += type(block) is HostedCall
+                    yield _part(*ran, own)
+            case Other() if block.provider == PROVIDER:
+                yield block.value
 
 
-def _answered(loaded: LoadedTurn) -> list[Json]:
-    return [message["tool_call_id"] for message in loaded.messages if message["role"] == "tool"]
+def _part(kind: str, value: Json, own: Object) -> Object:
+    """A part with what else Google knows of it and of its value; the SDK takes no signature but in base64."""
+    if not own:
+        return {kind: value}
+    inner = own.get(kind)
+    held = {**value, **inner} if isinstance(value, dict) and isinstance(inner, dict) else value
+    left_out = (kind, *CITED, *(() if _is_signature(own.get(SIGNATURE)) else (SIGNATURE,)))
+    return {kind: held, **{key: each for key, each in own.items() if key not in left_out}}
 
 
-def _marked(part: Object) -> Object:
+def _is_signature(value: Json) -> bool:
+    return isinstance(value, str) and bool(parts.decoded(parts.standard(value)))
+
+
+def _thought(block: Reasoning, own: Object) -> Object | None:
+    """A thought; a signature alone signs a text that is empty, as it does in streams."""
+    is_signed = block.signer == PROVIDER and _is_signature(block.signature)
+    if not (block.text or is_signed):
+        return None
+    signed = {SIGNATURE: block.signature} if is_signed else {}
+    return _part("text", block.text, {**({"thought": True} if block.text else {}), **signed, **own})
+
+
+def _medium(media: Media) -> tuple[str, Object] | None:
+    """An image, a sound, a film or a file; ``None`` for what has neither data nor an address."""
+    mime = "audio/mp3" if media.mime == "audio/mpeg" else media.mime  # as in Gemini's list
+    if media.data:
+        named = {"displayName": media.name} if media.name and media.kind != "audio" else {}
+        return "inlineData", {"mimeType": mime or "application/octet-stream", "data": media.data, **named}
+    where = media.url or media.file_id
+    if not where or where.startswith("data:"):
+        return None
+    told = mime or _MIMES.get(re.split(r"[?#]", where)[0].rpartition(".")[2].lower(), "")
+    if not mime and told.startswith("image/") != (media.kind == "image"):
+        told = "image/*" if media.kind == "image" else ""
+    return "fileData", {"fileUri": where, **({"mimeType": told} if told else {})}
+
+
+def _hosted(block: HostedCall | HostedResult, made_up: str) -> tuple[str, Object] | None:
+    """A call that Gemini ran, or what it gave; an id that is made up just so when it is read is left out.
+
+    ``None`` for code that is not there: no type of tool stands for that.
+    """
+    held = {} if block.id == made_up else {"id": block.id}
+    of = {"toolType": _TYPES.get(block.name, block.name)}
+    if isinstance(block, HostedCall):
+        value: Json = arguments_object(block.arguments)
+        if block.name == CODE:
+            return ("executableCode", {**value, **held}) if "code" in value else None
+        return "toolCall", {**held, **of, "args": value}
+    value = block.value
+    if block.name == CODE:
+        return ("codeExecutionResult", {**value, **held}) if isinstance(value, dict) else None
+    value = value if isinstance(value, dict | None) else {"output": value}
+    return "toolResponse", without({**held, **of, "response": value})
+
+
+def _marked(part: Json) -> Json:
     """What the system says among the contents, where it has no role."""
-    text = {"text": f"<system>{part['text']}</system>"} if "text" in part else {}
+    if not isinstance(part, dict):
+        return part
+    text = {"text": f"<system>{part['text']}</system>"} if isinstance(part.get("text"), str) else {}
     return {**part, **text, "partMetadata": WAS_SYSTEM}
 
 
-def _response(text: str, held: Object) -> Object:
+def _result(block: Result, answered: str, called: dict[str, str]) -> Object:
+    """A result; its texts are one, and its media stand beside them."""
+    name = block.name or called.get(block.id, "")
+    inner = list(_parts([each for each in block.content if not isinstance(each, Text | Refusal)], iter(()), {}))
+    held = {"id": answered, "name": name, "response": _response(block, name), "parts": inner}
+    return {key: value for key, value in held.items() if value or key == "response"}
+
+
+def _response(block: Result, name: str) -> Object:
     """A result as the object that it must be; one that was JSON is JSON again, if it is read as the same text."""
-    if held.get("is_error"):
+    text = text_of(block.content)
+    if block.outcome in FAILED:
         return {"error": text}
-    if held.get("json"):
-        value = parsed(text)
-        for made in (value, {"output": value}):
-            if isinstance(made, dict) and response_text(made) == (text, {"json": True}):
-                return made
+    value = parsed(text) if block.json else None
+    for made in (value, {"output": value}):
+        if isinstance(made, dict) and output(made, name) == (Said((Text(text),), json=True), False):
+            return made
     return {"output": text}
+
+
+# Tools
 
 
 def _declaration(tool: Tool) -> Object | None:
@@ -138,8 +233,7 @@ def _declaration(tool: Tool) -> Object | None:
         return None
     made = {key: function[key] for key in ("name", "description") if isinstance(function.get(key), str)}
     if is_custom(tool):
-        return {**made, "parametersJsonSchema": takes_text()}
-    if function.get("parameters") is not None:
+        made["parametersJsonSchema"] = takes_text()
+    elif function.get("parameters") is not None:
         made["parametersJsonSchema"] = function["parameters"]
-    native = objects(chat.private(tool).get("native"))
-    return {**made, **{key: known[key] for known in native for key in _DECLARED if key in known}}
+    return {**made, **chat.private(tool).get(PROVIDER, {})}

@@ -3,7 +3,7 @@
 from chatsquash.formats.base import no_system as system
 from chatsquash.formats.base import nothing_open as close
 from chatsquash.formats.ollama.evidence import marks
-from chatsquash.formats.ollama.request import START, load, tools
+from chatsquash.formats.ollama.read import PROVIDER, START, load, tools
 from chatsquash.formats.ollama.response import reply
 from chatsquash.formats.ollama.stream import assemble
 from chatsquash.formats.ollama.write import dump
@@ -16,4 +16,16 @@ TOOLS = ("tools",)
 REFERS: tuple[str, ...] = ()
 READS = ("message", "done_reason")
 
-__all__ = ["START", "assemble", "close", "dump", "load", "marks", "reply", "system", "tools"]
+LOSES = """
+developer role, developer mid, image url, audio, video, pdf, file id, result file, approval, refusal, custom tool
+call, hosted call, hosted call alone, source
+"""
+"""The kinds of content of which something is lost when they are written, as ``docs/formats.md`` names them."""
+BLURS = """
+instructions, text part bounds, image between text, text after call, result json obj, result json list, result
+parts, is_error, denied result, reasoning of two blocks, reasoning between, anthropic signature, anthropic redacted,
+openai encrypted, gemini call sig, native members
+"""
+"""Those of which only places, bounds and marks are."""
+
+__all__ = ["PROVIDER", "START", "assemble", "close", "dump", "load", "marks", "reply", "system", "tools"]

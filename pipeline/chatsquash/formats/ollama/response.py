@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from chatsquash.formats import view
 from chatsquash.formats.base import refused, wrong
-from chatsquash.formats.ollama.request import START, said
+from chatsquash.formats.ollama.read import START, said
 from chatsquash.formats.ollama.stream import assemble
 from chatsquash.formats.values import Object, kind, string
 from chatsquash.model import Json, Reply
@@ -23,8 +24,9 @@ def _answer(body: Object, message: Json) -> Reply:
     if not isinstance(message.get("content"), str | None):
         return wrong("response.message.content", kind(message["content"]))
     stopped = string(body, "done_reason") or None
-    read, _ = said(message, START)
-    if not read["content"] and read.keys() <= {"role", "content"}:
+    turn, _ = said(message, START)
+    if not (turn.blocks or turn.native):
         return Reply(None, 1, stopped, "the response's message is empty")
+    read = view.message(turn)
     called = stopped == "stop" and "tool_calls" in read
     return Reply(read, 1, "tool_calls" if called else stopped)

@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-import base64
-import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from chatsquash import chat
+from msgspec.structs import replace
+
+from chatsquash.blocks import Block, Call, Media, Other, Reasoning, Result, Text, Turn
 from chatsquash.formats import parts
 from chatsquash.formats.base import without_private
-from chatsquash.formats.calls import State, call_name, called, failed, needed_ids, referred, takes_text
-from chatsquash.formats.ollama.request import START, load
-from chatsquash.formats.values import Object, at, listed, objects, string
-from chatsquash.model import Conversation, Json, Message, Tool
+from chatsquash.formats.calls import State, given, is_custom, takes_text
+from chatsquash.formats.ollama.read import PROVIDER, START
+from chatsquash.formats.openai_chat.write import named_tools
+from chatsquash.formats.values import Object, string
+from chatsquash.formats.writing import failed, instructed, mark, names, native, text_of
+from chatsquash.model import Conversation, Json, Tool
 
-_ROLES = ("system", "developer", "user", "assistant", "tool")
-_IMAGE_URL = re.compile(r"data:image/[^;,]+;base64,(.+)", re.DOTALL)
+_ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
+_EMPTY = {"role": "assistant", "content": ""}
 
 
 def dump(conversation: Conversation) -> Json:
     """The request's members that hold the conversation.
 
-    The texts of a message are one, those behind calls and a refusal included, with the images beside them; there is no
-    place for images that are elsewhere, sounds, files and signatures.
+    The texts of a turn are one, refusals included, with the images beside them; there is no place for images that are
+    elsewhere, sounds, files and signatures.
     """
-    messages = [each for each in conversation.messages if string(each, "role") in _ROLES]
-    writer = _Writer(messages)
-    body: dict[str, Any] = {"messages": [writer.turn(message) for message in messages]}
-    if tools := [made for tool in conversation.tools if (made := _tool(tool))]:
+    body: dict[str, Any] = {"messages": list(_Writer(conversation.turns).messages())}
+    if tools := list(map(_tool, named_tools(conversation.tools))):
         body["tools"] = tools
     return body
 
@@ -36,99 +36,94 @@ def dump(conversation: Conversation) -> Json:
 class _Writer:
     """What is known of the turns before; ids that the reader makes up just so are left out."""
 
-    def __init__(self, messages: list[Message]) -> None:
+    def __init__(self, turns: tuple[Turn, ...]) -> None:
+        self.turns = turns
         self.state: State = START
-        self.names: dict[str, str] = {}
-        self.linked = referred(messages)
+        self.names = names(turns)
+        results = (block for turn in turns for block in turn.blocks if type(block) is Result)
+        self.linked = {block.id for block in results if not block.made_up}
 
-    def turn(self, message: Message) -> Object:
-        """The turn of a message."""
-        if message["role"] == "tool":
-            return self._answer(message)
-        made = {"role": message["role"], **_content(message)}
-        if message["role"] == "assistant":
-            thinking, calls = string(message, "reasoning_content"), self._calls(message)
-            made |= {"thinking": thinking} if thinking else {}
-            made |= {"tool_calls": calls} if calls else {}
-        self.state = load(made, self.state).state
-        return made
+    def messages(self) -> Iterator[Object]:
+        """The messages of turns but those that say nothing here; an assistant that says nothing at all stays."""
+        for turn in self.turns:
+            if turn.role == "tool":
+                yield from (self._result(block) for block in turn.blocks if type(block) is Result)
+            elif turn.role == "assistant":
+                made = self._said(turn)
+                if made != _EMPTY or not turn.blocks:
+                    yield made
+            elif turn.role in _ROLES and (content := _content(turn.blocks)):
+                self.state = self.state.but(by_assistant=False)
+                made = {"role": _ROLES[turn.role], "content": "", **content, **instructed(turn)}
+                yield {**made, **native(turn, PROVIDER), **made}
 
-    def _calls(self, message: Message) -> list[Object]:
-        calls = chat.calls(message)
-        self.names |= {string(call, "id"): call_name(call) or "" for call in calls}
-        ids = needed_ids(calls, self.state.call, self.linked)
-        pairs = zip(calls, ids, strict=True)
-        return [{**({"id": call_id} if call_id else {}), "function": _function(call)} for call, call_id in pairs]
+    def _said(self, turn: Turn) -> Object:
+        made = {**_EMPTY, **_content(turn.blocks, by_assistant=True)}
+        thoughts = [block.text for block in turn.blocks if type(block) is Reasoning and block.text]
+        for thinking in ["\n\n".join(thoughts)] if thoughts else _others(turn.blocks, "thinking"):
+            made["thinking"] = thinking
+        if calls := list(self._calls(turn)):
+            made["tool_calls"] = calls
+        return {**made, **native(turn, PROVIDER), **made}
 
-    def _answer(self, message: Message) -> Object:
+    def _calls(self, turn: Turn) -> Iterator[Json]:
+        number, read = self.state.call, list[Block]()
+        for block in turn.blocks:
+            if type(block) is Call:
+                is_found = block.made_up and block.id == f"call_{number}" and block.id not in self.linked
+                number += is_found
+                read.append(replace(block, made_up=is_found))
+                yield _call(block, {} if is_found else {"id": block.id})
+            else:
+                yield from _others([block], "tool_calls")
+        self.state = self.state.called(read, by_assistant=True)
+
+    def _result(self, block: Result) -> Object:
         """A result, without its id if that is found without it."""
-        name = string(message, "name") or self.names.get(_id(message), "")
-        content, given = _content(message), _id(message)
-        if chat.private(message).get("is_error"):
-            content["content"] = failed(content["content"])
-        made = {"role": "tool", **({"tool_name": name} if name else {}), **content}
-        loaded = load(made, self.state)
-        if given and not (
-            chat.private(message).get("synthetic_id") and loaded.messages[0].get("tool_call_id") == given
-        ):
-            made = {"role": "tool", "tool_call_id": given, **made}
-            loaded = load(made, self.state)
-        self.state = loaded.state
-        return made
+        name = block.name or self.names.get(block.id, "")
+        answered, state = self.state.answer("", name)
+        is_found = block.made_up and answered == block.id
+        if not is_found:
+            _, state = self.state.answer(block.id, name)
+        self.state = state.but(by_assistant=False)
+        content = {"content": "", **_content(block.content)}
+        content["content"] = failed(content["content"], block)
+        linked = {} if is_found else {"tool_call_id": block.id}
+        named = {"tool_name": name} if name else {}
+        made = {"role": "tool", **linked, **named, **content, **mark(block)}
+        return {**made, **native(block, PROVIDER), **made}
 
 
-def _id(message: Message) -> str:
-    return string(message, "tool_call_id")
+def _call(block: Call, linked: Object) -> Object:
+    own = native(block, PROVIDER)
+    made = {**linked, "function": {"name": block.name or "", "arguments": given(block), **own.get("function", {})}}
+    return {**made, **own, **made}
 
 
-def _content(message: Message) -> Object:
-    """The texts as one, and the images."""
-    content, held = message.get("content"), chat.private(message)
-    said = [content] if isinstance(content, str) else content if isinstance(content, list) else []
-    after = held["after"] if isinstance(held.get("after"), list) else []
-    texts = [text for part in [*said, message.get("refusal"), *after] if (text := _text(part))]
-    images = [image for part in said if (image := _data(_shown(part)))] + [*_unknown(held.get("native"))]
-    return {"content": "\n".join(texts), **({"images": images} if images else {})}
+def _content(blocks: Iterable[Block], *, by_assistant: bool = False) -> Object:
+    """The texts as one, and the images; neither where there is none."""
+    blocks = list(blocks)
+    if len(blocks) == 1 and type(blocks[0]) is Text:  # as most are
+        return {"content": blocks[0].text}
+    text = text_of(blocks, by_assistant=by_assistant)
+    images = [block.data for block in blocks if type(block) is Media and _is_taken(block)] + _others(blocks, "images")
+    return {**({"content": text} if text else {}), **({"images": images} if images else {})}
 
 
-def _text(part: Json) -> str | None:
-    return string(part, "refusal") if at(part, "type") == "refusal" else chat.part_text(part)
+def _is_taken(block: Media) -> bool:
+    """Whether it is an image by its data."""
+    return block.kind == "image" and block.mime.startswith("image/") and bool(parts.decoded(block.data))
 
 
-def _unknown(native: Json) -> Iterator[str]:
-    """Images whose kind could not be told when they were read."""
-    for held in objects(native):
-        yield from (image for image in listed(held.get("images")) if isinstance(image, str) and _data(image))
+def _others(blocks: Iterable[Block], member: str) -> list[Json]:
+    """What of a member was logged and is Ollama's alone."""
+    others = (block.value for block in blocks if type(block) is Other and block.provider == PROVIDER)
+    return [value[member] for value in others if isinstance(value, dict) and member in value]
 
 
-def _shown(part: Json) -> str:
-    """The data of an image that is no more than its address; empty if there are none."""
-    found = _IMAGE_URL.fullmatch(string(at(part, "image_url"), "url"))
-    return found[1] if found else ""
-
-
-def _data(image: str) -> str | None:
-    """Data in base64, which Ollama takes; ``None`` for anything else."""
-    try:
-        return image if base64.b64decode(parts.standard(image), validate=True) else None
-    except ValueError:
-        return None
-
-
-def _function(call: Object) -> Object:
-    name, given = called(call)
-    return {"name": name, "arguments": given}
-
-
-def _tool(tool: Tool) -> Object | None:
+def _tool(tool: Tool) -> Object:
     """A function as it stands; that of a custom tool takes a text, as its calls give it."""
-    if not isinstance(tool, dict):
-        return None
-    if isinstance(tool.get("function"), dict):
-        return {"type": "function", **without_private(tool)}
-    custom = tool.get("custom")
-    if isinstance(custom, dict):
-        told = {key: custom[key] for key in ("name", "description") if isinstance(custom.get(key), str)}
-        return {"type": "function", "function": {**told, "parameters": takes_text()}}
-    bare = without_private(tool)
-    return {"type": "function", "function": bare} if string(bare, "name") else None
+    if not is_custom(tool):
+        return without_private(tool)
+    told = {key: value for key in ("name", "description") if (value := string(tool["custom"], key))}
+    return {"type": "function", "function": {**told, "parameters": takes_text()}}

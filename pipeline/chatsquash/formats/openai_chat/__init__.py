@@ -3,8 +3,9 @@
 from chatsquash.formats.base import Stream
 from chatsquash.formats.base import no_system as system
 from chatsquash.formats.base import nothing_open as close
+from chatsquash.formats.openai_chat.content import PROVIDER
 from chatsquash.formats.openai_chat.evidence import marks
-from chatsquash.formats.openai_chat.request import START, load, tools
+from chatsquash.formats.openai_chat.read import START, load, tools
 from chatsquash.formats.openai_chat.response import reply
 from chatsquash.formats.openai_chat.vendors import variants
 from chatsquash.model import Conversation, Json
@@ -31,4 +32,12 @@ def dump(conversation: Conversation) -> Json:
     return write.dump(conversation)
 
 
-__all__ = ["START", "close", "load", "marks", "reply", "system", "tools", "variants"]
+LOSES = "video, result image, result file, approval, hosted call, hosted call alone"
+"""The kinds of content of which something is lost when they are written, as ``docs/formats.md`` names them."""
+BLURS = """
+instructions, text after call, result json obj, result json list, is_error, denied result, reasoning of two blocks,
+reasoning between, anthropic signature, anthropic redacted, openai encrypted, native members
+"""
+"""Those of which only places, bounds and marks are."""
+
+__all__ = ["PROVIDER", "START", "close", "load", "marks", "reply", "system", "tools", "variants"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from chatsquash.formats.values import Object, listed, objects
+from chatsquash.formats.values import Object, objects
 from chatsquash.model import Json
 
 RESPONSE = (
@@ -18,11 +18,6 @@ else."""
 def is_empty(value: Json) -> bool:
     """Whether a member says no more than a missing one."""
     return not value or (isinstance(value, dict) and not any(value.values()))
-
-
-def keep(extra: Object, block: Json) -> None:
-    """Keep what the canonical form has no place for, as logged."""
-    extra["native"] = [*listed(extra.get("native")), block]
 
 
 def identifier(value: Json) -> str | None:

@@ -2,159 +2,156 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable, Iterator
 
-from chatsquash.chat import PRIVATE, Private, private
-from chatsquash.formats import parts
-from chatsquash.formats.base import TurnError
-from chatsquash.formats.openai_chat.request import START, load, tools
-from chatsquash.formats.values import Object, listed, objects, string, without
-from chatsquash.model import Conversation, Json, Message, Tool
+from chatsquash.blocks import FAILED, Block, Call, Media, Other, Reasoning, Refusal, Result, Source, Text, Turn
+from chatsquash.chat import Private
+from chatsquash.formats import parts as chat_parts
+from chatsquash.formats import view
+from chatsquash.formats.calls import defined, is_custom
+from chatsquash.formats.openai_chat.content import PROVIDER, SHARED
+from chatsquash.formats.openai_chat.read import tools
+from chatsquash.formats.values import Object, string, without
+from chatsquash.formats.writing import failed, file_name, instructed, mark, native
+from chatsquash.model import Conversation, Json, Tool
 
-_TEXTS = ("name", "refusal", "reasoning_content")
-"""Members of a message that are texts or not there."""
 _DETAILS = ("auto", "low", "high")
-_SOUNDS = ("wav", "mp3")
+_CITED = ("start_index", "end_index")
+_TYPES = {"description": str, "parameters": dict, "strict": bool, "format": dict}
 
 
 def dump(conversation: Conversation) -> Json:
-    """A request's messages and tools, without private slots; text behind calls is the last part of the content."""
-    body: Object = {"messages": [_strict(message) for message in canonical(conversation.messages)]}
-    defined = [_tool(tool) for tool in named_tools(conversation.tools)]
-    return {**body, "tools": defined} if defined else body
+    """A request's messages and tools; text behind calls is the last part of the content."""
+    body: Object = {"messages": list(messages(conversation.turns))}
+    made = [_tool(tool) for tool in named_tools(conversation.tools)]
+    return {**body, "tools": made} if made else body
 
 
-def canonical(messages: list[Message]) -> list[Message]:
-    """Messages whose calls and results all have ids, with content that is text, parts or null; raises ``TurnError``."""
-    made, state = list[Message](), START
-    for number, message in enumerate(messages):
-        try:
-            loaded, state = load(_readable(message), state)
-        except TurnError as problem:
-            raise TurnError(f"messages[{number}] {problem}") from None
-        made += loaded
-    return made
+def messages(turns: Iterable[Turn]) -> Iterator[Object]:
+    """The messages of turns; a user's that hold nothing that OpenAI chat has a place for are left out."""
+    for turn in turns:
+        if turn.role == "tool":
+            yield from (_result(block) for block in turn.blocks if type(block) is Result)
+        elif turn.role == "assistant":
+            yield _said(turn)
+        elif parts := list(_parts(turn.blocks, media=turn.role == "user")):
+            yield {"role": turn.role, "content": _content(parts), **native(turn, PROVIDER), **instructed(turn)}
 
 
-def _readable(message: Message) -> Message:
-    """A message without content that nobody could read; a result's is JSON."""
-    if not isinstance(message, dict) or message.get("role") in ("tool", "function"):
-        return message
-    readable = isinstance(message.get("content"), str | list | None)
-    return message if readable else {**message, "content": None}
+def _said(turn: Turn) -> Object:
+    parts = list(_parts(turn.blocks, media=False))
+    refusals = [block for block in turn.blocks if type(block) is Refusal]
+    alone = len(refusals) == 1 and not any(type(block) is Text for block in turn.blocks)
+    made: Object = {"role": "assistant", "content": None if alone else _content(parts) or None}
+    calls = [_call(block) for block in turn.blocks if type(block) is Call]
+    if made["content"] is None and not (calls or alone):
+        made["content"] = ""
+    if alone:
+        made["refusal"] = refusals[0].text
+    thoughts = [block for block in turn.blocks if type(block) is Reasoning]
+    if told := "\n\n".join(block.text for block in thoughts if block.text):
+        made["reasoning_content"] = told
+    if noted := [_detail(block) for block in thoughts if PROVIDER in block.native]:
+        made["thinking_blocks" if "thinking" in noted[0]["type"] else "reasoning_details"] = noted
+    if calls:
+        made["tool_calls"] = calls
+    if cited := [_annotation(block) for block in turn.blocks if type(block) is Source and block.url]:
+        made["annotations"] = cited
+    return {**made, **native(turn, PROVIDER)}
 
 
-def _strict(message: Message) -> Object:
-    """A message with the members that are not null and whose types the schema has; others travel along."""
-    calls = [made for call in objects(message.get("tool_calls")) if (made := strict_call(call))]
-    members = {**message, "content": _content(message), "tool_calls": calls}
-    return {key: value for key, value in members.items() if _fits(message["role"], key, value)}
+def _detail(block: Reasoning) -> Object:
+    """A block of reasoning as those vendors have it that tell who signed it."""
+    own = {"type": "", **native(block, PROVIDER)}
+    said = "thinking" if own["type"] == "thinking" else "summary" if block.encrypted else "text"
+    told = {said: block.text, "signature": block.signature, "data": block.encrypted, "id": block.id}
+    return {**own, **{key: value for key, value in told.items() if value or key == "thinking"}}
 
 
-def _fits(role: str, key: str, value: Json) -> bool:
-    if key == "content":
-        return True
-    if key == PRIVATE or value is None:
-        return False
-    if key == "tool_calls":
-        return role == "assistant" and bool(value)
-    if key == "audio":
-        return isinstance(value, dict) and isinstance(value.get("id"), str)
-    return key not in _TEXTS or isinstance(value, str)
+def _annotation(block: Source) -> Object:
+    titled = {"title": block.title} if block.title else {}
+    more = {name: value for name, value in native(block, "openai").items() if name in _CITED}
+    return {"type": "url_citation", "url_citation": {"url": block.url, **titled, **more}}
+
+
+def _call(block: Call) -> Object:
+    own = native(block, PROVIDER)
+    made = view.call(block)
+    of = made["type"]
+    made[of] = {"name": "", **made[of], **own.get("function", {})}
+    signature = native(block, "google").get("thoughtSignature")
+    signed = {"extra_content": {"google": {"thought_signature": signature}}} if signature else {}
+    return {**made, **signed, **{key: value for key, value in own.items() if key != "function"}}
+
+
+def _result(block: Result) -> Object:
+    """The result of a call; one that failed says so before its text, since there is no member for that."""
+    made = {"role": "tool", "tool_call_id": block.id, **({"name": block.name} if block.name else {})}
+    parts = list(_parts(block.content, media=False))
+    if block.outcome in FAILED:
+        said = parts.pop(0)["text"] if parts and parts[0]["type"] == "text" else ""
+        parts.insert(0, chat_parts.text(failed(said, block)))
+    return {**made, "content": _content(parts), **mark(block), **native(block, PROVIDER)}
 
 
 # Content
 
 
-def _content(message: Message) -> Json:
-    """The parts that the role may have, as a string where they are one text; only the assistant's may be null."""
-    held, content = private(message), message.get("content")
-    extra = held.get("part")
-    if isinstance(content, str):
-        content = [{**(extra if isinstance(extra, dict) else {}), **parts.text(content)}]
-    behind = [parts.text(text) for text in listed(held.get("after")) if isinstance(text, str)]
-    kept = [part for part in objects(content) if _may_have(message["role"], part)] + behind
-    if len(kept) == 1 and kept[0].keys() == {"type", "text"}:
-        return kept[0]["text"]
-    return [_part(part) for part in kept] or (None if message["role"] == "assistant" else "")
+def _content(parts: list[Object]) -> Json:
+    """Parts, or their text where they are one."""
+    alone = len(parts) == 1 and parts[0].keys() == {"type", "text"}
+    return parts[0]["text"] if alone else parts or ""
 
 
-def _part(part: Object) -> Object:
-    """A part, an image without a detail that other services have."""
-    image = part.get("image_url")
-    if not isinstance(image, dict) or image.get("detail", "auto") in _DETAILS:
-        return part
-    return {**part, "image_url": {key: value for key, value in image.items() if key != "detail"}}
+def _parts(blocks: Iterable[Block], *, media: bool) -> Iterator[Object]:
+    """The parts that the schema has."""
+    for block in blocks:
+        match block:
+            case Text():
+                yield {"type": "text", "text": block.text, **_own(block)}
+            case Refusal():
+                yield {"type": "refusal", "refusal": block.text, **_own(block)}
+            case Media() if media and (part := _medium(block)):
+                yield part
+            case Other() if block.provider == PROVIDER and string(block.value, "type"):
+                yield block.value
 
 
-def _may_have(role: str, part: Object) -> bool:
-    """Whether the schema has a part in messages of a role; of roles that it does not know nothing is said."""
-    of = part.get("type")
-    return of in _KINDS.get(role, tuple(_SHAPES)) and isinstance(of, str) and _SHAPES[of](part)
+def _own(block: Text | Refusal | Media) -> Object:
+    """What only OpenAI knows of a part, and what both its formats have."""
+    shared = native(block, "openai")
+    return {**{name: shared[name] for name in SHARED if name in shared}, **native(block, PROVIDER)}
 
 
-def _has_text(*path: str) -> Callable[[Object], bool]:
-    def has_text(part: Object) -> bool:
-        value: Json = part
-        for name in path:
-            value = value.get(name) if isinstance(value, dict) else None
-        return isinstance(value, str)
-
-    return has_text
-
-
-def _is_sound(part: Object) -> bool:
-    return _has_text("input_audio", "data")(part) and part["input_audio"].get("format") in _SOUNDS
-
-
-def _is_file(part: Object) -> bool:
-    """A file by its data or its id; one by its address alone is no file of this service, and is kept all the same."""
-    file = part.get("file")
-    found = file.keys() & {"file_data", "file_id", "file_url"} if isinstance(file, dict) else ()
-    return bool(found) and all(isinstance(value, str) for value in part["file"].values())
-
-
-_SHAPES: dict[str, Callable[[Object], bool]] = {
-    "text": _has_text("text"),
-    "refusal": _has_text("refusal"),
-    "image_url": _has_text("image_url", "url"),
-    "input_audio": _is_sound,
-    "file": _is_file,
-}
-_KINDS: dict[str, tuple[str, ...]] = {
-    "system": ("text",),
-    "developer": ("text",),
-    "user": ("text", "image_url", "input_audio", "file"),
-    "assistant": ("text", "refusal"),
-    "tool": ("text",),
-}
-
-
-# Calls and tools
-
-
-def strict_call(call: Object) -> Object | None:
-    """A call of a function or a custom tool with texts for its name and what it is given; ``None`` for others."""
-    of, member = ("custom", "input") if call.get("type") == "custom" else ("function", "arguments")
-    called = call.get(of)
-    if call.get("type") != of or not isinstance(called, dict):
+def _medium(block: Media) -> Object | None:
+    """An image, a sound or a file; a file that is only an address has no place, nor have films and other sounds."""
+    part = view.part_of(block)
+    of = part["type"] if part else ""
+    if (
+        part is None
+        or of == "video_url"
+        or (of == "file" and ("file_url" in part[of] or block.kind in ("audio", "video")))
+    ):
         return None
-    rest = {key: value for key, value in call.items() if key != PRIVATE and value is not None}
-    return {**rest, of: {**called, "name": string(called, "name"), member: string(called, member)}}
+    inner = {**part[of], **_own(block)}
+    if inner.get("detail") not in _DETAILS:
+        inner.pop("detail", None)
+    if "file_data" in inner:
+        inner["filename"] = file_name(block)
+    return {**part, of: inner}
+
+
+# Tools
 
 
 def named_tools(found: list[Tool]) -> list[Tool]:
     """The definitions of functions and custom tools that have a name."""
-    return [tool for tool in tools(found).functions if string(tool.get(_kind(tool)), "name")]
-
-
-def _kind(tool: Tool) -> str:
-    return "function" if isinstance(tool.get("function"), dict) else "custom"
+    return [tool for tool in tools(found).functions if string(defined(tool), "name")]
 
 
 def _tool(tool: Tool) -> Object:
     """A definition with those members of the types that the schema has; others travel along."""
-    of, types = _kind(tool), {"description": str, "parameters": dict, "strict": bool, "format": dict}
-    defined = {key: value for key, value in without(tool[of]).items() if isinstance(value, types.get(key, object))}
+    of = "custom" if is_custom(tool) else "function"
+    made = {key: value for key, value in without(tool[of]).items() if isinstance(value, _TYPES.get(key, object))}
     rest = {key: value for key, value in without(tool).items() if not isinstance(value, Private)}
-    return {**rest, "type": of, of: defined}
+    return {**rest, "type": of, of: made}

@@ -14,30 +14,23 @@ _KINDS = (*CALLS, *RESULTS, "reasoning", "item_reference", "additional_tools", "
 _PARTS = ("input_text", "input_image", "input_file", "output_text")
 
 
-def _is_turn(turn: Object) -> bool:
-    return turn.get("role") in ROLES or _is_item(turn)
-
-
 def _is_item(turn: Object) -> bool:
     kind = turn.get("type")
     return isinstance(kind, str) and (kind in _KINDS or kind.endswith(("_call", "_call_output")))
-
-
-def _has_parts(turn: Object) -> bool:
-    return any(block.get("type") in _PARTS for block in objects(turn.get("content")))
 
 
 def _has_items(body: Object) -> bool:
     """Whether there are turns, or a list for them beside nothing that is asked without any."""
     if any(key in body for key in _ELSE):
         return False
-    return any(map(_is_turn, objects(body.get("input")))) or (
-        body.get("input") == [] and body.keys() <= {"input", "tools"}
-    )
+    has_turns = any(turn.get("role") in ROLES or _is_item(turn) for turn in objects(body.get("input")))
+    return has_turns or (body.get("input") == [] and body.keys() <= {"input", "tools"})
 
 
 def _has_own_items(body: Object) -> bool:
-    return any(_is_item(turn) or _has_parts(turn) for turn in objects(body.get("input")))
+    turns = objects(body.get("input"))
+    parts = (part for turn in turns for part in objects(turn.get("content")))
+    return any(map(_is_item, turns)) or any(part.get("type") in _PARTS for part in parts)
 
 
 def _has_text(body: Object) -> bool:

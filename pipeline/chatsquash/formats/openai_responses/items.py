@@ -1,33 +1,39 @@
-"""Items of OpenAI Responses: what they are, and what is in their content."""
+"""Items of OpenAI Responses: what they are, and what their content is read as."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any
 
+from chatsquash.blocks import Block, Media, Native, Other, Refusal, Source, Text
 from chatsquash.formats import parts
-from chatsquash.formats.values import Object, listed
+from chatsquash.formats.calls import EMPTY
+from chatsquash.formats.values import Object, listed, string, text_members
 from chatsquash.model import Json
 
+PROVIDER = "openai"
+PART = "openai_responses"
+"""What parts of a content are called that no format has a place for but this one."""
 ROLES = ("user", "assistant", "system", "developer")
-CALLS = ("function_call", "custom_tool_call")
+CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
+"""The types of calls, and the members that say what the tool gets."""
 RESULTS = ("function_call_output", "custom_tool_call_output")
+ITEM, ANNOTATION = "item", "annotation"
+"""The members that hold what else nobody has: items and annotations."""
+MORE = "more"
+"""The native member with those members that this format is not known to have, lest they be taken for OpenAI chat's."""
+_KNOWN = frozenset(
+    (
+        *("id", "status", "phase", "namespace", "caller", "summary", "content", "logprobs"),
+        *("prompt_cache_breakpoint", "detail", "start_index", "end_index", "index", "container_id", "server_label"),
+    )
+)
+_READ = ("type", "role")
+USUAL_DETAIL = "auto"
+"""What an image must say where nothing is known."""
 _TEXTS = ("input_text", "output_text", "text")
-_FILES = ("file_data", "file_id", "file_url")
-"""Where a file is, by the same names in both."""
-_USUAL_DETAIL = "auto"
-"""What an image must say where a canonical one says nothing."""
-
-
-class Content(NamedTuple):
-    """The blocks of a content."""
-
-    parts: list[Json]
-    """Canonical ones."""
-    native: list[Json]
-    """Those that are none, as logged."""
-    citations: list[Json]
-    """The annotations of each part."""
+_PLACES = {"input_image": ("image_url", "file_id"), "input_file": ("file_data", "file_url", "file_id")}
+"""The members that may say where a medium is, the best first."""
 
 
 def type_of(item: Object) -> Json:
@@ -38,69 +44,93 @@ def type_of(item: Object) -> Json:
     return kind
 
 
-def slot(item: Object) -> str:
-    """Where an item goes in an assistant's message: reasoning, message, call, native."""
-    kind = type_of(item)
-    if kind == "message":
-        return "m" if item.get("role") in (None, "assistant") else "n"
-    return "r" if kind == "reasoning" else "c" if kind in CALLS else "n"
+def native_of(holder: Object, *read: str) -> Native:
+    """What an item or a part has beside what is read of it."""
+    held = rest_of(holder, *read)
+    if _KNOWN.issuperset(held):
+        return {PROVIDER: held} if held else {}
+    known = {key: value for key, value in held.items() if key in _KNOWN}
+    return {PROVIDER: {**known, MORE: {key: value for key, value in held.items() if key not in known}}}
 
 
-def content_of(content: Json, part: Callable[[Json], Json]) -> Content:
-    """The blocks of a content, by what ``part`` makes of them; a string is one text."""
-    held = Content([], [], [])
-    for block in listed(content):
-        made = part(block)
-        if made is None:
-            held.native.append(block)
-        else:
-            held.parts.append(made)
-            held.citations.append(block.get("annotations") if isinstance(block, dict) else None)
+def rest_of(holder: Object, *read: str) -> Object:
+    """The members but those that are read and those that say nothing, as does that an item is complete."""
+    held = {key: value for key, value in holder.items() if key not in read and key not in _READ and value not in EMPTY}
+    if held.get("status") == "completed":
+        del held["status"]
     return held
 
 
-def _text_part(block: Json) -> Json:
-    """A block as a text; ``None`` for what is none."""
-    if isinstance(block, str):
-        return parts.text(block)
-    is_text = isinstance(block, dict) and block.get("type") in _TEXTS and isinstance(block.get("text"), str)
-    return parts.text(block["text"]) if is_text else None
+def is_own(item: Object) -> bool:
+    """Whether the assistant says an item, whatever stands in it; one without a role is his."""
+    return type_of(item) == "message" and item.get("role") in (None, "assistant")
 
 
-def own_part(block: Json) -> Json:
-    """A block of the assistant as a text or a refusal, the only parts that the canonical form gives it."""
-    is_refusal = isinstance(block, dict) and block.get("type") == "refusal" and isinstance(block.get("refusal"), str)
-    return {"type": "refusal", "refusal": block["refusal"]} if is_refusal else _text_part(block)
+def blocks_of(content: Json, *, by_assistant: bool = False) -> tuple[Any, ...]:
+    """What a content says; the assistant has texts and refusals only."""
+    if isinstance(content, str):
+        return (Text(content),) if content else ()
+    return tuple(block for part in listed(content) for block in _part(part, by_assistant=by_assistant))
 
 
-def part_of(block: Json) -> Json:
-    """A block as a canonical part; ``None`` for what has none, such as an image that is only an id."""
-    kind = block.get("type") if isinstance(block, dict) else None
-    if kind == "input_image" and isinstance(block.get("image_url"), str):
-        detail = {} if block.get("detail") == _USUAL_DETAIL else _strings(block, detail="detail")
-        return {"type": "image_url", "image_url": {"url": block["image_url"], **detail}}
-    if kind == "input_audio" and isinstance(block.get("input_audio"), dict):
-        return {"type": "input_audio", "input_audio": block["input_audio"]}
-    if kind == "input_file" and (file := _strings(block, **{name: name for name in _FILES})):
-        return parts.file(**file, **_strings(block, filename="filename"))
-    return _text_part(block)
+def _part(part: Json, *, by_assistant: bool) -> tuple[Block, ...]:
+    of = part.get("type") if isinstance(part, dict) else None
+    if of in _TEXTS and isinstance(part.get("text"), str):
+        return _text(part, part["text"])
+    if isinstance(part, str):
+        return (Text(part),) if part else ()
+    if by_assistant and of == "refusal" and isinstance(part.get("refusal"), str):
+        return (Refusal(part["refusal"], native_of(part, "refusal")),) if part["refusal"] else ()
+    return ((None if by_assistant else _medium(part)) or Other(PART, part),)
 
 
-def _strings(block: Object, **names: str) -> dict[str, str]:
-    return {new: block[old] for new, old in names.items() if isinstance(block.get(old), str)}
+def _text(part: Object, text: str) -> tuple[Block, ...]:
+    """A text with what it cites behind it."""
+    if len(part) == 2:
+        return (Text(text),) if text else ()
+    noted = part.get("annotations")
+    sources = tuple(_sources(noted)) if noted and isinstance(noted, list) else ()
+    more = native_of(part, "text", *(("annotations",) if sources else ()))
+    return (Text(text, native=more), *sources) if text else sources
 
 
-def joined(held: list[Json]) -> Json:
-    """Parts as a content: a text alone is a string."""
-    text = parts.alone(held)
-    return text if text is not None else held or None
+def _sources(annotations: list[Json]) -> Iterator[Block]:
+    for noted in annotations:
+        match noted:
+            case {"type": "url_citation", "url": str(url)} if url:
+                yield Source(url, string(noted, "title"), native=native_of(noted, "url", *text_members(noted, "title")))
+            case {"type": str(of), "file_id": str(file_id)} if file_id:
+                more = native_of(noted, "file_id", *text_members(noted, "filename")).get(PROVIDER, {})
+                yield Source(id=file_id, name=string(noted, "filename"), native={PROVIDER: {"type": of, **more}})
+            case _:
+                yield Other(PROVIDER, {ANNOTATION: noted})
 
 
-def collapsed(logged: Json, content: Json) -> bool:
-    """Whether a content was logged as a list and is none any more."""
-    return isinstance(logged, list) and not isinstance(content, list)
+def _medium(part: Json) -> Media | None:
+    """A medium by its data, its address, which may be its data, or its id; ``None`` for one that is nowhere."""
+    if not isinstance(part, dict):
+        return None
+    usual = ("detail",) if part.get("detail") == USUAL_DETAIL else ()
+    match part:
+        case {"type": "input_audio", "input_audio": {"data": str(data), "format": str(form)} as sound} if data:
+            more = native_of({**sound, **part}, "input_audio", "data", "format", *usual)
+            return Media("audio", parts.usual_type(f"audio/{form}"), data, native=more)
+        case {"type": "input_image" | "input_file" as of}:
+            place = next((member for member in _PLACES[of] if string(part, member)), "")
+            return _placed(part, of, place, usual) if place else None
+    return None
 
 
-def some(values: list[Json]) -> list[Json] | None:
-    """One value for each of something, unless there are none at all."""
-    return values if any(values) else None
+def _placed(part: Object, of: str, place: str, usual: tuple[str, ...]) -> Media:
+    is_file, value = of == "input_file", part[place]
+    named = text_members(part, "filename") if is_file else []
+    more = native_of(part, place, *named, *usual)
+    held: dict[str, Any]
+    if place == "file_id":
+        held = {"file_id": value}
+    elif found := parts.DATA_URL.fullmatch(value):
+        held = {"mime": parts.usual_type(found[1]), "data": found[2]}
+    else:
+        held = {"data" if place == "file_data" and not value.startswith("data:") else "url": value}
+    name = part["filename"] if named else ""
+    return Media("file" if is_file else "image", name=name, native=more, **held)

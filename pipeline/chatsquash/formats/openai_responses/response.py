@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from chatsquash.formats import view
 from chatsquash.formats.base import refused, wrong
-from chatsquash.formats.openai_responses.assistant import assistant_message
+from chatsquash.formats.openai_responses.read import assistant_turn
 from chatsquash.formats.values import Object, kind
 from chatsquash.model import Json, Message, Reply
 
 
 def reply(body: Json) -> Reply:
-    """All output items as one message; what a service's own tools did in between is kept beside it."""
-    return refused(body) or _failure(body) or _answer(body)
+    """All output items as one message; what a service's own tools did in between is kept with it."""
+    problem = refused(body) or _failure(body)
+    if problem:
+        return problem
+    message = view.message(assistant_turn(body["output"], 1))
+    return Reply(message, 1, _finish(body, message))
 
 
 def _failure(body: Object) -> Reply | None:
@@ -26,11 +31,6 @@ def _failure(body: Object) -> Reply | None:
         return wrong("response.output", kind(output))
     odd = ((place, item) for place, item in enumerate(output) if not isinstance(item, dict))
     return next((wrong(f"response.output[{place}]", kind(item)) for place, item in odd), None)
-
-
-def _answer(body: Object) -> Reply:
-    message = assistant_message(body["output"], 1)
-    return Reply(message, 1, _finish(body, message))
 
 
 def _finish(body: Object, message: Message) -> str | None:

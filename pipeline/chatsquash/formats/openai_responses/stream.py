@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from chatsquash.formats.base import Stream
-from chatsquash.formats.values import Object, index, objects
+from chatsquash.formats.values import Object, at, index, objects, string
 from chatsquash.model import Json
 
 
@@ -33,45 +33,6 @@ _DELTAS = {
 ENDS = ("response.completed", "response.incomplete", "response.failed")
 
 
-class _Piece:
-    """What the events of one output item brought."""
-
-    def __init__(self) -> None:
-        self.added: Object = {}
-        self.done: Object | None = None
-        self.texts: dict[tuple[_Delta, int], list[str]] = {}
-
-    def take(self, event: Object) -> None:
-        """What says a whole replaces what came of it before; what says it twice is not added up."""
-        kind, item = event.get("type"), event.get("item")
-        stem, _, verb = kind.rpartition(".") if isinstance(kind, str) else ("", "", "")
-        if isinstance(item, dict) and kind == "response.output_item.done":
-            self.done = item
-        elif isinstance(item, dict) and kind == "response.output_item.added":
-            self.added = item
-        elif delta := _DELTAS.get(stem):
-            at = (delta, index(event, 0, "summary_index" if delta.member == "summary" else "content_index"))
-            text = event.get("delta" if verb == "delta" else delta.text)
-            if verb == "delta" and isinstance(text, str):
-                self.texts.setdefault(at, []).append(text)
-            elif isinstance(text, str):
-                self.texts[at] = [text]
-
-    def item(self) -> Object:
-        """The item as far as it came."""
-        if self.done is not None:
-            return self.done
-        made = dict(self.added)
-        whole: dict[str, list[Json]] = {}
-        for (delta, _), bits in sorted(self.texts.items(), key=lambda held: held[0][1]):
-            made.setdefault("type", delta.item)
-            if delta.part is None:
-                made[delta.member] = "".join(bits)
-            else:
-                whole.setdefault(delta.member, []).append({"type": delta.part, delta.text: "".join(bits)})
-        return {**made, **whole}
-
-
 def assemble(events: list[Json]) -> Stream:
     """The response of the last event; one that was cut off has the items that came, as far as they did."""
     known = objects(events)
@@ -92,12 +53,38 @@ def assemble(events: list[Json]) -> Stream:
 
 def _items(events: list[Object]) -> list[Json]:
     """The items that the events brought, in order; told apart by index, since some services change ids on the way."""
-    pieces: dict[tuple[float, str], _Piece] = {}
+    pieces: dict[tuple[float, str], list[Object]] = {}
     for event in events:
-        place, item = index(event, None, "output_index"), event.get("item")
-        name = event.get("item_id") or (item.get("id") if isinstance(item, dict) else None)
+        place = index(event, None, "output_index")
+        name = event.get("item_id") or at(event, "item", "id")
         if place is not None or isinstance(name, str):
             key = (float("inf"), str(name)) if place is None else (place, "")
-            pieces.setdefault(key, _Piece()).take(event)
-    made = [pieces[key].item() for key in sorted(pieces, key=lambda key: key[0])]
-    return [item for item in made if item]
+            pieces.setdefault(key, []).append(event)
+    return [item for key in sorted(pieces, key=lambda key: key[0]) if (item := _item(pieces[key]))]
+
+
+def _item(events: list[Object]) -> Object:
+    """An item as far as it came: what says a whole replaces what came of it before."""
+    items = {string(event, "type"): event["item"] for event in events if isinstance(event.get("item"), dict)}
+    if "response.output_item.done" in items:
+        return {**items["response.output_item.done"]}
+    made: Object = {**items.get("response.output_item.added", {})}
+    texts = dict[tuple[_Delta, int], list[str]]()
+    for event in events:
+        stem, _, verb = string(event, "type").rpartition(".")
+        if delta := _DELTAS.get(stem):
+            place = (delta, index(event, 0, "summary_index" if delta.member == "summary" else "content_index"))
+            text = event.get("delta" if verb == "delta" else delta.text)
+            if not isinstance(text, str):
+                continue
+            if verb != "delta":
+                texts[place] = []
+            texts.setdefault(place, []).append(text)
+    whole = dict[str, list[Json]]()
+    for (delta, _), bits in sorted(texts.items(), key=lambda held: held[0][1]):
+        made.setdefault("type", delta.item)
+        if delta.part is None:
+            made[delta.member] = "".join(bits)
+        else:
+            whole.setdefault(delta.member, []).append({"type": delta.part, delta.text: "".join(bits)})
+    return {**made, **whole}

@@ -2,257 +2,248 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
-from itertools import chain, repeat
+from collections.abc import Iterable, Iterator
+from typing import Any
 
-from chatsquash import chat, reasoning
-from chatsquash.chat import private
-from chatsquash.formats import parts
-from chatsquash.formats.base import TurnError
-from chatsquash.formats.openai_chat.write import canonical, named_tools, strict_call
-from chatsquash.formats.openai_responses.assistant import assistant_message
-from chatsquash.formats.openai_responses.items import CALLS, RESULTS, ROLES
-from chatsquash.formats.values import Object, compact, listed, objects, string
-from chatsquash.model import Conversation, Json, Message, Tool
+from msgspec.structs import replace
 
-_HOSTED = (
-    "additional_tools",
-    "configuration_update",
-    "item_reference",
-    "mcp_list_tools",
-    "program",
-    "program_output",
-    "tool_search_output",
-)
-"""Items that no message, reasoning, call or result is, beside those whose types end like those of calls."""
-_USUAL_DETAIL = {"detail": "auto"}
-"""What an image must say in messages and in results of custom calls, but not in those of functions."""
-_PHASES = ("commentary", "final_answer")
-_KEPT_BLOCKS = ("input_image", "input_file")
-"""Blocks that may stand for what has no canonical part, such as an image that is an id."""
+from chatsquash.blocks import Block, Call, Media, Other, Reasoning, Refusal, Result, Source, Text, Turn
+from chatsquash.formats import parts, writing
+from chatsquash.formats.calls import parsed
+from chatsquash.formats.openai_responses import definitions, hosted, items, read
+from chatsquash.formats.openai_responses.items import ANNOTATION, ITEM, PART, PROVIDER
+from chatsquash.formats.openai_responses.read import THOUGHT
+from chatsquash.formats.service import only
+from chatsquash.formats.values import Object, at, string
+from chatsquash.model import Conversation, Json
+
+_DETAILS = ("auto", "low", "high", "original")
+_OF_CALLS = ("id", "status", "namespace", "caller")
+_OF_REASONING = ("status", "summary", "content")
+_OF_SOURCES = ("index", "start_index", "end_index", "container_id")
+_CACHED = "prompt_cache_breakpoint"
 
 
 def dump(conversation: Conversation) -> Json:
-    """A request's input and tools; its instructions only where the system prompt came from such."""
-    messages = canonical(conversation.messages)
-    body: Object = {}
-    if messages and _were_instructions(messages[0]):
-        body["instructions"] = messages[0]["content"]
-        messages = messages[1:]
-    body["input"] = _numbered(chain.from_iterable(_items(messages)))
-    defined = [_tool(tool) for tool in named_tools(conversation.tools)]
-    return {**body, "tools": defined} if defined else body
+    """A request's input and tools; instructions are such again if they are one text.
+
+    Reasoning that OpenAI has neither encrypted nor given an id, sounds, films and roles of others have no place; only a
+    message that has an id has parts, refusals and sources, any other is a text.
+    """
+    turns, body = list(conversation.turns), dict[str, Any]()
+    told = next((turn for turn in writing.prompts(turns) if _is_instructions(turn)), None)
+    if told is not None:
+        body["instructions"] = writing.text_of(told.blocks)
+    body["input"] = list(_items(turn for turn in turns if turn is not told))
+    if tools := definitions.dump(conversation.tools):
+        body["tools"] = tools
+    return body
 
 
-def _were_instructions(message: Message) -> bool:
-    said = message["role"] == "system" and isinstance(message["content"], str) and message["content"] != ""
-    return said and private(message).get("from") == "instructions"
+def _is_instructions(turn: Turn) -> bool:
+    alone = turn.role == "system" and turn.instructions and len(turn.blocks) == 1
+    return alone and type(turn.blocks[0]) is Text and not writing.native(turn.blocks[0], PROVIDER)
 
 
-def _numbered(items: Iterator[Object]) -> list[Object]:
-    """Items with ids where they need them: reasoning, and an assistant's message in its full form."""
-    made = []
-    for number, item in enumerate(items, 1):
-        prefix = {"reasoning": "rs", "message": "msg"}.get(item.get("type", ""))
-        needs = prefix is not None and not isinstance(item.get("id"), str)
-        made.append({**item, "id": f"{prefix}_{number}"} if needs else item)
-    return made
+def _items(turns: Iterable[Turn]) -> Iterator[Object]:
+    """The items of turns; the type of a result is that of the call before it that it answers."""
+    custom = dict[str, bool]()
+    for turn in turns:
+        if turn.role == "assistant":
+            custom |= {block.id: block.custom for block in turn.blocks if type(block) is Call}
+            yield from _said(turn)
+        elif turn.role == "tool":
+            results = (block for block in turn.blocks if type(block) is Result)
+            yield from (_result(block, is_custom=custom.get(block.id, False)) for block in results)
+        elif turn.role in items.ROLES:
+            yield from _told(turn)
 
 
-def _items(messages: list[Message]) -> Iterator[list[Object]]:
-    """The items of each message; a result's type is that of the call before it that it answers."""
-    called: dict[str, str] = {}
-    for number, message in enumerate(messages):
-        role = message["role"]
-        if role == "assistant":
-            called |= {call["id"]: call["type"] for call in chat.calls(message)}
-            yield _said(message)
-        elif role == "tool":
-            yield [_result(message, is_custom=called.get(message["tool_call_id"]) == "custom")]
-        elif role in ROLES:
-            yield [_told(message)]
-        else:
-            raise TurnError(f"messages[{number}] has the role {compact(role)[:40]}, which OpenAI Responses has not")
+def _own(holder: Any, *members: str) -> Object:
+    """Of what only OpenAI knows these members, and those that are unknown in this format."""
+    held = writing.native(holder, PROVIDER)
+    return only(held, members) | _inner(held, items.MORE) if held else held
+
+
+def _inner(held: Object, member: str) -> Object:
+    return held[member] if isinstance(held.get(member), dict) else {}
 
 
 # Others than the assistant
 
 
-def _told(message: Message) -> Object:
-    """A message, or the item that stood in its place."""
-    native = objects(private(message).get("native"))
-    if message.get("content") is None and len(native) == 1 and _stood_for(native[0], message):
-        return native[0]
-    return {"role": message["role"], "content": _content(message, native, required=_USUAL_DETAIL)}
+def _told(turn: Turn) -> Iterator[Object]:
+    """A message with what it says, and items that stood in the place of one."""
+    yield from (item for block in turn.blocks if (item := _as_logged(block)))
+    if said := list(_parts(turn.blocks, detail=items.USUAL_DETAIL)):
+        yield {"role": turn.role, "content": _content(said), **_own(turn)}
 
 
-def _stood_for(item: Object, message: Message) -> bool:
-    return item.get("role") == message["role"] and _is_hosted(item)
+def _as_logged(block: Block) -> Object | None:
+    """An item that nobody else has."""
+    held = at(block.value, ITEM) if type(block) is Other and block.provider == PROVIDER else None
+    return held if isinstance(held, dict) else None
 
 
-def _result(message: Message, *, is_custom: bool) -> Object:
-    """A result; a custom call's has no name of its tool, a function's has it where the message has."""
-    native = objects(private(message).get("native"))
-    output = _content(message, native, required=_USUAL_DETAIL if is_custom else {}) or ""
-    found = {"call_id": message["tool_call_id"], "output": output}
-    if is_custom:
-        return {"type": "custom_tool_call_output", **found}
-    name = string(message, "name")
-    return {"type": "function_call_output", **found, **({"name": name} if name else {})}
+def _result(block: Result, *, is_custom: bool) -> Object:
+    """A result; a custom call's has no name of its tool.  One that failed says so, since no member does."""
+    content, marked = list(block.content), writing.mark(block)
+    if marked:
+        first = content[0] if content and type(content[0]) is Text else Text("")
+        content[: bool(first.text)] = [replace(first, text=writing.failed(first.text, block))]
+    said = list(_parts(content, detail=items.USUAL_DETAIL if is_custom else ""))
+    named = {"name": block.name} if block.name and not is_custom else {}
+    is_raw = block.json and read.RAW in writing.native(block, PROVIDER)
+    output = parsed(writing.text_of(block.content)) if is_raw else _content(said)
+    made = {"type": items.RESULTS[is_custom], "call_id": block.id, "output": output, **named}
+    return {**made, **marked, **_own(block, *_OF_CALLS)}
 
 
-def _content(message: Message, native: list[Object], required: Object) -> Json:
-    """The content of anybody but the assistant; blocks that have no canonical part stand behind the others."""
-    content = message.get("content")
-    kept = [{**_needed(block, required), **block} for block in native if block.get("type") in _KEPT_BLOCKS]
-    if isinstance(content, str) and not kept:
-        return content
-    held = [parts.text(content)] if isinstance(content, str) else objects(content)
-    return [block for part in held if (block := _block(part, required))] + kept
+def _content(said: list[Json]) -> Json:
+    """Parts, or their text where they are no more than that."""
+    alone = len(said) == 1 and isinstance(said[0], dict) and said[0].keys() == {"type", "text"}
+    return said[0]["text"] if alone and said[0]["type"] == "input_text" else said or ""
 
 
-def _needed(block: Object, required: Object) -> Object:
-    return required if block["type"] == "input_image" else {}
+def _parts(blocks: Iterable[Block], *, detail: str) -> Iterator[Json]:
+    """The parts that this format has for what anybody but the assistant shows."""
+    for block in blocks:
+        match block:
+            case Text() | Refusal():
+                yield {"type": "input_text", "text": block.text, **_own(block, _CACHED)}
+            case Media() if part := _medium(block):
+                known = writing.native(block, PROVIDER).get("detail")
+                shown = known if known in _DETAILS else detail if block.kind == "image" else ""
+                yield {**part, **({"detail": shown} if shown else {}), **_own(block, _CACHED)}
+            case Other() if block.provider == PART:
+                yield block.value
 
 
-def _block(part: Object, required: Object) -> Object | None:
-    """A part as a block of input; ``None`` for audio and anything else that has none."""
-    of = part.get("type")
-    inner = part.get(of) if isinstance(of, str) else None
-    if of == "text" and isinstance(inner, str):
-        return {"type": "input_text", "text": inner}
-    if of == "image_url" and isinstance(inner, dict) and isinstance(inner.get("url"), str):
-        detail = {"detail": inner["detail"]} if inner.get("detail") in ("low", "high", "auto", "original") else required
-        return {"type": "input_image", "image_url": inner["url"], **detail}
-    if of == "file" and isinstance(inner, dict):
-        file = {key: inner[key] for key in ("file_data", "file_id", "file_url", "filename") if string(inner, key)}
-        return {"type": "input_file", **file} if file.keys() - {"filename"} else None
-    return None
+def _medium(block: Media) -> Object | None:
+    """An image or a file; what else there is has no place."""
+    data = (parts.data_url(block.mime, block.data) if block.mime else block.data) if block.data else ""
+    url = data or block.url
+    if block.kind not in ("image", "file") or not (url or block.file_id):
+        return None
+    if block.kind == "image":
+        return {"type": "input_image", **({"image_url": url} if url else {"file_id": block.file_id})}
+    if url.startswith("data:") or data:
+        return {"type": "input_file", "file_data": url, "filename": writing.file_name(block)}
+    named = {"filename": block.name} if block.name else {}
+    return {"type": "input_file", **({"file_url": url} if url else {"file_id": block.file_id}), **named}
 
 
 # The assistant
 
 
-def _said(message: Message) -> list[Object]:
-    """An assistant's items: in the order in which they were logged, else reasoning, text, calls, text behind them."""
-    held = private(message)
-    order = string(held, "order")
-    late = [[parts.text(text)] for text in listed(held.get("after")) if isinstance(text, str)]
-    logged = order.partition("c")[0].count("m") if order else len(listed(held.get("phase"))) - len(late)
-    early = _grouped(_spoken(message), logged)
-    slots = {
-        "r": [_thought(block) for block in _thoughts(message)],
-        "m": _messages(early + late, held),
-        "c": [_call(made, private(call)) for call in chat.calls(message) if (made := strict_call(call))],
-        "n": [item for item in objects(held.get("native")) if _is_hosted(item)],
-    }
-    usual = "r" * len(slots["r"]) + "m" * len(early) + "c" * len(slots["c"]) + "m" * len(late) + "n" * len(slots["n"])
-    left = {slot: iter(items) for slot, items in slots.items()}
-    fits = Counter(order) == Counter(usual) and logged == len(early)
-    found = [next(left[slot]) for slot in (order if fits else usual)]
-    return found or [{"role": "assistant", "content": []}]
+def _said(turn: Turn) -> list[Object]:
+    """An assistant's items in the order of what he says, thinks and calls; one who says nothing is an empty message."""
+    if not turn.blocks:
+        return [{"role": "assistant", "content": ""}]
+    results = hosted.results(turn.blocks)
+    found, message = list[Object](), list[Block]()
+    before: Block | None = None
+    for block in turn.blocks:
+        if message and not _goes_on(block, message):
+            found += _message(message)
+            message = []
+        if message or isinstance(block, Text | Refusal):
+            message.append(block)
+        elif type(block) is Reasoning:
+            _think(found, block, before)
+        elif item := _called(block) or hosted.item(block, results) or _as_logged(block):
+            found.append(item)
+        before = block
+    return found + _message(message) if message else found
 
 
-def _spoken(message: Message) -> list[Object]:
-    """The texts and refusals of an assistant, who shows nothing else here."""
-    content, refusal = message.get("content"), message.get("refusal")
-    held = [parts.text(content)] if isinstance(content, str) else objects(content)
-    held = [p for p in held if p.get("type") in ("text", "refusal") and isinstance(p.get(p["type"]), str)]
-    return [*held, {"type": "refusal", "refusal": refusal}] if isinstance(refusal, str) else held
+def _goes_on(block: Block, message: list[Block]) -> bool:
+    """Whether a block is part of the message that others began; one that has an id may have any parts."""
+    match block:
+        case Source():
+            return True
+        case Other():
+            return block.provider == PART or (block.provider == PROVIDER and at(block.value, ANNOTATION) is not None)
+        case Text() | Refusal():
+            fits = type(block) is type(message[0]) or "id" in _known(message[0])
+            return fits and not getattr(block, "apart", False) and not _known(block)
+    return False
 
 
-def _grouped(spoken: list[Object], logged: int) -> list[list[Object]]:
-    """Parts by the messages that they stand in: one, unless just so many were logged as there are parts."""
-    return [[part] for part in spoken] if logged == len(spoken) else [spoken] if spoken else []
+def _message(blocks: list[Block]) -> list[Object]:
+    """A message: with its parts if it has an id, else in its easy form, which is a text."""
+    known = _known(blocks[0])
+    if "id" in known:
+        said = {"type": "message", "role": "assistant", "status": "completed", "content": _spoken(blocks)}
+        return [{**said, **known}]
+    return [{"role": "assistant", "content": writing.text_of(blocks, by_assistant=True), **known}]
 
 
-def _messages(groups: list[list[Object]], held: Object) -> list[Object]:
-    """The messages of an assistant, with their phases and annotations if these are of as many as there are."""
-    count, phases, notes = sum(map(len, groups)), held.get("phase"), held.get("annotations")
-    noted = iter(notes if isinstance(notes, list) and len(notes) == count else repeat([], count))
-    phased = phases if isinstance(phases, list) and len(phases) == len(groups) else repeat(None)
-    return [
-        {**_message([(part, next(noted)) for part in group]), **({"phase": phase} if phase in _PHASES else {})}
-        for group, phase in zip(groups, phased, strict=False)
-    ]
+def _known(block: Block) -> Object:
+    """What the first text of a message knows of that."""
+    own = writing.native(block, PROVIDER)
+    return {name: own[name] for name in read.OF_MESSAGE if string(own, name)} | _inner(own, read.MESSAGE)
 
 
-def _message(spoken: list[tuple[Object, Json]]) -> Object:
-    """A message, in its easy form where it is one text and no more."""
-    (part, notes), *others = spoken
-    if part["type"] == "text" and not notes and not others:
-        return {"role": "assistant", "content": part["text"]}
-    blocks = [
-        {"type": "output_text", "text": part["text"], "annotations": objects(notes)}
-        if part["type"] == "text"
-        else {"type": "refusal", "refusal": part["refusal"]}
-        for part, notes in spoken
-    ]
-    return {"type": "message", "role": "assistant", "status": "completed", "content": blocks}
+def _spoken(blocks: list[Block]) -> list[Json]:
+    """The parts of an assistant's message, texts with their annotations."""
+    found, notes = list[Json](), list[Json]()
+    for block in blocks:
+        match block:
+            case Text():
+                notes, own = [], _own(block, "logprobs")
+                found.append({"type": "output_text", "text": block.text, "annotations": notes, **own})
+            case Refusal():
+                found.append({"type": "refusal", "refusal": block.text, **_own(block)})
+            case Source() if noted := _annotation(block):
+                notes.append(noted)
+            case Other():
+                found.append(block.value) if block.provider == PART else notes.append(at(block.value, ANNOTATION))
+    return found
 
 
-def _thoughts(message: Message) -> list[Object]:
-    """The blocks of reasoning, if they say what the message's reasoning is; else that."""
-    blocks = objects(private(message).get("thinking"))
-    blocks = [block for block in blocks if not block or string(block, "text") or _is_sealed(block)]
-    said = reasoning.joined(blocks)
-    whole = string(message, "reasoning_content")
-    if not whole or said == whole:
-        return blocks
-    return [{"text": whole}, *([] if said else blocks)]
+def _annotation(block: Source) -> Object | None:
+    """What a text rests on, where that is told as this format tells it."""
+    own = _own(block, *_OF_SOURCES)
+    if block.url and own.keys() >= {"start_index", "end_index"}:
+        return {"type": "url_citation", "url": block.url, "title": block.title, **own}
+    of = string(writing.native(block, PROVIDER), "type")
+    named = {"filename": block.name} if block.name else {}
+    return {"type": of, "file_id": block.id, **named, **own} if block.id and of else None
 
 
-def _is_sealed(block: Object) -> bool:
-    """Whether a block is encrypted by this service, as far as can be told: others name their formats."""
-    return string(block, "encrypted") != "" and block.keys() <= {"text", "encrypted", "id", "item"}
+def _think(found: list[Object], block: Reasoning, before: Block | None) -> None:
+    """Add reasoning, if it is OpenAI's, which takes no other; with the id of the one before it is an item with that."""
+    if block.signer != PROVIDER or not (block.id or block.encrypted):
+        return
+    own, of = _own(block, *_OF_REASONING), _kind(block)
+    member = "content" if of == THOUGHT else "summary"
+    part = {"type": of, "text": block.text}
+    if type(before) is Reasoning and not own and not block.encrypted and block.text and _is_one(before, block, member):
+        found[-1][member].append(part)
+        return
+    made: Object = {"type": "reasoning", **({"id": block.id} if block.id else {}), "summary": []}
+    if block.text and member not in own and "content" not in own:
+        made[member] = [part]
+    sealed = {"encrypted_content": block.encrypted} if block.encrypted else {}
+    found.append({**made, **sealed, **own})
 
 
-def _thought(block: Object) -> Object:
-    """A reasoning item; what another provider signed or encrypted is of no use to this one."""
-    item = block.get("item")
-    if isinstance(item, dict) and private(assistant_message([item], 1)).get("thinking") == [block]:
-        return {"summary": [], **item}
-    text = string(block, "text")
-    made: Object = {"type": "reasoning", "summary": [{"type": "summary_text", "text": text}] if text else []}
-    if _is_sealed(block):
-        made |= {"id": block["id"]} if string(block, "id") else {}
-        made["encrypted_content"] = block["encrypted"]
-    return made
+def _is_one(before: Reasoning, block: Reasoning, member: str) -> bool:
+    """Whether reasoning goes on in the item of the one before, whose texts are told in the same way."""
+    same = before.signer == block.signer and before.id == block.id != "" and _kind(before) == _kind(block)
+    return same and before.text != "" and member not in _own(before, member)
 
 
-def _call(call: Object, held: Object) -> Object:
+def _kind(block: Reasoning) -> str:
+    """The type of a text of reasoning."""
+    return THOUGHT if writing.native(block, PROVIDER).get("type") == THOUGHT else "summary_text"
+
+
+def _called(block: Block) -> Object | None:
     """A call with its arguments as they stand."""
-    of = call["type"]
-    kind, member = ("custom_tool_call", "input") if of == "custom" else ("function_call", "arguments")
-    made = {"type": kind, "call_id": call["id"], "name": call[of]["name"], member: call[of][member]}
-    made |= {"namespace": held["namespace"]} if string(held, "namespace") else {}
-    return made | ({"caller": held["caller"]} if isinstance(held.get("caller"), dict) else {})
-
-
-def _is_hosted(item: Object) -> bool:
-    """Whether something kept as logged is an item of this format that its service made."""
-    of = item.get("type")
-    if not isinstance(of, str) or of in (*CALLS, *RESULTS):
-        return False
-    sealed = of == "compaction" and "encrypted_content" in item
-    return sealed or of in _HOSTED or of.startswith("mcp_approval_") or of.endswith(("_call", "_call_output"))
-
-
-# Tools
-
-
-def _tool(tool: Tool) -> Object:
-    """A definition, flat; the library wants parameters and strictness even where they are null."""
-    is_function = isinstance(tool.get("function"), dict)
-    inner, held = tool["function" if is_function else "custom"], private(tool)
-    made = {"type": "function" if is_function else "custom", "name": inner["name"]}
-    made |= {"description": inner["description"]} if isinstance(inner.get("description"), str) else {}
-    if is_function:
-        for member, of in (("parameters", dict), ("strict", bool)):
-            made[member] = inner[member] if isinstance(inner.get(member), of) else None
-    elif isinstance(inner.get("format"), dict):
-        form = inner["format"]
-        grammar = form.get("grammar")
-        made["format"] = {"type": "grammar", **grammar} if isinstance(grammar, dict) else form
-    return made | ({"defer_loading": True} if held.get("defer_loading") is True else {})
+    if type(block) is not Call:
+        return None
+    of = "custom_tool_call" if block.custom else "function_call"
+    made = {"type": of, "call_id": block.id, "name": block.name or "", items.CALLS[of]: block.arguments}
+    return {**made, **_own(block, *_OF_CALLS)}

@@ -12,7 +12,7 @@ ROLES = ("user",)
 
 def tidy(message: Message) -> Message | None:
     """The message, or ``None`` where its whole text is that and it has no other parts."""
-    from chatsquash.formats.client_texts import is_interruption  # which few runs ask for
+    from chatsquash.formats.agents.claude_code.texts import is_interruption  # which few runs ask for
 
     text = chat.text(message)
     if text is not None and is_interruption(text) and not chat.other_parts(message):

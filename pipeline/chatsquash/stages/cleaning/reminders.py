@@ -12,7 +12,7 @@ ROLES = ("user", "tool")
 
 def tidy(message: Message) -> Message | None:
     """The message without reminders; ``None`` for a user's that is nothing else."""
-    from chatsquash.formats.client_texts import has_reminder, texts_of  # which few runs ask for
+    from chatsquash.formats.agents.claude_code.texts import has_reminder, texts_of  # which few runs ask for
 
     if not any(map(has_reminder, texts_of(message))):
         return message
@@ -26,7 +26,7 @@ def tidy(message: Message) -> Message | None:
 
 def _without(text: str) -> str:
     """A text without reminders, and without the empty lines at its ends that they leave."""
-    from chatsquash.formats.client_texts import without_reminders
+    from chatsquash.formats.agents.claude_code.texts import without_reminders
 
     left = without_reminders(text)
     return text if left == text else left.strip("\n")
@@ -35,7 +35,7 @@ def _without(text: str) -> str:
 def _parts(parts: list[Json], message: Message) -> list[Json]:
     """The parts without reminders; those that were nothing else go, unless the places of parts mean something."""
     left = [_part(part) for part in parts]
-    if chat.BREAKS in chat.private(message):
+    if chat.breaks(message):
         return left
     return [part for part, before in zip(left, parts, strict=True) if part is before or chat.part_text(part)]
 

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from chatsquash import times
-from chatsquash.formats import anthropic
+from chatsquash.formats import anthropic, view
 from chatsquash.formats.agents.claude_code.origins import Place
 from chatsquash.formats.agents.claude_code.paths import Path
 from chatsquash.formats.agents.claude_code.rows import Row
+from chatsquash.formats.agents.claude_code.texts import kinds
 from chatsquash.formats.agents.claude_code.tree import Tree
 from chatsquash.formats.agents.claude_code.turns import Turn, Turns
 from chatsquash.formats.anthropic.response import FINISHED
-from chatsquash.formats.client_texts import kinds
 from chatsquash.formats.values import Object, at, count, objects, string
 from chatsquash.model import Conversation, Json, Message, Origin, Repeated, Sampled
 from chatsquash.times import Moment
@@ -70,7 +70,7 @@ def _tool(tool: Object) -> Object:
 def conversation(path: Path, place: Place, snapshot: Snapshot, known: Known) -> Conversation:
     """A conversation of a file."""
     told = known.turns.messages(path.rows)
-    system = anthropic.system(snapshot.system)
+    system = view.messages(anthropic.system(snapshot.system))
     messages = [*system, *(message for message, _ in told)]
     lines = [*(snapshot.line for _ in system), *(turn.rows[0].line for _, turn in told)]
     spoken = (each for each in enumerate(told, len(system)) if each[1][0]["role"] == "assistant")

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from itertools import chain
-from typing import cast
 
 from msgspec import Struct
 
-from chatsquash import jsonio, reasoning
-from chatsquash.formats import anthropic
+from chatsquash import jsonio
+from chatsquash.formats import anthropic, view
 from chatsquash.formats.agents.claude_code.rows import Row
-from chatsquash.formats.base import TurnError, with_private
-from chatsquash.formats.bodies import unlisted
-from chatsquash.formats.calls import State, arguments, assistant, names
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.calls import State, named_calls
 from chatsquash.formats.values import Object, listed, string
 from chatsquash.model import Json, Message
 
 _FEW = 8
 """Blocks of a message that are compared with each other; of more the spellings are."""
-_TEXT, _THINKING, _CALL, _RESULT = 2, 3, 4, 4
-"""How many members a block has that has nothing but the usual ones."""
 
 
 class Turn(Struct, eq=False):
@@ -151,7 +147,7 @@ class _Replay:
         except TurnError as problem:
             raise TurnError(f"entry {turn.rows[0].place} {problem}") from None
         self.passed.clear()
-        return list(map(unlisted, loaded))
+        return view.messages(loaded)
 
     def _open(self) -> tuple[tuple[str, str | None], ...]:
         """The calls that no result has answered."""
@@ -159,86 +155,20 @@ class _Replay:
         opened = self._state.open
         for message in chain.from_iterable(map(reversed, reversed(self.passed))):
             if message["role"] == "assistant":
-                opened = names(message.get("tool_calls") or [])
+                opened = named_calls(message.get("tool_calls") or [])
                 break
             answered.add(message.get("tool_call_id", ""))
         return tuple(call for call in opened if call[0] not in answered)
 
 
-def _plain(turn: Object) -> list[Message] | None:
-    """The messages of a turn of the usual blocks, as Anthropic's requests are read; ``None`` for any other."""
-    role, content = turn["role"], turn.get("content")
-    if role == "user":
-        return _by_user(content)
-    return _by_assistant(content) if role == "assistant" else None
-
-
-def _by_user(content: Json) -> list[Message] | None:
-    """A prompt, or the results of calls."""
-    if (text := _text(content)) is not None:
-        return [{"role": "user", "content": text}]
-    if not isinstance(content, list) or not content:
+def _plain(value: Object) -> list[Message] | None:
+    """The messages of a turn in which all calls and results have ids, so that no other turn matters to it."""
+    try:
+        loaded = anthropic.load(value, _START).turns
+    except TurnError:
         return None
-    results = list(map(_result, content))
-    return None if None in results else cast("list[Message]", results)
+    made_up = any(getattr(block, "made_up", False) for turn in loaded for block in turn.blocks)
+    return None if made_up else view.messages(loaded)
 
 
-def _text(content: Json) -> str | None:
-    """The text that a content is, or that its only block is."""
-    if isinstance(content, list) and len(content) == 1:
-        block = content[0]
-        is_text = isinstance(block, dict) and len(block) == _TEXT and block.get("type") == "text"
-        content = block.get("text") if is_text else None
-    return content if isinstance(content, str) else None
-
-
-def _result(block: Json) -> Message | None:
-    if not isinstance(block, dict) or block.get("type") != "tool_result":
-        return None
-    call_id, text = block.get("tool_use_id"), _text(block.get("content"))
-    failed = block.get("is_error", False)
-    usual = _RESULT if "is_error" in block else _RESULT - 1
-    if not call_id or not isinstance(call_id, str) or text is None or type(failed) is not bool or len(block) != usual:
-        return None
-    message: Message = {"role": "tool", "tool_call_id": call_id, "content": text}
-    return with_private(message, {"is_error": True}) if failed else message
-
-
-def _by_assistant(content: Json) -> list[Message] | None:
-    """What the assistant thinks, says and calls, in this order."""
-    if isinstance(content, str):
-        return [assistant(content, "", [])]
-    if not isinstance(content, list) or not content:
-        return None
-    text: str | None = None
-    thinking, calls = list[Object](), list[Object]()
-    for block in content:
-        if call := _call(block):
-            calls.append(call)
-        elif calls or text is not None:
-            return None
-        elif thought := _thought(block):
-            thinking.append(thought)
-        elif (text := _text([block])) is None:
-            return None
-    said = text if text is not None or calls else ""
-    message = assistant(said, reasoning.joined(thinking), calls)
-    return [with_private(message, {"thinking": thinking}) if thinking else message]
-
-
-def _thought(block: Json) -> Object | None:
-    if not isinstance(block, dict) or len(block) != _THINKING or block.get("type") != "thinking":
-        return None
-    text, signature = block.get("thinking"), block.get("signature")
-    if not isinstance(text, str) or not isinstance(signature, str):
-        return None
-    return {"text": text, "signature": signature} if signature else {"text": text}
-
-
-def _call(block: Json) -> Object | None:
-    if not isinstance(block, dict) or len(block) != _CALL or block.get("type") != "tool_use":
-        return None
-    call_id, name, given = block.get("id"), block.get("name"), block.get("input")
-    if not call_id or not isinstance(call_id, str) or not isinstance(name, str) or not isinstance(given, dict):
-        return None
-    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments(given)}}
+_START = State()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from glob import escape
 
-from chatsquash.formats import openai_responses
+from chatsquash.formats import openai_responses, view
 from chatsquash.formats.agents.codex import messages
 from chatsquash.formats.agents.codex.items import is_bare
 from chatsquash.formats.agents.codex.rollout import History, Meta, Rollout
@@ -83,7 +83,7 @@ def _instructions(rollout: Rollout) -> tuple[list[Message], Meta]:
         older = string(meta.payload, "instructions")
         if prompt or older:
             is_told = bool(prompt) or not _is_repeated(older, items)
-            return list(openai_responses.system(prompt or older)) if is_told else [], meta
+            return view.messages(openai_responses.system(prompt or older)) if is_told else [], meta
     return [], rollout.meta[0] if rollout.meta else Meta(None, None, {})
 
 

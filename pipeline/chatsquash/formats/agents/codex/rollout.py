@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from chatsquash.formats.agents.codex.items import is_bare, is_of_model, is_prompt, is_readable, is_told, ordinary
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.evidence import Evidence, Turn, Unread, moment
+from chatsquash.formats.evidence import Evidence, Logged, Unread, moment
 from chatsquash.formats.values import Object, at, count, kind, string
 from chatsquash.model import ConversationKind, Json
 from chatsquash.times import Moment
@@ -37,7 +37,7 @@ class History:
     id: str
     kind: ConversationKind = "main"
     parent: str | None = None
-    items: list[Turn] = field(default_factory=list)
+    items: list[Logged] = field(default_factory=list)
     starts: list[int] = field(default_factory=list)
     """Where the user's turns begin in the items."""
     users: list[int] = field(default_factory=list)
@@ -45,7 +45,7 @@ class History:
     sampled: list[int] = field(default_factory=list)
     """Where the items stand that the model gave here."""
 
-    def add(self, turn: Turn) -> None:
+    def add(self, turn: Logged) -> None:
         """Take one item more."""
         if turn.turn.get("role") == "user":
             self.users.append(len(self.items))
@@ -155,7 +155,7 @@ class Rollout:
             return
         if not (is_copied or self.copies) and is_of_model(taken):
             evidence = Evidence(evidence.line, evidence.time, is_sampled=True, model=self.model)
-        self.now.add(Turn(place, taken, evidence))
+        self.now.add(Logged(place, taken, evidence))
         if not (self.has_events or is_copied) and is_prompt(taken):
             self.now.starts.append(len(self.now.items) - 1)
 
@@ -184,7 +184,7 @@ class Rollout:
         """What stands for the items starts another conversation; without that, the user's own and the summary do."""
         before, history = self.now, payload.get("replacement_history")
         self.unread.rest("compacted", payload, "message", "replacement_history")
-        kept = list[Turn]()
+        kept = list[Logged]()
         if not isinstance(history, list):
             if not string(payload, "message"):
                 return

@@ -7,7 +7,7 @@ from glob import escape
 from chatsquash.formats import gemini
 from chatsquash.formats.agents.gemini_cli.session import KINDS, Session, Way
 from chatsquash.formats.agents.gemini_cli.turns import Reader
-from chatsquash.formats.evidence import Evidence, Turn, entries, origin, told
+from chatsquash.formats.evidence import Evidence, Logged, entries, origin, told
 from chatsquash.formats.values import is_plain_name, objects
 from chatsquash.model import Conversation, Json, Origin
 
@@ -62,7 +62,7 @@ def conversations(found: list[Json], lines: list[int] | None = None) -> list[Con
     history = _history(found[0]) if len(found) == 1 else []
     if history:
         evidence = [Evidence(1, is_sampled=content["role"] == "model") for content in history]
-        turns = [Turn(f"history[{place}]", *pair) for place, pair in enumerate(zip(history, evidence, strict=True))]
+        turns = [Logged(f"history[{place}]", *pair) for place, pair in enumerate(zip(history, evidence, strict=True))]
         return [Conversation((held := told(gemini, turns)).messages, [], origin=origin(held))]
     session = Session()
     for place, number, line in entries(found, lines):
@@ -71,7 +71,7 @@ def conversations(found: list[Json], lines: list[int] | None = None) -> list[Con
     return [_conversation(session, turns, way, place) for place, (turns, way) in enumerate(ways)]
 
 
-def _conversation(session: Session, turns: list[Turn], way: Way, place: int) -> Conversation:
+def _conversation(session: Session, turns: list[Logged], way: Way, place: int) -> Conversation:
     found = told(gemini, turns)
     known = session.known() | {
         "kind": way.kind or session.kind,

@@ -6,8 +6,8 @@ from typing import Any
 
 from chatsquash.formats.agents.gemini_cli.session import KINDS, Record
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.evidence import Evidence, Turn, Unread, moment
-from chatsquash.formats.gemini.pieces import camel
+from chatsquash.formats.evidence import Evidence, Logged, Unread, moment
+from chatsquash.formats.gemini.blocks import camel
 from chatsquash.formats.values import Object, count, listed, objects, string
 from chatsquash.formats.values import at as member
 from chatsquash.model import Json
@@ -25,9 +25,9 @@ class Reader:
         self.beside: list[Json] = []
         """What stood beside the last results."""
 
-    def read(self, records: list[Record]) -> list[Turn]:
+    def read(self, records: list[Record]) -> list[Logged]:
         """The turns of messages; what the client tells the user is none."""
-        turns: list[Turn] = []
+        turns: list[Logged] = []
         for place, line, record in records:
             of = record.get("type")
             if of not in KINDS:
@@ -35,14 +35,14 @@ class Reader:
             at = Evidence(line, moment(record.get("timestamp")))
             if of == "gemini":
                 self.rest(record)
-                turns.append(Turn(place, {"role": "model", "parts": _said(record)}, _of_model(record, at)))
+                turns.append(Logged(place, {"role": "model", "parts": _said(record)}, _of_model(record, at)))
                 answers = [part for call in objects(record.get("toolCalls")) for part in self.results(call)]
-                turns += [Turn(place, {"role": "user", "parts": answers}, at)] if answers else []
+                turns += [Logged(place, {"role": "user", "parts": answers}, at)] if answers else []
             elif of == "user":
                 self.rest(record)
                 told = self.told(_parts(record.get("content")))
                 is_said = bool(told) or not record.get("content")
-                turns += [Turn(place, {"role": "user", "parts": told}, at)] if is_said else []
+                turns += [Logged(place, {"role": "user", "parts": told}, at)] if is_said else []
             else:
                 self.unread.one(f"message of the type {of}")
         return turns

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from msgspec.structs import replace
 
 from chatsquash import chat, jsonio
+from chatsquash.blocks import Block, Call
 from chatsquash.formats import anthropic
 from chatsquash.formats.agents.goose.content import SHOWN, block
 from chatsquash.formats.agents.goose.database import from_database as from_database
 from chatsquash.formats.agents.goose.database import holds_sessions as holds_sessions
-from chatsquash.formats.base import TurnError, with_private, without_private
-from chatsquash.formats.evidence import Evidence, Told, Turn, Unread, entries, moment, origin, told, with_origin
-from chatsquash.formats.values import Object, at, count, kind, listed, objects, string, without
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.evidence import Evidence, Logged, Told, Unread, entries, moment, origin, told, with_origin
+from chatsquash.formats.values import Object, at, count, kind, listed, objects, string
 from chatsquash.model import Conversation, Json, Message
 
 NAME = "goose"
@@ -65,10 +66,10 @@ def _session(lines: list[_Line]) -> list[Conversation]:
     unread = Unread()
     header = lines[0][2] if "working_dir" in lines[0][2] else {}
     unread.rest("session", header, *_SESSION, *_MODEL)
-    model, read = _model(header), list[Turn]()
+    model, read = _model(header), list[Logged]()
     for place, number, line in lines:
         held = _held(line, place) if "working_dir" in line else [(f"entry {place}", line)]
-        read += [Turn(where, message, _evidence(message, number, model)) for where, message in held]
+        read += [Logged(where, message, _evidence(message, number, model)) for where, message in held]
     *before, now = eras(read)
     seen = [each for each in now if is_visible(each.turn)]
     for _ in range(len(now) - len(seen)):
@@ -92,13 +93,13 @@ def is_given(message: Json) -> bool:
     return at(message, "metadata", "userVisible") is False
 
 
-def eras(turns: list[Turn]) -> list[list[Turn]]:
+def eras(turns: list[Logged]) -> list[list[Logged]]:
     """The messages before the first compaction, those behind it, and so on, each beginning with the summary.
 
     A compaction hides all messages that were there, and adds a summary in the user's name with an answer to it.  What
     stands for a single call and its result is in the user's name, too, and has no answer.
     """
-    found: list[list[Turn]] = [[]]
+    found: list[list[Logged]] = [[]]
     hides = True
     for place, each in enumerate(turns):
         hides_all = hides and is_visible(each.turn)
@@ -111,20 +112,20 @@ def eras(turns: list[Turn]) -> list[list[Turn]]:
     return found
 
 
-def passed(era: list[Turn]) -> list[Turn]:
+def passed(era: list[Logged]) -> list[Logged]:
     """What the model was told before a compaction; what stands for a single call there stands beside it."""
     given = next((place for place, each in enumerate(era) if not is_given(each.turn)), len(era))
     return [*era[:given], *(each for each in era[given:] if not is_given(each.turn))]
 
 
-def _is_summary(turns: list[Turn], place: int) -> bool:
+def _is_summary(turns: list[Logged], place: int) -> bool:
     """Whether a message stands for others; of several that goose wrote one after the other only the first does."""
     message = turns[place].turn
     begins = place > 0 and not is_given(turns[place - 1].turn)
     return begins and is_given(message) and at(message, "role") == "user"
 
 
-def _told(read: list[Turn], unread: Unread) -> Told:
+def _told(read: list[Logged], unread: Unread) -> Told:
     turns = [each._replace(turn=turn) for each in read if (turn := _turn(each.turn, each.place, unread))]
     found = told(anthropic, turns)
     return found._replace(messages=list(map(_signed, found.messages)))
@@ -211,15 +212,16 @@ def _turn(message: Json, place: str, unread: Unread) -> Object | None:
 
 def _signed(message: Message) -> Message:
     """A message whose calls have their signatures where those of Gemini stand."""
-    calls = chat.calls(message)
-    return {**message, "tool_calls": list(map(_signed_call, calls))} if calls else message
+    made = chat.turn(message)
+    if made is None or made.role != "assistant":
+        return message
+    return {**message, chat.PRIVATE: replace(made, blocks=tuple(map(_signed_call, made.blocks)))}  # type: ignore[misc]
 
 
-def _signed_call(call: Object) -> Object:
-    held = chat.private(call)
-    block = held.get("block")
-    if not isinstance(block, dict) or not isinstance(block.get("thoughtSignature"), str):
-        return call
-    plain: Any = without_private(call)
-    left = {"block": without(block, "thoughtSignature"), "signature": block["thoughtSignature"]}
-    return dict(with_private(plain, {**held, **left}))
+def _signed_call(block: Block) -> Block:
+    own = block.native.get(anthropic.PROVIDER, {}) if type(block) is Call else {}
+    if type(block) is not Call or not isinstance(own.get("thoughtSignature"), str):
+        return block
+    left = {name: value for name, value in own.items() if name != "thoughtSignature"}
+    signed = {"google": {"thoughtSignature": own["thoughtSignature"]}}
+    return replace(block, native={**signed, **({anthropic.PROVIDER: left} if left else {})})

@@ -8,7 +8,7 @@ from chatsquash import reasoning
 from chatsquash.chat import PRIVATE, Private
 from chatsquash.formats import openai_chat
 from chatsquash.formats.agents.openhands.v1 import Event
-from chatsquash.formats.evidence import Evidence, Turn, Unread, moment, origin, told
+from chatsquash.formats.evidence import Evidence, Logged, Unread, moment, origin, told
 from chatsquash.formats.parts import image, text
 from chatsquash.formats.values import Object, at, compact, count, listed, objects, string, without
 from chatsquash.model import Conversation, Json, Tool
@@ -19,6 +19,7 @@ _CONDENSING = ("condensation", "condensation_request", "condense", "loop_recover
 _UNSAID = (*_STATES, *_CONDENSING)
 """Actions and observations of the client, which no model sees as they are."""
 _DONE = ("action", "observation", "args", "content", "cause", "tool_call_metadata")
+_OUTCOMES = {"error": "failed", "user_rejected": "denied"}
 _READ = ("id", "timestamp", "source", "message", *_DONE)
 _KEPT = ("content", "tool_calls", "refusal", *reasoning.MEMBERS)
 _SETTINGS = ("thought", "confirmation_state", "security_risk", "hidden", "blocking", "is_input", "is_confirmed")
@@ -48,7 +49,7 @@ class _Run:
     model: str | None
     """The one that the run is set to."""
     unread: Unread
-    turns: list[Turn] = field(default_factory=list)
+    turns: list[Logged] = field(default_factory=list)
     tools: list[Tool] = field(default_factory=list)
     responses: set[str] = field(default_factory=set)
     """Ids of the model's responses that are messages already: each of their actions repeats them."""
@@ -69,7 +70,7 @@ class _Run:
         if turn:
             known = Evidence(line, moment(event.get("timestamp")))
             known = _of_model(event, known, self.model) if turn["role"] == "assistant" else known
-            self.turns.append(Turn(where, turn, known))
+            self.turns.append(Logged(where, turn, known))
 
     def act(self, action: str, event: Object) -> Object | None:
         """An action: a message, or a call; one that is from no call of the model's is one of its own."""
@@ -116,9 +117,9 @@ class _Run:
         name = string(metadata, "function_name") or self.calls.get(str(event.get("cause")), "")
         if not call_id and not name:
             return {"role": "user", "content": content}
-        denied = {"outcome": "denied"} if observation == "user_rejected" else {}
-        held = Private(is_error=True) if observation == "error" else Private(denied)
-        return {"role": "tool", "tool_call_id": call_id, "name": name, "content": content, PRIVATE: held}
+        outcome = _OUTCOMES.get(observation, "success")
+        held = {PRIVATE: Private(outcome=outcome)}
+        return {"role": "tool", "tool_call_id": call_id, "name": name, "content": content, **held}
 
 
 def _of_model(event: Object, known: Evidence, model: str | None) -> Evidence:

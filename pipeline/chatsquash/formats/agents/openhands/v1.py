@@ -7,7 +7,7 @@ from typing import NamedTuple
 from chatsquash.chat import PRIVATE, Private
 from chatsquash.formats import openai_chat, parts
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.evidence import Evidence, Turn, Unread, moment, origin, told
+from chatsquash.formats.evidence import Evidence, Logged, Unread, moment, origin, told
 from chatsquash.formats.parts import image, text
 from chatsquash.formats.values import Object, at, kind, listed, objects, string, without
 from chatsquash.model import Conversation, Json, Tool
@@ -64,7 +64,7 @@ def conversation(events: list[Event], model: str | None, unread: Unread) -> Conv
                 continue
         unread.rest(string(event, "kind"), event, *_READ)
         evidence.setdefault(where, known)
-    found = told(openai_chat, [Turn(where, _joined(turn), evidence[key]) for key, (where, turn) in turns.items()])
+    found = told(openai_chat, [Logged(where, _joined(turn), evidence[key]) for key, (where, turn) in turns.items()])
     return Conversation(found.messages, tools, origin=origin(found))
 
 
@@ -141,14 +141,14 @@ def _answer(event: Object) -> Object:
     named = {"name": name} if (name := string(event, "tool_name")) else {}
     message = {"role": "tool", "tool_call_id": event.get("tool_call_id"), **named}
     if event["kind"] == "AgentErrorEvent":
-        return {**message, "content": string(event, "error"), PRIVATE: Private(is_error=True)}
+        return {**message, "content": string(event, "error"), PRIVATE: Private(outcome="failed")}
     if event["kind"] == "UserRejectObservation":
         reason = string(event, "rejection_reason")
         return {**message, "content": f"Action rejected: {reason}", PRIVATE: Private(outcome="denied")}
     observed = event.get("observation")
     added = _parts(event.get("extended_content"))
     content = _observed(observed)
-    held = {PRIVATE: Private(is_error=True)} if at(observed, "is_error") is True else {}
+    held = {PRIVATE: Private(outcome="failed")} if at(observed, "is_error") is True else {}
     return {**message, "content": [*_parts(content), *added] if added else content, **held}
 
 

@@ -11,7 +11,7 @@ from chatsquash.formats import openai_chat
 from chatsquash.formats.agents.otel.attributes import HOLDING, INPUT, OUTPUT, SYSTEM, TOOLS, Holder, holders
 from chatsquash.formats.agents.otel.messages import content, said
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.evidence import Turn, Unread, numbers, of, origin, told, with_origin
+from chatsquash.formats.evidence import Logged, Unread, numbers, of, origin, told, with_origin
 from chatsquash.formats.values import Object, kind, listed, objects, unrepeated
 from chatsquash.model import Conversation, Json, Origin, Sampled, Tool
 
@@ -105,8 +105,8 @@ def _conversations(holder: Holder) -> Iterator[Conversation]:
     choices = [[answer] for answer in answers] if are_choices else [answers]
     evidence, of_reply = holder.evidence(), holder.of_reply()
     for choice in choices:
-        turns = [Turn(place, turn, evidence) for place, turn in asked]
-        found = told(openai_chat, [*turns, *(Turn(place, turn, of_reply) for place, turn in choice)])
+        turns = [Logged(place, turn, evidence) for place, turn in asked]
+        found = told(openai_chat, [*turns, *(Logged(place, turn, of_reply) for place, turn in choice)])
         yield Conversation(found.messages, tools, origin=origin(found, session_id=holder.session))
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from chatsquash import reasoning
-from chatsquash.chat import BREAKS, PRIVATE, Private
+from chatsquash.blocks import Other, Text
+from chatsquash.chat import PRIVATE, Private
 from chatsquash.formats import parts
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import function_call
-from chatsquash.formats.parts import Seams, data_url, file, image, text
+from chatsquash.formats.parts import data_url, file, image, text
 from chatsquash.formats.values import Object, at, kind, objects, string
 from chatsquash.model import Json
 
@@ -32,42 +33,25 @@ def said(message: Json, where: str) -> list[Object]:
 
 
 def _answer(told: list[Json]) -> Object:
-    """An assistant's message; text behind its calls is kept apart."""
+    """An assistant's message; what stands behind its calls is kept apart."""
     kinds = [string(part, "type") for part in told]
     first = kinds.index("tool_call") if "tool_call" in kinds else len(told)
     called = (part for part in objects(told) if part.get("type") == "tool_call")
     calls = [function_call(part.get("id"), part.get("name"), part.get("arguments")) for part in called]
-    thoughts = [part["content"] for part in objects(told) if _is_thought(part)]
-    before = [part for part in told[:first] if not _is_thought(part)]
-    behind = [part for part in told[first:] if string(part, "type") != "tool_call" and not _is_thought(part)]
-    after = [part["content"] for part in behind if _is_text(part)]
-    native = [part for part in behind if not _is_text(part)]
+    behind = [part for part in told[first:] if string(part, "type") != "tool_call"]
+    before = [*told[:first], *(part for part in behind if _is_thought(part))]
     turn: Object = {"role": "assistant", "content": content(before) if before or not calls else None}
-    turn |= {"reasoning_content": thoughts if len(thoughts) > 1 else thoughts[0]} if thoughts else {}
-    turn |= {"tool_calls": calls} if calls else {}
-    held = {"after": after, "native": native, BREAKS: _breaks(told[:first])}
-    held = {key: value for key, value in held.items() if value}
-    return {**turn, PRIVATE: Private(held)} if held else turn
+    late = tuple(_late(part) for part in behind if not _is_thought(part))
+    return {**turn, **({"tool_calls": calls} if calls else {}), **({PRIVATE: Private(blocks=late)} if late else {})}
 
 
-def _breaks(told: list[Json]) -> list[int]:
-    """The places of parts before which the assistant thought."""
-    seams, place = Seams(), 0
-    for part in told:
-        if _is_thought(part):
-            seams.other()
-        else:
-            seams.part(place)
-            place += 1
-    return seams.breaks
+def _late(part: Json) -> Text | Other:
+    is_text = string(part, "type") == "text" and string(part, "content")
+    return Text(part["content"]) if is_text else Other("otel", part)
 
 
 def _is_thought(part: Json) -> bool:
     return reasoning.is_part(part) and isinstance(part.get("content"), str)
-
-
-def _is_text(part: Json) -> bool:
-    return string(part, "type") == "text" and isinstance(part.get("content"), str)
 
 
 def _result(part: Object) -> Object:

@@ -15,6 +15,17 @@ NAME = "oumi"
 HOLDS_TOOLS = True
 MEMBERS = ("messages",)
 
+LOSES = """
+developer role, developer mid, audio, video, pdf, file id, result file, approval, orphan result, refusal, custom
+tool call, hosted call, hosted call alone, source
+"""
+"""The kinds of content of which something is lost when they are written, as ``docs/formats.md`` names them."""
+BLURS = """
+instructions, text after call, result json obj, result json list, is_error, denied result, reasoning of two blocks,
+reasoning between, anthropic signature, anthropic redacted, openai encrypted, gemini call sig, native members
+"""
+"""Those of which only places, bounds and marks are."""
+
 __all__ = ["HOLDS_TOOLS", "NAME", "conversations", "dump", "each_of", "every", "fits"]
 
 

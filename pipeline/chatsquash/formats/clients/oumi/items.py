@@ -1,27 +1,22 @@
-"""Content items of Oumi and parts of OpenAI: texts, and images by their address, their path or their bytes."""
+"""Content items of Oumi: texts, and images by their address, their path or their bytes."""
 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
 
-from chatsquash import chat
+from chatsquash.blocks import Block, Call, Media, Other, Refusal, Text
 from chatsquash.formats import parts
-from chatsquash.formats.values import Object, compact, objects, string, without
-from chatsquash.model import Json, Message
+from chatsquash.formats.calls import native
+from chatsquash.formats.values import Object, objects
+from chatsquash.formats.writing import native as own_of
+from chatsquash.formats.writing import text_of
+from chatsquash.model import Json
+
+PROVIDER = "oumi"
 
 _OWN = ("image_path", "image_binary")
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-_DATA = re.compile(r"data:([^;,]+);base64,(.+)", re.DOTALL)
-
-
-class Read(NamedTuple):
-    """The content of a message."""
-
-    content: Json
-    private: Object
-    native: list[Json]
-    """Items that the canonical form has no part for."""
 
 
 def tells(content: Json) -> bool:
@@ -32,37 +27,28 @@ def tells(content: Json) -> bool:
     )
 
 
-def read(content: Json) -> Read:
-    """A content as canonical messages have it; one text alone is no list."""
+def blocks_of(content: Json) -> tuple[Text | Media | Other, ...]:
+    """What a content says that is text or a list of items."""
     if not isinstance(content, list):
-        return Read(content, {}, [])
-    found: list[Json] = []
-    native: list[Json] = []
-    for item in content:
-        part = _part(item)
-        native += [item] if part is None else [rest] if (rest := _more(item)) else []
-        found += [part] if part else []
-    alone = parts.alone(found)
-    flat = alone is not None or not found
-    return Read((alone or "") if flat else found, {"content_list": flat}, native)
+        return (Text(content),) if content else ()
+    return tuple(block for item in content for block in _block(item))
 
 
-def _part(item: Json) -> Object | None:
+def _block(item: Json) -> Iterator[Text | Media | Other]:
     match item:
         case {"type": "text", "content": str(text)}:
-            return parts.text(text)
-        case {"type": "image_url" | "image_path", "content": str(address)} if address:
-            return parts.image(address)
+            yield from (Text(text, native=native(PROVIDER, item, "type", "content")),) if text else ()
+        case {"type": "image_url" | "image_path" as of, "content": str(address)} if address:
+            more = native(PROVIDER, item, "content", *(["type"] if of == _type(address) else []))
+            found = parts.DATA_URL.fullmatch(address)
+            if found and found[2]:
+                yield Media("image", found[1], found[2], native=more)
+            else:
+                yield Media("image", url=address, native=more)
         case {"type": "image_binary", "binary": str(data)} if mime := _mime(data):
-            return parts.image(parts.data_url(mime, data))
-    return None
-
-
-def _more(item: Object) -> Object:
-    """What an item has beside what its part says."""
-    said = "binary" if item["type"] == "image_binary" else "content"
-    rest = without(item, "type", said)
-    return {} if rest == {"binary": ""} else rest  # how Oumi writes none
+            yield Media("image", mime, data, native=native(PROVIDER, item, "type", "binary"))
+        case _:
+            yield Other(PROVIDER, item)
 
 
 def _mime(data: str) -> str | None:
@@ -70,40 +56,43 @@ def _mime(data: str) -> str | None:
     return parts.image_type((parts.decoded(data) or b"")[:12])
 
 
-def text(said: str) -> Object:
-    """A text."""
-    return {"type": "text", "content": said}
+def _type(url: str) -> str:
+    """The type of the item for an image that is elsewhere: at an address, or in the file system."""
+    return "image_url" if _ADDRESS.match(url) else "image_path"
 
 
-def write(message: Message, after: list[str]) -> Json:
-    """A message's content with its refusal if it has no other, and with what is said behind its calls."""
-    content = message.get("content")
-    if isinstance(content, list):
-        written = [item for part in content if (item := _item(part))]
-        return [*written, *map(text, after)] or ""
-    if not isinstance(content, str | None):
-        content = compact(content)
-    said = content or string(message, "refusal") or content
-    if after:
-        return "\n\n".join([*([said] if said else []), *after])
-    return [text(said)] if isinstance(said, str) and chat.private(message).get("content_list") is True else said
+def content_of(blocks: Iterable[Block]) -> Json:
+    """Items, or their text where they are one; ``None`` without any.  Texts around calls are one."""
+    said = [block for block in blocks if isinstance(block, Text | Refusal | Media | Other | Call)]
+    found = [item for block in said if (item := _item(block))]
+    if not found:
+        return None
+    are_texts = all(item.keys() == {"type", "content"} and is_text(item) for item in found)
+    calls = [place for place, block in enumerate(said) if type(block) is Call]
+    if are_texts and (len(found) == 1 or (calls and calls[0] < len(said) - len(calls))):
+        return text_of(said, by_assistant=bool(calls))
+    return found
 
 
-def _item(part: Json) -> Object | None:
-    said = chat.part_text(part)
-    if said is not None:
-        return text(said)
-    match part:
-        case {"type": "refusal", "refusal": str(refusal)}:
-            return text(refusal)
-        case {"type": "image_url", "image_url": {"url": str(url)}} if url:
-            return _image(url)
+def is_text(item: Object) -> bool:
+    """Whether an item is a text."""
+    return item["type"] == "text" and isinstance(item.get("content"), str)
+
+
+def _item(block: Block) -> Object | None:
+    match block:
+        case Text() | Refusal():
+            return {"type": "text", "content": block.text, **own_of(block, PROVIDER)}
+        case Media() if block.kind == "image" and (block.data or block.url):
+            return {**_image(block), **own_of(block, PROVIDER)}
+        case Other() if block.provider == PROVIDER and isinstance(block.value, dict) and "type" in block.value:
+            return block.value
     return None
 
 
-def _image(url: str) -> Object:
-    """An image: its bytes where these tell of what type it is, else its address, or its path in the file system."""
-    data = _DATA.fullmatch(url)
-    if data and _mime(data[2]) == data[1]:
-        return {"type": "image_binary", "binary": data[2]}
-    return {"type": "image_url" if _ADDRESS.match(url) else "image_path", "content": url}
+def _image(block: Media) -> Object:
+    """An image: its bytes where these tell of what type it is, else its address, or its path."""
+    if block.data and _mime(block.data) == block.mime:
+        return {"type": "image_binary", "binary": block.data}
+    url = parts.data_url(block.mime, block.data) if block.data else block.url
+    return {"type": _type(url), "content": url}

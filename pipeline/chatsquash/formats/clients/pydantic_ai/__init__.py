@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chatsquash.formats.clients.pydantic_ai.read import read
-from chatsquash.formats.clients.pydantic_ai.remainder import KEY, restored
+from chatsquash.formats import evidence
+from chatsquash.formats.clients.pydantic_ai.read import Told, read
 from chatsquash.formats.clients.pydantic_ai.write import dump
-from chatsquash.formats.evidence import Evidence, Told, histories, moment, numbers, origin
+from chatsquash.formats.evidence import Evidence, histories, moment, numbers, origin
+from chatsquash.formats.openai_chat.read import merged
 from chatsquash.formats.values import Object, at, count, objects, string
 from chatsquash.model import Conversation, Json
 
@@ -18,6 +19,11 @@ MEMBERS = ("kind", "messages", "message_history")
 
 _USED = (("input_tokens", "request_tokens"), ("output_tokens", "response_tokens"))
 """The members of usage, and what they were called before version 1."""
+
+LOSES = "developer role, developer mid, approval, refusal, custom tool call"
+"""The kinds of content of which something is lost when they are written, as ``docs/formats.md`` names them."""
+BLURS = "result parts"
+"""Those of which only places, bounds and marks are."""
 
 __all__ = ["HOLDS_TOOLS", "NAME", "conversations", "dump", "fits"]
 
@@ -35,26 +41,24 @@ def conversations(objects: list[Json], lines: list[int] | None = None) -> list[C
     return [_conversation(each.turns, each.lines) for each in histories(objects, numbers(objects, lines), *MEMBERS)]
 
 
-def _conversation(turns: list[Json], lines: Sequence[int]) -> Conversation:
-    found = Told([], [])
-    for message, turn, part in read(turns):
-        rest = at(turns[turn], "metadata", KEY)
-        found.messages.append(restored(message, at(rest, part) if part else rest))
-        found.evidence.append(_evidence(turns[turn], part, lines[turn]))
-    named = [name for turn in turns if (name := string(turn, "conversation_id"))]
-    return Conversation(found.messages, [], origin=origin(found, session_id=named[0] if named else None))
+def _conversation(messages: list[Json], lines: Sequence[int]) -> Conversation:
+    found = read(messages)
+    told = evidence.of_turns([(each.turn, _evidence(messages[each.message], each, lines)) for each in found])
+    named = [name for message in messages if (name := string(message, "conversation_id"))]
+    where = origin(told, session_id=named[0] if named else None)
+    return Conversation(told.messages, [], origin=where, told=merged(each.turn for each in found))
 
 
-def _evidence(turn: Object, part: str, line: int) -> Evidence:
+def _evidence(message: Object, told: Told, lines: Sequence[int]) -> Evidence:
     """What a message says of itself: a response of its model and its tokens, parts of a request when they came."""
-    if turn["kind"] != "response":
-        own = turn["parts"][int(part)] if part.isdecimal() else turn
-        return Evidence(line, moment(own.get("timestamp") or turn.get("timestamp")))
-    used = turn.get("usage")
+    line = lines[told.message]
+    if message["kind"] != "response":
+        return Evidence(line, moment(told.part.get("timestamp") or message.get("timestamp")))
+    used = message.get("usage")
     asked, said = (count(at(used, new) if at(used, new) is not None else at(used, old)) for new, old in _USED)
     names = ("model_name", "finish_reason", "provider_response_id")
-    model, ended, answer = (string(turn, name) or None for name in names)
-    return Evidence(line, moment(turn.get("timestamp")), True, model, asked, said, ended, answer)
+    model, ended, answer = (string(message, name) or None for name in names)
+    return Evidence(line, moment(message.get("timestamp")), True, model, asked, said, ended, answer)
 
 
 def _is_message(turn: Json) -> bool:

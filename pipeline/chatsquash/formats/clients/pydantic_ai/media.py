@@ -1,95 +1,177 @@
-"""What a user's prompt and a tool's result are made of in Pydantic AI, as parts of content, and back."""
+"""What a user's prompt and a tool's result are made of in Pydantic AI, as blocks, and back.
+
+The name of a file is its ``title`` in ``vendor_metadata``, where also stands what only its provider knows of it:
+Anthropic's ``context``, ``citations`` and ``cache_control``, OpenAI's ``detail``, Gemini's ``media_resolution``.
+"""
 
 from __future__ import annotations
 
 import base64
-import re
+import hashlib
+import json
+from typing import Any
 
+from chatsquash.blocks import Block, Media, Medium, Native, Other, Refusal, Text
 from chatsquash.formats import parts
-from chatsquash.formats.values import Object, at, string
+from chatsquash.formats.clients.pydantic_ai.members import PROVIDER, own, tagged
+from chatsquash.formats.values import Object, at, listed, string
+from chatsquash.formats.writing import native
 from chatsquash.model import Json
 
-KINDS = ("image-url", "audio-url", "video-url", "document-url", "binary", "uploaded-file")
-"""The items that are no text."""
-SOUNDS = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/wave": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
-"""The sounds that canonical parts have, by their media types."""
-TYPES = {"wav": "audio/wav", "mp3": "audio/mpeg"}
-"""And their media types."""
-_DATA = re.compile(r"data:([\w.+-]+/[\w.+-]+);base64,(.*)\Z", re.DOTALL)
-_HEARD = (".mp3", ".wav", ".ogg", ".oga", ".flac", ".aiff", ".aac")
+_URLS: dict[str, Medium] = {"image-url": "image", "audio-url": "audio", "video-url": "video", "document-url": "file"}
+_KINDS = {medium: kind for kind, medium in _URLS.items()}
+_MEDIA: dict[str, Medium] = {"image": "image", "audio": "audio", "video": "video"}
+_VENDOR = {
+    **{name: ("anthropic", name) for name in ("context", "citations", "cache_control", "source", "wrapper", "within")},
+    "media_resolution": ("google", "mediaResolution"),
+    "detail": ("openai", "detail"),
+}
+"""Members of the vendor's metadata: whose they are, and what his own format calls them."""
+_OF_TEXT = ("metadata", "value", "tag", "description")
+_FILE_IDS = {
+    "file_": "anthropic",
+    "file-": "openai",
+    "https://generativelanguage.googleapis.com/": "google",
+    "gs://": "google-cloud",
+    "s3://": "bedrock",
+}
+"""Whose an uploaded file is, by what its id begins with."""
 
 
-def opened(url: Json) -> tuple[str, str] | None:
-    """The media type and the base64 in the address of data; ``None`` for any other address, and for broken data."""
-    found = _DATA.match(url) if isinstance(url, str) else None
-    return (found[1], found[2]) if found and parts.decoded(found[2]) is not None else None
-
-
-def held(mime: str, data: str, filename: str | None = None, detail: Json = None) -> Object:
-    """Data as the part that is for its type."""
-    if mime.startswith("image/"):
-        return parts.image(parts.data_url(mime, data), detail)
-    if mime in SOUNDS and filename is None:
-        return {"type": "input_audio", "input_audio": {"data": data, "format": SOUNDS[mime]}}
-    return parts.file(file_data=parts.data_url(mime, data), filename=filename)
-
-
-def part(item: Json) -> Object | None:
-    """An item as a part of content; ``None`` for a mark such as ``cache-point`` and for what is broken."""
+def block(item: Json) -> Block | None:
+    """An item as a block; ``None`` for an empty text."""
     match item:
         case str(text) | {"kind": "text-content" | "structured-content", "content": str(text)}:
-            return parts.text(text)
-        case {"kind": "binary", "data": given, "media_type": str(mime)} if (data := _data(given)) is not None:
-            return held(mime, data, detail=at(item, "vendor_metadata", "detail"))
-        case {"kind": "uploaded-file", "file_id": str(file_id)}:
-            return parts.file(file_id=file_id)
-        case {"kind": "image-url", "url": str(url)}:
-            return parts.image(url, at(item, "vendor_metadata", "detail"))
-        case {"kind": str(kind), "url": str(url)} if kind in KINDS:
-            return parts.video(url) if kind == "video-url" else parts.file(file_url=url)
-    return None
+            return Text(text, native=_of_text(item)) if text else None
+        case {"kind": "binary", "data": held, "media_type": str(mime)} if data := _data(held):
+            return _medium(item, _kind(mime), parts.usual_type(mime), "data", data)
+        case {"kind": "uploaded-file", "file_id": str(file_id)} if file_id:
+            return _medium(item, _kind(string(item, "media_type")), string(item, "media_type"), "file_id", file_id)
+        case {"kind": "image-url", "url": str(url)} if found := parts.DATA_URL.fullmatch(url):
+            return _medium({**item, "url": None}, "image", found[1], "data", found[2])
+        case {"kind": str(kind), "url": str(url)} if url and kind in _URLS:
+            return _medium(item, _URLS[kind], string(item, "media_type"), "url", url)
+    return Other(PROVIDER, item)
 
 
-def _data(given: Json) -> str | None:
+def blocks(content: Json) -> tuple[Any, ...]:
+    """A text, an item or a list of such as blocks."""
+    return tuple(found for item in listed(content) if (found := block(item)))
+
+
+def binary(item: Json) -> Media | None:
+    """A medium that is there as its data, where nothing else may stand."""
+    found = block({**item, "kind": "binary"}) if isinstance(item, dict) else None
+    return found if isinstance(found, Media) else None
+
+
+def _of_text(item: Json) -> Native:
+    """What only providers know of a text: Anthropic's, where it is the only one in the metadata, else all as it is."""
+    if isinstance(item, str):
+        return {}
+    members = {name: item[name] for name in _OF_TEXT if name in item}
+    members |= {"kind": "structured-content"} if item["kind"] == "structured-content" else {}
+    match item.get("metadata"):
+        case {"anthropic": dict(known), **rest} if not rest:
+            return {**tagged(own(members, "metadata")), "anthropic": known}
+    return tagged(members if "kind" in members else own(members))
+
+
+def _kind(mime: str) -> Medium:
+    return _MEDIA.get(mime.partition("/")[0], "file")
+
+
+def _medium(item: Object, kind: Medium, mime: str, place: str, value: str) -> Media:
+    usual = ("identifier",) if item.get("identifier") == _identifier(place, value) else ()
+    members = own(item, "kind", place, *usual, *(("media_type",) if mime else ()))
+    vendor, name, found = members.get("vendor_metadata"), "", dict[str, Object]()
+    if isinstance(vendor, dict):
+        name = string(vendor, "title")
+        left = own(vendor, *(("title",) if name else ()), *_VENDOR)
+        for ours, (provider, theirs) in _VENDOR.items():
+            if ours in vendor:
+                found.setdefault(provider, {})[theirs] = vendor[ours]
+        members = own({**members, "vendor_metadata": left})
+    where = {"data": "", "url": "", "file_id": "", place: value}
+    return Media(kind, mime, where["data"], where["url"], where["file_id"], name, {**found, **tagged(members)})
+
+
+def _identifier(place: str, value: str) -> str:
+    """What Pydantic AI calls a medium that has no other name."""
+    held = parts.decoded(value) if place == "data" else value.encode("utf-8", "surrogatepass")
+    return hashlib.sha1(held or b"", usedforsecurity=False).hexdigest()[:6]
+
+
+def _data(held: Json) -> str | None:
     """Data in base64, or as JavaScript writes a buffer or an array of bytes; ``None`` for anything else."""
-    if isinstance(given, str):
-        return parts.standard(given)
-    if not isinstance(given, dict):
+    if isinstance(held, str):
+        return parts.standard(held)
+    if not isinstance(held, dict):
         return None
-    octets = given.get("data") if given.get("type") == "Buffer" else [given.get(str(at)) for at in range(len(given))]
+    octets = held.get("data") if held.get("type") == "Buffer" else [held.get(str(at)) for at in range(len(held))]
     if not isinstance(octets, list) or not octets or not all(type(each) is int and 0 <= each < 256 for each in octets):
         return None
     return base64.b64encode(bytes(octets)).decode()
 
 
-def item(shown: Json) -> Json:
-    """A part of content as an item; ``None`` for what has none, such as a file that is only an id."""
-    match shown:
-        case {"type": "text", "text": str(text)} | {"type": "refusal", "refusal": str(text)}:
-            return text
-        case {"type": "image_url", "image_url": {"url": str(url)}}:
-            detail = at(shown, "image_url", "detail")
-            more = {"vendor_metadata": {"detail": detail}} if isinstance(detail, str) else {}
-            return {**_binary_or("image-url", url), **more}
-        case {"type": "input_audio", "input_audio": {"data": str(data), "format": "wav" | "mp3" as of}}:
-            return _binary_or("", parts.data_url(TYPES[of], data))
-        case {"type": "video_url", "video_url": {"url": str(url)}}:
-            return {"kind": "video-url", "url": url}
-        case {"type": "file", "file": dict(file)}:
-            return _file(file)
+# Writing
+
+
+def item(block: Block) -> Json:
+    """A block as an item; ``None`` for what has none, such as a file whose provider nobody knows."""
+    match block:
+        case Text() if block.native and (members := _text_members(block)):
+            return {"kind": "text-content", "content": block.text, **members}
+        case Text() | Refusal():
+            return block.text
+        case Media() if place := _place(block):
+            own = {"title": block.name} if block.name else {}
+            for ours, (provider, theirs) in _VENDOR.items():
+                if theirs in native(block, provider):
+                    own[ours] = native(block, provider)[theirs]
+            members = native(block, PROVIDER)
+            vendor = {**(at(members, "vendor_metadata") or {}), **own} if own else members.get("vendor_metadata")
+            return {**place, **members, **({"vendor_metadata": vendor} if vendor else {})}
+        case Other() if block.provider == PROVIDER and string(block.value, "kind"):
+            return block.value
     return None
 
 
-def _file(file: Object) -> Json:
-    if isinstance(file.get("file_data"), str):
-        return _binary_or("", file["file_data"])
-    url = string(file, "file_url")
-    kind = "audio-url" if url.lower().endswith(_HEARD) else "document-url"
-    return {"kind": kind, "url": url} if url else None
+def _text_members(block: Text) -> Object:
+    known, theirs = native(block, PROVIDER), native(block, "anthropic")
+    members = {name: known[name] for name in ("kind", *_OF_TEXT) if name in known}
+    return {**members, **({"metadata": {"anthropic": theirs}} if theirs else {})}
 
 
-def _binary_or(kind: str, url: str) -> Json:
-    """The address of data as these data, any other as an item of a kind, if there is one."""
-    if found := opened(url):
-        return {"kind": "binary", "data": found[1], "media_type": found[0]}
-    return {"kind": kind, "url": url} if kind else None
+def _place(block: Media) -> Object | None:
+    """Where a medium is: in its data, at its address, or with a provider."""
+    if block.data:
+        mime = block.mime or "application/octet-stream"
+        return {"kind": "binary", "data": block.data, "media_type": mime} if parts.decoded(block.data) else None
+    typed = {"media_type": block.mime} if block.mime else {}
+    if block.url:
+        return {"kind": _KINDS[block.kind], "url": block.url, **typed}
+    guessed = next((name for begins, name in _FILE_IDS.items() if block.file_id.startswith(begins)), None)
+    name = at(block.native, PROVIDER, "provider_name") or guessed
+    return {"kind": "uploaded-file", "file_id": block.file_id, "provider_name": name, **typed} if name else None
+
+
+# Files among what a tool returned
+
+
+def is_file(item: Json, known: Json) -> bool:
+    """Whether an item is a file and no object of the tool's, by the digests of its files where a result has these."""
+    if not isinstance(item, dict) or not isinstance(block(item), Media):
+        return False
+    return item["kind"] == "binary" or not isinstance(known, list) or digest(item) in known
+
+
+def digest(item: Object) -> str:
+    """What Pydantic AI knows a file by that a tool returned."""
+    return hashlib.sha256(json.dumps(item, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def returned(item: Json) -> Json:
+    """An item as tools return it: an address says what is there, if only that nobody knows."""
+    is_linked = isinstance(item, dict) and item.get("kind") in _URLS
+    return {**item, "media_type": item.get("media_type")} if is_linked else item

@@ -1,232 +1,188 @@
-"""Messages of Pydantic AI as canonical ones."""
+"""Messages of Pydantic AI as turns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from chatsquash import reasoning
-from chatsquash.chat import BREAKS
-from chatsquash.formats import parts
-from chatsquash.formats.base import TurnError, with_native, with_private
-from chatsquash.formats.calls import State, arguments, assistant, made_up, result, tool_call
-from chatsquash.formats.clients.pydantic_ai import media, thinking
-from chatsquash.formats.values import Object, at, compact, kind, listed, objects, string
-from chatsquash.model import Json, Message
+from msgspec.structs import replace
 
-FAILED = ("failed", "retried")
-"""The outcomes that are errors."""
-INSTRUCTIONS = "instructions"
+from chatsquash.blocks import Block, Other, Text, Turn
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.calls import Said, State, result
+from chatsquash.formats.clients.pydantic_ai import media, wording
+from chatsquash.formats.clients.pydantic_ai.members import MESSAGE, PART, PROVIDER, own, tagged
+from chatsquash.formats.clients.pydantic_ai.parts import OUTCOMES, blocks_of, text_of
+from chatsquash.formats.values import Object, compact, kind, listed, objects, string
+from chatsquash.model import Json
+
+INSTRUCTIONS, _TIME = "instructions", "timestamp"
 
 
 class Told(NamedTuple):
-    """A message, and where it stands in the document."""
+    """A turn, and where it stands in the document."""
 
-    message: Message
-    turn: int
-    part: str
-    """Its part's index in a request, ``INSTRUCTIONS`` for these, empty for a response."""
-
-
-def read(turns: list[Json]) -> list[Told]:
-    """The messages that a document tells, one per part of a request and one per response, in order."""
-    found: list[Told] = []
-    native: list[Json] = []
-    state = State()
-    for number, turn in enumerate(turns):
-        if _kind(number, turn) == "response":
-            message, state = _said(turn, f"[{number}]", state)
-            told = [Told(message, number, "")]
-        else:
-            told, silent, state = _request(turn, number, state)
-            native += silent
-        if told and native:
-            told[0], native = told[0]._replace(message=with_native(told[0].message, native)), []
-        found += told
-    if found and native:
-        found[-1] = found[-1]._replace(message=with_native(found[-1].message, native))
-    return _instructed(found, turns)
+    turn: Turn
+    message: int
+    """The index of its message."""
+    part: Object
+    """Its part of a request; empty for a response and for instructions."""
 
 
-def _kind(number: int, turn: Json) -> str:
-    if not isinstance(turn, dict):
-        raise TurnError(f"[{number}] is {kind(turn)}, not an object")
-    if turn.get("kind") not in ("request", "response"):
+def read(messages: list[Json]) -> list[Told]:
+    """The turns that a document tells, one per part of a request and one per response, in order.
+
+    What no model is shown goes with the turn behind it, else with the last; raises ``TurnError``.
+    """
+    kinds = [_kind(number, message) for number, message in enumerate(messages)]
+    prompt = _instructions(messages)
+    found, waiting, state = list[Told](), list[Block](), State()
+    for number, (message, of) in enumerate(zip(messages, kinds, strict=True)):
+        is_known = prompt is not None and message.get(INSTRUCTIONS) == prompt[1]
+        members = own(message, "kind", "parts", INSTRUCTIONS if is_known else "")
+        made, silent, state = (_request if of == "request" else _response)(message, number, state, waiting)
+        if made and members:
+            made[0] = _with(made[0], members)
+        found += made
+        waiting = [*waiting, Other(PROVIDER, message)] if members and not made else silent
+    if found and waiting:
+        last = found[-1].turn
+        found[-1] = found[-1]._replace(turn=replace(last, blocks=(*last.blocks, *waiting)))
+    return _instructed(found, prompt)
+
+
+def _with(first: Told, members: Object) -> Told:
+    """The first turn of a message with what is known of that."""
+    turn = first.turn
+    known = {**turn.native.get(PROVIDER, {}), **{f"{MESSAGE}{key}": value for key, value in members.items()}}
+    return Told(Turn(turn.role, turn.blocks, native={PROVIDER: known}), first.message, first.part)
+
+
+def _kind(number: int, message: Json) -> str:
+    if not isinstance(message, dict):
+        raise TurnError(f"[{number}] is {kind(message)}, not an object")
+    if message.get("kind") not in ("request", "response"):
         raise TurnError(f"[{number}] has a kind that is neither request nor response")
-    if not isinstance(turn.get("parts"), list):
+    if not isinstance(message.get("parts"), list):
         raise TurnError(f"[{number}] has no list of parts")
-    return str(turn["kind"])
+    return str(message["kind"])
 
 
-def _parts(turn: Object, where: str) -> Iterator[tuple[int, str, Object]]:
-    for number, part in enumerate(turn["parts"]):
-        if not isinstance(part, dict) or not isinstance(part.get("part_kind"), str):
-            raise TurnError(f"{where}.parts[{number}] has no part_kind")
-        yield number, f"{where}.parts[{number}]", part
-
-
-def _text(part: Object, member: str, where: str) -> str:
-    if not isinstance(part.get(member), str):
-        raise TurnError(f"{where} has no text as its {member}")
-    return str(part[member])
+def _kind_of(part: Json) -> str:
+    if not isinstance(part, dict) or not isinstance(part.get("part_kind"), str):
+        raise TurnError("has no part_kind")
+    return str(part["part_kind"])
 
 
 # Instructions
 
 
-def _instructed(found: list[Told], turns: list[Json]) -> list[Told]:
-    """With the instructions of the last request as a system message behind the leading ones."""
-    told = _instructions(turns)
-    if told is None:
+def _instructed(found: list[Told], prompt: tuple[int, str] | None) -> list[Told]:
+    """With the instructions as a system prompt behind the leading ones."""
+    if prompt is None:
         return found
-    leading = next((at for at, each in enumerate(found) if each.message["role"] != "system"), len(found))
-    message = with_private({"role": "system", "content": told[1]}, {"from": INSTRUCTIONS})
-    return [*found[:leading], Told(message, told[0], INSTRUCTIONS), *found[leading:]]
+    number, text = prompt
+    leading = next((place for place, each in enumerate(found) if each.turn.role != "system"), len(found))
+    return [*found[:leading], Told(Turn("system", (Text(text),), instructions=True), number, {}), *found[leading:]]
 
 
-def _instructions(turns: list[Json]) -> tuple[int, str] | None:
+def _instructions(messages: list[Json]) -> tuple[int, str] | None:
     """Those of the last request, of the one before if it only has results and none of its own."""
-    requests = [(number, turn) for number, turn in enumerate(turns) if turn["kind"] == "request"][-2:]
-    for number, turn in reversed(requests):
-        if isinstance(turn.get(INSTRUCTIONS), str) and turn[INSTRUCTIONS]:
-            return number, turn[INSTRUCTIONS]
-        if any(part.get("part_kind") not in ("tool-return", "retry-prompt") for part in objects(turn["parts"])):
+    requests = [(number, message) for number, message in enumerate(messages) if message["kind"] == "request"][-2:]
+    for number, message in reversed(requests):
+        if isinstance(message.get(INSTRUCTIONS), str) and message[INSTRUCTIONS]:
+            return number, message[INSTRUCTIONS]
+        if any(part.get("part_kind") not in ("tool-return", "retry-prompt") for part in objects(message["parts"])):
             return None
     return None
 
 
-# Requests
+# Messages: the turns of each, what waits for the next turn, and the state behind it
+
+_Read = tuple[list[Told], list[Block], State]
 
 
-def _request(turn: Object, number: int, state: State) -> tuple[list[Told], list[Json], State]:
-    """A message per part, and the parts that are none."""
-    found: list[Told] = []
-    native: list[Json] = []
-    for place, where, part in _parts(turn, f"[{number}]"):
-        message, state = _heard(part, where, state)
-        if message is None:
-            native.append(part)
-        else:
-            found.append(Told(message, number, str(place)))
-    return found, native, state
+def _request(message: Object, number: int, state: State, waiting: list[Block]) -> _Read:
+    """A turn per part; those of which no model is shown anything wait."""
+    found = list[Told]()
+    for place, part in enumerate(message["parts"]):
+        try:
+            made, state = _heard(_kind_of(part), part, state)
+        except TurnError as problem:
+            raise TurnError(f"[{number}].parts[{place}] {problem}") from None
+        if made is None:
+            waiting = [*waiting, Other(PROVIDER, part)]
+            continue
+        found.append(Told(replace(made, blocks=(*waiting, *made.blocks)) if waiting else made, number, part))
+        waiting = []
+    return found, waiting, state
 
 
-def _heard(part: Object, where: str, state: State) -> tuple[Message | None, State]:
-    """The message of a part, and the state behind it."""
-    of = part["part_kind"]
-    if of == "tool-return":
-        return _result(part, where, state)
-    if of == "retry-prompt" and part.get("tool_name") is not None:
-        return _result({**part, "outcome": "retried"}, where, state)
-    return _prompt(of, part, where), state
+def _response(message: Object, number: int, state: State, waiting: list[Block]) -> _Read:
+    blocks, call_number = [*waiting], state.call
+    for place, part in enumerate(message["parts"]):
+        try:
+            made = list(blocks_of(_kind_of(part), part, call_number))
+        except TurnError as problem:
+            raise TurnError(f"[{number}].parts[{place}] {problem}") from None
+        call_number += sum(getattr(block, "made_up", False) for block in made)
+        blocks += made
+    return [Told(Turn("assistant", tuple(blocks)), number, {})], [], state.called(blocks)
 
 
-def _prompt(of: str, part: Object, where: str) -> Message | None:
-    """The message of a part that is no result; ``None`` where it is none."""
+# Parts of requests
+
+
+def _heard(of: str, part: Object, state: State) -> tuple[Turn | None, State]:
+    """The turn of a part; ``None`` where no model is shown it."""
     match of:
+        case "tool-return":
+            return _result(part, state)
+        case "retry-prompt" if part.get("tool_name") is not None:
+            return _result(part, state)
         case "system-prompt":
-            return {"role": "system", "content": _text(part, "content", where)}
+            text = text_of(part, "content")
+            made = Turn("system", (Text(text),) if text else (), native=tagged(own(part, "part_kind", "content")))
         case "user-prompt":
-            return _user(part, where)
-        case "retry-prompt" | "retry-feedback":
-            return _feedback(part)
-        case "speech" if told := _spoken(part):
-            return {"role": "user", "content": parts.content(told)}
-        case "compaction" if string(part, "content"):
-            return {"role": "user", "content": part["content"]}
-    return None
+            made = Turn("user", _shown(part), native=tagged(own(part, "part_kind", "content")))
+        case "speech" if blocks := _spoken(part):
+            made = Turn("user", blocks, native=tagged({PART: own(part, "transcript", "audio")}))
+        case _ if shown := wording.shown(part):
+            known = own({PART: own(part, _TIME), _TIME: part.get(_TIME)})
+            made = Turn(shown[0], (Text(shown[1]),), native=tagged(known))
+        case _:
+            return None, state
+    return made, state
 
 
-def _user(part: Object, where: str) -> Message:
+def _shown(part: Object) -> tuple[Block, ...]:
     content = part.get("content")
     if not isinstance(content, str | list):
-        raise TurnError(f"{where} has a content that is {kind(content)}, not a text or a list")
-    if isinstance(content, str):
-        return {"role": "user", "content": content}
-    items = [(item, media.part(item)) for item in content]
-    native = [item for item, read in items if read is None]
-    told = parts.content([read for _, read in items if read])
-    return with_private({"role": "user", "content": told}, {"content_list": isinstance(told, str), "native": native})
+        raise TurnError(f"has a content that is {kind(content)}, not a text or a list")
+    return media.blocks(content)
 
 
-def _spoken(part: Object) -> list[Object]:
-    heard = media.part(part.get("audio")) if isinstance(part.get("audio"), dict) else None
-    return [each for each in (parts.text(string(part, "transcript")), heard) if each and each.get("text") != ""]
+def _spoken(part: Object) -> tuple[Block, ...]:
+    heard = media.binary(part.get("audio"))
+    return (*media.blocks(string(part, "transcript")), *((heard,) if heard else ()))
 
 
-def _feedback(part: Object) -> Message:
-    """What the application asks to be done again."""
-    content = part.get("content")
-    text = content if isinstance(content, str) else compact(content)
-    retry = part.get("retry") or {"cause": "model_retry" if isinstance(content, str) else "validation_error"}
-    return with_private({"role": "user", "content": text}, {"feedback": retry, "json": not isinstance(content, str)})
-
-
-def _result(part: Object, where: str, state: State) -> tuple[Message, State]:
-    name, logged = _text(part, "tool_name", where), string(part, "tool_call_id")
+def _result(part: Object, state: State) -> tuple[Turn, State]:
+    """A result; what older versions had as a prompt to call a tool again is one that was retried."""
+    name, logged, content = text_of(part, "tool_name"), string(part, "tool_call_id"), part.get("content")
     answered, state = state.answer(logged, name)
-    content, extra = output(part.get("content"))
-    return with_private(result(answered, name, content), {**extra, **outcome(part), "synthetic_id": not logged}), state
+    came: Any = part["outcome"] if part.get("outcome") in OUTCOMES else "success"
+    read: tuple[str, ...] = ("part_kind", "content", "outcome")
+    shown = wording.errors(content) if part["part_kind"] == "retry-prompt" else content
+    if part["part_kind"] == "retry-prompt":
+        came, read = "retried", read if shown == content else ()
+    said = _output(shown, part.get("content_file_digests"))
+    more = own(part, "tool_name", "tool_call_id", *read, *(() if said.json else ("content_file_digests",)))
+    return Turn("tool", (result(answered, logged, name, said, came, tagged(more)),)), state
 
 
-def outcome(part: Object) -> Object:
-    """How a call came out, unless well."""
-    came = string(part, "outcome") or "success"
-    return {"is_error": came in FAILED, "outcome": came if came not in ("success", "failed") else None}
-
-
-def output(value: Json) -> tuple[Json, Object]:
-    """A result: a text, parts where there are files among it, or any other value as JSON."""
-    if isinstance(value, str):
-        return value, {}
-    items = listed(value)
-    if any(_is_file(item) for item in items) and all(isinstance(item, str) or _is_file(item) for item in items):
-        return [media.part(item) for item in items], {}
-    return compact(value), {"json": True}
-
-
-def _is_file(item: Json) -> bool:
-    return isinstance(item, dict) and item.get("kind") in media.KINDS and media.part(item) is not None
-
-
-# Responses
-
-
-def _said(turn: Object, where: str, state: State) -> tuple[Message, State]:
-    """The message of a response; what only its provider knows is kept as it is."""
-    content: list[Json] = []
-    calls: list[Object] = []
-    after: list[str] = []
-    thoughts: list[Object] = []
-    native: list[Json] = []
-    seams = parts.Seams()
-    for _, place, part in _parts(turn, where):
-        match part["part_kind"]:
-            case "text" | "speech":
-                text = _text(part, "content" if part["part_kind"] == "text" else "transcript", place)
-                after += [text] if calls else []
-                seams.part(len(content))
-                content += [] if calls else [parts.text(text)]
-            case "thinking":
-                thoughts.append(part)
-                seams.other()
-            case "tool-call":
-                calls.append(_call(part, place, state.call + made_up(calls)))
-            case "file" if not calls and (shown := media.part(part.get("content"))):
-                seams.part(len(content))
-                content.append(shown)
-            case _:
-                native.append(part)
-                seams.other()
-    blocks = [block for part in thoughts if (block := thinking.block(part))]
-    message = assistant(parts.content(content, beside_calls=bool(calls)), reasoning.joined(blocks), calls)
-    breaks = [place for place in seams.breaks if place < len(content)]  # not of texts behind calls
-    extra = {"after": after, "thinking": thinking.worth_keeping(blocks), "native": native, BREAKS: breaks}
-    provider = next(filter(None, map(thinking.signer, thoughts)), None)
-    return with_private(message, {**extra, "provider": provider}), state.called(calls)
-
-
-def _call(part: Object, where: str, number: int) -> Object:
-    function = {"name": _text(part, "tool_name", where), "arguments": arguments(part.get("args"))}
-    signature = at(part, "provider_details", "thought_signature")
-    return tool_call(string(part, "tool_call_id"), number, function, {"signature": signature})
+def _output(value: Json, known: Json) -> Said:
+    """What a tool returned: a text, files and texts, or any other value as JSON."""
+    others = [item for item in listed(value) if not isinstance(item, str)]
+    if isinstance(value, str) or (others and all(media.is_file(item, known) for item in others)):
+        return Said(media.blocks(value))
+    return Said((Text(compact(value)),), json=True)

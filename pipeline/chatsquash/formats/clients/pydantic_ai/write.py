@@ -1,183 +1,150 @@
-"""Canonical messages as those of Pydantic AI."""
+"""Turns as messages of Pydantic AI."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import groupby
 
-from chatsquash import chat, jsonio
-from chatsquash.formats.calls import as_text
-from chatsquash.formats.clients.pydantic_ai import media, thinking
-from chatsquash.formats.clients.pydantic_ai.read import INSTRUCTIONS, read
-from chatsquash.formats.clients.pydantic_ai.remainder import KEY, difference
-from chatsquash.formats.values import Object, at, compact, listed, objects, string
-from chatsquash.model import Conversation, Json, Message
+from chatsquash import jsonio
+from chatsquash.blocks import PROMPTS, Block, Media, Other, Result, Text, Turn
+from chatsquash.formats.clients.pydantic_ai import media, wording
+from chatsquash.formats.clients.pydantic_ai.members import MESSAGE, PART, PROVIDER
+from chatsquash.formats.clients.pydantic_ai.parts import said
+from chatsquash.formats.clients.pydantic_ai.read import INSTRUCTIONS
+from chatsquash.formats.values import Object, at, objects
+from chatsquash.formats.writing import names, native, text_of
+from chatsquash.model import Conversation, Json
 
-OUTCOMES = ("success", "failed", "denied", "interrupted", "retried")
-_CAUSES = ("validation_error", "no_output", "model_retry")
+_ASIDE = (
+    *("capability-load-delta", "instruction-baseline", "instruction-delta", "model-settings-delta"),
+    "tool-availability-delta",
+)
+"""The parts of requests that no model is shown."""
 
 
 def dump(conversation: Conversation) -> list[Json]:
-    """A request for each run of messages that are not the assistant's, a response for each of his.
+    """A request for each run of turns that are not the assistant's, a response for each of his.
 
-    What these cannot say of a message stands in their metadata, which no model is sent.
+    Every request has the instructions, as Pydantic AI writes them.  A developer's prompt is the system's, and a refusal
+    is a text; tools, approvals and what an assistant shows by its address have no place.
     """
-    messages = conversation.messages
-    told = _instructions(messages)
-    turns = _turns([message for message in messages if message is not told])
-    if told is not None:
-        turns = _instructed(turns, told)
-    for meant, found in zip(messages, read(turns), strict=True):
-        if rest := difference(found.message, meant):
-            metadata = turns[found.turn].setdefault("metadata", {KEY: {}})
-            metadata[KEY] |= {found.part: rest} if found.part else rest
-    return turns
+    turns = conversation.turns
+    prompts = [turn for turn in turns if _is_prompt(turn)]
+    told = "\n\n".join(filter(None, (text_of(turn.blocks) for turn in prompts)))
+    document = _Document(names(turns), told)
+    for turn in turns:
+        if not _is_prompt(turn):
+            document.add(turn)
+    if told and not any(message.get(INSTRUCTIONS) == told for message in document.messages):
+        return [{"kind": "request", "parts": [], INSTRUCTIONS: told}, *document.messages]
+    return document.messages
 
 
-def _turns(messages: list[Message]) -> list[Object]:
-    """The turns without instructions."""
-    calls = {string(each, "id"): chat.call_name(each) or custom_name(each) for m in messages for each in chat.calls(m)}
-    found: list[Object] = []
-    for by_assistant, run in groupby(messages, key=lambda message: message["role"] == "assistant"):
-        if by_assistant:
-            found += [{"kind": "response", "parts": list(_said(message))} for message in run]
-        else:
-            found.append({"kind": "request", "parts": [_heard(message, calls) for message in run]})
-    return found
+def _is_prompt(turn: Turn) -> bool:
+    return turn.instructions and turn.role in PROMPTS
 
 
-def custom_name(call: Object) -> str:
-    """The tool that a call in free form is for."""
-    return string(call.get("custom"), "name")
+class _Document:
+    """The messages that turns make."""
+
+    def __init__(self, called: dict[str, str], told: str) -> None:
+        """``called`` has the names of tools by the ids of their calls, ``told`` are the instructions."""
+        self.messages: list[Json] = []
+        self._called = called
+        self._told = {INSTRUCTIONS: told} if told else {}
+        self._open: list[Json] | None = None
+        """The parts of the last message, if it is a request that goes on."""
+
+    def add(self, turn: Turn) -> None:
+        """Add a turn, and what stands among its blocks of which no model is shown anything."""
+        held = native(turn, PROVIDER)
+        members = {key.removeprefix(MESSAGE): value for key, value in held.items() if key.startswith(MESSAGE)}
+        of_request = _is_aside if turn.role == "assistant" else _is_part
+        for is_aside, group in groupby(turn.blocks, key=of_request):
+            blocks = list(group)
+            if is_aside:
+                self._aside(blocks)
+            elif turn.role == "assistant":
+                self._reply(said(blocks), members)
+            else:
+                self._ask(_heard(turn, blocks, self._called), members)
+                members = {}
+        if turn.role == "assistant" and all(map(of_request, turn.blocks)):
+            self._reply([], members)
+
+    def _ask(self, parts: list[Json], members: Object) -> None:
+        """Parts of a request, of a new one if there is something to say of it."""
+        if parts and (self._open is None or members):
+            self._open = []
+            self.messages.append({"kind": "request", "parts": self._open, **self._told, **members})
+        if parts and self._open is not None:
+            self._open += parts
+
+    def _reply(self, parts: list[Json], members: Object) -> None:
+        self.messages.append({"kind": "response", "parts": parts, **members})
+        self._open = None
+
+    def _aside(self, blocks: list[Block]) -> None:
+        for value in (block.value for block in blocks if isinstance(block, Other)):
+            if "part_kind" in value:
+                self._ask([value], {})
+            else:
+                self.messages.append({**value})
+                self._open = None
 
 
-# Instructions
+def _is_part(block: Block) -> bool:
+    """Whether a block is a part, or a message without any other."""
+    held = block.value if isinstance(block, Other) and block.provider == PROVIDER else None
+    return isinstance(held, dict) and (held.get("kind") == "request" or isinstance(held.get("part_kind"), str))
 
 
-def _instructions(messages: list[Message]) -> Message | None:
-    """The message that stands where instructions are read, if it is the only one that came from there."""
-    leading = next((place for place, each in enumerate(messages) if not _is_system(each)), len(messages))
-    came = [each for each in messages if chat.private(each).get("from") == INSTRUCTIONS]
-    last = messages[leading - 1] if leading else None
-    fits = last is not None and isinstance(last.get("content"), str) and last["content"] != ""
-    return last if fits and len(came) == 1 and came[0] is last else None
-
-
-def _is_system(message: Message) -> bool:
-    return message["role"] in ("system", "developer")
-
-
-def _instructed(turns: list[Object], told: Message) -> list[Object]:
-    """Every request with the instructions, as Pydantic AI has them."""
-    if not any(turn["kind"] == "request" for turn in turns):
-        turns = [{"kind": "request", "parts": []}, *turns]
-    return [{**turn, INSTRUCTIONS: told["content"]} if turn["kind"] == "request" else turn for turn in turns]
+def _is_aside(block: Block) -> bool:
+    """Whether that is none of a response."""
+    return isinstance(block, Other) and _is_part(block) and block.value.get("part_kind") in (None, *_ASIDE)
 
 
 # Requests
 
 
-def _heard(message: Message, calls: dict[str, str]) -> Object:
-    if message["role"] == "tool":
-        return _result(message, calls)
-    if _is_system(message):
-        return {"part_kind": "system-prompt", "content": as_text(message) or ""}
-    if feedback := _feedback(message):
-        return feedback
-    return {"part_kind": "user-prompt", "content": _prompt(message)}
+def _heard(turn: Turn, blocks: list[Block], called: dict[str, str]) -> list[Json]:
+    """The parts of a turn; none for a prompt of which Pydantic AI has no place for anything."""
+    if turn.role == "tool":
+        return [_result(block, called) for block in blocks if isinstance(block, Result)]
+    members = {key: value for key, value in native(turn, PROVIDER).items() if not key.startswith(MESSAGE)}
+    part, text = members.pop(PART, None), text_of(blocks)
+    if isinstance(part, dict) and (shown := wording.shown(part)) and shown[1] == text:
+        return [{**part, **members}]
+    if at(part, "part_kind") == "speech":
+        heard = next((media.item(block) for block in blocks if isinstance(block, Media)), None)
+        return [{**part, **({"transcript": text} if text else {}), **({"audio": heard} if heard else {})}]
+    if turn.role in PROMPTS:
+        return [{"part_kind": "system-prompt", "content": text, **members}] if text else []
+    items = [item for block in blocks if (item := media.item(block)) is not None]
+    content = items[0] if len(items) == 1 and isinstance(items[0], str) else items
+    return [{"part_kind": "user-prompt", "content": content, **members}] if items else []
 
 
-def _prompt(message: Message) -> Json:
-    content = message.get("content")
-    if isinstance(content, list):
-        return _items(content)
-    text = content if isinstance(content, str) else ""
-    return [text] if chat.private(message).get("content_list") is True else text
+def _result(block: Result, called: dict[str, str]) -> Object:
+    """What a tool returned; one that stood in a prompt to call it again is such a prompt."""
+    members, name = native(block, PROVIDER), block.name or called.get(block.id, "")
+    content = _content(block)
+    made = {"part_kind": "tool-return", "tool_name": name, "content": content, "tool_call_id": block.id}
+    if "part_kind" in members:
+        return {**made, **members}
+    if block.outcome != "success":
+        made["outcome"] = block.outcome
+    if isinstance(content, dict | list):
+        files = [] if block.json else objects(content if isinstance(content, list) else [content])
+        made["content_file_digests"] = sorted({media.digest(file) for file in files if file["kind"] != "binary"})
+    return {**made, **members}
 
 
-def _items(content: list[Json]) -> list[Json]:
-    return [item for part in content if (item := media.item(part)) is not None]
-
-
-def _feedback(message: Message) -> Object | None:
-    """What the application asks to be done again, where it is known for what cause."""
-    feedback, content = chat.private(message).get("feedback"), message.get("content")
-    if at(feedback, "cause") not in _CAUSES or not isinstance(content, str):
-        return None
-    value = jsonio.value(content, content) if chat.private(message).get("json") is True else content
-    problems = [each.keys() >= {"type", "loc", "msg", "input"} for each in objects(value)]
-    is_told = isinstance(value, str) or (isinstance(value, list) and len(problems) == len(value) and all(problems))
-    return {"part_kind": "retry-feedback", "content": value, "retry": feedback} if is_told else None
-
-
-def _result(message: Message, calls: dict[str, str]) -> Object:
-    answered = string(message, "tool_call_id")
-    part = {
-        "part_kind": "tool-return",
-        "tool_name": string(message, "name") or calls.get(answered, ""),
-        "content": output(message),
-        "tool_call_id": answered,
-    }
-    came = outcome(message)
-    return part if came == "success" else {**part, "outcome": came}
-
-
-def outcome(message: Message) -> str:
-    """How a call came out."""
-    held = chat.private(message)
-    if held.get("outcome") in OUTCOMES:
-        return str(held["outcome"])
-    return "failed" if held.get("is_error") is True else "success"
-
-
-def output(message: Message) -> Json:
-    """A result as its tool returned it: a text, texts and files, or the value that was kept as JSON."""
-    content = message.get("content")
-    if isinstance(content, list):
-        return _items(content)
-    text = content if isinstance(content, str) else ""
-    return jsonio.value(text, text) if chat.private(message).get("json") is True else text
-
-
-# Responses
-
-
-def _said(message: Message) -> Iterator[Object]:
-    """Reasoning, what is said, calls, what is said behind them."""
-    provider = string(chat.private(message), "provider")
-    for block in thinking.blocks(message):
-        yield thinking.part(block, provider)
-    for shown in shown_parts(message):
-        item = media.item(shown)
-        if isinstance(item, str):
-            yield {"part_kind": "text", "content": item}
-        elif item is not None and item["kind"] == "binary":
-            yield {"part_kind": "file", "content": item}
-    for call in chat.calls(message):
-        yield _call(call, provider)
-    for text in listed(chat.private(message).get("after")):
-        if isinstance(text, str):
-            yield {"part_kind": "text", "content": text}
-
-
-def shown_parts(message: Message) -> list[Json]:
-    """What an assistant says, a refusal with it; nothing for an empty text."""
-    content, refusal = message.get("content"), message.get("refusal")
-    shown = content if isinstance(content, list) else [{"type": "text", "text": content}] if content else []
-    return [*shown, *([{"type": "refusal", "refusal": refusal}] if isinstance(refusal, str) else [])]
-
-
-def _call(call: Object, provider: str) -> Object:
-    name, arguments = called(call)
-    part: Object = {"part_kind": "tool-call", "tool_name": name, "args": arguments, "tool_call_id": string(call, "id")}
-    if signature := string(chat.private(call), "signature"):
-        part |= {"provider_name": provider or "google", "provider_details": {"thought_signature": signature}}
-    return part
-
-
-def called(call: Object) -> tuple[str, str]:
-    """The name and the arguments of a call; a call in free form has its text as the only one."""
-    if isinstance(call.get("custom"), dict):
-        return custom_name(call), compact({"input": at(call, "custom", "input")})
-    given = at(call, "function", "arguments")
-    return chat.call_name(call) or "", given if isinstance(given, str) else "{}" if given is None else compact(given)
+def _content(block: Result) -> Json:
+    """A result as its tool returned it: a text, one file, texts and files, or the value that was JSON."""
+    held = block.content
+    if block.json and len(held) == 1 and isinstance(held[0], Text):
+        return jsonio.value(held[0].text, held[0].text)
+    items = [media.returned(item) for each in held if (item := media.item(each)) is not None]
+    if all(isinstance(item, str) for item in items):
+        return text_of(held)
+    return items[0] if len(items) == 1 else items

@@ -1,48 +1,66 @@
-"""Vercel's UIMessage arrays, as the AI SDK 5 to 7 keeps conversations: a call and its result are one part."""
+"""Vercel's UIMessage arrays, as the AI SDK 4 to 7 keeps conversations: a call and its result are one part."""
 
 from __future__ import annotations
 
-from chatsquash.formats.clients.pydantic_ai.remainder import restored
-from chatsquash.formats.clients.vercel_ai.read import read
+from chatsquash.formats.clients.vercel_ai import version4
+from chatsquash.formats.clients.vercel_ai.metadata import PROVIDER
+from chatsquash.formats.clients.vercel_ai.read import ROLES, Read, read
 from chatsquash.formats.clients.vercel_ai.write import dump
-from chatsquash.formats.evidence import Evidence, History, Told, histories, moment, numbers, origin
-from chatsquash.formats.values import Object, at, objects, string
-from chatsquash.model import Conversation, Json, Message
+from chatsquash.formats.evidence import Evidence, History, histories, moment, numbers, of_turns, origin
+from chatsquash.formats.values import Object, at, objects, string, without
+from chatsquash.model import Conversation, Json
 
 NAME = "vercel_ai"
 HOLDS_TOOLS = False
-MEMBERS = ("parts", "messages")
+MEMBERS = ("parts", "messages", *version4.MEMBERS)
 """What messages have, and the member of requests with more that holds them."""
+_MARKS = frozenset(("parts", *version4.MEMBERS))
+
+LOSES = "developer role, developer mid, results reordered, orphan result, refusal, custom tool call"
+"""The kinds of content of which something is lost when they are written, as ``docs/formats.md`` names them."""
+BLURS = "instructions, result file, result parts, native members"
+"""Those of which only places, bounds and marks are."""
 
 __all__ = ["HOLDS_TOOLS", "NAME", "conversations", "dump", "fits"]
 
 
 def fits(found: list[Json]) -> str | None:
-    """A message with a role and typed parts."""
-    turns = [turn for chat in histories(found, numbers(found, None), *MEMBERS) for turn in chat.turns]
-    named = (turn for turn in objects(turns) if turn.get("role") in ("system", "user", "assistant"))
-    told = any(_tells(part) for turn in named for part in objects(turn.get("parts")))
-    return "messages with typed parts such as text and tool-*" if told else None
+    """A message with a role and typed parts, or with the calls of version 4."""
+    is_of_4 = False
+    for chat in histories(found, numbers(found, None), "role", "messages"):
+        for turn in objects(chat.turns):
+            if _MARKS.isdisjoint(turn) or turn.get("role") not in ROLES:
+                continue
+            if any(map(_tells, objects(turn.get("parts")))):
+                return "messages with typed parts such as text and tool-*"
+            is_of_4 = is_of_4 or version4.tells(turn)
+    return "messages with toolInvocations or experimental_attachments" if is_of_4 else None
 
 
 def conversations(objects: list[Json], lines: list[int] | None = None) -> list[Conversation]:
     """One per list of messages; messages that are lines of their own are one together."""
-    return [_conversation(chat) for chat in histories(objects, numbers(objects, lines), *MEMBERS)]
+    return [_conversation(chat) for chat in histories(objects, numbers(objects, lines), "role", "messages")]
 
 
 def _conversation(chat: History) -> Conversation:
-    found = Told([], [])
-    for told in read(chat.turns):
-        found.messages.append(restored(told.message, told.rest))
-        found.evidence.append(_evidence(chat.turns[told.turn], told.message, chat.lines[told.turn]))
-    return Conversation(found.messages, [], origin=origin(found, session_id=string(chat.holder, "id") or None))
+    turns = read(chat.turns)
+    told = of_turns((each.turn, _evidence(chat.turns[each.message], each, chat.lines[each.message])) for each in turns)
+    holder = without(chat.holder, "messages") if isinstance(chat.holder, dict) else {}
+    named = string(chat.holder, "id") or None
+    return Conversation(
+        told.messages,
+        [],
+        origin=origin(told, session_id=named),
+        told=tuple(each.turn for each in turns),
+        native={PROVIDER: holder} if holder else {},
+    )
 
 
-def _evidence(turn: Object, message: Message, line: int) -> Evidence:
+def _evidence(message: Object, read: Read, line: int) -> Evidence:
     """What a message says of itself: the SDK leaves its metadata to the client, and shows these names."""
-    metadata = turn.get("metadata")
-    time = moment(turn.get("createdAt") or at(metadata, "createdAt"))
-    if message["role"] != "assistant":
+    metadata = message.get("metadata")
+    time = moment(message.get("createdAt") or at(metadata, "createdAt"))
+    if read.turn.role != "assistant":
         return Evidence(line, time)
     return Evidence(line, time, is_sampled=True, model=string(metadata, "model") or None)
 
@@ -53,6 +71,8 @@ def _tells(part: Object) -> bool:
         case {"type": "text" | "reasoning", "text": str()} | {"type": "step-start"}:
             return True
         case {"type": "file", "mediaType": str(), "url": str()} | {"type": "dynamic-tool", "toolCallId": str()}:
+            return True
+        case {"type": "tool-invocation", "toolInvocation": {"toolName": str()}}:
             return True
         case {"type": str(of)}:
             return (of.startswith("tool-") and "toolCallId" in part) or (of.startswith("data-") and "data" in part)

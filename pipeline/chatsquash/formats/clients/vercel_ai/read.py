@@ -1,265 +1,220 @@
-"""UI messages as canonical ones."""
+"""UI messages as turns: one for each step of the assistant, and one for the results of its calls."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from chatsquash import reasoning
-from chatsquash.chat import BREAKS
-from chatsquash.formats import parts
-from chatsquash.formats.base import TurnError, with_native, with_private
-from chatsquash.formats.calls import State, arguments, assistant, made_up, result, tool_call
-from chatsquash.formats.clients.pydantic_ai import thinking as signed
-from chatsquash.formats.clients.pydantic_ai.read import output
-from chatsquash.formats.clients.pydantic_ai.remainder import KEY
-from chatsquash.formats.clients.vercel_ai import media, thinking
-from chatsquash.formats.values import Object, at, compact, kind, objects, string
-from chatsquash.model import Json, Message
+from msgspec.structs import replace
 
-MARKS = f"data-{KEY}"
-"""The part that holds what the others of its step do not say."""
-DENIED = "Tool call execution denied."
-"""What the AI SDK tells the model of a call that was denied without a reason."""
-_ROLES = ("system", "user", "assistant")
-_ANSWERED = ("output-available", "output-error", "output-denied")
+from chatsquash.blocks import Block, Call, Native, Other, Result, Source, Text, Turn
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.calls import EMPTY
+from chatsquash.formats.clients.pydantic_ai import wording
+from chatsquash.formats.clients.vercel_ai import media, tools
+from chatsquash.formats.clients.vercel_ai.metadata import HELD, PROVIDER, PYDANTIC, joined, members, native, thought
+from chatsquash.formats.clients.vercel_ai.version4 import newer
+from chatsquash.formats.values import Object, at, kind, objects, string, without
+from chatsquash.formats.writing import KEY, are_instructions
+from chatsquash.model import Json
+
+DATA = ("compaction", "tool-availability-delta", "capability-load-delta", "model-settings-delta")
+"""The parts of Pydantic AI that its adapter has as data of these names."""
+STEERING = "steering-message"
+ROLES = ("system", "user", "assistant")
 _SPOKEN = ("text", "reasoning", "file")
+_SOURCE = {"url": "url", "title": "title", "id": "sourceId", "mime": "mediaType", "name": "filename"}
+_NEEDS = {"text": "text", "reasoning": "text", "dynamic-tool": "toolName"}
+"""The member without which a part of a type is none."""
+
+"""The part that tells us that a system prompt was given as instructions."""
 
 
-class Told(NamedTuple):
-    """A message, and what the document says of it beside."""
+class Read(NamedTuple):
+    """A turn, and the number of the message that it is from."""
 
-    message: Message
-    rest: Json
-    """Its remainder."""
-    place: Json = None
-    """Where it stands among all messages, if not where it is read."""
-    call: int | None = None
-    """For a result, how many messages stand before the one with its call."""
-    turn: int = 0
-    """The message of the document that it is from."""
+    turn: Turn
+    message: int
 
 
-def read(turns: list[Json]) -> list[Told]:
-    """The messages that a document tells, results behind the step that calls for them."""
-    found: list[Told] = []
-    native: list[Json] = []
-    state = State()
-    for number, turn in enumerate(turns):
-        role, held = _opened(number, turn)
-        before = len(found)
-        if role == "assistant":
-            state = _assistant(held, found, native, state)
-        else:
-            first, *others = _prompts(held)
-            found.append(Told(_heard(role, first, native), at(turn, "metadata", KEY)))
-            found += [Told(_heard(role, other, native), None) for other in others]
-        if native and found:
-            found[-1] = found[-1]._replace(message=with_native(found[-1].message, native))
-            native = []
-        found[before:] = [told._replace(turn=number) for told in found[before:]]
-    return _placed(found)
+def read(messages: list[Json]) -> list[Read]:
+    """The turns of messages; raises ``TurnError`` that names the place."""
+    found = list[Read]()
+    call, last = 1, ""
+    for number, logged in enumerate(messages):
+        message, held = _opened(number, newer(logged) if isinstance(logged, dict) else logged)
+        role = message["role"]
+        turns = list(_assistant(held, call) if role == "assistant" else _heard(role, held))
+        call += sum(made_up(turn.blocks) for turn in turns if turn.role == "assistant")
+        if turns:
+            own = _own(message, number, follows_own=role == last == "assistant")
+            first = replace(
+                turns[0], instructions=are_instructions(message.get("metadata")), native={**turns[0].native, **own}
+            )
+            found += [Read(turn, number) for turn in (first, *turns[1:])]
+            last = role
+    return found
 
 
-def _opened(number: int, turn: Json) -> tuple[str, list[tuple[str, Object]]]:
-    """The role of a message, and its parts, each with its place in words."""
-    if not isinstance(turn, dict):
-        raise TurnError(f"[{number}] is {kind(turn)}, not an object")
-    if turn.get("role") not in _ROLES:
-        raise TurnError(f"[{number}] has a role that is none of {', '.join(_ROLES)}")
-    if not isinstance(turn.get("parts"), list):
+def made_up(blocks: tuple[Block, ...] | list[Block]) -> int:
+    """How many calls have ids that were made up."""
+    return sum(getattr(block, "made_up", False) for block in blocks)
+
+
+def _opened(number: int, message: Json) -> tuple[Object, list[Object]]:
+    """A message, and its parts."""
+    if not isinstance(message, dict):
+        raise TurnError(f"[{number}] is {kind(message)}, not an object")
+    if message.get("role") not in ROLES:
+        raise TurnError(f"[{number}] has a role that is none of {', '.join(ROLES)}")
+    if not isinstance(message.get("parts"), list):
         raise TurnError(f"[{number}] has no list of parts")
-    for place, part in enumerate(turn["parts"]):
-        if not isinstance(part, dict) or not isinstance(part.get("type"), str):
-            raise TurnError(f"[{number}].parts[{place}] has no type")
-        if part["type"] == "tool-invocation":
-            raise TurnError(f"[{number}].parts[{place}] is of the AI SDK 4, whose messages are not read")
-    return turn["role"], [(f"[{number}].parts[{place}]", part) for place, part in enumerate(turn["parts"])]
+    return message, parts_of(message, "parts", number, _NEEDS)
 
 
-def _placed(found: list[Told]) -> list[Told]:
-    """With results where they stood, unless that would be before their calls."""
-    moved = sorted((told for told in found if type(told.place) is int), key=lambda told: told.place)
-    if not moved:
-        return found
-    order = [told for told in found if type(told.place) is not int]
-    for told in moved:
-        order.insert(told.place, told)
-    stands = {id(told): place for place, told in enumerate(order)}
-    fits = all(told.call is None or stands[id(found[told.call])] < stands[id(told)] for told in found)
-    return order if fits else found
+def parts_of(message: Object, member: str, number: int, needs: dict[str, str]) -> list[Object]:
+    """The parts in a member of a message, each with what its type ``needs``; raises ``TurnError``."""
+    for place, part in enumerate(message[member]):
+        of = string(part, "type")
+        need = needs.get(of, "") if isinstance(at(part, "type"), str) else "type"
+        if need and not isinstance(at(part, need), str):
+            raise TurnError(f"[{number}].{member}[{place}] has no {need}")
+    found: list[Object] = message[member]
+    return found
 
 
-def text(part: Object, where: str) -> str:
-    """The text of a part."""
-    if not isinstance(part.get("text"), str):
-        raise TurnError(f"{where} has no text")
-    return str(part["text"])
+def _own(message: Object, number: int, *, follows_own: bool) -> Native:
+    """What a message has beside its parts; an id that is its number is made up, unless it tells two messages apart."""
+    own = {key: value for key, value in message.items() if key not in ("role", "parts")}
+    if are_instructions(own.get("metadata")):
+        own["metadata"] = without(own["metadata"], KEY)
+    if own.get("id") == numbered(number + 1) and not follows_own:
+        del own["id"]
+    kept = {key: value for key, value in own.items() if value not in EMPTY}
+    return {PROVIDER: kept} if kept else {}
 
 
-def _prompts(held: list[tuple[str, Object]]) -> list[list[tuple[str, Object]]]:
-    """Parts by prompts, since Pydantic AI puts several into one message and marks where one starts."""
-    prompts: list[list[tuple[str, Object]]] = [[]]
-    for where, part in held:
-        if prompts[-1] and at(part, "providerMetadata", thinking.PYDANTIC, "user_prompt_start") is True:
-            prompts.append([])
-        prompts[-1].append((where, part))
-    return prompts
+def numbered(number: int) -> str:
+    """The id of a message by its number, which begins at 1."""
+    return f"msg_{number}"
 
 
-def _heard(role: str, held: list[tuple[str, Object]], native: list[Json]) -> Message:
-    """A message of anybody but the assistant."""
-    content: list[Json] = []
-    for where, part in held:
-        shown = parts.text(text(part, where)) if part["type"] == "text" else media.part(part)
-        (native if shown is None else content).append(part if shown is None else shown)
-    return {"role": role, "content": parts.content(content)}
+# What is said
+
+
+def _heard(role: str, held: list[Object]) -> Iterator[Turn]:
+    """A turn for each prompt, since Pydantic AI puts several into one message and marks where one starts."""
+    blocks, is_told = list[Block](), False
+    for part in held:
+        worded = _worded(role, part)
+        if blocks and (worded or at(part, HELD, PYDANTIC, "user_prompt_start") is True):
+            yield Turn(role, tuple(blocks))
+            blocks, is_told = [], True
+        if worded:
+            yield worded
+            is_told = True
+        else:
+            blocks += _shown(part)
+    if blocks or not is_told:
+        yield Turn(role, tuple(blocks))
+
+
+def _worded(role: str, part: Object) -> Turn | None:
+    """What Pydantic AI asks to be done again, or sums up, which it shows the model in words of its own."""
+    asked, data = at(part, HELD, PYDANTIC, "retry_feedback"), part.get("data")
+    if part["type"] == "text" and isinstance(asked, dict) and string(part, "text"):
+        return Turn(role, (Text(part["text"]),), native={PYDANTIC: {"part": asked}})
+    summary = {"part_kind": "compaction", **members(data)}
+    if part["type"] == "data-compaction" and role == "user" and (shown := wording.shown(summary)):
+        return Turn(role, (Text(shown[1]),), native={PYDANTIC: {"part": summary}})
+    return None
+
+
+def _shown(part: Object) -> list[Block]:
+    """What a part says that is neither a call nor a step; nothing for a text that is empty."""
+    of, is_done = part["type"], part.get("state") == "done"
+    if of == "text" and type(part.get("text")) is str and len(part) == 2 + is_done:
+        return [Text(part["text"])] if part["text"] else []  # as most are
+    made: Block | None = None
+    if of in ("text", "reasoning") and isinstance(part.get("text"), str):
+        more = without(part, "type", "text", HELD, *(("state",) if is_done else ()))
+        if of == "reasoning":
+            made = thought(part["text"], part.get(HELD), more)
+        elif part["text"]:
+            made = Text(part["text"], native=native(part.get(HELD), more))
+        if made is None and not (more or part.get(HELD)):
+            return []
+    elif of == "file":
+        made = media.read(part)
+    elif of in ("source-url", "source-document"):
+        made = _source(part)
+    elif (name := of.removeprefix("data-")) in DATA and isinstance(part.get("data"), dict):
+        made = Other(PYDANTIC, {"part_kind": name, **part["data"]})
+    return [made or Other(PROVIDER, part)]
+
+
+def _source(part: Object) -> Source:
+    """What is cited; an id that is the address or the title says no more than that."""
+    found = {ours: string(part, theirs) for ours, theirs in _SOURCE.items()}
+    if found["id"] in (found["url"], found["title"]):
+        found["id"] = ""
+    found["mime"] = media.plain(found["mime"])
+    return Source(**found, native=native(part.get(HELD), without(part, "type", HELD, *_SOURCE.values())))
 
 
 # The assistant
 
 
-def _assistant(held: list[tuple[str, Object]], found: list[Told], native: list[Json], state: State) -> State:
-    """A message per step, with its results behind it."""
+def _assistant(held: list[Object], call: int) -> Iterator[Turn]:
+    """A turn for each step, and one for its results; what says nothing by itself goes with the next step."""
+    waiting = list[Block]()
     for step in _steps(held):
-        if step[0][1]["type"] == "steering-message":
-            steered = [(step[0][0], part) for part in objects(step[0][1].get("parts")) if string(part, "type")]
-            found.append(Told(_heard("user", steered, native), None))
+        if step[0]["type"] == STEERING:
+            yield _steered(step[0])
+            continue
+        blocks, results = _step(step, call)
+        call += made_up(blocks)
+        is_said = any(type(block) not in (Other, Source) for block in blocks)
+        if is_said or (not results and any(part["type"] in _SPOKEN for part in step)):
+            yield Turn("assistant", joined((*waiting, *blocks)))
+            waiting = []
         else:
-            state = _Step(step, state).told(found, native)
-    return state
+            waiting += blocks
+        if results:
+            yield Turn("tool", tuple(results))
+    if waiting:
+        yield Turn("assistant", tuple(waiting))
 
 
-def _steps(held: list[tuple[str, Object]]) -> Iterator[list[tuple[str, Object]]]:
+def _steered(part: Object) -> Turn:
+    """What the user says while the assistant works."""
+    told = [block for each in objects(part.get("parts")) if string(each, "type") for block in _shown(each)]
+    return Turn("user", tuple(told), native={PROVIDER: without(part, "parts")})
+
+
+def _steps(held: list[Object]) -> Iterator[list[Object]]:
     """Parts by steps; where no step is marked, what is said behind an answered call is of the next."""
-    marked = any(part["type"] == "step-start" for _, part in held)
-    step: list[tuple[str, Object]] = []
-    answered = False
-    for where, part in held:
+    marked = any(part["type"] == "step-start" for part in held)
+    step, answered = list[Object](), False
+    for part in held:
         of = part["type"]
-        if step and (of in ("step-start", "steering-message") or (not marked and answered and of in _SPOKEN)):
+        if step and (of in ("step-start", STEERING) or (not marked and answered and of in _SPOKEN)):
             yield step
             step, answered = [], False
-        if of == "steering-message":
-            yield [(where, part)]
+        if of == STEERING:
+            yield [part]
         elif of != "step-start":
-            step.append((where, part))
-            answered = answered or (is_tool(part) and part.get("state") in _ANSWERED)
+            step.append(part)
+            answered = answered or (tools.is_answered(part) and not tools.is_hosted(part))
     if step:
         yield step
 
 
-def is_tool(part: Object) -> bool:
-    """Whether a part is a call of a tool that the client runs."""
-    return (part["type"] == "dynamic-tool" or part["type"].startswith("tool-")) and not part.get("providerExecuted")
-
-
-class _Step:
-    """A step while its parts are read."""
-
-    def __init__(self, held: list[tuple[str, Object]], state: State) -> None:
-        self.state, self.rest = state, None
-        self.content: list[Json] = []
-        self.after: list[str] = []
-        self.thoughts: list[Object] = []
-        self.calls: list[Object] = []
-        self.native: list[Json] = []
-        self.answers: list[tuple[Object, str, str]] = []
-        self.speaks = False
-        self.seams = parts.Seams()
-        for where, part in held:
-            self.add(part, where)
-
-    def add(self, part: Object, where: str) -> None:
-        """Take one part."""
-        of = part["type"]
-        self.speaks = self.speaks or of in _SPOKEN or of in (MARKS, media.PART)
-        if of == MARKS:
-            self.rest = part.get("data")
-        elif of == "text":
-            self.say(text(part, where), string(at(part, "providerMetadata", "google"), "thoughtSignature"))
-        elif of == "reasoning":
-            text(part, where)
-            self.thoughts.append(thinking.as_part(part))
-            self.seams.other()
-        elif is_tool(part):
-            self.call(part, where)
-        elif not self.calls and (shown := media.part(part)):
-            self.show(shown)
-        else:
-            self.native.append(part)
-            self.seams.other()
-
-    def say(self, said: str, signature: str) -> None:
-        """Text stands before or behind the calls."""
-        self.after += [said] if self.calls else []
-        if not self.calls:
-            self.show(parts.text(said))
-        self.thoughts += [{"content": "", "signature": signature}] if signature else []
-
-    def show(self, part: Object) -> None:
-        """Add a part of the content."""
-        self.seams.part(len(self.content))
-        self.content.append(part)
-
-    def call(self, part: Object, where: str) -> None:
-        """A call, unless the part is only a result, and its result."""
-        name = part.get("toolName") if part["type"] == "dynamic-tool" else part["type"].removeprefix("tool-")
-        if not isinstance(name, str):
-            raise TurnError(f"{where} has no toolName")
-        answered = string(part, "toolCallId")
-        if at(part, "callProviderMetadata", KEY, "orphan") is not True:
-            call = _call(part, name, self.state.call + made_up(self.calls))
-            self.calls.append(call)
-            answered = call["id"]
-        elif not answered:
-            answered, self.state = self.state.lose()
-        if part.get("state") in _ANSWERED:
-            self.answers.append((part, answered, name))
-
-    def told(self, found: list[Told], native: list[Json]) -> State:
-        """Add the step's message and its results; what is none of them goes to ``native``."""
-        native += self.native
-        before = len(found)
-        if self.speaks or self.calls:
-            found.append(Told(self.message(), self.rest))
-        ids = {call["id"] for call in self.calls}
-        for part, answered, name in self.answers:
-            own = at(part, "callProviderMetadata", KEY)
-            message = _result(part, answered, name)
-            found.append(Told(message, at(own, "result"), at(own, "place"), before if answered in ids else None))
-        return self.state.called(self.calls).but(open=())
-
-    def message(self) -> Message:
-        """All that was said and called."""
-        blocks = thinking.merged([block for part in self.thoughts if (block := signed.block(part))])
-        content = parts.content(self.content, beside_calls=bool(self.calls))
-        message = assistant(content, reasoning.joined(blocks), self.calls)
-        provider = next(filter(None, map(signed.signer, self.thoughts)), None)
-        extra = {"after": self.after, "thinking": signed.worth_keeping(blocks), "provider": provider}
-        return with_private(message, {**extra, BREAKS: self.seams.breaks})
-
-
-def _call(part: Object, name: str, number: int) -> Object:
-    given = part["input"] if part.get("input") is not None else part.get("rawInput")
-    metadata = part.get("callProviderMetadata")
-    signature = string(at(metadata, "google"), "thoughtSignature")
-    signature = signature or at(metadata, thinking.PYDANTIC, "provider_details", "thought_signature")
-    extra = {"signature": signature, "approval": part.get("approval") if part.get("state") != "output-denied" else None}
-    return tool_call(string(part, "toolCallId"), number, {"name": name, "arguments": arguments(given)}, extra)
-
-
-def _result(part: Object, answered: str, name: str) -> Message:
-    claimed = at(part, "callProviderMetadata", thinking.PYDANTIC, "outcome")
-    logged = bool(string(part, "toolCallId"))
-    match part["state"]:
-        case "output-error":
-            told = part.get("errorText")
-            content: Json = told if isinstance(told, str) else compact(told)
-            extra: Object = {"is_error": True, "outcome": "retried" if claimed == "retried" else None}
-        case "output-denied":
-            content, extra = string(part.get("approval"), "reason") or DENIED, {"outcome": "denied"}
-        case _:
-            content, extra = output(part.get("output"))
-            extra = {**extra, "outcome": "interrupted" if claimed == "interrupted" else None}
-    return with_private(result(answered, name, content), {**extra, "synthetic_id": not logged})
+def _step(held: list[Object], call: int) -> tuple[list[Block], list[Block]]:
+    """What is said and called in a step, and the results."""
+    blocks, results = list[Block](), list[Block]()
+    for part in held:
+        for block in tools.read(part, call) if tools.is_tool(part) else _shown(part):
+            (results if type(block) is Result else blocks).append(block)
+            call += type(block) is Call and block.made_up
+    return blocks, results

@@ -1,190 +1,127 @@
-"""Canonical messages as UI messages."""
+"""Turns as UI messages."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from itertools import groupby
+from collections.abc import Callable, Iterator
 
-from chatsquash import chat, jsonio
-from chatsquash.formats import parts
-from chatsquash.formats.calls import as_text
-from chatsquash.formats.clients.pydantic_ai import thinking as signed
-from chatsquash.formats.clients.pydantic_ai.remainder import KEY, difference
-from chatsquash.formats.clients.pydantic_ai.write import called, outcome, output, shown_parts
-from chatsquash.formats.clients.vercel_ai import media, thinking
-from chatsquash.formats.clients.vercel_ai.read import MARKS, read
-from chatsquash.formats.values import Object, listed, string
-from chatsquash.model import Conversation, Json, Message
+from chatsquash import blocks
+from chatsquash.blocks import Block, Turn
+from chatsquash.formats.clients.vercel_ai import media, tools
+from chatsquash.formats.clients.vercel_ai.metadata import HELD, PROVIDER, PYDANTIC, known, members, thoughts, told
+from chatsquash.formats.clients.vercel_ai.read import DATA, STEERING, numbered
+from chatsquash.formats.values import Object, at, string, without
+from chatsquash.formats.writing import instructed, native, text_of
+from chatsquash.model import Conversation, Json
 
-
-def numbered(number: int) -> str:
-    """The id of a message by its number."""
-    return f"msg_{number}"
+_ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant", "tool": "assistant"}
+_DONE = {"state": "done"}
 
 
-def dump(conversation: Conversation, ids: Callable[[int], str] = numbered) -> list[Json]:
-    """A UI message for each run of messages that are the assistant's or results, and for each other message.
+def dump(conversation: Conversation, ids: Callable[[int], str] = numbered) -> Json:
+    """A UI message for each run of turns that are the assistant's or results, and for each other turn.
 
-    What its parts cannot say of a message stands beside them, in metadata or in a part that no model is sent.  ``ids``
-    gives the id of each UI message by its number, which begins at 1.
+    ``ids`` gives the id of a UI message that has none by its number, which begins at 1.  What a chat has beside its
+    messages is written around them.
     """
-    writer = _Writer(conversation.messages)
-    turns = writer.turns(ids)
-    told = read(turns)
-    order = [writer.holders[id(each.rest)] for each in told]
-    for each, index in zip(told, order, strict=True):
-        each.rest.update(difference(each.message, conversation.messages[index]) or {})
-    if order != sorted(order):
-        for index, own in writer.answered:
-            own["place"] = index
-    return [_pruned(turn) for turn in turns]
+    writer, found = _Writer(conversation.turns), list[Json]()
+    for number, turn in enumerate(conversation.turns):
+        parts, own = writer.parts(number), without(native(turn, PROVIDER), HELD)
+        last = found[-1] if found else {}
+        if parts and own.get("type") == STEERING and last.get("role") == "assistant":
+            last["parts"].append({**own, "parts": parts})
+        elif parts and _goes_on(last, turn, own):
+            last["parts"] += parts
+        elif parts:
+            found.append(_message(turn, parts, own, ids(len(found) + 1)))
+    around = conversation.native.get(PROVIDER, {})
+    return {**around, "messages": found} if around else found
 
 
-def _answers(messages: list[Message]) -> dict[int, tuple[int, int]]:
-    """For each result that answers a call, the index of the message with the call, and the call's number in it."""
-    waiting: dict[str, list[tuple[int, int]]] = {}
-    found: dict[int, tuple[int, int]] = {}
-    for index, message in enumerate(messages):
-        for number, call in enumerate(chat.calls(message)):
-            waiting.setdefault(string(call, "id"), []).append((index, number))
-        calls = waiting.get(string(message, "tool_call_id"), []) if message["role"] == "tool" else []
-        if calls:
-            nearest = max(place for place, _ in calls)
-            found[index] = next(call for call in calls if call[0] == nearest)
-            calls.remove(found[index])
-    return found
+def _goes_on(last: Object, turn: Turn, own: Object) -> bool:
+    """Whether a turn is of the message before it: one that came as a message of its own has an id or metadata."""
+    if last.get("role") != _ROLES.get(turn.role) or own:
+        return False
+    first = getattr(turn.blocks[0], "native", {}) if turn.blocks else {}
+    return last["role"] == "assistant" or (turn.role == "user" and at(first, PYDANTIC, "user_prompt_start") is True)
 
 
-@dataclass(slots=True)
+def _message(turn: Turn, parts: list[Json], own: Object, new: str) -> Object:
+    metadata = {**members(own.get("metadata")), **instructed(turn)} if turn.instructions else own.get("metadata")
+    named = {"id": string(own, "id") or new, "role": _ROLES[turn.role], "metadata": metadata}
+    return without({**named, "parts": parts, **without(own, "id", "metadata", "type")})
+
+
 class _Writer:
-    """UI messages while they are written; whatever may be said beside a message has a place from the start."""
+    """The parts of turns."""
 
-    messages: list[Message]
-    holders: dict[int, int] = field(default_factory=dict)
-    """The indexes of the messages by the identities of their remainders."""
-    answered: list[tuple[int, Object]] = field(default_factory=list)
-    """The indexes of results that stand with their calls, and our metadata of these."""
-    results: dict[tuple[int, int], int] = field(default_factory=dict)
-    """The indexes of results by the calls that they answer."""
+    def __init__(self, turns: tuple[Turn, ...]) -> None:
+        self._turns = turns
+        self._answers = tools.answers(turns)
+        self._answered = {place for place, _ in self._answers.values()}
+        self._approvals = {
+            block.call: block for turn in turns for block in turn.blocks if type(block) is blocks.Approval
+        }
 
-    def turns(self, ids: Callable[[int], str]) -> list[Object]:
-        """All of them."""
-        answers = _answers(self.messages)
-        self.results = {call: index for index, call in answers.items()}
-        own = [(index, message) for index, message in enumerate(self.messages) if index not in answers]
-        found: list[Object] = []
-        for by_assistant, group in groupby(own, key=lambda pair: pair[1]["role"] in ("assistant", "tool")):
-            run = list(group)
-            made = [self.assistant(run)] if by_assistant else [self.heard(*pair) for pair in run]
-            found += [{"id": ids(len(found) + number), **turn} for number, turn in enumerate(made, 1)]
-        return found
+    def parts(self, number: int) -> list[Json]:
+        """The parts of a turn; a step for one of the assistant's, and none for what the AI SDK has no place for."""
+        turn = self._turns[number]
+        match turn.role:
+            case "assistant":
+                made = [part for place, block in enumerate(turn.blocks) for part in self._said((number, place), block)]
+                nothing = [] if turn.blocks else [{"type": "text", "text": "", **_DONE}]
+                return [{"type": "step-start"}, *(made or nothing)] if made or nothing else []
+            case "tool":
+                held = [each for each in enumerate(turn.blocks) if isinstance(each[1], blocks.Result | blocks.Other)]
+                return [part for place, block in held for part in self._said((number, place), block)]
+            case "user" | "system" | "developer" as role:
+                if worded := _worded(turn):
+                    return [worded]
+                mine = blocks.Text | blocks.Media | blocks.Other if role == "user" else blocks.Text | blocks.Other
+                return [part for block in turn.blocks if isinstance(block, mine) for part in _shown(block)]
+        return []
 
-    def rest(self, index: int) -> Object:
-        """The place for what is said beside a message."""
-        held: Object = {}
-        self.holders[id(held)] = index
-        return held
-
-    def heard(self, index: int, message: Message) -> Object:
-        """A message of anybody but the assistant; a system prompt has nothing but text."""
-        role = "system" if message["role"] in ("system", "developer") else "user"
-        content = message.get("content")
-        given = content if isinstance(content, list) else [{"type": "text", "text": content or ""}]
-        shown = [part for each in given if (part := media.shown(each)) and (role == "user" or part["type"] == "text")]
-        return {"role": role, "metadata": {KEY: self.rest(index)}, "parts": shown or [media.spoken("")]}
-
-    def assistant(self, run: list[tuple[int, Message]]) -> Object:
-        """What the assistant says and calls, a step for each of his messages, and results that answer nothing."""
-        shown: list[Object] = []
-        for index, message in run:
-            if message["role"] == "tool":
-                shown.append(self.orphan(index, message))
-            else:
-                after = [text for text in listed(chat.private(message).get("after")) if isinstance(text, str)]
-                said = [*_said(message), *self.calls(index, message)]
-                said += [media.spoken("".join(after))] if after else []
-                marks = {"type": MARKS, "data": self.rest(index)}
-                shown += [{"type": "step-start"}, marks, *(said or [media.spoken("")])]
-        return {"role": "assistant", "parts": shown}
-
-    def calls(self, index: int, message: Message) -> list[Object]:
-        """The calls of a message, with their results."""
-        found = []
-        for number, call in enumerate(chat.calls(message)):
-            answer, part = self.results.get((index, number)), _call(call, message)
-            if answer is not None:
-                own = {"result": self.rest(answer)}
-                self.answered.append((answer, own))
-                part = _answered(part, self.messages[answer], own)
-            found.append(part)
-        return found
-
-    def orphan(self, index: int, message: Message) -> Object:
-        """A result without a call."""
-        part = _tool(string(message, "name"), string(message, "tool_call_id"), {})
-        return _answered(part, message, {"orphan": True, "result": self.rest(index)})
+    def _said(self, place: tools.Place, block: Block) -> Iterator[Object]:
+        """The parts of a block of the assistant's, or of a result that has no call."""
+        if isinstance(block, blocks.Call | blocks.HostedCall):
+            answer = self._answers.get(place)
+            yield tools.write(block, answer[1] if answer else None, self._approvals.get(block.id))
+        elif not isinstance(block, blocks.Result | blocks.HostedResult):
+            yield from _shown(block)
+        elif place not in self._answered:
+            yield tools.write(None, block, None)
 
 
-def _said(message: Message) -> list[Object]:
-    """Reasoning and what is said, neighbouring texts as one."""
-    provider = string(chat.private(message), "provider")
-    thoughts = [thinking.shown(block, provider) for block in signed.blocks(message)]
-    found: list[Json] = []
-    for part in shown_parts(message):
-        text, before = chat.part_text(part), chat.part_text(found[-1]) if found else None
-        if text is not None and before is not None:
-            found[-1] = parts.text(before + text)
-        else:
-            found.append(part if text is None else parts.text(text))
-    return [*thoughts, *(part for each in found if (part := media.shown(each)))]
+def _worded(turn: Turn) -> Object | None:
+    """What Pydantic AI asks to be done again, or sums up, as its adapter writes that."""
+    part, text = members(native(turn, PYDANTIC).get("part")), text_of(turn.blocks)
+    if string(part, "part_kind") == "retry-feedback" and text:
+        return told({"type": "text", "text": text, **_DONE}, {}, retry_feedback=part)
+    is_summed = string(part, "part_kind") == "compaction" and string(part, "content") in text
+    return {"type": "data-compaction", "data": without(part, "part_kind")} if is_summed else None
 
 
-def _tool(name: str, call_id: str, given: Json) -> Object:
-    """A call without a result."""
-    return {
-        "type": "dynamic-tool",
-        "toolName": name,
-        "toolCallId": call_id,
-        "state": "input-available",
-        "input": given,
-        "callProviderMetadata": {},
-    }
+def _shown(block: Block) -> Iterator[Object]:
+    """The parts of what is neither a call nor a result."""
+    match block:
+        case blocks.Text() | blocks.Refusal():
+            yield told({"type": "text", "text": block.text, **_DONE}, block.native)
+        case blocks.Reasoning():
+            own = without(known(block.native), "breaks")
+            yield from ({**part, **_DONE, **own} for part in thoughts(block, HELD))
+        case blocks.Media() if part := media.write(block):
+            yield part
+        case blocks.Source():
+            yield told(_source(block), block.native)
+        case blocks.Other() if block.provider == PROVIDER and string(block.value, "type"):
+            yield block.value
+        case blocks.Other() if block.provider == PYDANTIC and string(block.value, "part_kind") in DATA:
+            yield {"type": f"data-{block.value['part_kind']}", "data": without(block.value, "part_kind")}
 
 
-def _call(call: Object, message: Message) -> Object:
-    name, arguments = called(call)
-    given = jsonio.value(arguments) if arguments.strip() else {}
-    part = _tool(name, string(call, "id"), given if isinstance(given, dict) else {"INVALID_JSON": arguments})
-    if signature := string(chat.private(call), "signature"):
-        provider = string(chat.private(message), "provider") or "google"
-        own = {"provider_name": provider, "provider_details": {"thought_signature": signature}}
-        part["callProviderMetadata"] = {"google": {"thoughtSignature": signature}, thinking.PYDANTIC: own}
-    return part
-
-
-def _answered(part: Object, message: Message, own: Object) -> Object:
-    """A call with its result."""
-    came, metadata = outcome(message), dict(part["callProviderMetadata"])
-    if came in ("interrupted", "retried"):
-        metadata[thinking.PYDANTIC] = {**metadata.get(thinking.PYDANTIC, {}), "outcome": came}
-    if came in ("success", "interrupted"):
-        told = {"state": "output-available", "output": output(message)}
+def _source(block: blocks.Source) -> Object:
+    if block.url:
+        made = {"type": "source-url", "sourceId": block.id or block.url, "url": block.url, "title": block.title or None}
     else:
-        told = {"state": "output-error", "errorText": as_text(message) or ""}
-    return {**part, **told, "callProviderMetadata": {**metadata, KEY: own}}
-
-
-def _pruned(turn: Object) -> Object:
-    """A message without places where nothing is said."""
-    shown = [_without_empty(part) for part in turn["parts"] if part["type"] != MARKS or part["data"]]
-    return _without_empty({**turn, "parts": shown}, "metadata")
-
-
-def _without_empty(holder: Object, member: str = "callProviderMetadata") -> Object:
-    if member not in holder:
-        return holder
-    metadata = holder[member]
-    own = {key: value for key, value in metadata.get(KEY, {}).items() if value != {}}
-    kept = {**{key: value for key, value in metadata.items() if key != KEY}, **({KEY: own} if own else {})}
-    return {key: value for key, value in {**holder, member: kept}.items() if key != member or kept}
+        typed = {"mediaType": block.mime or media.UNKNOWN, "title": block.title, "filename": block.name or None}
+        made = {"type": "source-document", "sourceId": block.id or block.title, **typed}
+    return without(made)

@@ -1,0 +1,80 @@
+"""What Anthropic's service wants of a request."""
+
+from __future__ import annotations
+
+import re
+
+from chatsquash.blocks import HostedCall, HostedResult
+from chatsquash.formats.anthropic.blocks import PROVIDER
+from chatsquash.formats.service import Letters, Service, only
+from chatsquash.formats.values import objects
+from chatsquash.formats.writing import native
+from chatsquash.model import Json
+
+_MEMBERS = {
+    "text": ("text", "citations", "cache_control"),
+    "thinking": ("thinking", "signature"),
+    "redacted_thinking": ("data",),
+    "tool_use": ("id", "name", "input", "caller", "cache_control"),
+    "tool_result": ("tool_use_id", "content", "is_error", "cache_control"),
+    "image": ("source", "cache_control"),
+    "document": ("source", "title", "context", "citations", "cache_control"),
+}
+"""What a block of a type may have beside its type; what the service ran is left as it was."""
+
+
+_RUN = (
+    *("web_search", "web_fetch", "code_execution", "bash_code_execution", "text_editor_code_execution"),
+    *("tool_search_tool_regex", "tool_search_tool_bm25", "advisor"),
+)
+"""The tools that the service runs."""
+
+
+def _runs(block: HostedCall | HostedResult) -> bool:
+    """Whether a call or a result is one of the service's own tools, or of a server that it asked."""
+    if block.provider != PROVIDER:
+        return False
+    if isinstance(block, HostedCall):
+        return block.name in _RUN or native(block, PROVIDER).get("type") == "mcp_tool_use"
+    named = (*_RUN, "mcp", "tool_search_tool")  # as the results of servers and of both searches are
+    return block.name in named and isinstance(block.value, dict | list)
+
+
+def _strict(body: Json) -> Json:
+    """Turns that say something, with the members that the service has."""
+    made = dict(body)
+    if isinstance(body.get("system"), list):
+        made["system"] = _known(body["system"])
+    made["messages"] = [
+        {"role": turn["role"], "content": _known(turn["content"])}
+        for turn in objects(body["messages"])
+        if turn["content"]
+    ]
+    return made
+
+
+def _known(content: Json) -> Json:
+    """Blocks with the members that the service has, those in results, too."""
+    if not isinstance(content, list):
+        return content
+    made = list[Json]()
+    for block in objects(content):
+        known = only(block, ("type", *_MEMBERS.get(block["type"], block)))
+        made.append(
+            {**known, "content": _known(known["content"])}
+            if block["type"] == "tool_result" and "content" in known
+            else known
+        )
+    return made
+
+
+SERVICE = Service(
+    names=Letters(re.compile(r"[^a-zA-Z0-9_-]"), longest=128),
+    ids=Letters(re.compile(r"[^a-zA-Z0-9_-]"), longest=256),
+    takes=lambda block: block.signer == PROVIDER,
+    runs=_runs,
+    reasoning_leads=True,
+    prompts=("system",),
+    needs_words=True,
+    strict=_strict,
+)

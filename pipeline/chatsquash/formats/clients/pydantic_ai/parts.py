@@ -1,0 +1,159 @@
+"""The parts of Pydantic AI's responses, as blocks, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from chatsquash.blocks import Block, Call, HostedCall, HostedResult, Media, Other, Reasoning, Refusal, Source, Text
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.calls import arguments, call
+from chatsquash.formats.clients.pydantic_ai import citations, media
+from chatsquash.formats.clients.pydantic_ai.members import PART, PROVIDER, given, own, shared, tagged, whose
+from chatsquash.formats.values import Object, compact, string
+from chatsquash.formats.writing import native
+from chatsquash.model import Json
+
+OUTCOMES = ("success", "failed", "denied", "interrupted", "retried")
+_REDACTED = "redacted_thinking"
+"""What stands for an id where Anthropic's reasoning is encrypted whole."""
+_ENCRYPTS = ("openai", "xai")
+"""Whose signatures are the reasoning itself, encrypted."""
+_OF_CALLS = ("part_kind", "tool_name", "args", "tool_call_id")
+_ITEM = "rs_"
+"""What the ids of OpenAI's reasoning begin with; others are names of members."""
+_OF_FILE = ("identifier", "vendor_metadata")
+"""Members of a file itself, and not of the part that it stands in."""
+
+
+def text_of(part: Object, member: str) -> str:
+    """A member that must be a text; raises ``TurnError``."""
+    if not isinstance(part.get(member), str):
+        raise TurnError(f"has no text as its {member}")
+    return str(part[member])
+
+
+def blocks_of(of: str, part: Object, number: int) -> Iterator[Block]:
+    """What a part of a response says; a call without an id gets the number; raises ``TurnError``."""
+    match of:
+        case "text":
+            yield from _text(part, text_of(part, "content"))
+        case "thinking":
+            yield from _thought(part)
+        case "tool-call":
+            name, members = text_of(part, "tool_name"), own(part, *_OF_CALLS)
+            yield call(string(part, "tool_call_id"), number, name, arguments(part.get("args")), shared(members))
+        case "builtin-tool-call" | "builtin-tool-return" if isinstance(part.get("tool_name"), str):
+            yield _hosted(part, is_call=of == "builtin-tool-call")
+        case "file" if found := media.binary(part.get("content")):
+            more = tagged({**own(part, "part_kind", "content"), **native(found, PROVIDER)})
+            yield Media(found.kind, found.mime, found.data, name=found.name, native={**found.native, **more})
+        case "speech" if text := string(part, "transcript"):
+            yield Text(text, native=tagged({PART: own(part, "transcript")}))
+        case _:
+            yield Other(PROVIDER, part)
+
+
+def _text(part: Object, text: str) -> Iterator[Block]:
+    """A text with its sources behind it; one without words may be there for what its provider knows of it."""
+    members = own(part, "part_kind", "content")
+    if not members:
+        yield from (Text(text),) if text else ()
+        return
+    sources = list(citations.sources(part)) if "citations" in members else []
+    if sources:
+        del members["citations"]
+    if any(citations.THEIRS in source.native for source in sources):
+        members["provider_details"] = own(part["provider_details"], "citations")
+        members = own(members, *(() if members["provider_details"] or "id" in members else ("provider_name",)))
+    yield Text(text, native=shared(members)) if text else Other(PROVIDER, part)
+    yield from sources if text else ()
+
+
+def _thought(part: Object) -> Iterator[Block]:
+    """Reasoning; a signature of those who encrypt is the reasoning itself, and an id without one may be a mere name."""
+    text, signature, ident, name = (string(part, key) for key in ("content", "signature", "id", "provider_name"))
+    signer, more = whose(name), own(part, "part_kind", "content", "signature", "id", "provider_name")
+    encrypted = ""
+    if ident == _REDACTED or signer in _ENCRYPTS:
+        signature, encrypted = "", signature
+    if ident == _REDACTED:
+        signer, ident = signer or "anthropic", ""
+    elif not (signature or encrypted or (signer in _ENCRYPTS and ident.startswith(_ITEM))):
+        more, signer, ident = own({**more, "id": ident}), "", ""
+    more = own({**more, "provider_name": name if name != signer else None})
+    if text or signature or encrypted or ident or more:
+        yield Reasoning(text, signer, signature, encrypted, ident, tagged(more))
+
+
+def _hosted(part: Object, *, is_call: bool) -> Block:
+    """A call of a tool that a provider ran, or what that gave."""
+    ident, name, logged = string(part, "tool_call_id"), part["tool_name"], string(part, "provider_name")
+    more, provider = {"provider_name": logged} if logged != whose(logged) else {}, whose(logged)
+    if is_call:
+        more |= own(part, *_OF_CALLS, "provider_name")
+        return HostedCall(ident, name, arguments(part.get("args")), provider, tagged(more))
+    came: Any = part["outcome"] if part.get("outcome") in OUTCOMES else "success"
+    more |= own(part, "part_kind", "tool_name", "tool_call_id", "provider_name", "content", "outcome")
+    return HostedResult(ident, name, part.get("content"), came, provider, tagged(more))
+
+
+# Writing
+
+
+def said(blocks: Iterable[Block]) -> list[Object]:
+    """The parts of a response; sources go with the text before them, else with the first behind them."""
+    found, waiting = list[Object](), list[Source]()
+    cited = list[tuple[Object, list[Source]]]()
+    for block in blocks:
+        if type(block) is Source:
+            waiting.append(block)
+        for part in _parts(block):
+            found.append(part)
+            if part["part_kind"] == "text":
+                waiting = waiting if not cited else []
+                cited.append((part, waiting))
+    for part, sources in cited:
+        citations.cite(part, sources)
+    return found
+
+
+def _parts(block: Block) -> Iterator[Object]:
+    match block:
+        case Text() | Refusal():
+            spoken = native(block, PROVIDER).get(PART)
+            made = {"part_kind": "text", "content": block.text}
+            yield {**spoken, "transcript": block.text} if isinstance(spoken, dict) else {**made, **given(block.native)}
+        case Reasoning() if part := _said_thought(block):
+            yield part
+        case Call():
+            held = compact({"input": block.arguments}) if block.custom else block.arguments
+            yield {**_named("tool-call", block, args=held), **given(block.native)}
+        case HostedCall():
+            yield {**_named("builtin-tool-call", block, args=block.arguments), **native(block, PROVIDER)}
+        case HostedResult():
+            yield {**_named("builtin-tool-return", block, content=block.value), **native(block, PROVIDER)}
+        case Media() if block.data and (item := media.item(block)):
+            more = {key: item.pop(key) for key in native(block, PROVIDER) if key not in _OF_FILE}
+            yield {"part_kind": "file", "content": item, **more}
+        case Other() if block.provider == PROVIDER and isinstance(block.value, dict) and "part_kind" in block.value:
+            yield block.value
+
+
+def _said_thought(block: Reasoning) -> Object:
+    """A part, whose signature is nobody's where nobody is named; an empty one for nothing."""
+    members = native(block, PROVIDER)
+    name = members.get("provider_name", block.signer)
+    ident = _REDACTED if block.encrypted and name and block.signer not in _ENCRYPTS else block.id if name else ""
+    known = own({"id": ident, "signature": block.encrypted or block.signature, **members})
+    if not (block.text or known):
+        return {}
+    return {"part_kind": "thinking", "content": block.text, **known, **({"provider_name": name} if name else {})}
+
+
+def _named(kind: str, block: Call | HostedCall | HostedResult, **said: Json) -> Object:
+    """A part of the tool that a block names, with what it says, how it came out and who ran it."""
+    outcome = block.outcome if isinstance(block, HostedResult) else None
+    by = None if isinstance(block, Call) else block.provider
+    known = {"tool_call_id": block.id, "outcome": outcome, "provider_name": by}
+    return {"part_kind": kind, "tool_name": block.name or "", **said, **own(known)}

@@ -1,0 +1,222 @@
+"""Calls of tools in UI messages: a call, what became of its approval and its result are one part."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+from chatsquash.blocks import FAILED, Approval, Block, Call, HostedCall, HostedResult, Outcome, Result, Turn
+from chatsquash.formats import calls
+from chatsquash.formats.calls import arguments, arguments_object, given
+from chatsquash.formats.clients.pydantic_ai.members import whose
+from chatsquash.formats.clients.vercel_ai import media
+from chatsquash.formats.clients.vercel_ai.metadata import (
+    PYDANTIC,
+    known,
+    members,
+    metadata,
+    native,
+    unclaimed,
+)
+from chatsquash.formats.values import Object, at, compact, string, without
+from chatsquash.formats.writing import text_of
+from chatsquash.model import Json
+
+DENIED = "Tool call execution denied."
+"""What the AI SDK tells the model of a call that was denied without a reason."""
+_ANSWERED: dict[Json, Outcome] = {"output-available": "success", "output-error": "failed", "output-denied": "denied"}
+"""The states of calls that have a result."""
+_DYNAMIC = "dynamic-tool"
+_METADATA, _NAME = "callProviderMetadata", "provider_name"
+_OF_RESULT = ("outcome", "retry", "content", "call_meta", "return_meta")
+"""What Pydantic AI knows of the result among what it knows of the call."""
+_LATE = ("resultProviderMetadata", "preliminary")
+_READ = (
+    *("type", "toolName", "toolCallId", "input", "rawInput", "output", "errorText", "approval", "state"),
+    *(_METADATA, "providerExecuted", *_LATE),
+)
+_KEPT = {"type": _DYNAMIC, "state": "input-streaming"}
+"""What a call alone does not say."""
+Asked = Call | HostedCall
+Answer = Result | HostedResult
+
+
+def is_tool(part: Object) -> bool:
+    """Whether a part is of a call, whoever runs the tool."""
+    return str(part["type"]).startswith("tool-") or part["type"] == _DYNAMIC
+
+
+def is_hosted(part: Object) -> bool:
+    """Whether the provider runs the tool."""
+    return part.get("providerExecuted") is True
+
+
+def is_answered(part: Object) -> bool:
+    """Whether a part is of a call that has a result."""
+    return is_tool(part) and string(part, "state") in _ANSWERED
+
+
+# Reading
+
+
+def read(part: Object, number: int) -> Iterator[Block]:
+    """A call, what became of its approval, and its result."""
+    name = part["toolName"] if part["type"] == _DYNAMIC else part["type"].removeprefix("tool-")
+    told = arguments(part["input"] if part.get("input") is not None else part.get("rawInput"))
+    if is_hosted(part):
+        yield from _hosted(part, name, told)
+        return
+    held = native(unclaimed(part.get(_METADATA), *_OF_RESULT), _more(part))
+    call = calls.call(string(part, "toolCallId"), number, name, told, held)
+    yield call
+    yield from _approval(part, call.id)
+    if is_answered(part):
+        yield _result(part, call)
+
+
+def _more(part: Object) -> Object:
+    """What the AI SDK alone knows of a call."""
+    told = {name: value for name, value in _KEPT.items() if part.get(name) == value}
+    return {**without(part, *_READ), **told}
+
+
+def _hosted(part: Object, name: str, told: str) -> Iterator[Block]:
+    """A call that a provider ran; of the call and of its result Pydantic AI knows more, which it puts together."""
+    given, ident = members(part.get(_METADATA)), string(part, "toolCallId")
+    own = members(given.get(PYDANTIC))
+    provider, meta = _ran_by({**without(own, *_OF_RESULT), **members(own.get("call_meta"))})
+    yield HostedCall(ident, name, told, provider, native({**given, PYDANTIC: meta}, _more(part), ids=False))
+    yield from _approval(part, ident)
+    if is_answered(part):
+        provider, meta = _ran_by({_NAME: own.get(_NAME), **members(own.get("return_meta"))})
+        held = native({PYDANTIC: meta}, {key: part.get(key) for key in _LATE}, ids=False)
+        yield HostedResult(ident, name, _value(part), _ANSWERED[part["state"]], provider, held)
+
+
+def _ran_by(own: Object) -> tuple[str, Object]:
+    """Who ran a tool, and what else is known, as his name in Pydantic AI where that is another."""
+    name = string(own, _NAME)
+    return whose(name), without(own, *([_NAME] if name == whose(name) else []))
+
+
+def _approval(part: Object, call: str) -> Iterator[Approval]:
+    """What became of the approval of a call; a denial that has only its reason is told by the result."""
+    found = part.get("approval")
+    own = string(found, "id")
+    if isinstance(found, dict):
+        rest = without(found, "id", "approved", "reason")
+        if own != call or rest or part.get("state") != "output-denied":
+            approved = found["approved"] if isinstance(found.get("approved"), bool) else None
+            yield Approval(call, "" if own == call else own, approved, string(found, "reason"), native({}, rest))
+
+
+def _result(part: Object, call: Call) -> Result:
+    """What a tool gave; that it is asked to be done again, or was interrupted, Pydantic AI says."""
+    own, outcome, value = at(part.get(_METADATA), PYDANTIC), _ANSWERED[part["state"]], _value(part)
+    match outcome, at(own, "outcome"):
+        case "failed", "retried":
+            errors, outcome = at(own, "content"), "retried"
+            value = errors if isinstance(errors, list) else value
+        case "success", "interrupted":
+            outcome = "interrupted"
+    told = native({PYDANTIC: {"retry": at(own, "retry")}}, {key: part.get(key) for key in _LATE})
+    said = media.said(value)
+    return Result(call.id, call.name or "", said.content, said.json, outcome, call.made_up, told)
+
+
+def _value(part: Object) -> Json:
+    """What a tool gave, or is told in its place."""
+    if part["state"] == "output-error":
+        words = part.get("errorText")
+        return words if isinstance(words, str) else compact(words)
+    return string(part.get("approval"), "reason") or DENIED if part["state"] == "output-denied" else part.get("output")
+
+
+# Writing
+
+
+Place = tuple[int, int]
+"""Of a block: the number of its turn, and its own in that."""
+
+
+def answers(turns: tuple[Turn, ...]) -> dict[Place, tuple[Place, Answer]]:
+    """The result of each call, by the call's place: the first that waits in the nearest turn that has one."""
+    waiting, found = dict[tuple[str, bool], list[deque[Place]]](), dict[Place, tuple[Place, Answer]]()
+    for number, turn in enumerate(turns):
+        for place, block in enumerate(turn.blocks):
+            if isinstance(block, Call | HostedCall):
+                asked = waiting.setdefault((block.id, type(block) is Call), [])
+                if not asked or asked[-1][0][0] != number:
+                    asked.append(deque())
+                asked[-1].append((number, place))
+            elif isinstance(block, Result | HostedResult) and (open_ := waiting.get((block.id, type(block) is Result))):
+                found[open_[-1].popleft()] = (number, place), block
+                if not open_[-1]:
+                    open_.pop()
+    return found
+
+
+def write(call: Asked | None, answer: Answer | None, approval: Approval | None) -> Object:
+    """A call with its result; one that nobody knows has no input."""
+    block: Asked | Answer | None = call or answer
+    if block is None:
+        return {}
+    own, name = known(block.native), block.name or ""
+    made: Object = {"type": _DYNAMIC, "toolName": name} if own.get("type") == _DYNAMIC else {"type": f"tool-{name}"}
+    made |= {"toolCallId": block.id, "state": own.get("state", "input-available")}
+    made["input"] = given(call) if isinstance(call, Call) else arguments_object(call.arguments if call else "")
+    if isinstance(block, HostedCall | HostedResult):
+        made["providerExecuted"] = True
+    made |= without(own, "type", "state")
+    if approval and (approval.approved or not answer):
+        made |= _asked(approval)
+    if answer:
+        made |= {**without(known(answer.native), "type"), **_answered(answer, approval)}
+    held = _metadata(call, answer)
+    return {**made, **({_METADATA: held} if held else {})}
+
+
+def _asked(found: Approval) -> Object:
+    """The state of a call that somebody was asked about."""
+    told: Object = {"id": found.id or found.call, **known(found.native)}
+    if found.approved is None:
+        return {"state": "approval-requested", "approval": told}
+    told |= without({"approved": found.approved, "reason": found.reason or None})
+    return {"state": "approval-responded", "approval": told}
+
+
+def _answered(answer: Answer, approval: Approval | None) -> Object:
+    """What a tool gave; that a call was denied stands in the place of that."""
+    value = media.given_by(answer) if isinstance(answer, Result) else answer.value
+    words = text_of(answer.content) if isinstance(answer, Result) else value
+    words = words if isinstance(words, str) else compact(words)
+    if answer.outcome in FAILED:
+        return {"state": "output-error", "errorText": words}
+    if answer.outcome != "denied":
+        return {"state": "output-available", "output": value}
+    told = {"id": answer.id} if approval is None else {"id": approval.id or answer.id, **known(approval.native)}
+    is_told = words != DENIED or (approval is not None and approval.reason == words)
+    return {"state": "output-denied", "approval": {**told, "approved": False, **({"reason": words} if is_told else {})}}
+
+
+def _metadata(call: Any, answer: Any) -> Object:
+    """What providers know of a call and of its result, as Pydantic AI's adapter puts the two together."""
+    if isinstance(call or answer, HostedCall | HostedResult):
+        held, gave = _of_hosted(call), _of_hosted(answer).get(PYDANTIC)
+        if answer and (gave or held.get(PYDANTIC)):
+            held[PYDANTIC] = without({"call_meta": held.get(PYDANTIC), "return_meta": gave})
+        return held
+    own: Object = {"retry": at(answer.native, PYDANTIC, "retry") if answer else None}
+    if answer and answer.outcome in ("interrupted", "retried"):
+        own["outcome"] = answer.outcome
+        if answer.json and answer.outcome == "retried" and isinstance(value := media.given_by(answer), list):
+            own["content"] = value
+    return metadata(call.native if call else {}, **own)
+
+
+def _of_hosted(block: HostedCall | HostedResult | None) -> Object:
+    """The metadata of what a provider ran, with who it was."""
+    if block is None:
+        return {}
+    return metadata(block.native, provider_name=at(block.native, PYDANTIC, _NAME) or block.provider)

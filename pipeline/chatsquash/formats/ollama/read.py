@@ -1,0 +1,142 @@
+"""What a request to Ollama holds: messages and tools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from chatsquash.blocks import Block, Media, Native, Other, Outcome, Reasoning, Result, Text, Turn
+from chatsquash.formats import parts
+from chatsquash.formats.base import LoadedTurn, Tools, TurnError
+from chatsquash.formats.calls import State, arguments, call, native
+from chatsquash.formats.values import Object, compact, listed, string
+from chatsquash.formats.writing import KEY, are_instructions, unmarked
+from chatsquash.model import Json
+
+PROVIDER = "ollama"
+START = State()
+
+_ROLES = ("system", "developer", "user", "assistant", "tool")
+_USUAL = frozenset(("role", "content", "images", "tool_name", "tool_call_id"))
+"""The members of a result that are read."""
+_READ = frozenset(("role", "content", "images", "thinking", "tool_calls"))
+"""Those of what the assistant says."""
+
+
+def load(turn: Json, state: State) -> LoadedTurn:
+    """One turn for each message."""
+    if not isinstance(turn, dict):
+        raise TurnError("is no object")
+    if not isinstance(turn.get("role"), str):
+        raise TurnError("has no role")
+    role = turn["role"].lower()  # as the server reads it
+    if role not in _ROLES:
+        raise TurnError(f"has the role {compact(role)[:40]}, which is none of Ollama's")
+    content = turn.get("content")
+    if not isinstance(content, str | None) and role != "tool":
+        raise TurnError("has a content that is no text")
+    if role == "assistant":
+        made, state = said(turn, state)
+        return LoadedTurn([made], state)
+    if role == "tool":
+        return _answered(turn, state)
+    blocks = (Text(content),) if content else ()
+    if len(turn) == 2:  # its role and its content, as most are
+        made = Turn(role, blocks)
+    else:
+        more = native(PROVIDER, turn, "role", "content", "images", KEY)
+        made = Turn(role, (*blocks, *_images(turn)), are_instructions(turn), more)
+    return LoadedTurn([made], state.but(by_assistant=False) if state.by_assistant else state)
+
+
+def _images(turn: Object) -> Iterator[Block]:
+    """The images behind the text; those of no known kind are Ollama's alone."""
+    for image in listed(turn.get("images")):
+        yield _image(image) or Other(PROVIDER, {"images": image})
+
+
+def _image(image: Json) -> Media | None:
+    """An image by its address or its data, whose first bytes say what it is; ``None`` for what is no image."""
+    if not isinstance(image, str):
+        return None
+    if image.startswith("data:image/"):
+        found = parts.DATA_URL.fullmatch(image)
+        return Media("image", found[1], found[2]) if found and found[2] else Media("image", url=image)
+    data = parts.standard(image)
+    mime = parts.image_type(parts.decoded(data[:16]) or b"")
+    return Media("image", mime, data) if mime else None
+
+
+# The assistant
+
+
+def said(turn: Object, state: State) -> tuple[Turn, State]:
+    """An assistant's turn, and the state behind it."""
+    made = _said(turn, state.call)
+    return made, state.called(made.blocks, by_assistant=True)
+
+
+def _said(turn: Object, number: int) -> Turn:
+    """Reasoning, text, images and calls, in this order."""
+    blocks = list[Block]()
+    thinking, content = turn.get("thinking"), turn.get("content")
+    if thinking:
+        blocks.append(Reasoning(thinking) if isinstance(thinking, str) else Other(PROVIDER, {"thinking": thinking}))
+    if content:
+        blocks.append(Text(content))
+    if "images" in turn:
+        blocks += _images(turn)
+    for each in listed(turn["tool_calls"]) if "tool_calls" in turn else ():
+        made = _call(each, number)
+        number += getattr(made, "made_up", False)
+        blocks.append(made)
+    more = {} if _READ.issuperset(turn) else native(PROVIDER, turn, KEY, *_READ)
+    return Turn("assistant", tuple(blocks), native=more)
+
+
+def _call(logged: Json, number: int) -> Block:
+    """A call, without an id that is no text; an index says no more than the place in the list does."""
+    function = logged.get("function") if isinstance(logged, dict) else None
+    if not isinstance(function, dict):
+        return Other(PROVIDER, {"tool_calls": logged})
+    made = call(string(logged, "id"), number, function.get("name"), arguments(function.get("arguments")), {})
+    if len(logged) == 1 and len(function) == 2:  # as most are
+        return made
+    rest = {**logged, "function": native(PROVIDER, function, "index", "name", "arguments").get(PROVIDER)}
+    return replace(made, native=native(PROVIDER, rest, "type", "index", *([] if made.made_up else ["id"])))
+
+
+# Results
+
+
+def _answered(turn: Object, state: State) -> LoadedTurn:
+    """A result, by its id, else by its tool's name, else by its position among the calls that wait."""
+    logged, name = string(turn, "tool_call_id"), string(turn, "tool_name") or string(turn, "name")
+    answered, state = state.answer(logged, name)
+    value, more = turn.get("content"), Native()
+    outcome: Outcome = "success"
+    is_json = not isinstance(value, str | None)
+    told = compact(value) if is_json else value or ""
+    is_usual = turn.get("tool_name", name) == name and turn.get("tool_call_id", logged) == logged
+    if not (is_usual and _USUAL.issuperset(turn)):
+        read = [key for key in ("tool_name", "name") if turn.get(key) == name]
+        more = native(PROVIDER, turn, "role", "content", "images", KEY, *read, *(["tool_call_id"] if logged else []))
+        bare = unmarked(told, turn)
+        if bare is not None:
+            told, outcome = bare, "failed"
+    shown = (*((Text(told),) if told else ()), *(_images(turn) if "images" in turn else ()))
+    made = Result(answered, name, shown, is_json, outcome, not logged, more)
+    return LoadedTurn([Turn("tool", (made,))], state.but(by_assistant=False) if state.by_assistant else state)
+
+
+def tools(value: Json) -> Tools:
+    """Functions as they stand; anything else is no function."""
+    functions = [
+        tool if "type" in tool else {"type": "function", **tool} for tool in listed(value) if _is_function(tool)
+    ]
+    return Tools(functions, [tool for tool in listed(value) if not _is_function(tool)])
+
+
+def _is_function(tool: Json) -> bool:
+    return isinstance(tool, dict) and isinstance(tool.get("function"), dict)

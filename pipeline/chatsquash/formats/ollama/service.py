@@ -1,0 +1,7 @@
+"""What Ollama's server wants of a request: it takes any name and any id, and reasoning of whomever."""
+
+from __future__ import annotations
+
+from chatsquash.formats.service import Service
+
+SERVICE = Service(prompts=("system",), pairs=False)

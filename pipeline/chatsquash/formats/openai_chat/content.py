@@ -1,0 +1,89 @@
+"""What is in a content of OpenAI chat, in whichever spelling of a vendor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from chatsquash.blocks import Block, Media, Native, Other, Refusal, Text
+from chatsquash.formats import parts
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.calls import EMPTY, native
+from chatsquash.formats.values import Object, kind, string
+from chatsquash.model import Json
+
+PROVIDER = "openai_chat"
+"""Whose native members are told apart from those of OpenAI's other format, ``openai``, but for those that both have."""
+SHARED = ("detail", "prompt_cache_breakpoint")
+"""Members of parts that both have."""
+SOUNDS = {"wav": "audio/wav", "mp3": "audio/mpeg"}
+"""The media types of the sounds that OpenAI has."""
+
+
+def said(content: Json) -> tuple[Any, ...]:
+    """What a content says."""
+    if content is None or isinstance(content, str):
+        return (Text(content),) if content else ()
+    if not isinstance(content, list):
+        raise TurnError(f"has content that is {kind(content)}")
+    return tuple(block for part in content for block in part_of(part))
+
+
+def part_of(part: Json) -> tuple[Block, ...]:
+    """A part, in whichever spelling of a vendor."""
+    if isinstance(part, str):
+        return (Text(part),) if part else ()
+    of = part.get("type") or "text" if isinstance(part, dict) else None
+    value = part.get(of) if isinstance(of, str) else None
+    if isinstance(of, str) and of in _SAYING and isinstance(value, str):
+        return (_SAYING[of](value, native=_more(part, None, of)),) if value else ()
+    return (_medium(part, of, value) or Other(PROVIDER, part),)
+
+
+_SAYING: dict[Any, Any] = {"text": Text, "refusal": Refusal}
+
+
+def _medium(part: Object, of: Json, value: Json) -> Media | None:
+    match of, value:
+        case ("image_url" | "video_url") as of, {"url": str(url)} if url:
+            return _linked(_LINKED[of], url, _more(part, value, of, "url"))
+        case ("image_url" | "video_url" | "document_url") as of, str(url) if url:
+            name = string(part, "document_name")
+            return replace(_linked(_LINKED[of], url, _more(part, value, of, "document_name")), name=name)
+        case "input_audio" as of, {"data": str(data), "format": str(form)} if data:
+            return Media("audio", SOUNDS.get(form, f"audio/{form}"), data, native=_more(part, None, of))
+        case "file", dict(file):
+            return _file(part, file)
+    return None
+
+
+_LINKED: dict[str, Any] = {"image_url": "image", "video_url": "video", "document_url": "file"}
+
+
+def _more(part: Object, inner: Json, *read: str) -> Native:
+    """What a part and what is in it have beside what is read."""
+    held = {**part, **inner} if isinstance(inner, dict) else part
+    shared = {name: held[name] for name in SHARED if held.get(name) not in EMPTY}
+    return {**native(PROVIDER, held, "type", *SHARED, *read), **({"openai": shared} if shared else {})}
+
+
+def _linked(kind: Any, url: str, more: Native) -> Media:
+    """A medium by its address, which may be its data."""
+    if found := parts.DATA_URL.fullmatch(url):
+        return Media(kind, parts.usual_type(found[1]), found[2], native=more)
+    return Media(kind, url=url, native=more)
+
+
+def _file(part: Object, file: Object) -> Media | None:
+    """A file by its data, its address or its id."""
+    place = next((key for key in ("file_data", "file_url", "file_id") if string(file, key)), "")
+    more = _more(part, file, "file", place, "filename")
+    value, name = string(file, place), string(file, "filename")
+    if place == "file_id":
+        return Media("file", file_id=value, name=name, native=more)
+    if place == "file_data" and ":" not in value:
+        return Media("file", data=value, name=name, native=more)
+    if place:
+        return replace(_linked("file", value, more), name=name)
+    return None

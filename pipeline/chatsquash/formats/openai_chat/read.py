@@ -1,0 +1,324 @@
+"""What a request of OpenAI chat holds: messages and tools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from msgspec.structs import replace
+
+from chatsquash import chat, reasoning
+from chatsquash.blocks import (
+    Block,
+    Call,
+    Native,
+    Other,
+    Outcome,
+    Reasoning,
+    Refusal,
+    Result,
+    Source,
+    Text,
+    Turn,
+)
+from chatsquash.chat import PRIVATE
+from chatsquash.formats.base import LoadedTurn, Tools, TurnError
+from chatsquash.formats.calls import EMPTY, Said, State, arguments, native, numbered
+from chatsquash.formats.openai_chat.content import PROVIDER, part_of, said
+from chatsquash.formats.openai_chat.members import identifier, is_empty
+from chatsquash.formats.values import Object, at, compact, listed, objects, string
+from chatsquash.formats.writing import KEY, are_instructions, unmarked
+from chatsquash.model import Json, Message
+
+START = State()
+
+_SIGNATURES = (
+    ("thought_signature",),
+    ("function", "thought_signature"),
+    ("extra_content", "google", "thought_signature"),
+    ("provider_specific_fields", "thought_signature"),
+)
+_SIGNERS = {"anthropic": "anthropic", "google": "google", "openai": "openai", "azure": "openai", "xai": "xai"}
+"""Who signed or encrypted reasoning, by what its format begins with."""
+_READ = ("role", "content", "name", "tool_calls", "tool_call_id", "function_call", "refusal", KEY, PRIVATE)
+
+
+def turns_of(messages: Iterable[Message]) -> tuple[Turn, ...]:
+    """The turns of messages, those of which messages were made as they were; raises ``TurnError``."""
+    found, state = list[Turn](), START
+    for number, message in enumerate(messages):
+        made = chat.turn(message)
+        if made is None:
+            try:
+                (made,), state = load(message, state)
+            except TurnError as problem:
+                raise TurnError(f"messages[{number}] {problem}") from None
+        elif made.role == "assistant":
+            made = numbered(made, state.call)  # a reply is read without the request before it
+            state = state.called(made.blocks)
+        found.append(made)
+    return merged(found)
+
+
+def merged(turns: Iterable[Turn]) -> tuple[Turn, ...]:
+    """Turns, those of results that follow each other as one."""
+    found = list[Turn]()
+    for turn in turns:
+        if turn.role == "tool" and found and found[-1].role == "tool":
+            last = found[-1]
+            found[-1] = replace(last, blocks=last.blocks + turn.blocks, native=_merged(last.native, turn.native))
+        else:
+            found.append(turn)
+    return tuple(found)
+
+
+def _merged(before: Native, after: Native) -> Native:
+    if not (before and after):
+        return before or after
+    return {name: {**after.get(name, {}), **before.get(name, {})} for name in {**before, **after}}
+
+
+def load(turn: Json, state: State) -> LoadedTurn:
+    """One turn for each message."""
+    if not isinstance(turn, dict):
+        raise TurnError("is no object")
+    role, content = turn.get("role"), turn.get("content")
+    if not isinstance(role, str) or not role:
+        raise TurnError("has no role")
+    if len(turn) == 2 and type(content) is str and role not in ("tool", "function", "assistant"):  # as most are
+        return LoadedTurn([Turn(role, (Text(content),) if content else ())], state)
+    if role == "assistant":
+        return _assistant(turn, state)
+    if role in ("tool", "function"):
+        return _result(turn, state)
+    made = Turn(role, said(content), are_instructions(turn), _rest(turn))
+    return LoadedTurn([made], state)
+
+
+def _rest(turn: Object, *read: str) -> Native:
+    """What else a message has; a name of who speaks is no name of a tool."""
+    more = native(PROVIDER, turn, *(name for name in _READ if name != "name" or turn.get("role") == "tool"), *read)
+    odd = turn.get(PRIVATE)
+    if odd is not None and not isinstance(odd, chat.Private):
+        more = {PROVIDER: {**more.get(PROVIDER, {}), PRIVATE: odd}}
+    return more
+
+
+# The assistant
+
+
+def _assistant(turn: Object, state: State) -> LoadedTurn:
+    """Reasoning, what is said, and calls, in this order."""
+    if _USUAL.issuperset(turn) and (usual := _usual(turn)) is not None:
+        opened = tuple((block.id, block.name) for block in usual if type(block) is Call)
+        return LoadedTurn([Turn("assistant", usual)], state.but(open=opened) if opened else state)
+    blocks = [*_thoughts_and_texts(turn)]
+    refusal, annotations = turn.get("refusal"), turn.get("annotations")
+    if isinstance(refusal, str) and refusal:
+        blocks.append(Refusal(refusal))
+    sources = list(_sources(annotations)) if isinstance(annotations, list) else []
+    blocks += sources
+    odd, number = list[Json](), state.call
+    for each in _logged_calls(turn, odd):
+        made = _call(each, number)
+        number += made.made_up
+        blocks.append(made)
+    blocks += (Other("openai", each) for each in odd)
+    blocks += chat.private(turn).get("blocks", ())
+    empty = [name for name in ("audio", "refusal") if name in turn and is_empty(turn[name])]
+    more = _rest(turn, *reasoning.MEMBERS, *(("annotations",) if sources else ()), *empty) if len(turn) > 2 else {}
+    following = state.called(blocks)
+    following = following if following.open else following.but(open=state.open)
+    return LoadedTurn([Turn("assistant", tuple(blocks), False, more)], following)
+
+
+_USUAL = frozenset(("role", "content", "reasoning_content", "tool_calls"))
+
+
+def _usual(turn: Object) -> tuple[Block, ...] | None:
+    """The blocks of a message that has nothing but texts and calls as OpenAI writes them; ``None`` for any other."""
+    content, thought = turn.get("content"), turn.get("reasoning_content")
+    if not isinstance(content, str | None) or not isinstance(thought, str | None):
+        return None
+    found: list[Block] = [Reasoning(thought)] if thought else []
+    if content:
+        found.append(Text(content))
+    for call in turn.get("tool_calls") or ():
+        match call:
+            case {"id": str(own), "type": "function", "function": {"name": str(name), "arguments": str(given)} as held}:
+                if not own or len(call) > 3 or len(held) > 2:
+                    return None
+                found.append(Call(own, name, given))
+            case _:
+                return None
+    return tuple(found)
+
+
+def _thoughts_and_texts(turn: Object) -> Iterator[Block]:
+    """What an assistant thinks and says; parts of reasoning stand where they stood, other reasoning leads."""
+    content = turn.get("content")
+    if any(turn.get(name) for name in reasoning.MEMBERS if name in turn):
+        yield from _thoughts(turn)
+        kept = [part for part in content if not reasoning.is_part(part)] if isinstance(content, list) else content
+        yield from said(kept)
+    elif isinstance(content, list) and any(map(reasoning.is_part, content)):
+        for part in content:
+            if reasoning.is_part(part):
+                odd = list[Json]()
+                yield from map(_thought, reasoning.blocks([part], odd))
+                yield from (Other("openai", each) for each in odd)
+            else:
+                yield from part_of(part)
+    else:
+        yield from said(content)
+
+
+def _thoughts(turn: Object) -> Iterator[Block]:
+    """The reasoning of a message, in whichever spelling it came."""
+    taken = reasoning.take(dict(turn))
+    read = [_thought(block) for block in taken.blocks]
+    whole = "\n\n".join(each.text for each in read if each.text)
+    if taken.text and whole != taken.text:
+        yield Reasoning(taken.text)
+        read = [each for each in read if not each.text]
+    yield from read
+    yield from (Other("openai", odd) for odd in taken.odd)
+
+
+def _thought(block: Object) -> Reasoning:
+    """A block of reasoning; who signed it, its format says, and Anthropic's form of it."""
+    redacted, signature = string(block, "redacted"), string(block, "signature")
+    hidden, named = redacted or string(block, "encrypted"), string(block, "format")
+    more = native(PROVIDER, block, "text", "redacted", "encrypted", "id", "signature", "index")
+    signer = next((who for begins, who in _SIGNERS.items() if named.startswith(begins)), "")
+    if (redacted or signature) and not more:
+        more, signer = {PROVIDER: {"type": "redacted_thinking" if redacted else "thinking"}}, "anthropic"
+    text, own = string(block, "text"), string(block, "id")
+    return Reasoning(text, signer if hidden or signature else "", signature, hidden, own, more)
+
+
+def _sources(annotations: list[Json]) -> Iterator[Block]:
+    for noted in annotations:
+        cited = at(noted, "url_citation")
+        if isinstance(cited, dict):
+            more = native("openai", cited, "url", "title")
+            yield Source(string(cited, "url"), string(cited, "title"), native=more)
+        elif noted not in EMPTY:
+            yield Other("openai", {"annotation": noted})
+
+
+def _logged_calls(turn: Object, odd: list[Json]) -> list[Object]:
+    """The calls of a message, the legacy one, too, unless it repeats one of them; what is none goes to ``odd``."""
+    logged, legacy = turn.get("tool_calls"), turn.get("function_call")
+    calls = [each for each in objects(logged) if _is_call(each)]
+    strays = [each for each in logged if not _is_call(each)] if isinstance(logged, list) else logged
+    odd += [{"tool_calls": strays}] if not is_empty(strays) else []
+    if isinstance(legacy, dict):
+        repeats = is_empty(legacy) or legacy in [each.get("function") for each in calls]
+        return calls if repeats else [*calls, {"function": legacy}]
+    odd += [{"function_call": legacy}] if not is_empty(legacy) else []
+    return calls
+
+
+def _is_call(logged: Json) -> bool:
+    """Whether this is a call of a function or a custom tool."""
+    return isinstance(logged, dict) and ("function" in logged or logged.get("type") in _CALLS)
+
+
+_CALLS = (None, "", "function", "custom")
+
+
+def _call(logged: Object, number: int) -> Call:
+    of = logged.get("type")
+    custom, function = logged.get("custom"), logged.get("function")
+    is_custom = isinstance(custom, dict) and not is_empty(custom) and (of == "custom" or not function)
+    held, member = (custom, "input") if is_custom else (function, "arguments")
+    known: Object = held if isinstance(held, dict) else {}
+    own, name = identifier(logged.get("id")) or "", string(known, "name") if "name" in known else None
+    given = arguments(known.get(member), "" if is_custom else "{}")
+    made = Call(own or f"call_{number}", name, given, is_custom, not own)
+    if len(known) <= 2 and len(logged) <= 3 and of in ("function", "custom"):  # as most are
+        return made
+    more = {**_call_rest(logged, known, member, of)}
+    return replace(made, native=more) if more else made
+
+
+def _call_rest(logged: Object, known: Object, member: str, of: Json) -> Native:
+    """What else a call has; a signature of Google's is his."""
+    signature = next((found for path in _SIGNATURES if isinstance(found := at(logged, *path), str) and found), "")
+    read = ["id", "index", "function", "custom", PRIVATE, *(["type"] if of in ("function", "custom", None, "") else [])]
+    if signature:
+        read += ["thought_signature", *_only(logged, "extra_content", {"google": {"thought_signature": signature}})]
+        read += _only(logged, "provider_specific_fields", {"thought_signature": signature})
+    rest = native(PROVIDER, logged, *read).get(PROVIDER, {})
+    inner = native(PROVIDER, known, "name", member, *(["thought_signature"] if signature else [])).get(PROVIDER, {})
+    whole = {**rest, **({"function": inner} if inner else {})}
+    return {
+        **({PROVIDER: whole} if whole else {}),
+        **({"google": {"thoughtSignature": signature}} if signature else {}),
+    }
+
+
+def _only(holder: Object, member: str, value: Json) -> list[str]:
+    """A member that says nothing but a value."""
+    return [member] if holder.get(member) == value else []
+
+
+# Results
+
+
+def _result(turn: Object, state: State) -> LoadedTurn:
+    """A result without an id answers the first open call of its name, else the first open call, else none."""
+    logged, name, content = identifier(turn.get("tool_call_id")) or "", turn.get("name"), turn.get("content")
+    answered, state = state.answer(logged, name)
+    if len(turn) == 3 and logged and type(content) is str and content:  # as most are
+        return LoadedTurn([Turn("tool", (Result(answered, content=(Text(content),)),))], state)
+    said, outcome = _output(turn)
+    held = chat.private(turn)
+    more = {**_rest(turn), **held.get("native", {})} if len(turn) > 3 else {}
+    made = Result(
+        answered, string(turn, "name"), said.content, said.json, held.get("outcome", outcome), not logged, more
+    )
+    return LoadedTurn([Turn("tool", (made,))], state)
+
+
+def _output(turn: Object) -> tuple[Said, Outcome]:
+    """What a result says, and whether our mark says that its call failed."""
+    content = turn.get("content")
+    if content is None or isinstance(content, str):
+        text = unmarked(content, turn) if content and KEY in turn else None
+        told = (content or "") if text is None else text
+        return Said((Text(told),) if told else ()), "success" if text is None else "failed"
+    if not _is_parts(content):
+        return Said((Text(compact(content)),), json=True), "success"
+    found = said(content)
+    first = found[0] if found and type(found[0]) is Text else None
+    text = unmarked(first.text, turn) if first else None
+    if text is None:
+        return Said(found), "success"
+    return Said((*((Text(text),) if text else ()), *found[1:])), "failed"
+
+
+def _is_parts(content: Json) -> bool:
+    """Whether a result's content is a list of parts; any other list is JSON that the tool returned."""
+    if not isinstance(content, list):
+        return False
+    typed = all(isinstance(p, str) or (isinstance(p, dict) and isinstance(p.get("type", ""), str)) for p in content)
+    return typed and (not content or any(type(block) is not Other for part in content for block in part_of(part)))
+
+
+# Tools
+
+
+def tools(value: Json) -> Tools:
+    """Function and custom tools; any other type is run by the vendor."""
+    functions, hosted = [], []
+    for tool in listed(value):
+        if isinstance(tool, dict) and isinstance(tool.get("function"), dict):
+            functions.append({"type": "function", **tool} if not tool.get("type") else tool)
+        elif isinstance(tool, dict) and tool.get("type") in (None, "function") and "name" in tool:
+            functions.append({"type": "function", "function": {k: v for k, v in tool.items() if k != "type"}})
+        elif isinstance(tool, dict) and isinstance(tool.get("custom"), dict):
+            functions.append(tool)
+        else:
+            hosted.append(tool)
+    return Tools(functions, hosted)

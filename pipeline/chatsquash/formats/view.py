@@ -1,0 +1,158 @@
+"""Turns as messages of OpenAI chat, and messages that were made so as turns again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, cast
+
+from chatsquash.blocks import Block, Call, Media, Reasoning, Refusal, Result, Text, Turn
+from chatsquash.chat import PRIVATE, after
+from chatsquash.formats import parts
+from chatsquash.formats.values import Object, at
+from chatsquash.model import Json, Message
+
+SOUNDS = {"audio/wav": "wav", "audio/mpeg": "mp3"}
+"""The sounds that OpenAI has parts for, by their media types."""
+
+
+def messages(turns: Iterable[Turn]) -> list[Message]:
+    """The messages of turns; each that does not say all of its turn has that under ``PRIVATE``.
+
+    A turn is one message; one of results is a message for each.  What an assistant says behind his calls, and what
+    OpenAI chat has no place for, stands in the turn alone.
+    """
+    found = list[Message]()
+    for turn in turns:
+        if turn.role == "tool":
+            found += _results(turn)
+        else:
+            found.append(message(turn))
+    return found
+
+
+def public(turns: Iterable[Turn]) -> list[Message]:
+    """The messages of turns alone, what is said behind calls as the last part of the content."""
+    found = list[Message]()
+    for each in messages(turns):
+        late = [parts.text(text) for text in after(each)]
+        made: Any = {name: value for name, value in each.items() if name != PRIVATE}
+        if late:
+            content = made["content"]
+            held = content if isinstance(content, list) else [parts.text(content)] if content else []
+            made["content"] = parts.content([*held, *late])
+        found.append(made)
+    return found
+
+
+def message(turn: Turn) -> Message:
+    """The message of a turn without results."""
+    if turn.role == "assistant":
+        return _said(turn)
+    blocks = turn.blocks
+    if len(blocks) == 1 and type(blocks[0]) is Text:
+        made: Any = {"role": turn.role, "content": blocks[0].text}
+        if blocks[0].native or turn.native or turn.instructions:
+            made[PRIVATE] = turn
+        return cast("Message", made)
+    shown = [part for block in blocks if (part := part_of(block))]
+    made = {"role": turn.role, "content": parts.content(shown)}
+    if blocks or turn.native or turn.instructions:
+        made[PRIVATE] = turn
+    return cast("Message", made)
+
+
+def _said(turn: Turn) -> Message:
+    """An assistant's message, with those members that it has."""
+    shown, thoughts, refused, calls = list[Object](), list[str](), list[str](), list[Object]()
+    for block in turn.blocks:
+        if type(block) is Call:
+            calls.append(call(block))
+        elif type(block) is Reasoning:
+            thoughts += [block.text] if block.text else []
+        elif type(block) is Refusal:
+            refused.append(block.text)
+        elif not calls and (part := part_of(block)):
+            shown.append(part)
+    made: Any = {"role": "assistant", "content": parts.content(shown, beside_calls=bool(calls or refused))}
+    if refused:
+        made["refusal"] = "\n\n".join(refused)
+    if thoughts:
+        made["reasoning_content"] = "\n\n".join(thoughts)
+    if calls:
+        made["tool_calls"] = calls
+    if turn.native or not _says_all(turn.blocks):
+        made[PRIVATE] = turn
+    return cast("Message", made)
+
+
+def _says_all(blocks: tuple[Block, ...]) -> bool:
+    """Whether a message says all of an assistant's blocks: texts, and behind them calls."""
+    called = False
+    for block in blocks:
+        if type(block) is Call and not (block.native or block.made_up):
+            called = True
+        elif type(block) is not Text or called or block.native or block.apart:
+            return False
+    return True
+
+
+def call(block: Call) -> Object:
+    """A call, its arguments as they were written."""
+    if block.custom:
+        return {"id": block.id, "type": "custom", "custom": _called(block, "input")}
+    return {"id": block.id, "type": "function", "function": _called(block, "arguments")}
+
+
+def _called(block: Call, member: str) -> Object:
+    if block.name is None:
+        return {member: block.arguments}
+    return {"name": block.name, member: block.arguments}
+
+
+def _results(turn: Turn) -> list[Message]:
+    """A message for each result of a turn; what else the turn has goes with the first."""
+    found = list[Message]()
+    native = turn.native
+    for block in turn.blocks:
+        if type(block) is Result:
+            made: Any = {"role": "tool", "tool_call_id": block.id}
+            if block.name:
+                made["name"] = block.name
+            made["content"] = parts.content([part for each in block.content if (part := part_of(each))])
+            if native or not _is_plain(block):
+                made[PRIVATE] = Turn("tool", (block,), native=native)
+                native = {}
+            found.append(cast("Message", made))
+    return found
+
+
+def _is_plain(result: Result) -> bool:
+    """Whether a result is no more than its text."""
+    if result.json or result.made_up or result.native or result.outcome != "success":
+        return False
+    held = result.content
+    return not held or (len(held) == 1 and type(held[0]) is Text and not held[0].native)
+
+
+# Parts
+
+
+def part_of(block: Block) -> Object | None:
+    """A text or a medium as a part of content; ``None`` for what is neither."""
+    if type(block) is Text:
+        return parts.text(block.text)
+    return _medium(block) if type(block) is Media else None
+
+
+def _medium(block: Media) -> Object | None:
+    url = parts.data_url(block.mime, block.data) if block.data else block.url
+    if block.kind == "image" and url:
+        return parts.image(url, at(block.native, "openai", "detail"))
+    if block.kind == "audio" and block.data and block.mime in SOUNDS and not block.name:
+        return {"type": "input_audio", "input_audio": {"data": block.data, "format": SOUNDS[block.mime]}}
+    if block.kind == "video" and block.url:
+        return parts.video(block.url)
+    place: Json = (
+        {"file_data": url} if block.data else {"file_id": block.file_id} if block.file_id else {"file_url": url}
+    )
+    return parts.file(**place, filename=block.name or None) if url or block.file_id else None

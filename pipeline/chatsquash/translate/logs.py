@@ -1,0 +1,107 @@
+"""The conversation in a session log, or in one exchange of one, as ``convert`` reads it."""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from typing import NamedTuple
+
+from chatsquash import formats, jsonio
+from chatsquash.errors import UsageError
+from chatsquash.formats import bodies
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.openai_chat.read import turns_of
+from chatsquash.log import Log
+from chatsquash.model import Conversation, Json, Rejected, Tool
+from chatsquash.options import Options
+from chatsquash.read import envelopes
+from chatsquash.read.reader import Reader
+from chatsquash.stages.select import select
+from chatsquash.stages.session import Snapshot
+
+ELSEWHERE = "turns kept elsewhere"
+
+
+class Logged(NamedTuple):
+    """The conversation of a session, and what its log tells beside it."""
+
+    conversation: Conversation
+    session: str | None
+    left_out: Counter[str]
+    """What belongs to the conversation and was not read, in words."""
+    options: tuple[str, ...]
+    """The members of its request that only say how the service is to answer."""
+    rejected: list[Rejected]
+    """The lines that cannot be read."""
+
+
+class NoLineLeftError(UsageError):
+    """Of a file no line that can be read is left."""
+
+
+def exchange(value: Json, from_format: str | None) -> Conversation | None:
+    """The conversation of an exchange in any envelope, with its reply; ``None`` for what is none.
+
+    Raises ``UsageError`` for an exchange that cannot be read.
+    """
+    if not isinstance(value, dict) or value.keys().isdisjoint(("request", "response", "call_type", "kwargs")):
+        return None
+    line = jsonio.dumps(value)
+    if envelopes.recognise(line) is None:
+        return None
+    options = Options(from_format=from_format, sessions_by="file")
+    return session(Log("", "exchange", "exchange", len(line)), line, options).conversation
+
+
+def session(log: Log, data: bytes, options: Options) -> Logged:
+    """The conversation of a session: its last full state and the reply.
+
+    Raises ``UsageError`` for a log without one, and ``MixedSessionsError``.
+    """
+    read = Reader(options).read(io.BytesIO(data), log)
+    found = select(read.items, trace_roles=False)
+    snapshot = found.snapshot
+    if snapshot is None or not (snapshot.entry.messages or snapshot.entry.reply.message):
+        if found.rejected:
+            first = found.rejected[0]
+            raise NoLineLeftError(f"the log has no usable entry: line {first.line}: {first.reason}")
+        raise UsageError("the log has no usable entry")
+    entry = snapshot.entry
+    form = formats.named((read.seen and read.seen.format) or formats.PLAIN)
+    aside = bodies.aside(form, _request(data, entry.line))
+    left_out = Counter({"tools that the service runs": aside.hosted})
+    if any(each.code == "missing-history" for each in found.repeated):  # else the log has all turns
+        left_out.update(f"{ELSEWHERE} ({member})" for member in aside.elsewhere)
+    left_out["choices after the first"] = max(entry.reply.choices - 1, 0)
+    conversation = _snapped(snapshot, loaded=found.loaded)
+    return Logged(conversation, entry.session_id, +left_out, tuple(aside.options), found.rejected)
+
+
+def _snapped(snapshot: Snapshot, *, loaded: bool) -> Conversation:
+    entry = snapshot.entry
+    messages = [*entry.messages, *([entry.reply.message] if entry.reply.message else [])]
+    tools = list(map(_wrapped, snapshot.tools))
+    if not loaded:
+        tools = formats.named(formats.PLAIN).tools(tools).functions
+    try:
+        return Conversation(messages, tools, told=turns_of(messages))
+    except TurnError as problem:
+        raise UsageError(f"not {formats.PLAIN}: {problem}") from None
+
+
+def _wrapped(tool: Tool) -> Tool:
+    """A definition that a record has flattened, as OpenAI has it."""
+    is_flat = isinstance(tool, dict) and "name" in tool and "type" not in tool
+    return {"type": "function", "function": tool} if is_flat else tool
+
+
+def _request(data: bytes, number: int) -> Json:
+    """The request in a line of a log."""
+    line = data.split(b"\n")[number - 1]
+    envelope = envelopes.recognise(line)
+    whole = (envelopes.unwrap(line, envelope) if envelope else line).removeprefix(b"\xef\xbb\xbf")
+    try:
+        value = jsonio.loads(whole)
+    except ValueError:  # beside the request, which was read, as what was selected
+        value = jsonio.value(whole.decode("utf-8", "replace"), {})
+    return value.get("request")

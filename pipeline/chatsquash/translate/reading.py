@@ -1,0 +1,219 @@
+"""The conversations in a piece of what is to be translated, and what stands there beside them."""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from chatsquash import formats, jsonio
+from chatsquash.errors import UsageError
+from chatsquash.formats import bodies, documents
+from chatsquash.formats.base import TurnError
+from chatsquash.log import Log
+from chatsquash.model import Conversation, Json, Rejected
+from chatsquash.options import Options
+from chatsquash.read import beside, contents, envelopes
+from chatsquash.read import documents as read_documents
+from chatsquash.read.sessions import MixedSessionsError, by_ids
+from chatsquash.sources.compression import Expanded
+from chatsquash.sources.open import opened
+from chatsquash.translate import conversations, logs
+from chatsquash.translate.sources import Line, Piece
+
+_PIECE = 1 << 24
+
+
+class Source(NamedTuple):
+    """A conversation, and where it comes from."""
+
+    name: str | None
+    """The session's, where the log names it."""
+    conversation: Conversation
+    group: int
+    """Branches of one history have one number, which is that of no other conversation of the piece."""
+    left_out: Counter[str]
+    """What belongs to the conversation and was not read, in words."""
+    options: tuple[str, ...] = ()
+    """The members of its request that only say how the service is to answer."""
+    bad_lines: tuple[str, ...] = ()
+    """The lines of its file, or of its session, that cannot be read: where, and what is wrong."""
+
+
+class Reader:
+    """Reads the conversations of pieces."""
+
+    def __init__(self, from_format: str | None = None, *, every_branch: bool = False) -> None:
+        self._from_format, self._every_branch = from_format, every_branch
+        self.passed_over: Counter[str] = Counter()
+        """What was not read and belongs to no conversation, in words."""
+        self.bad_lines: list[str] = []
+        """Lines that cannot be read, each a piece of its own."""
+        self.cut = 0
+        """How many compressed files end before their end."""
+
+    def read(self, piece: Piece) -> Iterator[Source]:
+        """Every conversation in a piece, in order; raises ``UsageError`` for what holds none."""
+        if piece.lines is not None:
+            yield from self._in_lines(piece, piece.lines)
+            return
+        try:
+            data = self._data(piece)
+            contents.refuse_unsaved(data, piece.shown)
+        except OSError as problem:
+            raise UsageError(f"{piece.shown}: cannot be read ({problem.strerror})") from None
+        except TurnError as problem:
+            raise UsageError(f"{piece.shown}: {problem}") from None
+        if piece.data is not None:
+            yield from self._in_whole(piece, data)
+            return
+        try:
+            yield from self._in_whole(piece, data)
+        except UsageError as problem:
+            raise type(problem)(f"{piece.shown}: {problem}") from None
+
+    def _data(self, piece: Piece) -> bytes:
+        """What a file holds; why the rest of a compressed one cannot be read is counted."""
+        if piece.data is not None:
+            return piece.data
+        with opened(Path(piece.shown)) as file:
+            data = b"".join(iter(lambda: file.read(_PIECE), b""))
+            if isinstance(file, Expanded) and file.problem:
+                self.passed_over[f"the rest of {piece.shown}: {file.problem}"] += 1
+                self.cut += 1
+        return data
+
+    # Lines
+
+    def _in_lines(self, piece: Piece, lines: tuple[Line, ...]) -> Iterator[Source]:
+        """The conversations of lines, each of which has its own; those that have none are told."""
+        form = piece.format or ""
+        group = 0
+        for line in lines:
+            try:
+                value = _value(line)
+                found = [each for each in self._loaded([value], form) if each.turns]
+            except (UsageError, ValueError, RecursionError) as problem:
+                self._pass(piece, line, problem)
+                continue
+            if not found:
+                self.passed_over[f"conversations of {piece.name} that are empty"] += 1
+            for conversation in found:
+                group += not conversation.branch
+                yield self._source(conversation, form, value, group + line.number)
+
+    def _pass(self, piece: Piece, line: Line, problem: Exception) -> None:
+        is_entry = isinstance(problem, UsageError)
+        why = "nested too deeply" if isinstance(problem, RecursionError) else str(problem)
+        if not is_entry and isinstance(problem, ValueError):
+            why = f"no JSON: {jsonio.refusal(problem)}"
+        code = "bad-entry" if is_entry else "bad-line"
+        self.bad_lines.append(f"{piece.shown}:{line.number}: {why} [{code}]")
+        self.passed_over["lines that cannot be read"] += 1
+
+    def _loaded(
+        self, objects: list[Json], form: str, lines: list[int] | None = None, meta: Json = None
+    ) -> list[Conversation]:
+        return conversations.load_all(objects, form, every=self._every_branch, lines=lines, meta=meta)
+
+    # Whole files
+
+    def _in_whole(self, piece: Piece, data: bytes) -> Iterator[Source]:
+        log = None if self._from_format in documents.names() else _log(data)
+        if log is not None:
+            yield from self._sessions(Log("", piece.shown, piece.name, len(log)), log)
+            return
+        objects, broken, lines = _objects(data, self._from_format)
+        form = self._from_format or conversations.recognise(objects)
+        meta = _lying_beside(form, piece.shown) if piece.data is None and form in documents.names() else None
+        found = self._loaded(objects, form, lines, meta)
+        requests = objects if form in formats.names() else [None] * len(found)
+        pairs = [pair for pair in zip(found, requests, strict=True) if pair[0].turns]
+        if not pairs:
+            raise UsageError(f"{form}: there is no conversation in it")
+        if len(found) > len(pairs):
+            self.passed_over[f"conversations of {piece.name} that are empty"] += len(found) - len(pairs)
+        for number, (conversation, request) in enumerate(pairs, 1):
+            source = self._source(conversation, form, request, 0 if conversation.branch else number)
+            yield _with_bad_lines(source, broken, piece.shown) if broken and number == 1 else source
+
+    def _source(self, conversation: Conversation, form: str, body: Json, group: int) -> Source:
+        """A conversation with what its request's body has beside it."""
+        left_out = Counter(conversation.origin.unread if conversation.origin else {})
+        if form not in formats.names() or body is None:
+            return Source(None, conversation, group, left_out)
+        aside = bodies.aside(formats.named(form), body)
+        left_out["tools that the service runs"] = aside.hosted
+        left_out.update(f"{logs.ELSEWHERE} ({member})" for member in aside.elsewhere)
+        return Source(None, conversation, group, +left_out, tuple(aside.options))
+
+    def _sessions(self, log: Log, data: bytes) -> Iterator[Source]:
+        """The conversation of a session log, or those of a log that is known to hold several sessions."""
+        options = Options(from_format=self._from_format)
+        try:
+            found = [logs.session(log, data, options)]
+        except MixedSessionsError:
+            found = [logs.session(part, data, options) for part in by_ids(log, io.BytesIO(data))]
+        for number, each in enumerate(found, 1):
+            source = Source(each.session or log.name, each.conversation, number, each.left_out, each.options)
+            yield _with_bad_lines(source, each.rejected, log.shown)
+
+
+def _value(line: Line) -> Json:
+    raw = line.raw.removeprefix(contents.MARK) if line.number == 1 else line.raw
+    return jsonio.loads(raw)
+
+
+def _log(data: bytes) -> bytes | None:
+    """A session log: one whose first line is an exchange, or one exchange on several lines; ``None`` for others."""
+    first = next((line for line in data.split(b"\n", 50) if line.strip()), b"")
+    return data if envelopes.recognise(first) is not None else read_documents.as_line(data)
+
+
+def _with_bad_lines(source: Source, broken: list[Rejected], shown: str) -> Source:
+    """A conversation with the lines beside it that cannot be read."""
+    if not broken:
+        return source
+    said = tuple(f"{shown}:{line.line}: {line.reason} [{line.code}]" for line in broken)
+    left_out = source.left_out + Counter({"lines that cannot be read": len(broken)})
+    return source._replace(left_out=left_out, bad_lines=said)
+
+
+def _objects(data: bytes, forced: str | None) -> contents.Parsed:
+    """The JSON value that a file holds, or those of its lines, and the lines that are none.
+
+    Raises ``UsageError`` for such a line where the others are nothing that is known: it is a value on several lines.
+    """
+    try:
+        found = contents.parsed(data)
+        objects, broken, _ = found
+        is_known = not broken or _is_document(objects, forced) or _holds_any(objects, forced)
+    except TurnError as problem:
+        raise UsageError(str(problem)) from None
+    except OSError as problem:  # a database beyond the bounds
+        raise UsageError(f"cannot be read ({problem.strerror})") from None
+    if not is_known:
+        raise logs.NoLineLeftError(f"line {broken[0].line} is {broken[0].reason}")
+    return found
+
+
+def _holds_any(objects: list[Json], forced: str | None) -> bool:
+    """Whether one of these holds a conversation of its own."""
+    return any(isinstance(each, dict) and conversations.why_none(each, forced) is None for each in objects)
+
+
+def _is_document(objects: list[Json], forced: str | None) -> bool:
+    if forced in documents.names():
+        return documents.named(forced).fits(objects) is not None
+    return forced is None and documents.recognise(objects) is not None
+
+
+def _lying_beside(form: str, path: str) -> Json:
+    """What other files tell of a document."""
+    pattern = beside.pattern(form, path)
+    try:
+        return beside.read(pattern, Options()) if pattern else None
+    except OSError as problem:
+        raise UsageError(f"what lies beside cannot be read ({problem.strerror})") from None

@@ -1,0 +1,189 @@
+"""One piece after the other from one format to another, in this process or several, in order."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from chatsquash import footprint, jsonio, platform
+from chatsquash.errors import ChatsquashError, UsageError
+from chatsquash.model import Json
+from chatsquash.redact.pseudonyms import Anonymizer
+from chatsquash.text import shown
+from chatsquash.translate import conversations, links, logs, losses
+from chatsquash.translate.reading import Reader, Source
+from chatsquash.translate.sendable import ForeignReasoning
+from chatsquash.translate.sources import Piece
+
+_AHEAD = 3
+"""Pieces a worker that wait to be read or to be written, since what is done waits in memory."""
+
+
+class Wanted(Struct, frozen=True):
+    """What is to be made of a piece."""
+
+    to: str
+    from_format: str | None = None
+    every_branch: bool = False
+    lossless: bool = False
+    sendable: bool = False
+    foreign_reasoning: ForeignReasoning = "drop"
+    indented: bool = False
+    """Whether documents are spelled for people."""
+    key: bytes | None = None
+    """That of pseudonyms for addresses."""
+
+
+class Done(Struct):
+    """What came of a piece."""
+
+    piece: Piece
+    documents: list[tuple[str | None, bytes]] = field(default_factory=list)
+    """What was written, each with the name of its session where the log names that."""
+    lost: Counter[str] = field(default_factory=Counter)
+    kept: Counter[str] = field(default_factory=Counter)
+    fitted: Counter[str] = field(default_factory=Counter)
+    passed_over: Counter[str] = field(default_factory=Counter)
+    options: Counter[str] = field(default_factory=Counter)
+    unlinked: Counter[str] = field(default_factory=Counter)
+    bad_lines: list[str] = field(default_factory=list)
+    cut: int = 0
+    refused: str = ""
+    """Why nothing is to be written, where nothing may be lost."""
+    failure: str = ""
+    """Why the piece cannot be read or written."""
+    is_unreadable: bool = False
+    """Whether that is so because no line of it can be read."""
+
+
+class Translator:
+    """Translates pieces."""
+
+    def __init__(self, wanted: Wanted) -> None:
+        self._wanted = wanted
+        self._together = conversations.holds_branches(wanted.to)
+        self._anonymizer = Anonymizer(wanted.key) if wanted.key else None
+
+    def __call__(self, piece: Piece) -> Done:
+        """What comes of a piece; never raises for what is wrong with it."""
+        done = Done(replace(piece, data=None, lines=None))
+        reader = Reader(self._wanted.from_format, every_branch=self._wanted.every_branch)
+        try:
+            for sources in self._grouped(reader.read(piece)):
+                self._write(sources, done)
+        except UsageError as problem:
+            done.failure, done.is_unreadable = str(problem), isinstance(problem, logs.NoLineLeftError)
+        done.passed_over.update(reader.passed_over)
+        done.bad_lines += reader.bad_lines
+        done.cut = reader.cut
+        if self._wanted.lossless and done.passed_over and not done.refused:
+            done.refused = f"{piece.name}: not read: {next(iter(done.passed_over))}"
+        return done
+
+    def _grouped(self, sources: Iterable[Source]) -> Iterator[list[Source]]:
+        """Conversations one by one, the branches of a history together where one document holds them."""
+        if not self._together:
+            yield from ([source] for source in sources)
+            return
+        for key, group in groupby(sources, lambda each: (each.group, each.conversation.branch is not None)):
+            if key[1]:
+                yield list(group)
+            else:
+                yield from ([source] for source in group)
+
+    def _write(self, sources: list[Source], done: Done) -> None:
+        to, told = self._wanted.to, [source.conversation for source in sources]
+        if self._together and told[0].branch:
+            document = _held(conversations.dump_all(told, to))
+        elif self._wanted.sendable:
+            made = conversations.request(told[0], to, self._wanted.foreign_reasoning)
+            document, _ = made.body, done.fitted.update(made.fitted)
+        else:
+            document = _held(conversations.dump(told[0], to))
+        for source, lost in zip(sources, conversations.lost_of_all(told, document, to), strict=True):
+            self._refuse(source, lost, done)
+            _count(source, lost, done)
+        if self._anonymizer:
+            document = self._anonymizer.value(document)
+        spelled = shown(document) if self._wanted.indented else jsonio.dumps(document)
+        done.documents.append((sources[0].name, spelled + b"\n"))
+
+    def _refuse(self, source: Source, lost: losses.Losses, done: Done) -> None:
+        """Note why nothing is written, where something is lost that must not be."""
+        missing = [*source.left_out]
+        count = len(missing) + len(lost) + len(lost.kept_for_chatsquash)
+        if not self._wanted.lossless or not count or done.refused:
+            return
+        paths = [*lost, *lost.kept_for_chatsquash]
+        what = f"{self._wanted.to} cannot hold {paths[0]}" if paths else f"not read: {missing[0]}"
+        done.refused = f"{source.name or done.piece.name}: {what}" + (f" and {count - 1:,} more" if count > 1 else "")
+
+
+def _held(document: Json) -> Json:
+    """A document, unless this process may not take enough memory to compare it with what it is made of."""
+    if platform.memory_left() is not None:
+        footprint.hold_to_machine(jsonio.dumps(document))
+    return document
+
+
+def _count(source: Source, lost: losses.Losses, done: Done) -> None:
+    done.lost.update(map(losses.kind, lost))
+    done.kept.update(map(losses.kind, lost.kept_for_chatsquash))
+    done.passed_over.update(source.left_out)
+    done.options.update(source.options)
+    done.bad_lines.extend(source.bad_lines)
+    done.unlinked.update(links.unlinked(source.conversation.turns))
+
+
+# Processes
+
+
+class LostWorkerError(ChatsquashError):
+    """A worker process ended before its work did."""
+
+
+def translated(pieces: Iterable[Piece], wanted: Wanted, workers: int) -> Iterator[Done]:
+    """What comes of pieces, in their order; with more than one worker, in as many processes.
+
+    Raises ``LostWorkerError`` where one of them ends, as it does where memory runs out.
+    """
+    if workers <= 1:
+        yield from map(Translator(wanted), pieces)
+        return
+    from concurrent.futures import Future, ProcessPoolExecutor  # which a small translation does not need
+    from concurrent.futures.process import BrokenProcessPool
+    from multiprocessing import get_context
+
+    context = get_context(platform.start_method())
+    with platform.uninterrupted():
+        pool = ProcessPoolExecutor(workers, context, initializer=_begin, initargs=(wanted,))
+    waiting: deque[Future[Done]] = deque()
+    try:
+        for piece in pieces:
+            waiting.append(pool.submit(_translate, piece))
+            if len(waiting) >= _AHEAD * workers:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    except BrokenProcessPool:
+        raise LostWorkerError("a worker process ended, as it does where memory runs out; try --workers 1") from None
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+_made: list[Callable[[Piece], Done]] = []
+
+
+def _begin(wanted: Any) -> None:
+    """What a worker process does first."""
+    platform.leave_interrupts_to_parent()
+    _made[:] = [Translator(wanted)]
+
+
+def _translate(piece: Piece) -> Done:
+    return _made[0](piece)

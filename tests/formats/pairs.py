@@ -1,0 +1,298 @@
+"""What is told as lost, held to what a target's own reader sees.
+
+Both sides are lists of turns as ``msgspec.to_builtins`` spells them, without members that say nothing.  The paths that are
+told say which turn and which block became which: ``in_step`` pairs them, and what is left has to be the same, but for
+what is told, which has to be different.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import takewhile, zip_longest
+from typing import Any, NamedTuple
+
+import msgspec
+
+from chatsquash.model import Conversation
+from chatsquash.translate import conversations
+from tests.conformance import readers
+
+Object = dict[str, Any]
+
+DEFAULTS = {"arguments": "{}", "outcome": "success", "json": False, "apart": False, "custom": False}
+NOT_COMPARED = ("type", "native", "content", "made_up", "blocks")
+MAY_BE_ADDED = ("name", "mime", "apart")
+PROMPTS = ("system", "developer")
+
+
+def spelled(turns: Iterable[Any]) -> list[Object]:
+    """Turns as readers give them."""
+    found: list[Object] = json.loads(msgspec.json.encode(list(turns)))
+    return found
+
+
+def complaints(source: list[Object], seen: list[Object], told: Iterable[str]) -> list[str]:
+    """What is wrong with paths that are told of a source, where a reader of what was written sees this."""
+    return _Check(list(map(_bare, source)), list(map(_bare, seen)), list(told)).complaints()
+
+
+def undefined(source: list[Any], seen: list[Any], told: Iterable[str]) -> list[str]:
+    """What is wrong with paths that are told of definitions of tools."""
+    paths = {path for path in told if path.startswith("tools") and ".native." not in path}
+    differ = set(_differences("tools", _public(source), _public(seen)))
+    silent = [f"{path} differs, which is not told" for path in sorted(differ - paths)]
+    return silent + [f"{path} is told, and the same" for path in sorted(paths - differ)]
+
+
+def _public(value: Any) -> Any:
+    """Definitions without what is private."""
+    if isinstance(value, list):
+        return list(map(_public, value))
+    return {key: _public(each) for key, each in value.items() if key != "_x"} if isinstance(value, dict) else value
+
+
+def _differences(path: str, before: Any, after: Any) -> Iterator[str]:
+    if isinstance(before, dict) and isinstance(after, dict):
+        for key in before.keys() | after.keys():
+            yield from _differences(f"{path}.{key}", before.get(key), after.get(key))
+    elif isinstance(before, list) and isinstance(after, list):
+        for at, (old, new) in enumerate(zip_longest(before, after)):
+            yield from _differences(f"{path}[{at}]", old, new)
+    elif not _same(before, after):
+        yield path
+
+
+class _Names(NamedTuple):
+    """What calls are named and what became of their ids."""
+
+    before: dict[str, str]
+    after: dict[str, str]
+    ids: dict[str, str]
+
+
+class _Check:
+    def __init__(self, source: list[Object], seen: list[Object], told: list[str]) -> None:
+        self.source, self.seen = source, seen
+        self.told = set(told)
+        self.added = Counter(path for path in told if "[+" in path)
+        self.used = set[str]()
+        self.names = _Names(_called(source), _called(seen), {})
+
+    def complaints(self) -> list[str]:
+        """What is wrong, if those prompts are taken for the leading ones of which least is: others may have moved up."""
+        leading = _leading(self.seen)
+        mine = {path for path in self.told if path.startswith(("turns", "blocks"))}
+        found: list[list[str]] = []
+        for after in (leading, *range(1, min(leading, _leading(self.source)))):
+            self.used = set()
+            wrong = list(self.turns(after))
+            found.append(wrong + [f"{path} is told, and the same" for path in sorted(mine - self.used)])
+            if not found[-1]:
+                break
+        return min(found, key=len)
+
+    # Turns
+
+    def turns(self, after: int) -> Iterator[str]:
+        before, first = _leading(self.source), 0
+        if 0 < after < before:
+            yield from self.prompts(before, after)
+            first = before
+        gone = {at for at in range(first, len(self.source)) if f"turns[{at}]" in self.told}
+        left = self.seen[after if first else 0 :]
+        for at in range(first, len(self.source) + 1):
+            path = f"turns[+{at}]"
+            new, left = left[: self.added[path]], left[self.added[path] :]
+            self.used |= {path} if new else set()
+            if at < len(self.source) and at in gone:
+                self.used.add(f"turns[{at}]")
+                if any(_same(self.source[at], each) for each in new):
+                    yield f"turns[{at}] is told as gone, and is there"
+            elif at < len(self.source) and left:
+                yield from self.turn(f"turns[{at}]", self.source[at], left.pop(0))
+            elif at < len(self.source):
+                yield f"turns[{at}] is gone, which is not told"
+        yield from (f"a turn is new, which is not told: {each}" for each in left)
+
+    def prompts(self, before: int, after: int) -> Iterator[str]:
+        """Prompts that are as many turns no more are one."""
+        held, seen = self.source[:before], self.seen[:after]
+        roles = {each["role"] for each in seen}
+        for at, turn in enumerate(held):
+            yield from self.field(f"turns[{at}].role", turn["role"] in roles, seen=True)
+            if turn.get("instructions"):
+                given = any(each.get("instructions") for each in seen)
+                yield from self.field(f"turns[{at}].instructions", value=True, seen=given)
+            yield from self.native(f"turns[{at}]", turn, seen[min(at, after - 1)])
+        paths = [f"turns[{at}].blocks[{place}]" for at, turn in enumerate(held) for place in range(len(_blocks(turn)))]
+        blocks = [[block for turn in turns for block in _blocks(turn)] for turns in (held, seen)]
+        yield from self.blocks(paths, "turns[0].blocks", *blocks)
+
+    def turn(self, path: str, before: Object, after: Object) -> Iterator[str]:
+        yield from self.field(f"{path}.role", before["role"], after["role"])
+        if before.get("instructions"):
+            yield from self.field(f"{path}.instructions", value=True, seen=bool(after.get("instructions")))
+        yield from self.native(path, before, after)
+        paths = [f"{path}.blocks[{place}]" for place in range(len(_blocks(before)))]
+        yield from self.blocks(paths, f"{path}.blocks", _blocks(before), _blocks(after))
+
+    # Blocks
+
+    def blocks(self, paths: list[str], last: str, before: list[Object], after: list[Object]) -> Iterator[str]:
+        """What is wrong in the first pairing of blocks in which least is."""
+        found: list[tuple[list[str], set[str]]] = []
+        kept = self.used
+        for pairs in self.in_step(paths, last, before, after):
+            self.used = set(kept)
+            became = [new for _, old, new in pairs if old and new and new["type"] != old["type"]]
+            gone = [old for path, old, _ in pairs if path in self.told and old]
+            moved = [new for new in became if any(_same(new, old) for old in gone)]
+            wrong = [f"{last}: {each} is told as gone, and is there" for each in moved]
+            wrong += [each for pair in pairs for each in self.pair(*pair)]
+            found.append((wrong, self.used))
+            if not wrong:
+                break
+        if not found:
+            at, new = f"{last.removesuffix('.blocks')}", [each["type"] for each in after]
+            yield f"{at}: {[each['type'] for each in before]} became {new}, which is not told"
+            return
+        wrong, self.used = min(found, key=lambda each: len(each[0]))
+        yield from wrong
+
+    def in_step(
+        self, paths: list[str], last: str, before: list[Object], after: list[Object], at: int = 0
+    ) -> Iterator[list[tuple[str, Object | None, Object | None]]]:
+        """The ways in which blocks may be paired by what is told; one that is gone may have become one of another kind."""
+        new = min(self.added[f"{last}[+{at}]"], len(after))
+        lead = [(f"{last}[+{at}]", None, each) for each in after[:new]]
+        after = after[new:]
+        if at == len(paths):
+            if not after:
+                yield lead
+            return
+        path, block = paths[at], before[at]
+        if path in self.told:
+            for rest in self.in_step(paths, last, before, after, at + 1):
+                yield [*lead, (path, block, None), *rest]
+            if after and after[0]["type"] != block["type"]:
+                for rest in self.in_step(paths, last, before, after[1:], at + 1):
+                    yield [*lead, (path, block, after[0]), *rest]
+        elif after and after[0]["type"] == block["type"]:
+            for rest in self.in_step(paths, last, before, after[1:], at + 1):
+                yield [*lead, (path, block, after[0]), *rest]
+
+    def pair(self, path: str, before: Object | None, after: Object | None) -> Iterator[str]:
+        if before is None or after is None or before["type"] != after["type"]:
+            self.used.add(path)
+            return
+        for field in sorted((before.keys() | after.keys()) - {*NOT_COMPARED}):
+            old, new = _value(before, field), _value(after, field)
+            if field == "id" and before["type"] == "call":
+                self.names.ids[str(old)] = str(new)
+            if field == "id" and before.get("made_up"):
+                old = self.names.ids.get(str(old), new)
+            if field == "name" and before["type"] == "result":
+                old = old or self.names.before.get(before["id"], "")
+                new = new or self.names.after.get(after.get("id", ""), "")
+            if field == "arguments" and not before.get("custom"):
+                old, new = _parsed(old), _parsed(new)
+            if f"{path}.{field}" not in self.told and field in MAY_BE_ADDED and not old:
+                continue
+            yield from self.field(f"{path}.{field}", old, new)
+        yield from self.native(path, before, after)
+        if before["type"] == "result":
+            held, seen = before.get("content", []), after.get("content", [])
+            paths = [f"{path}.content[{place}]" for place in range(len(held))]
+            yield from self.blocks(paths, f"{path}.content", held, seen)
+
+    def native(self, path: str, before: Object, after: Object) -> Iterator[str]:
+        """Members that only a provider knows may be added."""
+        for provider, members in before.get("native", {}).items():
+            other = after.get("native", {}).get(provider, {})
+            for name, value in members.items():
+                yield from self.field(f"{path}.native.{provider}.{name}", value, other.get(name))
+
+    def field(self, path: str, value: Any, seen: Any) -> Iterator[str]:
+        if path in self.told:
+            self.used.add(path)
+            if _same(value, seen):
+                yield f"{path} is told, and the same: {value!r}"
+        elif not _same(value, seen):
+            yield f"{path} was {value!r}, is {seen!r}, which is not told"
+
+
+def _bare(holder: Object) -> Object:
+    """A turn or a block without members that say nothing."""
+    found = {
+        key: value for key, value in holder.items() if key == "value" or value not in (None, DEFAULTS.get(key, ""))
+    }
+    for held in ("blocks", "content"):
+        if held in found:
+            found[held] = list(map(_bare, found[held]))
+    return found
+
+
+def _leading(turns: list[Object]) -> int:
+    return len(list(takewhile(lambda turn: turn["role"] in PROMPTS, turns)))
+
+
+def _blocks(turn: Object) -> list[Object]:
+    found: list[Object] = turn.get("blocks", [])
+    return found
+
+
+def _called(turns: list[Object]) -> dict[str, str]:
+    return {each["id"]: each.get("name") or "" for turn in turns for each in _blocks(turn) if each["type"] == "call"}
+
+
+def _value(block: Object, field: str) -> Any:
+    value = block.get(field, DEFAULTS.get(field, ""))
+    return "" if value is None else value
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether values are the same JSON, in whichever order their members stand."""
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
+def _parsed(arguments: Any) -> Any:
+    try:
+        return json.loads(arguments)
+    except ValueError:
+        return [arguments]
+
+
+# Pairs of formats
+
+
+class Written(NamedTuple):
+    """A conversation as it is written in a format."""
+
+    held: Conversation
+    document: Any
+    told: list[str]
+    """The paths of what is lost."""
+
+
+def held(talk: Conversation, source: str) -> Conversation:
+    """What a format holds of a talk."""
+    return conversations.load_all([conversations.dump(talk, source)], source)[0]
+
+
+def written(conversation: Conversation, target: str) -> Written:
+    """A conversation in a format."""
+    document = conversations.dump(conversation, target)
+    lost = conversations.lost(conversation, document, target)
+    return Written(conversation, document, [*lost, *lost.kept_for_chatsquash])
+
+
+def mistakes(target: str, made: Written, seen: Any) -> str:
+    """What is wrong with what is told, where this is seen of the document, with all that shows why; mostly nothing."""
+    reader = readers.named(target)
+    found = complaints(spelled(made.held.turns), reader.read(seen), made.told)
+    if hasattr(reader, "tools"):
+        found += undefined(made.held.tools, reader.tools(seen), made.told)
+    shown = [f"told: {made.told}", f"written: {json.dumps(made.document, ensure_ascii=False)}"]
+    return "\n  ".join([f"to {target}: {found[0]}", *found[1:], *shown]) if found else ""

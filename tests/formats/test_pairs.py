@@ -1,0 +1,78 @@
+"""Between any two formats nothing is lost silently, and nothing is told as lost that is there.
+
+What the target's reader sees is told by small ones that import nothing of ours; ``make conformance`` lets the libraries
+of the formats read first.
+"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+
+from chatsquash.translate import conversations
+from tests.conformance import readers
+from tests.conftest import examples
+from tests.formats.pairs import complaints, held, mistakes, undefined, written
+from tests.formats.talks import TALKS
+
+SOURCES = pytest.mark.parametrize("source", readers.NAMES)
+
+
+def test_there_is_a_reader_for_every_format_that_is_written():
+    assert sorted(conversations.writable()) == readers.NAMES
+
+
+@SOURCES
+@given(talk=TALKS)
+@examples(240)
+def test_what_the_target_sees_is_the_source_but_for_what_is_told(source, talk):
+    conversation = held(talk, source)
+    made = {target: written(conversation, target) for target in readers.NAMES}
+    found = [mistakes(target, each, each.document) for target, each in made.items()]
+    assert not any(found), "\n".join(filter(None, found))
+
+
+# The check itself
+
+
+TURNS = [
+    {"role": "system", "blocks": [{"type": "text", "text": "a"}], "instructions": True},
+    {"role": "user", "blocks": [{"type": "text", "text": "b"}, {"type": "media", "kind": "image", "url": "u"}]},
+    {"role": "assistant", "blocks": [{"type": "reasoning", "text": "c"}, {"type": "call", "id": "i", "name": "f"}]},
+    {"role": "tool", "blocks": [{"type": "result", "id": "i", "content": [{"type": "text", "text": "d"}]}]},
+]
+SEEN = [
+    {"role": "system", "blocks": [{"type": "text", "text": "a"}]},
+    {"role": "user", "blocks": [{"type": "text", "text": "b"}]},
+    {"role": "assistant", "blocks": [{"type": "text", "text": "c"}, {"type": "call", "id": "i", "name": "f"}]},
+    {
+        "role": "tool",
+        "blocks": [{"type": "result", "id": "i", "name": "f", "content": [{"type": "text", "text": "e"}]}],
+    },
+    {"role": "user", "blocks": [{"type": "text", "text": "f"}]},
+]
+TOLD = ["turns[0].instructions", "turns[1].blocks[1]", "turns[2].blocks[0]", "turns[3].blocks[0].content[0].text", "turns[+4]"]  # fmt: skip
+
+
+def test_what_is_told_and_true_is_no_mistake():
+    assert complaints(TURNS, SEEN, TOLD) == []
+
+
+@pytest.mark.parametrize("path", TOLD)
+def test_a_path_that_is_not_told_is_a_mistake(path):
+    assert complaints(TURNS, SEEN, [each for each in TOLD if each != path])
+
+
+SAME = ["turns[0]", "turns[0].role", "turns[1].blocks[0]", "turns[1].blocks[0].text", "turns[2].blocks[1].name", "turns[3].blocks[0].id", "turns[9]", "turns[+2]"]  # fmt: skip
+
+
+@pytest.mark.parametrize("path", SAME)
+def test_a_path_that_is_told_of_what_is_there_is_a_mistake(path):
+    assert complaints(TURNS, SEEN, [*TOLD, path])
+
+
+def test_so_it_is_with_definitions():
+    before, after = [{"function": {"name": "f", "strict": True}}], [{"function": {"name": "f"}}]
+    assert undefined(before, after, ["tools[0].function.strict"]) == []
+    assert undefined(before, after, [])
+    assert undefined(before, after, ["tools[0].function.strict", "tools[0].function.name"])
