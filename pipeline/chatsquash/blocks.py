@@ -12,6 +12,8 @@ from msgspec import Struct
 
 Native = dict[str, dict[str, Any]]
 """Members that only one provider has, by its name, such as ``{"anthropic": {"cache_control": {...}}}``."""
+FORM = "form"
+"""What stands in place of a provider over members, by provider, that only tell which of two spellings a log had."""
 
 Medium = Literal["image", "audio", "video", "file"]
 """What a medium is; a document is a file."""
@@ -71,6 +73,8 @@ class Media(Struct, frozen=True, omit_defaults=True, gc=False, tag="media"):
     file_id: str = ""
     name: str = ""
     """That of the file."""
+    provider: str = ""
+    """The provider that knows it by its id; empty where that is not known."""
     native: Native = {}
 
 

@@ -291,8 +291,9 @@ def translate(inputs: tuple[str, ...], *, to: str, workers: int | None, quiet: b
     if not given["anonymize"] and is_typed("anonymize_key_file"):
         raise click.UsageError("--anonymize-key-file has no effect without --anonymize: add that, or leave it out.")
     wanted = Translation(to, workers=workers or cores(), **given)
+    stdin, stdout = (getattr(stream, "buffer", None) for stream in (sys.stdin, sys.stdout))  # they may be closed
     with Bar(quiet=quiet) as bar:
-        done = write_all(inputs, wanted, sys.stdin.buffer, sys.stdout.buffer, bar.observe)
+        done = write_all(inputs, wanted, stdin, stdout, bar.observe)
     if not quiet:
         with _whoever_listens():
             click.echo("\n".join(done.lines()), err=True)

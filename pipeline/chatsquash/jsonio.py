@@ -121,9 +121,16 @@ def value(text: bytes | str, otherwise: Any = None) -> Any:
 def dumps(value: Any, *, sort_keys: bool = False) -> bytes:
     """``orjson.dumps``, also for integers beyond 64 bits, lone surrogates and deep nesting, which that refuses."""
     try:
-        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS if sort_keys else None)
+        return orjson.dumps(value, default=_turn, option=orjson.OPT_SORT_KEYS if sort_keys else None)
     except orjson.JSONEncodeError:
         return b"".join(_pieces(value, sort_keys=sort_keys))
+
+
+def _turn(value: Any) -> Any:
+    """A turn, beside the message that was made of it; raises ``TypeError`` for anything else."""
+    if isinstance(value, msgspec.Struct):
+        return msgspec.to_builtins(value)
+    raise TypeError
 
 
 def rounded(value: Any) -> list[str]:
@@ -169,8 +176,8 @@ def _pieces(value: Any, *, sort_keys: bool) -> Iterator[bytes]:
         elif isinstance(item, list):
             members = [part for member in item for part in (b",", member)]
             todo += [b"]", *reversed(members[1:]), b"["]
-        elif isinstance(item, msgspec.Struct):  # a turn, beside the message that was made of it
-            todo.append(msgspec.to_builtins(item))
+        elif isinstance(item, msgspec.Struct):
+            todo.append(_turn(item))
         else:
             yield _scalar(item)
 

@@ -6,6 +6,7 @@ typed as ``TypedDict`` for readers and for mypy only.  This module imports nothi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple, TypedDict
 
@@ -20,6 +21,8 @@ Severity = Literal["error", "warning", "info"]
 
 OURS = ".chatsquash"
 """The folder that marks the folder around it as one that we write to."""
+STAGED = re.compile(rf"{re.escape(OURS)}-[0-9a-f]{{16}}")
+"""The name of a folder in which a translation stages its files."""
 
 
 class Message(TypedDict, total=False):

@@ -22,9 +22,9 @@ from chatsquash.model import Conversation
 from chatsquash.translate import conversations
 from tests.conformance import ai_sdk, readers
 from tests.conformance.shared import forced
-from tests.formats.pairs import Written, held, mistakes, written
 from tests.formats.talks import TALKS
 from tests.formats.test_pairs import SOURCES
+from tests.formats.written import Written, held, mistakes, written
 
 CASES = settings(max_examples=200)
 

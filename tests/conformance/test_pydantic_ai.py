@@ -6,18 +6,20 @@ import json
 from itertools import groupby
 
 import pytest
+from anthropic.types.beta import BetaMCPToolResultBlock, BetaMCPToolUseBlock
 from pydantic import TypeAdapter
 from pydantic_ai import messages as library
 from pydantic_ai.messages import ModelMessagesTypeAdapter
 from pydantic_ai.models import _conversation_summary_text  # which it has no public name for
+from pydantic_ai.models.anthropic import _native_tools as native_tools
 from pydantic_ai.ui.vercel_ai import VercelAIAdapter
 from pydantic_ai.ui.vercel_ai.request_types import UIMessage
 
 from chatsquash.blocks import Call, HostedCall, HostedResult, Media, Reasoning, Result, Text
-from chatsquash.formats import parts
+from chatsquash.formats import anthropic, bodies, parts
 from chatsquash.formats.calls import given
 from chatsquash.formats.clients import pydantic_ai, vercel_ai
-from chatsquash.formats.writing import names
+from chatsquash.formats.writing import named
 from chatsquash.translate import losses
 from tests.formats.kinds import KINDS, PNG, calling, conversation, gives, says, turn
 from tests.formats.table import conversation as of_row
@@ -72,7 +74,7 @@ def test_a_document_that_pydantic_ai_wrote_again_says_the_same(name, held):
 
 
 def test_its_own_lines_of_files_are_files_again():
-    media = [IMAGE, Media("image", url="https://example.com/a.png"), Media("file", file_id="file-1")]
+    media = [IMAGE, Media("image", url="https://example.com/a.png"), Media("file", file_id="file-1", provider="openai")]
     written = pydantic_ai.dump(conversation(says(calling()), turn("tool", gives("A", *media))))
     found = seen(written)[1].parts[0].files
     assert [type(each) for each in found] == [library.BinaryImage, library.ImageUrl, library.UploadedFile]
@@ -144,7 +146,7 @@ def told(document):
 
 def gist(held):
     """What turns say to a model, without marks, ids of messages, empty ones and the spelling of arguments."""
-    called = names(held.turns)
+    called = named(held.turns)[1]
     said = [
         (turn.role, told)
         for turn in held.turns
@@ -192,7 +194,6 @@ def as_written(held):
 
 REORDERED = "both know a call and its result as one part, and only we note the order"
 NOT_LOADED = {
-    "file id": "its reader knows files by id only as its writer writes them",
     "orphan result": "its reader makes a call of it",
     "results reordered": REORDERED,
 }
@@ -224,3 +225,16 @@ def test_its_reader_is_known_to_read_something_else(name):
 @pytest.mark.parametrize("name", NOT_DUMPED)
 def test_its_writer_is_known_to_write_something_else(name):
     assert gist(through_dump(MET[name])) != gist(as_written(MET[name])), NOT_DUMPED[name]
+
+
+@pytest.mark.parametrize("is_error", [False, True])
+def test_calls_of_mcp_servers_are_what_it_makes_of_anthropics_blocks(is_error):
+    used = {"type": "mcp_tool_use", "id": "m1", "name": "weather", "server_name": "s", "input": {"city": "Paris"}}
+    gave = {"type": "mcp_tool_result", "tool_use_id": "m1", "is_error": is_error, "content": []}
+    call = native_tools.map_mcp_server_use_block(BetaMCPToolUseBlock(**used), "anthropic")
+    answer = native_tools.map_mcp_server_result_block(BetaMCPToolResultBlock(**gave), call, "anthropic")
+    held = bodies.load(anthropic, {"messages": [{"role": "assistant", "content": [used, gave]}]})
+    (message,) = ModelMessagesTypeAdapter.validate_python(pydantic_ai.dump(held))
+    ours = [(part.tool_name, part.tool_call_id, part.provider_name) for part in message.parts]
+    assert ours == [(part.tool_name, part.tool_call_id, part.provider_name) for part in (call, answer)]
+    assert (message.parts[0].args_as_dict(), message.parts[1].content) == (call.args, answer.content)

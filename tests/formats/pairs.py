@@ -9,21 +9,20 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from itertools import takewhile, zip_longest
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from itertools import product, takewhile, zip_longest
+from typing import Any
 
 import msgspec
 
-from chatsquash.model import Conversation
-from chatsquash.translate import conversations
-from tests.conformance import readers
+from chatsquash.chat import PRIVATE, private
+from tests.formats import natives
 
 Object = dict[str, Any]
 
 DEFAULTS = {"arguments": "{}", "outcome": "success", "json": False, "apart": False, "custom": False}
 NOT_COMPARED = ("type", "native", "content", "made_up", "blocks")
-MAY_BE_ADDED = ("name", "mime", "apart")
+MAY_BE_ADDED = ("name", "mime", "apart", "provider")
 PROMPTS = ("system", "developer")
 
 
@@ -42,15 +41,22 @@ def undefined(source: list[Any], seen: list[Any], told: Iterable[str]) -> list[s
     """What is wrong with paths that are told of definitions of tools."""
     paths = {path for path in told if path.startswith("tools") and ".native." not in path}
     differ = set(_differences("tools", _public(source), _public(seen)))
-    silent = [f"{path} differs, which is not told" for path in sorted(differ - paths)]
-    return silent + [f"{path} is told, and the same" for path in sorted(paths - differ)]
+    wrong = [f"{path} differs, which is not told" for path in sorted(differ - paths)]
+    wrong += [f"{path} is told, and the same" for path in sorted(paths - differ)]
+    for at, known in enumerate(seen[: len(source)]):
+        wrong += natives.complaints(f"tools[{at}].native", private(source[at]), known.get("native", {}), set(told))[0]
+    return wrong
 
 
 def _public(value: Any) -> Any:
     """Definitions without what is private."""
     if isinstance(value, list):
         return list(map(_public, value))
-    return {key: _public(each) for key, each in value.items() if key != "_x"} if isinstance(value, dict) else value
+    return (
+        {key: _public(each) for key, each in value.items() if key not in (PRIVATE, "native")}
+        if isinstance(value, dict)
+        else value
+    )
 
 
 def _differences(path: str, before: Any, after: Any) -> Iterator[str]:
@@ -64,48 +70,58 @@ def _differences(path: str, before: Any, after: Any) -> Iterator[str]:
         yield path
 
 
-class _Names(NamedTuple):
-    """What calls are named and what became of their ids."""
-
-    before: dict[str, str]
-    after: dict[str, str]
-    ids: dict[str, str]
-
-
 class _Check:
     def __init__(self, source: list[Object], seen: list[Object], told: list[str]) -> None:
-        self.source, self.seen = source, seen
+        self.source, self.seen = _named(source), _named(seen)
         self.told = set(told)
         self.added = Counter(path for path in told if "[+" in path)
         self.used = set[str]()
-        self.names = _Names(_called(source), _called(seen), {})
+        self.ids = dict[str, str]()
+        """What became of the ids of calls."""
 
     def complaints(self) -> list[str]:
         """What is wrong, if those prompts are taken for the leading ones of which least is: others may have moved up."""
         leading = _leading(self.seen)
         mine = {path for path in self.told if path.startswith(("turns", "blocks"))}
         found: list[list[str]] = []
-        for after in (leading, *range(1, min(leading, _leading(self.source)))):
+        merged = [(led, after) for led in self.led() for after in (leading, *range(1, min(leading, len(led))))]
+        for (led, after), which in product(merged, (0, -1)):
             self.used = set()
-            wrong = list(self.turns(after))
+            wrong = list(self.turns(led, after, which))
             found.append(wrong + [f"{path} is told, and the same" for path in sorted(mine - self.used)])
             if not found[-1]:
                 break
         return min(found, key=len)
 
+    def led(self) -> list[list[int]]:
+        """The places of the prompts that may lead: those in front, and those behind turns that are told as gone."""
+        found = [list(range(_leading(self.source)))]
+        for at in range(len(found[0]), len(self.source) if found[0] else 0):
+            if self.source[at]["role"] in PROMPTS:
+                found.append([*found[-1], at])
+            elif f"turns[{at}]" not in self.told:
+                break
+        return found
+
     # Turns
 
-    def turns(self, after: int) -> Iterator[str]:
-        before, first = _leading(self.source), 0
-        if 0 < after < before:
-            yield from self.prompts(before, after)
-            first = before
+    def turns(self, led: list[int], after: int, which: int) -> Iterator[str]:
+        first = 0
+        if 0 < after < len(led):
+            yield from self.prompts(led, after)
+            first = led[-1] + 1
+            self.used |= {f"turns[{at}]" for at in range(first) if at not in led}
         gone = {at for at in range(first, len(self.source)) if f"turns[{at}]" in self.told}
         left = self.seen[after if first else 0 :]
+        paths = [f"turns[{at}]" for at in range(first, len(self.source))]
+        wrong, moved, left = self.moved(paths, self.source[first:], left, self.turn, which)
+        yield from wrong
         for at in range(first, len(self.source) + 1):
             path = f"turns[+{at}]"
             new, left = left[: self.added[path]], left[self.added[path] :]
             self.used |= {path} if new else set()
+            if at - first in moved:
+                continue
             if at < len(self.source) and at in gone:
                 self.used.add(f"turns[{at}]")
                 if any(_same(self.source[at], each) for each in new):
@@ -116,17 +132,32 @@ class _Check:
                 yield f"turns[{at}] is gone, which is not told"
         yield from (f"a turn is new, which is not told: {each}" for each in left)
 
-    def prompts(self, before: int, after: int) -> Iterator[str]:
+    def moved(
+        self, paths: list[str], before: list[Object], after: list[Object], compare: Callable[..., Any], which: int = 0
+    ) -> tuple[list[str], set[int], list[Object]]:
+        """What is wrong with what is told to stand elsewhere, its places, and what there is beside it."""
+        wrong, left = list[str](), after.copy()
+        places = {at for at, path in enumerate(paths) if f"{path}.place" in self.told}
+        for at in sorted(places):
+            wrong += self.field(f"{paths[at]}.place", list(map(_says, before)), list(map(_says, after)))
+            same = [number for number, each in enumerate(left) if _says(each) == _says(before[at])]
+            if same:
+                wrong += compare(paths[at], before[at], left.pop(same[which]))
+            else:
+                wrong.append(f"{paths[at]} is told to stand elsewhere, and is not there")
+        return wrong, places, left
+
+    def prompts(self, led: list[int], after: int) -> Iterator[str]:
         """Prompts that are as many turns no more are one."""
-        held, seen = self.source[:before], self.seen[:after]
+        held, seen = [self.source[at] for at in led], self.seen[:after]
         roles = {each["role"] for each in seen}
-        for at, turn in enumerate(held):
+        for number, (at, turn) in enumerate(zip(led, held, strict=True)):
             yield from self.field(f"turns[{at}].role", turn["role"] in roles, seen=True)
             if turn.get("instructions"):
                 given = any(each.get("instructions") for each in seen)
                 yield from self.field(f"turns[{at}].instructions", value=True, seen=given)
-            yield from self.native(f"turns[{at}]", turn, seen[min(at, after - 1)])
-        paths = [f"turns[{at}].blocks[{place}]" for at, turn in enumerate(held) for place in range(len(_blocks(turn)))]
+            yield from self.native(f"turns[{at}]", turn, seen[min(number, after - 1)])
+        paths = [f"turns[{at}].blocks[{place}]" for at in led for place in range(len(_blocks(self.source[at])))]
         blocks = [[block for turn in turns for block in _blocks(turn)] for turns in (held, seen)]
         yield from self.blocks(paths, "turns[0].blocks", *blocks)
 
@@ -144,36 +175,44 @@ class _Check:
         """What is wrong in the first pairing of blocks in which least is."""
         found: list[tuple[list[str], set[str]]] = []
         kept = self.used
-        for pairs in self.in_step(paths, last, before, after):
+        for which in (0, -1):  # of several that say the same
             self.used = set(kept)
-            became = [new for _, old, new in pairs if old and new and new["type"] != old["type"]]
-            gone = [old for path, old, _ in pairs if path in self.told and old]
-            moved = [new for new in became if any(_same(new, old) for old in gone)]
-            wrong = [f"{last}: {each} is told as gone, and is there" for each in moved]
-            wrong += [each for pair in pairs for each in self.pair(*pair)]
-            found.append((wrong, self.used))
-            if not wrong:
-                break
+            misplaced, places, left = self.moved(paths, before, after, self.pair, which)
+            held = [None if at in places else block for at, block in enumerate(before)]
+            used = self.used
+            for pairs in self.in_step(paths, last, held, left):
+                self.used = set(used)
+                became = [new for _, old, new in pairs if old and new and new["type"] != old["type"]]
+                gone = [old for path, old, _ in pairs if path in self.told and old]
+                moved = [new for new in became if any(_same(new, old) for old in gone)]
+                wrong = [f"{last}: {each} is told as gone, and is there" for each in moved]
+                wrong += [*misplaced, *(each for pair in pairs for each in self.pair(*pair))]
+                found.append((wrong, self.used))
+                if not wrong:
+                    return
         if not found:
-            at, new = f"{last.removesuffix('.blocks')}", [each["type"] for each in after]
-            yield f"{at}: {[each['type'] for each in before]} became {new}, which is not told"
+            at, seen = f"{last.removesuffix('.blocks')}", [each["type"] for each in after]
+            yield f"{at}: {[each['type'] for each in before]} became {seen}, which is not told"
             return
         wrong, self.used = min(found, key=lambda each: len(each[0]))
         yield from wrong
 
     def in_step(
-        self, paths: list[str], last: str, before: list[Object], after: list[Object], at: int = 0
+        self, paths: list[str], last: str, before: list[Object | None], after: list[Object], at: int = 0
     ) -> Iterator[list[tuple[str, Object | None, Object | None]]]:
         """The ways in which blocks may be paired by what is told; one that is gone may have become one of another kind."""
         new = min(self.added[f"{last}[+{at}]"], len(after))
-        lead = [(f"{last}[+{at}]", None, each) for each in after[:new]]
+        lead: list[tuple[str, Object | None, Object | None]] = [(f"{last}[+{at}]", None, each) for each in after[:new]]
         after = after[new:]
         if at == len(paths):
             if not after:
                 yield lead
             return
         path, block = paths[at], before[at]
-        if path in self.told:
+        if block is None:
+            for rest in self.in_step(paths, last, before, after, at + 1):
+                yield [*lead, *rest]
+        elif path in self.told:
             for rest in self.in_step(paths, last, before, after, at + 1):
                 yield [*lead, (path, block, None), *rest]
             if after and after[0]["type"] != block["type"]:
@@ -190,12 +229,9 @@ class _Check:
         for field in sorted((before.keys() | after.keys()) - {*NOT_COMPARED}):
             old, new = _value(before, field), _value(after, field)
             if field == "id" and before["type"] == "call":
-                self.names.ids[str(old)] = str(new)
+                self.ids[str(old)] = str(new)
             if field == "id" and before.get("made_up"):
-                old = self.names.ids.get(str(old), new)
-            if field == "name" and before["type"] == "result":
-                old = old or self.names.before.get(before["id"], "")
-                new = new or self.names.after.get(after.get("id", ""), "")
+                old = self.ids.get(str(old), new)
             if field == "arguments" and not before.get("custom"):
                 old, new = _parsed(old), _parsed(new)
             if f"{path}.{field}" not in self.told and field in MAY_BE_ADDED and not old:
@@ -209,10 +245,9 @@ class _Check:
 
     def native(self, path: str, before: Object, after: Object) -> Iterator[str]:
         """Members that only a provider knows may be added."""
-        for provider, members in before.get("native", {}).items():
-            other = after.get("native", {}).get(provider, {})
-            for name, value in members.items():
-                yield from self.field(f"{path}.native.{provider}.{name}", value, other.get(name))
+        wrong, used = natives.complaints(f"{path}.native", before.get("native", {}), after.get("native", {}), self.told)
+        self.used |= used
+        yield from wrong
 
     def field(self, path: str, value: Any, seen: Any) -> Iterator[str]:
         if path in self.told:
@@ -243,8 +278,29 @@ def _blocks(turn: Object) -> list[Object]:
     return found
 
 
-def _called(turns: list[Object]) -> dict[str, str]:
-    return {each["id"]: each.get("name") or "" for turn in turns for each in _blocks(turn) if each["type"] == "call"}
+def _says(holder: Object) -> Any:
+    """What tells a turn or a block from others."""
+    if "role" in holder:
+        return holder["role"], holder.get("instructions"), [_says(block) for block in _blocks(holder)]
+    return holder["type"], holder.get("text") or holder.get("id") or {**holder, "native": {}}
+
+
+def _named(turns: list[Object]) -> list[Object]:
+    """Turns whose results have the names of the calls that they answer: of the nearest turn, one after the other."""
+    open_: dict[str, list[str]] = {}
+    found: list[Object] = []
+    for turn in turns:
+        calls = [block for block in _blocks(turn) if block["type"] == "call"]
+        open_ |= {str(call.get("id")): [] for call in calls}
+        for call in calls:
+            open_[str(call.get("id"))].append(call.get("name") or "")
+        blocks = []
+        for block in _blocks(turn):
+            names = open_.get(str(block.get("id")), []) if block["type"] == "result" else []
+            name = names.pop(0) if len(names) > 1 else names[0] if names else ""
+            blocks.append({**block, "name": block.get("name") or name} if name else block)
+        found.append({**turn, "blocks": blocks} if blocks else turn)
+    return found
 
 
 def _value(block: Object, field: str) -> Any:
@@ -262,37 +318,3 @@ def _parsed(arguments: Any) -> Any:
         return json.loads(arguments)
     except ValueError:
         return [arguments]
-
-
-# Pairs of formats
-
-
-class Written(NamedTuple):
-    """A conversation as it is written in a format."""
-
-    held: Conversation
-    document: Any
-    told: list[str]
-    """The paths of what is lost."""
-
-
-def held(talk: Conversation, source: str) -> Conversation:
-    """What a format holds of a talk."""
-    return conversations.load_all([conversations.dump(talk, source)], source)[0]
-
-
-def written(conversation: Conversation, target: str) -> Written:
-    """A conversation in a format."""
-    document = conversations.dump(conversation, target)
-    lost = conversations.lost(conversation, document, target)
-    return Written(conversation, document, [*lost, *lost.kept_for_chatsquash])
-
-
-def mistakes(target: str, made: Written, seen: Any) -> str:
-    """What is wrong with what is told, where this is seen of the document, with all that shows why; mostly nothing."""
-    reader = readers.named(target)
-    found = complaints(spelled(made.held.turns), reader.read(seen), made.told)
-    if hasattr(reader, "tools"):
-        found += undefined(made.held.tools, reader.tools(seen), made.told)
-    shown = [f"told: {made.told}", f"written: {json.dumps(made.document, ensure_ascii=False)}"]
-    return "\n  ".join([f"to {target}: {found[0]}", *found[1:], *shown]) if found else ""

@@ -8,7 +8,7 @@ from typing import Any
 
 from chatsquash.blocks import Block, Call, Reasoning, Result, Text, Turn
 from chatsquash.formats.calls import parsed
-from chatsquash.formats.writing import names
+from chatsquash.formats.writing import named
 from chatsquash.translate import conversations
 from tests.formats.kinds import KINDS
 
@@ -40,7 +40,8 @@ AT_LEAST = {
     "audio": "xx=xx==x=",
     "video": "xx=xx==x=",
     "pdf": "===xx==x=",
-    "file id": "==xxx==x=",
+    "file id of OpenAI": "=xxxx==xx",
+    "file id of Anthropic": "x=xxx==xx",
     "tool call": "=========",
     "text+call": "=========",
     "no-arg call": "=========",
@@ -102,7 +103,7 @@ def cell(kind: str, name: str) -> str:
 
 def _said(turns: tuple[Turn, ...]) -> list[Any]:
     """What is said, thought, shown and called in each turn, wherever in it: without marks that no record shows."""
-    called = names(turns)
+    turns, called = named(tuple(turns))
     return [
         (turn.role, _words(turn.blocks, Text), _words(turn.blocks, Reasoning), _others(turn.blocks, called))
         for turn in turns

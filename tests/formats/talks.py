@@ -27,6 +27,7 @@ from chatsquash.blocks import (
     Text,
     Turn,
 )
+from chatsquash.chat import PRIVATE, Private
 from chatsquash.formats import view
 from chatsquash.model import Conversation
 from tests.formats.kinds import PDF, PNG, SIGNATURE, WAV
@@ -70,7 +71,7 @@ IMAGES = [
     Media("image", "image/png", PNG),
     Media("image", url="https://example.com/cat.png"),
     Media("image", "image/webp", url="https://example.com/cat"),
-    Media("image", file_id="file-abc"),
+    Media("image", file_id="file-abc", provider="openai"),
     Media("image", "image/png", PNG, name="cat.png"),
     Media("image", "image/png", PNG, native={"openai": {"detail": "high"}}),
     Media("image", "image/tiff", "SUkqAAgAAAA="),
@@ -93,7 +94,7 @@ FILES = [
     Media("file", "text/plain", "SGVsbG8u", name="hello.txt"),
     Media("file", url="https://example.com/plan.pdf"),
     Media("file", "application/pdf", url="https://example.com/plan", name="plan.pdf"),
-    Media("file", file_id="file-abc", name="plan.pdf"),
+    Media("file", file_id="file_abc", name="plan.pdf", provider="anthropic"),
     Media("file", "text/csv", file_id="file-abc"),
     Media("file", "application/pdf", PDF, native={"anthropic": {"citations": {"enabled": True}, "context": "A plan."}}),
     Media("file", "application/zip", "UEsDBA=="),
@@ -325,7 +326,7 @@ def answers(draw: Any, said: Turn) -> list[Turn]:
 
 TOOLS: list[Any] = [
     {"type": "function", "function": {"name": "weather", "description": "d", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}},
-    {"type": "function", "function": {"name": "time"}},
+    {"type": "function", "function": {"name": "time"}, PRIVATE: Private({"anthropic": {"cache_control": {"type": "ephemeral"}}})},
     {"type": "function", "function": {"name": "sql", "parameters": {"type": "object", "properties": {}}, "strict": True}},
     {"type": "custom", "custom": {"name": "shell", "description": "Runs."}},
 ]  # fmt: skip

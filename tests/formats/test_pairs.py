@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from chatsquash.translate import conversations
 from tests.conformance import readers
 from tests.conftest import examples
-from tests.formats.pairs import complaints, held, mistakes, undefined, written
+from tests.formats.pairs import complaints, undefined
 from tests.formats.talks import TALKS
+from tests.formats.written import held, mistakes, written
 
+ODD = st.lists(st.integers(0, 20), max_size=3)
 SOURCES = pytest.mark.parametrize("source", readers.NAMES)
 
 
@@ -23,10 +26,10 @@ def test_there_is_a_reader_for_every_format_that_is_written():
 
 
 @SOURCES
-@given(talk=TALKS)
+@given(talk=TALKS, odd=ODD)
 @examples(240)
-def test_what_the_target_sees_is_the_source_but_for_what_is_told(source, talk):
-    conversation = held(talk, source)
+def test_what_the_target_sees_is_the_source_but_for_what_is_told(source, talk, odd):
+    conversation = held(talk, source, odd)
     made = {target: written(conversation, target) for target in readers.NAMES}
     found = [mistakes(target, each, each.document) for target, each in made.items()]
     assert not any(found), "\n".join(filter(None, found))
@@ -69,6 +72,33 @@ SAME = ["turns[0]", "turns[0].role", "turns[1].blocks[0]", "turns[1].blocks[0].t
 @pytest.mark.parametrize("path", SAME)
 def test_a_path_that_is_told_of_what_is_there_is_a_mistake(path):
     assert complaints(TURNS, SEEN, [*TOLD, path])
+
+
+HELD = {"type": "text", "text": "a", "native": {"openai": {"more": {"id": "m", "odd": [1]}, "phase": "p"}}}
+KNOWN = {"type": "text", "text": "a", "native": {"openai": {"more": {"id": "m"}, "phase": "q"}}}
+
+
+@pytest.mark.parametrize(
+    "told, is_true",
+    [
+        (["more.odd", "phase"], True),
+        (["more.odd"], False),
+        (["more.odd", "more.id", "phase"], False),
+        (["more", "phase"], False),
+    ],
+)
+def test_so_it_is_with_what_only_a_provider_knows(told, is_true):
+    before, after = ([{"role": "user", "blocks": [block]}] for block in (HELD, KNOWN))
+    paths = [f"turns[0].blocks[0].native.openai.{path}" for path in told]
+    assert (complaints(before, after, paths) == []) is is_true
+
+
+def test_and_with_what_stands_elsewhere():
+    words = [{"type": "text", "text": text} for text in "abc"]
+    before, after = ([{"role": "user", "blocks": blocks}] for blocks in (words, [words[0], words[2], words[1]]))
+    assert complaints(before, after, ["turns[0].blocks[1].place"]) == []
+    assert complaints(before, before, ["turns[0].blocks[1].place"])
+    assert complaints(before, after, [])
 
 
 def test_so_it_is_with_definitions():

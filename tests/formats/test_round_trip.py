@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import to_builtins
 
-from chatsquash.blocks import PROMPTS, Call, Result
+from chatsquash.blocks import FORM, PROMPTS, Call, Result
 from chatsquash.chat import PRIVATE, Private
 from chatsquash.errors import UsageError
 from chatsquash.formats.calls import parsed
@@ -21,7 +21,7 @@ from tests.formats.round_trip import AT_LEAST, FORMATS, MARKS, cell, declared, i
 
 def test_the_kinds_are_those_of_the_table():
     assert list(KINDS) == list(AT_LEAST)
-    assert len(KINDS) == 57
+    assert len(KINDS) == 58
 
 
 @pytest.mark.parametrize("name", conversations.writable())
@@ -148,10 +148,21 @@ def padded(left, right):
 
 
 def of_turns(before, after, declared):
+    leading = list(range(before.leading))
+    choices = [leading]
+    for at in range(before.leading, len(before.turns) if leading else 0):  # others lead, too, behind what is gone
+        if before.turns[at]["role"] in PROMPTS:
+            choices.append([*choices[-1], at])
+        elif f"turns[{at}]" not in declared:
+            break
+    return any(of_turns_behind(led, before, after, declared) for led in choices)
+
+
+def of_turns_behind(led, before, after, declared):
     first = after_first = 0
-    if 0 < after.leading < before.leading:
-        first, after_first = before.leading, after.leading
-        if not prompts(before, after, declared):
+    if 0 < after.leading < len(led):
+        first, after_first = led[-1] + 1, after.leading
+        if not prompts(led, before, after, declared):
             return False
     paths = [f"turns[{at}]" for at in range(first, len(before.turns))]
     pairs = list(zip(paths, before.turns[first:], strict=True))
@@ -172,12 +183,12 @@ def of_turns(before, after, declared):
     return matches("turns", pairs, after.turns[after_first:], is_turn, declared, first)
 
 
-def prompts(before, after, declared):
+def prompts(led, before, after, declared):
     """Whether leading system prompts say the same, of which there are more or fewer."""
     roles = {turn["role"] for turn in after.turns[: after.leading]}
-    left, right = before.turns[: before.leading], after.turns[: after.leading]
-    for at, turn in enumerate(left):
-        path, beside = f"turns[{at}]", right[min(at, len(right) - 1)].get("native", {})
+    left, right = [(at, before.turns[at]) for at in led], after.turns[: after.leading]
+    for number, (at, turn) in enumerate(left):
+        path, beside = f"turns[{at}]", right[min(number, len(right) - 1)].get("native", {})
         given = turn.get("instructions", False) <= any(each.get("instructions") for each in right)
         if not given and f"{path}.instructions" not in declared:
             return False
@@ -187,7 +198,7 @@ def prompts(before, after, declared):
             return False
     inner = [
         (f"turns[{at}].blocks[{place}]", block)
-        for at, turn in enumerate(left)
+        for at, turn in left
         for place, block in enumerate(turn.get("blocks", []))
     ]
     prefix = inner[0][0].rpartition("[")[0] if inner else "blocks"
@@ -202,21 +213,30 @@ def of_blocks(prefix, before, after, sides, declared):
 def matches(prefix, before, after, is_same, declared, first):
     """Whether all of a list became all of another, in order, but for what is declared as gone, new or another."""
 
-    def found(at, right):
+    def found(at, right, left_over):
         """Whether what is left of both fits."""
         right += declared[f"{prefix}[+{first + at}]"]
         if at == len(before):
-            return right == len(after)
-        if right > len(after):
+            return right == len(left_over)
+        if right > len(left_over):
             return False
         path, left = before[at]
-        if path in declared and found(at + 1, right):
+        if f"{path}.place" in declared:
+            return found(at + 1, right, left_over)
+        if path in declared and found(at + 1, right, left_over):
             return True
-        return (
-            right < len(after) and (path in declared or is_same(path, left, after[right])) and found(at + 1, right + 1)
-        )
+        became = path in declared or (right < len(left_over) and is_same(path, left, left_over[right]))
+        return right < len(left_over) and became and found(at + 1, right + 1, left_over)
 
-    return found(0, 0)
+    def elsewhere(moved, left_over):
+        """Whether all fits beside those that stand elsewhere."""
+        if not moved:
+            return found(0, 0, left_over)
+        path, left = moved[0]
+        places = [at for at, each in enumerate(left_over) if is_same(path, left, each)]
+        return any(elsewhere(moved[1:], [*left_over[:at], *left_over[at + 1 :]]) for at in places)
+
+    return elsewhere([(path, left) for path, left in before if f"{path}.place" in declared], after)
 
 
 def is_block(path, left, right, sides, declared):
@@ -252,11 +272,22 @@ def is_field(field, left, right, sides):
 def natives(path, before, after, declared):
     """Whether what only a provider knows came back; it may say more."""
     return all(
-        f"{path}.{provider}.{name}" in declared
-        or (name in after.get(provider, {}) and json.dumps(after[provider][name], sort_keys=True) == json.dumps(value, sort_keys=True))
-        for provider, members in before.items()
-        for name, value in members.items()
-    )  # fmt: skip
+        members(f"{path}.{provider}", held, after.get(provider, {}), declared)
+        for provider, held in before.items()
+        if provider != FORM
+    )
+
+
+def members(path, before, after, declared):
+    def is_kept(name, value):
+        other = after.get(name)
+        if f"{path}.{name}" in declared:
+            return True
+        if isinstance(value, dict) and (value or isinstance(other, dict)):
+            return members(f"{path}.{name}", value, other if isinstance(other, dict) else {}, declared)
+        return name in after and json.dumps(other, sort_keys=True) == json.dumps(value, sort_keys=True)
+
+    return all(is_kept(name, value) for name, value in before.items())
 
 
 def is_json(path, before, after, declared):

@@ -174,3 +174,10 @@ def test_what_goes_from_ui_to_model_messages_is_what_the_parts_say():
 def test_a_results_name_is_its_calls_where_it_has_none():
     _, message = model_messages.dump(conversation(says(calling()), answers(Result("call_abc"))))
     assert message["content"][0]["toolName"] == "weather"
+
+
+@pytest.mark.parametrize("breaks", ["xyz", [0, "a"], [4, 1], [1, 2], [-3], [99], [True], {"a": 1}])
+def test_places_of_parts_that_a_log_makes_up_split_nothing(breaks):
+    held = load(ui("assistant", {"type": "reasoning", "text": "a\n\n\nb\n\nc", "breaks": breaks}))
+    for form in FORMS.values():
+        assert again(held, form).turns[0].blocks[0].text == "a\n\n\nb\n\nc"

@@ -1,5 +1,6 @@
 """``chatsquash translate``, by exit code and whole output."""
 
+import gzip
 import io
 import json
 import shutil
@@ -8,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import zstandard
 
 SAMPLES = Path(__file__).parents[2] / "sample_logs"
 COMMAND = [sys.executable, "-m", "chatsquash", "translate"]
@@ -126,6 +128,33 @@ def test_a_glob_may_be_left_to_us(command):
     put("in/b.json", BODY)
     assert command("translate", "in/*.json", "--to", "gemini", "-o", "new/folder/x.jsonl", "--jsonl").code == 0
     assert len(Path("new/folder/x.jsonl").read_text().splitlines()) == 2
+
+
+LINES = [
+    ("x.jsonl", bytes),
+    ("x.JSONL", bytes),
+    ("x.ndjson", bytes),
+    ("x.jsonl.gz", gzip.decompress),
+    ("x.NdJson.GZ", gzip.decompress),
+    ("x.jsonl.zst", lambda held: zstandard.ZstdDecompressor().decompressobj().decompress(held)),
+]
+
+
+@pytest.mark.parametrize("name, opened", LINES, ids=[row[0] for row in LINES])
+def test_a_name_of_lines_is_one_file_of_them(command, name, opened):
+    put("a.jsonl", BODY, BODY)
+    assert command("translate", "a.jsonl", "--to", "gemini", "-o", name).code == 0
+    assert [json.loads(line)["contents"] != [] for line in opened(Path(name).read_bytes()).splitlines()] == [True] * 2
+    assert command("translate", name, "--to", "anthropic", "-o", "back").code == 0
+
+
+def test_a_conversation_that_says_nothing_is_left_out_of_what_is_sent(command):
+    put("a.jsonl", BODY, {"messages": [{"role": "system", "content": "s"}]})
+    asked = ["translate", "a.jsonl", "--to", "anthropic", "--sendable", "-o", "x.jsonl"]
+    code, _, err = command(*asked)
+    assert (code, "1  fitted: conversations that say nothing left out" in err) == (0, True)
+    assert len(Path("x.jsonl").read_text().splitlines()) == 1
+    assert command(*asked, "--force", "--lossless").err.startswith("error: a: nothing is left to send")
 
 
 @pytest.mark.parametrize("option", ["--quiet", "-q"])
@@ -279,6 +308,8 @@ WRONG = [
     ("a folder without any", ["empty", "--to", "gemini", "-o", "out"], "error: empty: no session logs to read"),
     ("nothing known", ["x.json", "--to", "gemini", "-o", "out"], 'error: x.json: no known format: the request is an object with the keys "x"'),
     ("a broken document", ["atif.json", "--to", "gemini", "-o", "out"], "error: atif.json: not atif: entry 1 has steps that are a number"),
+    ("lines in a compression that is only read", ["a.json", "--to", "gemini", "-o", "x.jsonl.bz2"], "error: x.jsonl.bz2: .bz2 is read only; .gz and .zst are written"),
+    ("nothing to send", ["system.json", "--to", "gemini", "--sendable", "-o", "out"], "error: system: nothing is left to send: nobody speaks in it but the system"),
     ("several conversations to print", ["a.json", "a.json", "--to", "gemini", "-o", "-"], "error: 2 conversations: print them with --jsonl, or name a folder"),
     ("a place that is a file", ["a.json", "--to", "gemini", "-o", "x.json/y"], "error: x.json"),
 ]  # fmt: skip
@@ -288,6 +319,7 @@ WRONG = [
 def test_wrong_use_is_said_and_nothing_is_written(command, sentence, arguments, expected):
     put("a.json", BODY)
     put("x.json", {"x": 1})
+    put("system.json", {"messages": [{"role": "system", "content": "s"}]})
     put("atif.json", {"schema_version": "ATIF-v1.6", "steps": 3})
     Path("bad.jsonl").write_text("{oops\n{oops\n")
     Path("empty").mkdir()

@@ -254,6 +254,18 @@ def test_what_of_a_request_is_not_read_is_counted_and_no_lossless_translation(
         assert write_all(["a.json"], lossless, io.BytesIO(), io.BytesIO()).written == 1
 
 
+def test_nor_is_what_an_exchange_among_other_lines_has_beside_its_conversation(here):
+    replies = [{"message": {"role": "assistant", "content": text}} for text in ("b", "c")]
+    request = {"model": "m", "messages": [{"role": "user", "content": "a"}], "tools": [{"type": "web_search"}]}
+    lines = [BODY, {"request": request, "response": {"choices": replies}}, BODY]
+    put(here / "in.jsonl", *lines)
+    done = write_all(["in.jsonl"], Translation(to="openai_chat", output="out.jsonl"), io.BytesIO(), io.BytesIO())
+    assert done.written == 3
+    assert done.passed_over == {"choices after the first": 1, "tools that the service runs": 1}
+    assert done.options == {"model": 1}
+    assert [len(json.loads(line)["messages"]) for line in (here / "out.jsonl").read_text().splitlines()] == [5, 2, 5]
+
+
 def test_a_chain_of_responses_that_the_log_has_is_not_missing(here):
     said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "x"}]}
     lines = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from msgspec import Struct
@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from chatsquash import formats, jsonio
 from chatsquash.blocks import Turn
 from chatsquash.formats import view
-from chatsquash.formats.base import Format, TurnError
+from chatsquash.formats.base import Format, LoadedTurn, TurnError
 from chatsquash.formats.openai_chat.read import merged
 from chatsquash.formats.values import at
 from chatsquash.model import Conversation, Json, Message, Tool
@@ -34,18 +34,20 @@ def read(form: Format, body: Json) -> Conversation:
     tools = added(form.tools(defined).functions if defined is not None else [], brought(form, turns))
     prompt = _given(form.SYSTEM, members)
     system = form.system(prompt) if prompt is not None else []
-    return Conversation([], tools, told=merged([*system, *_loaded(form, turns)]))
+    said, state = loaded(form.load, turns, form.START, form.TURNS)
+    return Conversation([], tools, told=merged([*system, *said, *form.close(state)]))
 
 
-def _loaded(form: Format, turns: list[Json]) -> Iterator[Turn]:
-    state = form.START
+def loaded(load: Callable[[Json, Any], LoadedTurn], turns: list[Json], state: Any, place: str) -> LoadedTurn:
+    """What a list of turns is read as, and the state behind them; raises ``TurnError`` that names the turn."""
+    found = list[Turn]()
     for number, turn in enumerate(turns):
         try:
-            made, state = form.load(turn, state)
+            made, state = load(turn, state)
         except TurnError as problem:
-            raise TurnError(f"{form.TURNS}[{number}] {problem}") from None
-        yield from made
-    yield from form.close(state)
+            raise TurnError(f"{place}[{number}] {problem}") from None
+        found += made
+    return LoadedTurn(found, state)
 
 
 def _given(names: tuple[str, ...], members: dict[str, Any]) -> Json:

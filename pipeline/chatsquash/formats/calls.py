@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from itertools import takewhile
+from collections.abc import Callable, Collection, Iterable
+from itertools import chain, takewhile
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from chatsquash import jsonio
 from chatsquash.blocks import Block, Call, Native, Outcome, Result, Turn
+from chatsquash.formats.many import Link, Many, grown, many
 from chatsquash.formats.values import Object, compact, string, without
 from chatsquash.model import Json, Tool
 
@@ -20,6 +21,10 @@ parsed = jsonio.value
 
 ERROR = "ERROR: "
 """What stands before the text of a result that failed, where a format has no member for that."""
+KEY = "chatsquash"
+"""The member in which is kept what a format has no place for, and what only we read."""
+_FEW = 40
+"""As many open calls as are searched one by one."""
 UNPARSED = "INVALID_JSON"
 """The member that arguments which are no object are kept in, where they must be one."""
 
@@ -34,26 +39,54 @@ class State(Struct, frozen=True, gc=False):
     """The number of the next call without an id."""
     orphan: int = 1
     """The number of the next result that has no id and answers nothing."""
-    open: tuple[tuple[str, str | None], ...] = ()
+    open: tuple[Link, ...] | Many = ()
     """Ids and names of the nearest assistant's calls that no result has answered."""
     by_assistant: bool = False
     """Whether the last turn was the assistant's, in formats where his turns in a row count as one."""
+    before: tuple[tuple[Link, ...], ...] = ()
+    """The open calls before those, by runs, where such turns have very many."""
 
     def but(self, **members: Any) -> State:
         """The same with these members."""
         return replace(self, **members)
 
+    def searchable(self) -> State:
+        """The same, whose calls are not searched one by one where they are very many."""
+        held = self.open
+        if isinstance(held, Many) or (len(held) <= _FEW and not self.before):
+            return self
+        return self.but(open=many((*chain.from_iterable(self.before), *held)), before=())
+
+    def waits(self, member: int, value: str) -> bool:
+        """Whether a call of this id (0) or this name (1) is open."""
+        held = self.searchable().open
+        if isinstance(held, Many):
+            return held.place(member, value) is not None
+        return any(call[member] == value for call in held)
+
     def answer(self, logged: str, name: Json) -> tuple[str, State]:
         """The id of the call that a result answers: by id, else by its tool's name, else the first that is open."""
+        held = self.open
+        if isinstance(held, Many) or len(held) > _FEW or self.before:
+            return _answer_of_many(self.searchable(), logged, name)
         if logged:
-            fitting = [call for call in self.open if call[0] == logged]
+            fitting = [call for call in held if call[0] == logged]
         else:
-            fitting = [call for call in self.open if call[1] is not None and call[1] == name] or list(self.open)
+            fitting = [call for call in held if call[1] is not None and call[1] == name] or list(held)
         if fitting:
-            left = list(self.open)
+            left = list(held)
             left.remove(fitting[0])
-            return fitting[0][0], self.but(open=tuple(left))
+            return fitting[0][0], State(self.call, self.orphan, tuple(left), self.by_assistant)
         return (logged, self) if logged else self.lose()
+
+    def without(self, ids: Collection[str]) -> State:
+        """The same without the calls of these ids."""
+        held = self.open
+        if not (isinstance(held, Many) or len(held) > _FEW or self.before):
+            left = tuple([call for call in held if call[0] not in ids])
+            return State(self.call, self.orphan, left, self.by_assistant)
+        state = self.searchable()
+        return state.but(open=state.open.without(ids) or ()) if isinstance(state.open, Many) else state
 
     def lose(self) -> tuple[str, State]:
         """The id of a result that answers nothing."""
@@ -62,10 +95,24 @@ class State(Struct, frozen=True, gc=False):
     def called(self, blocks: Iterable[Block], *, by_assistant: bool = False) -> State:
         """The state behind an assistant's turn; if the last turn was his, too, its calls are still open."""
         calls = [block for block in blocks if type(block) is Call]
-        before = self.open if self.by_assistant else ()
-        made_up = sum(call.made_up for call in calls)
-        opened = tuple((call.id, call.name) for call in calls)
-        return State(self.call + made_up, self.orphan, before + opened, by_assistant)
+        made_up = len([call for call in calls if call.made_up])
+        opened, before = tuple([(call.id, call.name) for call in calls]), self.before
+        if not self.by_assistant:
+            before = ()
+        elif isinstance(self.open, Many) or len(self.open) > _FEW:
+            before = grown(before, tuple(self.open))
+        else:
+            opened = self.open + opened
+        return State(self.call + made_up, self.orphan, opened, by_assistant, before)
+
+
+def _answer_of_many(state: State, logged: str, name: Json) -> tuple[str, State]:
+    calls: Any = state.open
+    place = calls.place(0, logged) if logged else calls.place(1, name) if isinstance(name, str) else None
+    if place is None and logged:
+        return logged, state
+    answered, left = calls.take(calls.first() if place is None else place)
+    return answered, state.but(open=left or ())
 
 
 def numbered(turn: Turn, number: int) -> Turn:
@@ -116,7 +163,18 @@ def arguments(value: Json, missing: str = "{}") -> str:
 def native(provider: str, holder: Object, *read: str) -> Native:
     """The members of an object but those that are read and those that say nothing, as what a provider alone knows."""
     left = {key: value for key, value in holder.items() if key not in read and value not in EMPTY}
+    if KEY in holder and not is_mark(holder[KEY]):
+        left[KEY] = holder[KEY]
     return {provider: left} if left else {}
+
+
+def is_mark(value: Json, *names: str) -> bool:
+    """Whether the value of ``KEY`` is as we write it, and says one of these."""
+    return isinstance(value, dict) and len(value) == 1 and any(value.get(n) is True for n in names or MARKS)
+
+
+MARKS = ("failed", "instructions")
+"""What we say there: that the text of a result begins in our words, and that a prompt was given as instructions."""
 
 
 EMPTY: tuple[Json, ...] = (None, "", [], {})
@@ -172,6 +230,6 @@ def call_name(call: Object) -> str | None:
     return string(held, "name") or None
 
 
-def named_calls(calls: list[Object]) -> tuple[tuple[str, str | None], ...]:
+def named_calls(calls: list[Object]) -> tuple[Link, ...]:
     """The id and the name of each call of OpenAI chat."""
     return tuple((call["id"], call_name(call)) for call in calls)

@@ -72,9 +72,14 @@ names, named = _ROOM.names, _ROOM.named
 def load(name: str, objects: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
     """The conversations in a file; raises as ``DocumentFormat.conversations``."""
     read = named(name).conversations
-    taken = signature(read).parameters
     given: dict[str, Any] = {"lines": lines, "meta": meta}
-    return read(objects, **{key: value for key, value in given.items() if key in taken})
+    return read(objects, **{key: given[key] for key in _taken(read)})
+
+
+@cache
+def _taken(read: Callable[..., list[Conversation]]) -> tuple[str, ...]:
+    """What of that which lies around its objects a reader wants to know."""
+    return tuple(key for key in ("lines", "meta") if key in signature(read).parameters)
 
 
 def beside(name: str, file: str) -> str | None:

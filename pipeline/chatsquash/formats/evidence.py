@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 from msgspec import Struct, field, structs
 
 from chatsquash import times
-from chatsquash.blocks import Turn
+from chatsquash.blocks import Native, Turn
 from chatsquash.formats import bodies, view
 from chatsquash.formats.base import TurnError
+from chatsquash.formats.openai_chat.read import merged
 from chatsquash.formats.values import Object, at
-from chatsquash.model import Conversation, Json, Message, Origin, Repeated, Sampled
+from chatsquash.model import Branch, Conversation, Json, Message, Origin, Repeated, Sampled
 from chatsquash.times import Moment
 
 moment = times.read
@@ -79,14 +80,17 @@ def told(form: Any, turns: Sequence[Logged]) -> Told:
     return Told([message for message, _ in placed], evidence)
 
 
-def of_turns(turns: Iterable[tuple[Turn, Evidence]]) -> Told:
-    """The messages of turns, each with what is known of its turn."""
-    found = Told([], [])
-    for turn, evidence in turns:
+def conversation(
+    said: Iterable[tuple[Turn, Evidence]], native: Native, branch: Branch | None = None, **members: Any
+) -> Conversation:
+    """Turns, each with what is known of it, as a conversation of whose origin ``members`` are known."""
+    found, turns = Told([], []), list[Turn]()
+    for turn, evidence in said:
         messages = view.messages([turn])
+        turns.append(turn)
         found.messages.extend(messages)
         found.evidence.extend([evidence] * len(messages))
-    return found
+    return Conversation(found.messages, [], branch, origin=origin(found, **members), told=merged(turns), native=native)
 
 
 def together(turns: Sequence[Logged]) -> Evidence:

@@ -9,9 +9,11 @@ import re
 from collections.abc import Callable, Iterable
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from chatsquash.blocks import PROMPTS, HostedCall, HostedResult, Reasoning
-from chatsquash.formats.values import Object
+from chatsquash.blocks import PROMPTS, HostedCall, HostedResult, Media, Reasoning
+from chatsquash.formats.parts import decoded
+from chatsquash.formats.values import Object, string
 from chatsquash.model import Json
 
 
@@ -33,14 +35,20 @@ class Letters(Struct, frozen=True):
 class Service(Struct, frozen=True):
     """What a service wants of a conversation."""
 
+    provider: str
+    """Whose uploaded files it has."""
+    takes: Callable[[Reasoning], bool]
+    """Whether it takes a block of reasoning."""
     names: Letters | None = None
     """Of tools; ``None``: it takes any."""
     ids: Letters | None = None
     """Of calls."""
-    takes: Callable[[Reasoning], bool] = lambda _: True
-    """Whether it takes a block of reasoning."""
     runs: Callable[[HostedCall | HostedResult], bool] | None = None
     """Whether it knows a call that it is said to have run, or a result of such; ``None``: all that are written."""
+    addresses: re.Pattern[str] = re.compile(r"https?://(?!generativelanguage\.googleapis\.com/)", re.IGNORECASE)
+    """How the address of a medium begins that it can open; what was uploaded to Gemini only Gemini can."""
+    images: tuple[str, ...] = ("image/png", "image/jpeg", "image/gif", "image/webp")
+    """The types of images that it takes by their data."""
     reasoning_leads: bool = False
     """Whether it refuses reasoning that nothing follows in its turn."""
     prompts: tuple[str, ...] = PROMPTS
@@ -48,13 +56,33 @@ class Service(Struct, frozen=True):
     prompts_among_turns: bool = True
     """Whether a prompt may stand behind the first turn; else the user says it in ``<system>`` tags."""
     needs_words: bool = False
-    """Whether it refuses a text that is only white space, and white space behind the last text of the assistant's."""
+    """Whether it refuses a text that is only white space."""
     pairs: bool = True
     """Whether it refuses a call without a result, but at the end, and a result without a call."""
+    alternates: bool = False
+    """Whether it refuses calls that follow neither the user nor results."""
+    lists_properties: bool = False
+    """Whether it refuses parameters of tools that list no properties."""
     strict: Callable[[Json], Json] | None = None
     """Takes out of a request what the service does not know."""
+
+    def shown(self, medium: Media) -> Media | None:
+        """A medium as it takes it; ``None`` for one that it cannot open or that lies with another provider."""
+        if medium.url:
+            return medium if self.addresses.match(medium.url) else None
+        if not medium.data:
+            return medium if medium.provider in ("", self.provider) else None
+        made = replace(medium, mime="image/jpeg") if medium.mime == "image/jpg" else medium
+        fits = made.kind != "image" or made.mime in ("", *self.images)
+        return made if fits and decoded(made.data) is not None else None
 
 
 def only(holder: Object, names: Iterable[str]) -> Object:
     """The members of an object that have these names."""
     return {name: holder[name] for name in names if name in holder}
+
+
+def known(holder: Json, members: dict[str, tuple[str, ...]]) -> Json:
+    """An object with its type and the members that this has; as it is where the type is not known."""
+    own = members.get(string(holder, "type"))
+    return holder if own is None else only(holder, ("type", *own))

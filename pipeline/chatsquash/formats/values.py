@@ -56,6 +56,11 @@ def string(holder: Json, name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
+def members(value: Json) -> Object:
+    """An object; without members for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
 def without(members: dict[Any, Any], *names: str) -> Object:
     """The members but these, and but those that are null."""
     return {key: value for key, value in members.items() if key not in names and value is not None}

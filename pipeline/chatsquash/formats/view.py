@@ -62,38 +62,31 @@ def message(turn: Turn) -> Message:
 
 
 def _said(turn: Turn) -> Message:
-    """An assistant's message, with those members that it has."""
+    """An assistant's message; it says all of texts and of calls behind them."""
     shown, thoughts, refused, calls = list[Object](), list[str](), list[str](), list[Object]()
+    says_all = not turn.native
     for block in turn.blocks:
         if type(block) is Call:
             calls.append(call(block))
-        elif type(block) is Reasoning:
-            thoughts += [block.text] if block.text else []
-        elif type(block) is Refusal:
-            refused.append(block.text)
-        elif not calls and (part := part_of(block)):
-            shown.append(part)
+            says_all = says_all and not (block.native or block.made_up)
+        else:
+            says_all = says_all and type(block) is Text and not (calls or block.native or block.apart)
+            if type(block) is Reasoning:
+                thoughts.append(block.text)
+            elif type(block) is Refusal:
+                refused.append(block.text)
+            elif not calls and (part := part_of(block)):
+                shown.append(part)
     made: Any = {"role": "assistant", "content": parts.content(shown, beside_calls=bool(calls or refused))}
     if refused:
         made["refusal"] = "\n\n".join(refused)
-    if thoughts:
-        made["reasoning_content"] = "\n\n".join(thoughts)
+    if thought := "\n\n".join(filter(None, thoughts)):
+        made["reasoning_content"] = thought
     if calls:
         made["tool_calls"] = calls
-    if turn.native or not _says_all(turn.blocks):
+    if not says_all:
         made[PRIVATE] = turn
     return cast("Message", made)
-
-
-def _says_all(blocks: tuple[Block, ...]) -> bool:
-    """Whether a message says all of an assistant's blocks: texts, and behind them calls."""
-    called = False
-    for block in blocks:
-        if type(block) is Call and not (block.native or block.made_up):
-            called = True
-        elif type(block) is not Text or called or block.native or block.apart:
-            return False
-    return True
 
 
 def call(block: Call) -> Object:

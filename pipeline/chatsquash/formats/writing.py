@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
 from itertools import takewhile
+from typing import Any
+
+from msgspec.structs import replace
 
 from chatsquash import chat
-from chatsquash.blocks import FAILED, PROMPTS, Block, Call, Media, Refusal, Result, Source, Text, Turn
-from chatsquash.formats.calls import ERROR
+from chatsquash.blocks import FAILED, PROMPTS, Block, Call, Media, Outcome, Refusal, Result, Source, Text, Turn
+from chatsquash.formats import calls
+from chatsquash.formats.calls import ERROR, is_mark
 from chatsquash.formats.values import Object, at
 from chatsquash.model import Json
 
-KEY = "chatsquash"
-"""The member in which is kept what a format has no place for, and what only we read."""
+KEY = calls.KEY
+SPEAKERS = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
+"""The roles of those who speak, for what has no developers."""
 
 
 # Turns
@@ -46,9 +52,35 @@ def _goes_on(turn: Turn, before: list[Turn], called: set[str]) -> bool:
     return turn.role == "user" and before[-1].role == "tool"
 
 
-def names(turns: Iterable[Turn]) -> dict[str, str]:
-    """The names of tools by the ids of their calls; of several with one id the last."""
-    return {block.id: block.name or "" for turn in turns for block in turn.blocks if type(block) is Call}
+def named(turns: tuple[Turn, ...]) -> tuple[tuple[Turn, ...], dict[str, str]]:
+    """Turns, and the names of tools by the ids of their calls.
+
+    Where calls of several tools share an id, as calls do that are numbered anew in each turn, the results that have no
+    name get that of the call which they answer: in the nearest turn before, the first that none has answered.
+    """
+    called, shared = dict[str, str](), set[str]()
+    for turn in turns:
+        for block in turn.blocks:
+            if type(block) is Call and called.setdefault(block.id, block.name or "") != (block.name or ""):
+                shared.add(block.id)
+    if not shared:
+        return turns, called
+    waiting, found = dict[str, deque[str]](), list[Turn]()
+    for turn in turns:
+        calls = [block for block in turn.blocks if type(block) is Call and block.id in shared]
+        waiting |= {call.id: deque() for call in calls}
+        for call in calls:
+            waiting[call.id].append(call.name or "")
+        found.append(replace(turn, blocks=tuple(_named(block, waiting) for block in turn.blocks)))
+    return tuple(found), called
+
+
+def _named(block: Block, waiting: dict[str, deque[str]]) -> Block:
+    names = waiting.get(block.id) if type(block) is Result else None
+    if not names or type(block) is not Result:
+        return block
+    name = names.popleft() if len(names) > 1 else names[0]
+    return block if block.name else replace(block, name=name)
 
 
 # Texts
@@ -56,14 +88,15 @@ def names(turns: Iterable[Turn]) -> dict[str, str]:
 
 def text_of(blocks: Iterable[Block], *, by_assistant: bool = False) -> str:
     """The texts among blocks as one, as those of a record are joined."""
-    texts, breaks = list[Json](), list[int]()
+    texts, breaks = list[Json](), set[int]()
     is_apart = False
     for block in blocks:
         if isinstance(block, Text | Refusal):
-            if texts and (is_apart or getattr(block, "apart", False)):
-                breaks.append(len(texts))
+            is_refused = type(block) is Refusal
+            if texts and (is_apart or is_refused or getattr(block, "apart", False)):
+                breaks.add(len(texts))
             texts.append(block.text)
-            is_apart = False
+            is_apart = is_refused
         else:
             is_apart = is_apart or type(block) is not Source
     return texts[0] if len(texts) == 1 else chat.join(texts, by_assistant, breaks)
@@ -95,10 +128,23 @@ def mark(result: Result) -> Object:
     return {KEY: {"failed": True}} if result.outcome in FAILED else {}
 
 
+def is_failed(holder: Json) -> bool:
+    """Whether that mark stands beside a result."""
+    return is_mark(at(holder, KEY), "failed")
+
+
 def unmarked(text: str, holder: Json) -> str | None:
     """The text of a result that failed, without our words for that; ``None`` for one that is not marked so."""
-    is_ours = at(holder, KEY, "failed") is True and text.startswith(ERROR)
-    return text.removeprefix(ERROR) if is_ours else None
+    return text.removeprefix(ERROR) if is_failed(holder) and text.startswith(ERROR) else None
+
+
+def came_out(content: tuple[Any, ...], *, is_marked: bool) -> tuple[tuple[Any, ...], Outcome]:
+    """What a result says without those words, which count where it is marked so, and how its call came out."""
+    first, *others = content or (None,)
+    if not is_marked or type(first) is not Text or not first.text.startswith(ERROR):
+        return content, "success"
+    text = first.text.removeprefix(ERROR)
+    return (*((replace(first, text=text),) if text else ()), *others), "failed"
 
 
 def instructed(turn: Turn) -> Object:
@@ -108,11 +154,7 @@ def instructed(turn: Turn) -> Object:
 
 def are_instructions(holder: Json) -> bool:
     """Whether a system prompt is marked as one that was given as instructions."""
-    return at(holder, KEY, "instructions") is True
-
-
-_MARKS = ((KEY, {"failed": True}), (KEY, {"instructions": True}), ("partMetadata", {"role": "system"}))
-"""Members, and what stands in them, that say to us alone what something is."""
+    return is_mark(at(holder, KEY), "instructions")
 
 
 def without_marks(document: Json) -> Json:
@@ -120,9 +162,14 @@ def without_marks(document: Json) -> Json:
     if isinstance(document, list):
         return list(map(without_marks, document))
     if isinstance(document, dict):
-        left = {key: without_marks(value) for key, value in document.items() if (key, value) not in _MARKS}
+        left = {key: without_marks(value) for key, value in document.items() if not is_ours(key, value)}
         return {key: value for key, value in left.items() if value != {} or value == document[key]}
     return document
+
+
+def is_ours(key: str, value: Json) -> bool:
+    """Whether a member says to us alone what something is."""
+    return is_mark(value) if key == KEY else (key, value) == ("partMetadata", {"role": "system"})
 
 
 # Media

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, cast
@@ -126,7 +125,7 @@ def _serve(connection: Connection, copied: list[Connection], options: Options, w
     """A worker process: batches in, outcomes out, until the other side is gone."""
     platform.leave_interrupts_to_parent()
     platform.collect_less()
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    platform.end_with_parent()
     for each in copied:
         each.close()
     converter = Converter(options)
@@ -141,15 +140,6 @@ def _serve(connection: Connection, copied: list[Connection], options: Options, w
                 connection.send(str(problem))
                 return
             connection.send(found)
-
-
-def _end_with_parent() -> None:
-    """A parent that is killed cannot end its workers, which would go on with what nobody waits for."""
-    from multiprocessing import parent_process
-
-    if parent := parent_process():
-        parent.join()
-        os._exit(1)
 
 
 def attempt(converter: Converter, writer: JournalWriter | None, log: Log) -> tuple[Outcome | None, Packed | None]:

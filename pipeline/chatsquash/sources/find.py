@@ -15,7 +15,7 @@ from msgspec import Struct, field
 
 from chatsquash.errors import UsageError
 from chatsquash.log import Log
-from chatsquash.model import OURS, Finding
+from chatsquash.model import OURS, STAGED, Finding
 from chatsquash.options import Options
 from chatsquash.sources.compression import KINDS, uncompressed
 from chatsquash.sources.copies import Copies, second_copy
@@ -206,7 +206,9 @@ class _Search(Struct):
         return self.out is not None and Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.out))
 
     def _is_earlier_output(self, folder: Path) -> bool:
-        """Whether another run wrote a folder, which is then passed over; it counts once."""
+        """Whether another run wrote a folder, which is then passed over; it counts once, unless it is temporary."""
+        if STAGED.fullmatch(folder.name):
+            return True
         if not (folder / OURS).is_dir() or self._is_out(folder):
             return False
         real = os.path.realpath(folder)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cache, lru_cache
+from typing import Any, get_args
 
 from msgspec.structs import replace
 
-from chatsquash import formats
-from chatsquash.blocks import FAILED, PROMPTS, Result
+from chatsquash import formats, jsonio
+from chatsquash.blocks import FAILED, PROMPTS, Result, Text, Turn
+from chatsquash.chat import PRIVATE
 from chatsquash.errors import UsageError
 from chatsquash.formats import bodies, documents, view
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.writing import without_marks
 from chatsquash.model import Conversation, Json
-from chatsquash.translate import logs, sendable
+from chatsquash.translate import logs, plain, sendable
 from chatsquash.translate import losses as comparison
 from chatsquash.translate.sendable import ForeignReasoning
 
@@ -28,6 +30,7 @@ def writable() -> tuple[str, ...]:
     return tuple(name for name in known() if hasattr(module(name), "dump"))
 
 
+@cache
 def module(name: str) -> Any:
     """The module of a format; raises ``UsageError`` for a name that is none."""
     if name in formats.names():
@@ -35,6 +38,11 @@ def module(name: str) -> Any:
     if name in documents.names():
         return documents.named(name)
     raise UsageError(f"{name}: no known format; known are {', '.join(known())}")
+
+
+def is_document(name: str) -> bool:
+    """Whether a format is one of documents, not of exchanges; raises ``UsageError`` for a name that is none."""
+    return hasattr(module(name), "conversations")
 
 
 def load(obj: Json, format: str | None = None) -> Conversation:  # noqa: A002 - the word of the field
@@ -74,15 +82,16 @@ def load_all(
     of these lines, from 1, where others stand between them; ``meta`` is what lies beside.  ``every``: of a history also
     the branches that others go on from, all in the order of the file.
     """
-    logged = logs.exchange(objects[0], format) if len(objects) == 1 and format not in documents.names() else None
-    if logged:
-        return [logged]
+    if len(objects) == 1 and not (format and is_document(format)):
+        logged = logs.exchange(objects[0], format)
+        if logged:
+            return [logged.conversation]
     name = format or recognise(objects)
     form = module(name)
     found: list[Conversation]
     try:
-        if name not in documents.names():
-            found = [logs.exchange(each, name) or bodies.read(form, each) for each in objects]
+        if not is_document(name):
+            found = [_of_body(form, each, name) for each in objects]
         elif every and hasattr(form, "every"):
             found = form.every(objects)
         else:
@@ -92,6 +101,11 @@ def load_all(
     if not found:
         raise UsageError(f"{name}: there is no conversation in it")
     return found
+
+
+def _of_body(form: Any, value: Json, name: str) -> Conversation:
+    logged = logs.exchange(value, name)
+    return logged.conversation if logged else bodies.read(form, value)
 
 
 def recognise(objects: list[Json]) -> str:
@@ -125,6 +139,8 @@ def dump(
     """
     if sendable:
         return request(conversation, format, foreign_reasoning).body
+    if foreign_reasoning != "drop":
+        raise UsageError("foreign_reasoning has no effect without sendable: add that, or leave it out")
     form = _writer(format)
     _refuse_none(conversation)
     try:
@@ -135,6 +151,8 @@ def dump(
 
 def request(conversation: Conversation, format: str, foreign_reasoning: ForeignReasoning = "drop") -> sendable.Request:  # noqa: A002
     """What a service takes of a conversation, and what was changed for that; raises as ``dump``."""
+    if foreign_reasoning not in get_args(ForeignReasoning):
+        raise UsageError(f"{foreign_reasoning}: foreign_reasoning is {' or '.join(get_args(ForeignReasoning))}")
     form = _writer(format)
     _refuse_none(conversation)
     try:
@@ -177,12 +195,31 @@ def losses(conversation: Conversation, format: str) -> comparison.Losses:  # noq
 
     ``kept_for_chatsquash`` of the list has the paths that such readers miss and ``load`` does not.
     """
-    return lost(conversation, dump(conversation, format), format)
+    return lost_of_dump([conversation], dump(conversation, format), format)[0]
 
 
 def lost(conversation: Conversation, document: Json, format: str) -> comparison.Losses:  # noqa: A002
     """What a document in a format does not hold of a conversation that it was made of."""
     return lost_of_all([conversation], document, format)[0]
+
+
+def lost_of_dump(branches: list[Conversation], document: Json, format: str) -> list[comparison.Losses]:  # noqa: A002
+    """What a document in a format does not hold of the conversations that it was made of, and not fitted since.
+
+    It is measured by reading the document, but for conversations that are so plain that it is known.
+    """
+    known = plain.lost(branches[0], module(format)) if len(branches) == 1 else None
+    tools = branches[0].tools
+    if known is None or not all(isinstance(tool, dict) and PRIVATE not in tool for tool in tools):
+        return lost_of_all(branches, document, format)
+    return [comparison.Losses([*known, *(_lost_of_tools(jsonio.dumps(tools), format) if tools else ())])]
+
+
+@lru_cache(64)
+def _lost_of_tools(tools: bytes, format: str) -> comparison.Losses:  # noqa: A002
+    """What a format loses of definitions, which many conversations share."""
+    asked = Conversation([], jsonio.loads(tools), told=(Turn("user", (Text("a"),)),))
+    return lost(asked, dump(asked, format), format)
 
 
 def lost_of_all(branches: list[Conversation], document: Json, format: str) -> list[comparison.Losses]:  # noqa: A002

@@ -12,7 +12,7 @@ from chatsquash.errors import ChatsquashError, UsageError
 from chatsquash.redact.keys import load_key
 from chatsquash.text import counted, escaped
 from chatsquash.translate import conversations, sendable
-from chatsquash.translate.output import Output, output
+from chatsquash.translate.output import Output, is_lines, output
 from chatsquash.translate.sendable import ForeignReasoning
 from chatsquash.translate.sources import STREAM, Sources
 from chatsquash.translate.work import Done, Wanted, translated
@@ -28,7 +28,7 @@ class Translation:
 
     to: str
     output: str
-    """A folder; with ``jsonl``, or where it ends so, a file; or ``-``."""
+    """A folder; with ``jsonl``, or where its name says so, a file, plain or compressed; or ``-``."""
     from_format: str | None = None
     all_branches: bool = False
     """Also the branches of a history that others go on from."""
@@ -47,7 +47,7 @@ class Translation:
     @property
     def is_jsonl(self) -> bool:
         """Whether a line is written for each conversation."""
-        return self.jsonl or (self.output.endswith(".jsonl") and not Path(self.output).is_dir())
+        return self.jsonl or (is_lines(self.output) and not Path(self.output).is_dir())
 
 
 @dataclass(slots=True)
@@ -112,7 +112,11 @@ Observer = Callable[[int, int], None]
 
 
 def write_all(
-    inputs: Iterable[str], wanted: Translation, stdin: BinaryIO, stdout: BinaryIO, observe: Observer | None = None
+    inputs: Iterable[str],
+    wanted: Translation,
+    stdin: BinaryIO | None,
+    stdout: BinaryIO | None,
+    observe: Observer | None = None,
 ) -> Translated:
     """Translate files, folders and globs to a folder, a file of lines or a stream.
 
@@ -144,6 +148,8 @@ def write_all(
 
 
 def _refuse_wrong(wanted: Translation) -> None:
+    conversations.holds_branches(wanted.to)  # which has to be written
+    conversations.module(wanted.from_format or wanted.to)
     if wanted.force and wanted.output == STREAM:
         raise UsageError("--force has no effect with --output -: leave one of them out")
     if wanted.foreign_reasoning and not wanted.sendable:
@@ -219,11 +225,13 @@ class _Failures:
         """How many files each folder has."""
         self._failed: dict[int, list[str]] = {}
         self._unreadable: list[str] = []
+        self._empty = ""
 
     def take(self, done: Done) -> None:
         """Note how a piece came out; raises ``UsageError`` for one that must be readable."""
         argument = done.piece.argument
         self._found[argument] += 1
+        self._empty = self._empty or done.empty
         if not done.failure:
             return
         if done.is_unreadable and not done.piece.is_found:
@@ -243,5 +251,7 @@ class _Failures:
             raise LossError(f"{said[0]}; without --lossless the rest is written")
         if said and not whole.written:
             raise UsageError(said[-1])
+        if self._empty and not whole.written:
+            raise UsageError(self._empty)
         whole.passed_over.update(said)
         whole.complete = whole.complete and not said

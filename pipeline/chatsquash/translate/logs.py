@@ -39,8 +39,8 @@ class NoLineLeftError(UsageError):
     """Of a file no line that can be read is left."""
 
 
-def exchange(value: Json, from_format: str | None) -> Conversation | None:
-    """The conversation of an exchange in any envelope, with its reply; ``None`` for what is none.
+def exchange(value: Json, from_format: str | None) -> Logged | None:
+    """What an exchange in any envelope holds; ``None`` for what is none.
 
     Raises ``UsageError`` for an exchange that cannot be read.
     """
@@ -50,7 +50,7 @@ def exchange(value: Json, from_format: str | None) -> Conversation | None:
     if envelopes.recognise(line) is None:
         return None
     options = Options(from_format=from_format, sessions_by="file")
-    return session(Log("", "exchange", "exchange", len(line)), line, options).conversation
+    return session(Log("", "exchange", "exchange", len(line)), line, options)
 
 
 def session(log: Log, data: bytes, options: Options) -> Logged:

@@ -6,14 +6,19 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from itertools import chain, count
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import IO, BinaryIO, Protocol
 
+from chatsquash import platform
 from chatsquash.errors import UsageError
+from chatsquash.folder import Folder
+from chatsquash.model import OURS, STAGED
+from chatsquash.sources.compression import KINDS, uncompressed
 from chatsquash.translate.sources import STREAM
 from chatsquash.write.groups import sanitised
+from chatsquash.write.jsonl import PACKERS, Packer
+from chatsquash.write.lock import lock, unlock
 
 _IN_MEMORY = 16 << 20
 """Bytes for a pipe that wait in memory; more wait in a file without a name."""
@@ -30,20 +35,30 @@ class Output(Protocol):
 
 
 @contextmanager
-def output(place: str, stdout: BinaryIO, *, jsonl: bool, force: bool) -> Iterator[Output]:
+def output(place: str, stdout: BinaryIO | None, *, jsonl: bool, force: bool) -> Iterator[Output]:
     """The output of a translation; what is not committed goes.  Raises ``UsageError`` for what is there already."""
     if place == STREAM:
+        if stdout is None:
+            raise UsageError("standard output is closed; name a folder or a file with --output")
         with SpooledTemporaryFile(_IN_MEMORY) as held:
             yield _Stream(held, stdout, several=jsonl)
         return
     path = Path(place)
-    writer = _File(path, force=force) if jsonl else _Folder(path, force=force)
+    if not place or (path.name == ".." and not path.is_dir()):
+        raise UsageError(f"{place!r}: names no file and no folder; choose another with --output")
+    if jsonl:
+        _refuse(path, force=force)
+        packer = _packer(path)
+    is_inside = not jsonl and os.path.lexists(path)
+    staged = _Staged(path if is_inside else path.parent, force=force)
     try:
-        yield writer
+        staged.begin()
+        yield _File(path, staged, packer) if jsonl else _Folder(path, staged, is_new=not is_inside)
     except OSError as problem:
         raise UsageError(f"{path}: cannot be written ({problem.strerror})") from None
     finally:
-        writer.discard()
+        with platform.uninterrupted():
+            staged.discard()
 
 
 class _Stream:
@@ -65,13 +80,12 @@ class _Stream:
         self._stdout.flush()
 
 
-def _beside(path: Path) -> Path:
-    """Where something is written until it is whole."""
-    return path.with_name(f".{path.name}.{os.getpid()}")
-
-
 def _refuse(path: Path, *, force: bool) -> None:
-    if not force and os.path.lexists(path):
+    if not os.path.lexists(path):
+        return
+    if not path.is_file():
+        raise UsageError(f"{path}: is there already, and is no regular file; choose another place with --output")
+    if not force:
         raise UsageError(f"{path}: is there already; --force replaces it")
 
 
@@ -93,72 +107,136 @@ def _remove(folders: list[Path]) -> None:
             each.rmdir()
 
 
-class _File:
-    """One file of lines."""
+def is_lines(place: str) -> bool:
+    """Whether the name of an output says that it is one file of lines, plain or compressed."""
+    return Path(uncompressed(place)).suffix.lower() in (".jsonl", ".ndjson")
 
-    def __init__(self, path: Path, *, force: bool) -> None:
-        self._path, self._force = path, force
-        _refuse(path, force=force)
-        self._parents = _made(path.parent)
-        self._staged = _beside(path)
-        try:
-            self._file = self._staged.open("xb")
-        except OSError as problem:
-            raise UsageError(f"{path}: cannot be written ({problem.strerror})") from None
 
-    def write(self, name: str, data: bytes) -> None:  # noqa: ARG002 - the protocol's
-        self._file.write(data)
+def _packer(path: Path) -> Packer:
+    """What compresses a file of lines, as its name says."""
+    suffix = path.suffix.lower() if path.suffix.lower() in KINDS else ""
+    if f"jsonl{suffix}" not in PACKERS:
+        raise UsageError(f"{path}: {suffix} is read only; .gz and .zst are written")
+    return PACKERS[f"jsonl{suffix}"]()
 
-    def commit(self) -> None:
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        _refuse(self._path, force=self._force)  # once more, since another process may have made it
-        self._staged.replace(self._path)
+
+class _Staged:
+    """A folder of this run beside the places that its files will take; other runs neither read nor touch it."""
+
+    def __init__(self, place: Path, *, force: bool) -> None:
+        self.place, self.force = place, force
+        self._folder = Folder(place)
+        self._made: list[Path] = []
+        self._name = ""
+        self._lock: int | None = None
+        self._files: list[BinaryIO] = []
+
+    def begin(self) -> None:
+        """Make it, and remove those of runs that were killed."""
+        self._made = _made(self.place)
+        for name in filter(STAGED.fullmatch, self._folder.names()):
+            with suppress(OSError):  # it is locked by a run that goes on, or not ours to remove
+                stale = lock(self._folder.folder(name), "lock")
+                self._folder.clear(name)
+                unlock(stale)
+        while self._lock is None:
+            self._name = f"{OURS}-{os.urandom(8).hex()}"
+            self._folder.make(self._name)
+            with suppress(BlockingIOError, FileNotFoundError):  # another run took it for one of those
+                self._lock = lock(self._folder.folder(self._name), "lock")
+        for name in ("new", "old"):
+            self._folder.make(f"{self._name}/{name}")
+
+    @property
+    def new(self) -> Folder:
+        """The folder for what is to take its place."""
+        return self._folder.folder(self._name).folder("new")
+
+    def open(self, name: str) -> BinaryIO:
+        """A new file, which is closed with the run."""
+        self._files.append(os.fdopen(self.new.create(name), "wb"))
+        return self._files[-1]
+
+    def put(self, names: list[str]) -> None:
+        """Put what is staged in its place; raises ``UsageError`` or ``OSError``, and then nothing is."""
+        old, new, put = self._folder.folder(self._name).folder("old"), self.new, set[str]()
+        with platform.uninterrupted():
+            for name in names:
+                _refuse(self.place / name, force=self.force)  # once more, since it may have come meanwhile
+            try:
+                for name in names:
+                    is_there = self.force and self._folder.status(name)
+                    if is_there:
+                        self._folder.link(name, old, name)
+                    place = new.move if is_there else new.link  # which replaces nothing
+                    place(name, self._folder, name)
+                    put.add(name)
+            except BaseException:
+                for name in names:
+                    with suppress(OSError):
+                        if old.status(name):
+                            old.move(name, self._folder, name)
+                        elif name in put:
+                            self._folder.remove(name)
+                raise
 
     def discard(self) -> None:
         """Leave nothing that is not in its place."""
-        self._file.close()
-        self._staged.unlink(missing_ok=True)
-        _remove(self._parents)
+        for file in self._files:
+            with suppress(OSError):  # a disk may be full
+                file.close()
+        if self._lock is not None:
+            self._folder.clear(self._name)
+            unlock(self._lock)
+        self._folder.close()
+        _remove(self._made)
+
+
+class _File:
+    """One file of lines, compressed if its name says so."""
+
+    def __init__(self, path: Path, staged: _Staged, packer: Packer) -> None:
+        self._name, self._staged, self._packer = path.name, staged, packer
+        self._file = staged.open(path.name)
+
+    def write(self, name: str, data: bytes) -> None:  # noqa: ARG002 - the protocol's
+        self._file.write(self._packer.compress(data))
+
+    def commit(self) -> None:
+        self._file.write(self._packer.flush())
+        self._file.flush()
+        platform.sync(self._file.fileno())
+        self._staged.put([self._name])
 
 
 class _Folder:
-    """A folder with a file for each document."""
+    """A folder with a file for each document; a new one takes its place as a whole."""
 
-    def __init__(self, path: Path, *, force: bool) -> None:
-        self._path, self._force = path, force
-        self._is_new = not os.path.lexists(path)
-        self._staged = _beside(path) if self._is_new else path / f".translated.{os.getpid()}"
+    def __init__(self, path: Path, staged: _Staged, *, is_new: bool) -> None:
+        self._path, self._staged, self._is_new = path, staged, is_new
+        self._files = staged.new
+        if is_new:
+            self._files = staged.new.folder(path.name)
+            self._files.make()
         self._taken: set[str] = set()
+        self._next: dict[str, int] = {}
+        """The last number behind each name that was met more than once."""
         self._names: list[str] = []
-        self._parents = _made(self._staged.parent)
-        try:
-            self._staged.mkdir()
-        except OSError as problem:
-            raise UsageError(f"{path}: cannot be made ({problem.strerror})") from None
 
     def write(self, name: str, data: bytes) -> None:
-        label = sanitised(name)
-        names = chain([label], (f"{label}-{number}" for number in count(2)))
-        free = next(each for each in names if each.casefold() not in self._taken)
-        self._taken.add(free.casefold())
-        target = f"{free}.json"
-        _refuse(self._path / target, force=self._force)
-        with (self._staged / target).open("xb") as file:
+        target = f"{self._free(sanitised(name))}.json"
+        _refuse(self._path / target, force=self._staged.force)
+        with os.fdopen(self._files.create(target), "wb") as file:
             file.write(data)
         self._names.append(target)
 
-    def commit(self) -> None:
-        for name in self._names:
-            _refuse(self._path / name, force=self._force)  # once more, since another process may have made it
-        if self._is_new and not os.path.lexists(self._path):
-            self._staged.rename(self._path)
-            return
-        for name in self._names:
-            (self._staged / name).replace(self._path / name)
+    def _free(self, label: str) -> str:
+        free, key = label, label.casefold()
+        while free.casefold() in self._taken:
+            number = self._next[key] = self._next.get(key, 1) + 1
+            free = f"{label}-{number}"
+        self._taken.add(free.casefold())
+        return free
 
-    def discard(self) -> None:
-        """Leave nothing that is not in its place."""
-        with suppress(FileNotFoundError):
-            shutil.rmtree(self._staged)
-        _remove(self._parents)
+    def commit(self) -> None:
+        self._staged.put([self._path.name] if self._is_new else self._names)

@@ -94,11 +94,15 @@ class Reader:
         for line in lines:
             try:
                 value = _value(line)
-                found = [each for each in self._loaded([value], form) if each.turns]
+                logged = None if conversations.is_document(form) else logs.exchange(value, form)
+                found = [] if logged else [each for each in self._loaded([value], form) if each.turns]
             except (UsageError, ValueError, RecursionError) as problem:
                 self._pass(piece, line, problem)
                 continue
-            if not found:
+            if logged:
+                group += 1
+                yield Source(None, logged.conversation, group + line.number, logged.left_out, logged.options)
+            elif not found:
                 self.passed_over[f"conversations of {piece.name} that are empty"] += 1
             for conversation in found:
                 group += not conversation.branch
@@ -141,8 +145,8 @@ class Reader:
 
     def _source(self, conversation: Conversation, form: str, body: Json, group: int) -> Source:
         """A conversation with what its request's body has beside it."""
-        left_out = Counter(conversation.origin.unread if conversation.origin else {})
-        if form not in formats.names() or body is None:
+        left_out = Counter(conversation.origin.unread if conversation.origin else ())
+        if body is None or conversations.is_document(form):
             return Source(None, conversation, group, left_out)
         aside = bodies.aside(formats.named(form), body)
         left_out["tools that the service runs"] = aside.hosted

@@ -77,7 +77,7 @@ class Sources(Struct):
     """What lay in folders and is not read, in words."""
     _files: int = 0
 
-    def pieces(self, inputs: Iterable[str], stdin: BinaryIO) -> Iterator[Piece]:
+    def pieces(self, inputs: Iterable[str], stdin: BinaryIO | None) -> Iterator[Piece]:
         """The pieces of files, folders, globs and standard input; raises ``UsageError`` where there is nothing.
 
         Of the output of a conversion only the records are taken.  What is not read in a folder is counted.
@@ -85,6 +85,8 @@ class Sources(Struct):
         for number, given in enumerate(inputs):
             path = Path(given)
             if given == STREAM:
+                if stdin is None:
+                    raise UsageError("standard input is closed; name files or folders")
                 yield from self._of_stream(stdin, number)
             elif (path / OURS).is_dir():
                 for record_file in sorted(path.glob("*.jsonl")):

@@ -17,7 +17,7 @@ from chatsquash.redact.pseudonyms import Anonymizer
 from chatsquash.text import shown
 from chatsquash.translate import conversations, links, logs, losses
 from chatsquash.translate.reading import Reader, Source
-from chatsquash.translate.sendable import ForeignReasoning
+from chatsquash.translate.sendable import ForeignReasoning, NothingToSendError
 from chatsquash.translate.sources import Piece
 
 _AHEAD = 3
@@ -53,6 +53,8 @@ class Done(Struct):
     unlinked: Counter[str] = field(default_factory=Counter)
     bad_lines: list[str] = field(default_factory=list)
     cut: int = 0
+    empty: str = ""
+    """Where nothing is left to send, and why."""
     refused: str = ""
     """Why nothing is to be written, where nothing may be lost."""
     failure: str = ""
@@ -81,8 +83,8 @@ class Translator:
         done.passed_over.update(reader.passed_over)
         done.bad_lines += reader.bad_lines
         done.cut = reader.cut
-        if self._wanted.lossless and done.passed_over and not done.refused:
-            done.refused = f"{piece.name}: not read: {next(iter(done.passed_over))}"
+        if self._wanted.lossless and not done.refused and (done.passed_over or done.empty):
+            done.refused = done.empty or f"{piece.name}: not read: {next(iter(done.passed_over))}"
         return done
 
     def _grouped(self, sources: Iterable[Source]) -> Iterator[list[Source]]:
@@ -101,11 +103,18 @@ class Translator:
         if self._together and told[0].branch:
             document = _held(conversations.dump_all(told, to))
         elif self._wanted.sendable:
-            made = conversations.request(told[0], to, self._wanted.foreign_reasoning)
-            document, _ = made.body, done.fitted.update(made.fitted)
+            try:
+                made = conversations.request(told[0], to, self._wanted.foreign_reasoning)
+            except NothingToSendError as problem:
+                done.empty = done.empty or f"{sources[0].name or done.piece.name}: {problem}"
+                done.fitted["conversations that say nothing left out"] += 1
+                return
+            document, told = made.body, [made.held]
+            done.fitted.update(made.fitted)
         else:
             document = _held(conversations.dump(told[0], to))
-        for source, lost in zip(sources, conversations.lost_of_all(told, document, to), strict=True):
+        measure = conversations.lost_of_all if self._wanted.sendable else conversations.lost_of_dump
+        for source, lost in zip(sources, measure(told, document, to), strict=True):
             self._refuse(source, lost, done)
             _count(source, lost, done)
         if self._anonymizer:
@@ -132,12 +141,16 @@ def _held(document: Json) -> Json:
 
 
 def _count(source: Source, lost: losses.Losses, done: Done) -> None:
-    done.lost.update(map(losses.kind, lost))
-    done.kept.update(map(losses.kind, lost.kept_for_chatsquash))
-    done.passed_over.update(source.left_out)
-    done.options.update(source.options)
+    for counts, found in (
+        (done.lost, map(losses.kind, lost) if lost else ()),
+        (done.kept, map(losses.kind, lost.kept_for_chatsquash) if lost.kept_for_chatsquash else ()),
+        (done.passed_over, source.left_out),
+        (done.options, source.options),
+        (done.unlinked, links.unlinked(source.conversation.turns)),
+    ):
+        if found:  # as is rare
+            counts.update(found)
     done.bad_lines.extend(source.bad_lines)
-    done.unlinked.update(links.unlinked(source.conversation.turns))
 
 
 # Processes
@@ -160,12 +173,12 @@ def translated(pieces: Iterable[Piece], wanted: Wanted, workers: int) -> Iterato
     from multiprocessing import get_context
 
     context = get_context(platform.start_method())
-    with platform.uninterrupted():
-        pool = ProcessPoolExecutor(workers, context, initializer=_begin, initargs=(wanted,))
+    pool = ProcessPoolExecutor(workers, context, initializer=_begin, initargs=(wanted,))
     waiting: deque[Future[Done]] = deque()
     try:
         for piece in pieces:
-            waiting.append(pool.submit(_translate, piece))
+            with platform.uninterrupted():  # it starts processes
+                waiting.append(pool.submit(_translate, piece))
             if len(waiting) >= _AHEAD * workers:
                 yield waiting.popleft().result()
         while waiting:
@@ -182,6 +195,7 @@ _made: list[Callable[[Piece], Done]] = []
 def _begin(wanted: Any) -> None:
     """What a worker process does first."""
     platform.leave_interrupts_to_parent()
+    platform.end_with_parent()
     _made[:] = [Translator(wanted)]
 
 

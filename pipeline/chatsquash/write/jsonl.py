@@ -45,8 +45,8 @@ def zstd() -> Packer:
     try:
         from zstandard import ZstdCompressor
     except ImportError:
-        hint = "pip install 'chatsquash[zstd]', or choose --format jsonl.gz"
-        raise UsageError(f"--format jsonl.zst: the package zstandard is missing: {hint}") from None
+        hint = "pip install 'chatsquash[zstd]', or choose jsonl.gz"
+        raise UsageError(f"jsonl.zst: the package zstandard is missing: {hint}") from None
     made: Packer = ZstdCompressor(level=_LEVEL_ZSTD).compressobj()
     return made
 

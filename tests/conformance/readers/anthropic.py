@@ -9,6 +9,7 @@ from .common import Object, arguments, block, merged, rest, runs, text, turn
 
 ANTHROPIC = "anthropic"
 _RESULT = "_tool_result"
+_FUNCTION = ("name", "description", "input_schema", "strict")
 
 
 def read(document: Any) -> list[Object]:
@@ -43,7 +44,8 @@ def _block(each: Object) -> list[Object]:
                 block("reasoning", text=each["thinking"], signer=ANTHROPIC, signature=each["signature"], native=own)
             ]
         case "redacted_thinking":
-            return [block("reasoning", signer=ANTHROPIC, encrypted=each["data"])]
+            own = rest(ANTHROPIC, each, "type", "data")
+            return [block("reasoning", signer=ANTHROPIC, encrypted=each["data"], native=own)]
         case "tool_use":
             own = rest(ANTHROPIC, each, "type", "id", "name", "input")
             return [block("call", id=each["id"], name=each["name"], arguments=arguments(each["input"]), native=own)]
@@ -60,7 +62,8 @@ def _block(each: Object) -> list[Object]:
     if of.endswith(_RESULT):
         value = each["content"]
         failed = isinstance(value, dict) and value.get("type", "").endswith("_error")
-        more = {"outcome": "failed" if failed else "success", "provider": ANTHROPIC}
+        own = rest(ANTHROPIC, each, "type", "tool_use_id", "content")
+        more = {"outcome": "failed" if failed else "success", "provider": ANTHROPIC, "native": own}
         return [block("hosted_result", id=each["tool_use_id"], name=of.removesuffix(_RESULT), value=value, **more)]
     return [block("other", provider=ANTHROPIC, value=each)]
 
@@ -87,15 +90,18 @@ def _medium(each: Object, kind: str) -> list[Object]:
         case "url":
             return [block("media", kind=kind, url=source["url"], name=name, native=own)]
         case "file":
-            return [block("media", kind=kind, file_id=source["file_id"], name=name, native=own)]
+            return [block("media", kind=kind, file_id=source["file_id"], provider="anthropic", name=name, native=own)]
     held = {**each, "source": {key: value for key, value in source.items() if key != "data"}}
     return text(source["data"], {ANTHROPIC: {"document": held}})
 
 
 def tools(document: Any) -> list[Object]:
     """The definitions of tools."""
-    return [{"type": "function", "function": _function(tool)} for tool in document.get("tools", [])]
+    return [
+        {"type": "function", "function": _function(tool), "native": rest(ANTHROPIC, tool, *_FUNCTION, "type")}
+        for tool in document.get("tools", [])
+    ]
 
 
 def _function(tool: Object) -> Object:
-    return {("parameters" if key == "input_schema" else key): value for key, value in tool.items() if key != "type"}
+    return {("parameters" if key == "input_schema" else key): tool[key] for key in _FUNCTION if key in tool}

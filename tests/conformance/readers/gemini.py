@@ -64,7 +64,7 @@ def _part(part: Object, links: Links) -> list[Object]:
     held = part.get(kind)
     match kind:
         case "text":
-            return _text(held, own)
+            return _text(held, own) or [block("other", provider=GOOGLE, value=part)] * bool(own)
         case "inlineData" | "fileData":
             return [_medium(kind, held, own)]
         case "functionCall":

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from .common import Links, Object, arguments, block, compact, kind_of, linked, merged, rest, text, turn, usual
+from .common import Links, Object, arguments, block, both, compact, kind_of, linked, merged, rest, text, turn, usual
 from .vercel_ai import DENIED, UNKNOWN, VERCEL, native, thought, whole
 
 OPTIONS = "providerOptions"
+MODEL_MESSAGES = "model_messages"
 FILES = ("file-data", "image-data", "file-url", "image-url", "file-id", "image-file-id")
 
 
@@ -21,23 +22,27 @@ def read(document: Any) -> list[Object]:
         role, content = message["role"], message["content"]
         held = [{"type": "text", "text": content}] if isinstance(content, str) else content
         blocks = [made for part in held for made in _part(part, role, links, answered)]
-        own = native(message.get(OPTIONS), **_more(message, "role", "content", OPTIONS))
+        own = _own(message, "role", "content")
         if role != "tool" or blocks:
             found.append(turn(role, whole(blocks), native=own))
     return merged(found)
 
 
-def _more(holder: Object, *read: str) -> Object:
-    return rest(VERCEL, holder, *read).get(VERCEL, {})
+def _own(holder: Object, *read: str) -> Object:
+    """What only providers know of a part or a message, and what only model messages have."""
+    return both(native(holder.get(OPTIONS)), rest(MODEL_MESSAGES, holder, *read, OPTIONS))
 
 
 def _part(part: Object, role: str, links: Links, answered: Object) -> list[Object]:
     held = part.get(OPTIONS)
     match part["type"]:
         case "text":
-            return text(part["text"], native(held, **_more(part, "type", "text", OPTIONS)))
+            return text(part["text"], _own(part, "type", "text"))
         case "reasoning":
-            return [thought(part["text"], held, _more(part, "type", "text", OPTIONS))]
+            made = thought(part["text"], held, {})
+            return [
+                {**made, "native": both(made.get("native", {}), rest(MODEL_MESSAGES, part, "type", "text", OPTIONS))}
+            ]
         case "file":
             return [_file(part, part["data"])]
         case "tool-call":
@@ -62,7 +67,7 @@ def _part(part: Object, role: str, links: Links, answered: Object) -> list[Objec
 def _file(part: Object, data: Any, kind: str = "") -> Object:
     """A file by its data, its address or its id."""
     mime = part.get("mediaType", "")
-    own = native(part.get(OPTIONS), **_more(part, "type", "data", "url", "fileId", "mediaType", "filename", OPTIONS))
+    own = _own(part, "type", "data", "url", "fileId", "mediaType", "filename")
     more = {
         "name": part.get("filename"),
         "native": own,
@@ -70,7 +75,8 @@ def _file(part: Object, data: Any, kind: str = "") -> Object:
     }
     kind = kind or kind_of(mime)
     if isinstance(data, dict):
-        return block("media", kind=kind, file_id=next(iter(data["reference"].values())), **more)
+        whose, known = next(iter(data["reference"].items()))
+        return block("media", kind=kind, file_id=known, provider=whose, **more)
     if data.startswith(("data:", "http:", "https:")):
         return linked(kind, data, **more)
     if "fileId" in part or data.startswith(("file-", "file_")):
@@ -80,9 +86,7 @@ def _file(part: Object, data: Any, kind: str = "") -> Object:
 
 def _call(part: Object, links: Links) -> Object:
     is_hosted = part.get("providerExecuted") is True
-    own = native(
-        part.get(OPTIONS), **_more(part, "type", "toolCallId", "toolName", "input", "providerExecuted", OPTIONS)
-    )
+    own = _own(part, "type", "toolCallId", "toolName", "input", "providerExecuted")
     more = {"name": part["toolName"], "arguments": arguments(part["input"]), "native": own}
     if is_hosted:
         return block("hosted_call", id=part["toolCallId"], **more)
@@ -92,8 +96,9 @@ def _call(part: Object, links: Links) -> Object:
 def _asked(part: Object, answer: Object) -> Object:
     own, call = part["approvalId"], part["toolCallId"]
     more = {"approved": answer.get("approved"), "reason": answer.get("reason")}
-    rests = _more({**part, "requestReason": part.get("reason")}, "type", "approvalId", "toolCallId", "reason")
-    return block("approval", call=call, id="" if own == call else own, native={VERCEL: rests} if rests else {}, **more)
+    asked = {**part, "requestReason": part.get("reason")}
+    rests = rest(VERCEL, asked, "type", "approvalId", "toolCallId", "reason")
+    return block("approval", call=call, id="" if own == call else own, native=rests, **more)
 
 
 def _result(part: Object, links: Links) -> Object:
@@ -109,7 +114,7 @@ def _result(part: Object, links: Links) -> Object:
     elif of in ("json", "error-json"):
         told = {"content": text(compact(value)), "json": True}
     told |= {"outcome": "failed"} if of.startswith("error-") else {}
-    own = native(part.get(OPTIONS), **_more(part, "type", "toolCallId", "toolName", "output", OPTIONS))
+    own = _own(part, "type", "toolCallId", "toolName", "output")
     return block(
         "result", id=links.answer(part["toolCallId"], part["toolName"]), name=part["toolName"], native=own, **told
     )
@@ -118,7 +123,7 @@ def _result(part: Object, links: Links) -> Object:
 def _given(part: Object) -> list[Object]:
     of = part["type"]
     if of == "text":
-        return text(part["text"], native(part.get(OPTIONS), **_more(part, "type", "text", OPTIONS)))
+        return text(part["text"], _own(part, "type", "text"))
     if of in FILES:
         data = next(part[key] for key in ("data", "url", "fileId") if key in part)
         return [_file(part, data, "image" if of.startswith("image") else "")]
@@ -130,7 +135,7 @@ def _gave(part: Object) -> Object:
     of = output["type"]
     value = output.get("value") if of != "execution-denied" else output.get("reason") or DENIED
     outcome = "denied" if of == "execution-denied" else "failed" if of.startswith("error-") else "success"
-    own = native(part.get(OPTIONS), **_more(part, "type", "toolCallId", "toolName", "output", OPTIONS))
+    own = _own(part, "type", "toolCallId", "toolName", "output")
     return block(
         "hosted_result", id=part["toolCallId"], name=part["toolName"], value=value, outcome=outcome, native=own
     )

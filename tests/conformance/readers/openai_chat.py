@@ -6,8 +6,16 @@ from typing import Any
 
 from .common import SOUNDS, Object, block, both, linked, merged, rest, text, turn, usual
 
-OPENAI = "openai"
+OPENAI, CHAT = "openai", "openai_chat"
+SHARED = ("detail", "prompt_cache_breakpoint")
+"""Members of parts that OpenAI's other format has, too."""
 SIGNERS = ("anthropic", "google", "openai", "xai")
+
+
+def _own(holder: Object, *read: str) -> Object:
+    """What only OpenAI knows of something, that of both its formats apart."""
+    shared = {name: holder[name] for name in SHARED if name in holder}
+    return both(rest(CHAT, holder, *read, *SHARED), rest(OPENAI, shared))
 
 
 def read(document: Any) -> list[Object]:
@@ -21,12 +29,12 @@ def _turn(message: Object) -> Object:
         return turn(role, _said(message), native=_rest(message))
     if role == "tool":
         return turn(role, [result(message)])
-    return turn(role, parts(content), native=rest(OPENAI, message, "role", "content"))
+    return turn(role, parts(content), native=_own(message, "role", "content"))
 
 
 def _rest(message: Object) -> Object:
     read = ("role", "content", "refusal", "reasoning_content", "reasoning_details", "annotations", "tool_calls")
-    return rest(OPENAI, message, *read)
+    return _own(message, *read)
 
 
 def _said(message: Object) -> list[Object]:
@@ -48,7 +56,7 @@ def _thoughts(message: Object) -> list[Object]:
 def _detail(detail: Object) -> Object:
     signer = next((who for who in SIGNERS if str(detail.get("format", "")).startswith(who)), "")
     said = detail.get("text") or detail.get("summary")
-    own = rest(OPENAI, detail, "text", "summary", "data", "id", "signature", "index")
+    own = _own(detail, "text", "summary", "data", "id", "signature", "index")
     more = {"signature": detail.get("signature"), "encrypted": detail.get("data"), "id": detail.get("id")}
     return block("reasoning", text=said, signer=signer, native=own, **more)
 
@@ -65,13 +73,13 @@ def call(logged: Object) -> Object:
     given = held["input" if is_custom else "arguments"]
     signature = logged.get("extra_content", {}).get("google", {}).get("thought_signature")
     signed = {"google": {"thoughtSignature": signature}} if signature else {}
-    own = both(rest(OPENAI, logged, "id", "type", "function", "custom", "extra_content"), signed)
+    own = both(_own(logged, "id", "type", "function", "custom", "extra_content"), signed)
     return block("call", id=logged["id"], name=held["name"], arguments=given, custom=is_custom, native=own)
 
 
 def result(message: Object) -> Object:
     """The result of a call."""
-    own = rest(OPENAI, message, "role", "tool_call_id", "name", "content")
+    own = _own(message, "role", "tool_call_id", "name", "content")
     answered, name = message["tool_call_id"], message.get("name")
     return block("result", id=answered, name=name, content=parts(message["content"]), native=own)
 
@@ -88,20 +96,23 @@ def _part(part: Object) -> list[Object]:
     inner = part.get(of)
     match of:
         case "text":
-            return text(inner, rest(OPENAI, part, "type", "text"))
+            return text(inner, _own(part, "type", "text"))
         case "refusal":
-            return [block("refusal", text=inner, native=rest(OPENAI, part, "type", "refusal"))]
+            return [block("refusal", text=inner, native=_own(part, "type", "refusal"))]
         case "image_url" | "video_url":
-            more = both(rest(OPENAI, part, "type", of), rest(OPENAI, inner, "url"))
+            more = both(_own(part, "type", of), _own(inner, "url"))
             return [linked("image" if of == "image_url" else "video", inner["url"], native=more)]
         case "input_audio":
             mime = SOUNDS.get(inner["format"], usual(f"audio/{inner['format']}"))
-            return [block("media", kind="audio", mime=mime, data=inner["data"])]
+            more = both(_own(part, "type", of), _own(inner, "data", "format"))
+            return [block("media", kind="audio", mime=mime, data=inner["data"], native=more)]
         case "file":
-            more = both(rest(OPENAI, part, "type", of), rest(OPENAI, inner, "file_data", "file_id", "filename"))
+            more = both(_own(part, "type", of), _own(inner, "file_data", "file_id", "filename"))
             name = inner.get("filename")
             if "file_id" in inner:
-                return [block("media", kind="file", file_id=inner["file_id"], name=name, native=more)]
+                return [
+                    block("media", kind="file", file_id=inner["file_id"], provider="openai", name=name, native=more)
+                ]
             return [linked("file", inner["file_data"], name=name, native=more)]
     return [block("other", provider=OPENAI, value=part)]
 

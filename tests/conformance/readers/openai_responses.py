@@ -57,9 +57,9 @@ def _message(item: Object, before: list[Object]) -> list[Object]:
     """A message, whose first text knows the rest of it; a text of another one does not go on from the one before."""
     found = _parts(item["content"])
     first = next((each for each in found if each["type"] in ("text", "refusal")), None)
-    if first is None:
-        return found
     own = rest(OPENAI, item, "type", "role", "content")
+    if first is None:
+        return [block("other", provider=OPENAI, value={"item": item})] if found or own else []
     native = {**own.get(OPENAI, {}), **first.get("native", {}).get(OPENAI, {})}
     first |= {"native": {OPENAI: native}} if native else {}
     if first["type"] == "text" and before and before[-1]["type"] in ("text", "refusal", "source", "other"):
@@ -72,6 +72,10 @@ def _thoughts(item: Object) -> list[Object]:
     parts = raw or item.get("summary") or [{"text": ""}]
     encrypted, ident = item.get("encrypted_content"), item.get("id")
     signer = OPENAI if encrypted or ident else ""
+    if any(part.keys() - {"type", "text"} for part in parts):
+        whole = rest(OPENAI, item, "type", "id", "encrypted_content")
+        said = "\n\n".join(part["text"] for part in parts)
+        return [block("reasoning", text=said, signer=signer, encrypted=encrypted, id=ident, native=whole)]
     of = {"type": "reasoning_text"} if raw else {}
     own = {
         **of,
@@ -119,13 +123,13 @@ def _parts(content: Any) -> list[Object]:
 
 
 def _part(part: Object) -> list[Object]:
+    usual = ("detail",) if part.get("detail") == "auto" else ()
     more = rest(
         OPENAI,
         part,
+        *usual,
         *("type", "text", "refusal", "annotations", "image_url", "file_data", "file_url", "file_id", "filename"),
     )
-    if part.get("detail") == "auto":
-        more = {}
     match part["type"]:
         case "input_text" | "output_text":
             return text(part["text"], more) + [_source(each) for each in part.get("annotations", [])]
@@ -134,14 +138,15 @@ def _part(part: Object) -> list[Object]:
         case "input_image" if part.get("image_url"):
             return [linked("image", part["image_url"], native=more)]
         case "input_image":
-            return [block("media", kind="image", file_id=part["file_id"], native=more)]
+            return [block("media", kind="image", file_id=part["file_id"], provider="openai", native=more)]
         case "input_audio":
             inner = part["input_audio"]
-            return [block("media", kind="audio", mime=SOUNDS[inner["format"]], data=inner["data"])]
+            own = rest(OPENAI, part, "type", "input_audio")
+            return [block("media", kind="audio", mime=SOUNDS[inner["format"]], data=inner["data"], native=own)]
         case "input_file":
             name = part.get("filename")
             if part.get("file_id"):
-                return [block("media", kind="file", file_id=part["file_id"], name=name, native=more)]
+                return [block("media", kind="file", file_id=part["file_id"], provider="openai", name=name, native=more)]
             return [linked("file", part.get("file_url") or part["file_data"], name=name, native=more)]
     return [block("other", provider=OPENAI, value=part)]
 

@@ -38,10 +38,11 @@ def _items(content: Any) -> list[Object]:
 
 def _item(item: Object) -> list[Object]:
     if item["type"] == "text":
-        return text(item["content"])
+        return text(item["content"], rest(OUMI, item, "type", "content"))
     if item["type"] == "image_binary":
-        return [block("media", kind="image", mime=image_type(item["binary"]), data=item["binary"])]
-    return [linked("image", item["content"])]
+        own = rest(OUMI, item, "type", "binary")
+        return [block("media", kind="image", mime=image_type(item["binary"]), data=item["binary"], native=own)]
+    return [linked("image", item["content"], native=rest(OUMI, item, "type", "content"))]
 
 
 def tools(document: Any) -> list[Object]:

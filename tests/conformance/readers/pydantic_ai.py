@@ -24,25 +24,34 @@ def read(document: Any) -> list[Object]:
     """The turns of messages: one for each part of a request, one for each response."""
     links = Links()
     found: list[Object] = []
+    waiting: list[Object] = []
+    """Requests without parts of which something is known, which go with the next turn."""
     for message in document:
         if message["kind"] == "response":
-            found.append(turn("assistant", [made for part in message["parts"] for made in _said(part, links)]))
+            fresh = [turn("assistant", [made for part in message["parts"] for made in _said(part, links)])]
         else:
-            found += [_heard(part, links) for part in message["parts"]]
+            fresh = [_heard(part, links) for part in message["parts"]]
+        if fresh and waiting:
+            fresh[0]["blocks"] = [*waiting, *fresh[0].get("blocks", [])]
+            waiting = []
+        found += fresh
         own = rest(PYDANTIC, message, "kind", "parts", "instructions", *_SILENT).get(PYDANTIC, {})
-        if found and own and message["parts"]:
+        if own and not fresh:
+            waiting.append(block("other", provider=PYDANTIC, value=message))
+        if found and own and (message["parts"] or message["kind"] == "response"):
             first = found[-1 if message["kind"] == "response" else -len(message["parts"])]
             first["native"] = both(first.get("native", {}), {PYDANTIC: {f"message.{key}": own[key] for key in own}})
     return merged(_instructed(found, document))
 
 
 def _instructed(found: list[Object], document: Any) -> list[Object]:
-    """With the instructions of the last request, which stand behind the prompts that lead."""
+    """With the instructions of the last request, behind the prompts that lead unless they are told alone before them."""
     told = [message.get("instructions") for message in document if message["kind"] == "request"]
     if not told or not told[-1]:
         return found
-    leading = len(list(takewhile(lambda each: each["role"] == "system", found)))
-    return [*found[:leading], turn("system", text(told[-1]), instructions=True), *found[leading:]]
+    is_behind = bool(document[0]["parts"])
+    place = len(list(takewhile(lambda each: is_behind and each["role"] == "system", found)))
+    return [*found[:place], turn("system", text(told[-1]), instructions=True), *found[place:]]
 
 
 # Requests
@@ -106,6 +115,7 @@ def _item(item: Any) -> list[Object]:
         "data",
         "url",
         "file_id",
+        "provider_name",
         "vendor_metadata",
         "identifier",
         "force_download",
@@ -116,7 +126,7 @@ def _item(item: Any) -> list[Object]:
         if member in vendor:
             own = both(own, {provider: {member: vendor.pop(member)}})
     own = both(own, {PYDANTIC: {"vendor_metadata": vendor}} if vendor else {})
-    where = {key: item.get(key) for key in ("data", "url", "file_id")}
+    where = {key: item.get(key) for key in ("data", "url", "file_id")} | {"provider": item.get("provider_name")}
     return [block("media", kind=_URLS.get(kind) or _medium(mime), mime=usual(mime), name=name, native=own, **where)]
 
 

@@ -135,7 +135,8 @@ def shown(part: Object) -> list[Object]:
     }
     match part["type"]:
         case "text":
-            return text(part["text"], native(held, **more))
+            own = native(held, **more)
+            return text(part["text"], own) or [block("other", provider=VERCEL, value=part)] * bool(own)
         case "reasoning":
             return [thought(part["text"], held, more)]
         case "file":
@@ -169,6 +170,7 @@ def whole(blocks: list[Object]) -> list[Object]:
         if (
             each["type"] == "reasoning"
             and each.get("encrypted")
+            and each.get("id")
             and [last.get(name) for name in names] == [each.get(name) for name in names]
         ):
             texts = [held.get("text", "") for held in (last, each)]
@@ -193,7 +195,9 @@ def medium(part: Object) -> Object:
         "native": own,
     }
     if known or url.startswith("file-id:"):
-        return block("media", kind=kind_of(mime), file_id=known or unquote(url.removeprefix("file-id:")), **more)
+        whose = (part.get(HELD) or {}).get(PYDANTIC, {}).get("provider_name")
+        known = known or unquote(url.removeprefix("file-id:"))
+        return block("media", kind=kind_of(mime), file_id=known, provider=whose, **more)
     return linked(kind_of(mime), url, **more)
 
 
@@ -276,10 +280,13 @@ def given_by(output: Any) -> Object:
 def _item(item: Any) -> list[Object]:
     if isinstance(item, str):
         return text(item)
-    mime = item.get("media_type") or ""
-    own = rest(PYDANTIC, item, "kind", "media_type", "data", "url", "file_id")
-    where = {key: item.get(key) for key in ("data", "url", "file_id")}
-    return [block("media", kind=URLS.get(item["kind"]) or kind_of(mime), mime=usual(mime), native=own, **where)]
+    mime, vendor = item.get("media_type") or "", dict(item.get("vendor_metadata") or {})
+    name = vendor.pop("title", None)
+    read = ("kind", "media_type", "data", "url", "file_id", "provider_name")
+    own = rest(PYDANTIC, {**item, "vendor_metadata": vendor}, *read)
+    where = {key: item.get(key) for key in ("data", "url", "file_id")} | {"provider": item.get("provider_name")}
+    kind = URLS.get(item["kind"]) or kind_of(mime)
+    return [block("media", kind=kind, mime=usual(mime), name=name, native=own, **where)]
 
 
 def _hosted(part: Object) -> list[Object]:

@@ -21,7 +21,7 @@ developer role, developer mid, audio, video, approval, orphan result, reasoning,
 blocks, reasoning between, openai encrypted, refusal, custom tool call, source
 """
 """The kinds of content of which something is lost when they are written, as ``docs/formats.md`` names them."""
-BLURS = "instructions, result json obj, result json list, denied result, gemini call sig"
+BLURS = "instructions, file id of OpenAI, result json obj, result json list, denied result, gemini call sig"
 """Those of which only places, bounds and marks are."""
 
 __all__ = ["PROVIDER", "START", "assemble", "close", "dump", "load", "marks", "reply", "system", "tools"]

@@ -82,14 +82,14 @@ def said_in(content: Json) -> Said:
 
 def _thought(block: Object) -> Reasoning | None:
     match block:
-        case {"type": "thinking", "thinking": str(text), **rest}:
-            signature = string(rest, "signature")
-            signer = PROVIDER if signature else ""
-            return Reasoning(text, signer, signature, native=native(PROVIDER, rest, "type", "signature"))
-        case {"type": "redacted_thinking", "data": str(data), **rest}:
+        case {"type": "thinking", "thinking": str(text)}:
+            signature = string(block, "signature")
+            more = native(PROVIDER, block, "type", "thinking", "signature") if len(block) > 2 + bool(signature) else {}
+            return Reasoning(text, PROVIDER if signature else "", signature, native=more)
+        case {"type": "redacted_thinking", "data": str(data)}:
             if plain := _unpacked(data):
                 return Reasoning(plain, native={PROVIDER: {"data": data}})
-            return Reasoning(encrypted=data, signer=PROVIDER, native=native(PROVIDER, rest, "type"))
+            return Reasoning(encrypted=data, signer=PROVIDER, native=native(PROVIDER, block, "type", "data"))
     return None
 
 
@@ -104,9 +104,10 @@ def _unpacked(data: str) -> str:
 
 
 def _call(block: Object, number: int) -> Block:
-    read = ("type", "name", "input", *(("id",) if isinstance(block.get("id"), str) else ()))
-    more = native(PROVIDER, block, *read) if len(block) > len(read) else {}
     own, name = string(block, "id"), block.get("name")
+    if own and type(name) is str and "input" in block and len(block) == 4:  # as most are
+        return Call(own, name, arguments(block.get("input")))
+    more = native(PROVIDER, block, "type", "name", "input", *(("id",) if isinstance(block.get("id"), str) else ()))
     known = name if isinstance(name, str) else None
     return Call(own or f"call_{number}", known, arguments(block.get("input")), made_up=not own, native=more)
 
@@ -167,7 +168,8 @@ def _sourced(block: Object, kind: Medium, source: Object) -> Blocks | None:
         case {"type": "url", "url": str(url)} if url:
             return (Media(kind, url=url, name=title, native=_more(block, source, ("url",), *named)),)
         case {"type": "file", "file_id": str(file_id)} if file_id:
-            return (Media(kind, file_id=file_id, name=title, native=_more(block, source, ("file_id",), *named)),)
+            more = _more(block, source, ("file_id",), *named)
+            return (Media(kind, file_id=file_id, name=title, provider=PROVIDER, native=more),)
         case {"type": "text", "data": str(text)} if text and kind == "file":
             held = {**block, "source": {key: value for key, value in source.items() if key != "data"}}
             return (Text(text, native={PROVIDER: {DOCUMENT: held}}),)

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from msgspec.structs import replace
 
-from chatsquash.blocks import Block, Result, Text, Turn
+from chatsquash.blocks import Block, Call, Result, Text, Turn
 from chatsquash.formats.anthropic.blocks import PROVIDER, block_of, blocks_of, said_in
 from chatsquash.formats.base import LoadedTurn, Tools, TurnError, with_private
 from chatsquash.formats.calls import State, native, results_first
@@ -43,7 +43,7 @@ def load(turn: Json, state: State) -> LoadedTurn:
         raise TurnError("has no content")
     if turn.get("tool_calls"):
         raise TurnError("has tool_calls, which turns of Anthropic have not")
-    if not isinstance(content, str | list | None):
+    if content is not None and not isinstance(content, (str, list)):
         raise TurnError(f"has a content that is {kind(content)}, not text or a list of blocks")
     if role == "assistant":
         loaded = said(content, state)
@@ -59,11 +59,11 @@ def load(turn: Json, state: State) -> LoadedTurn:
 
 def _role(turn: Object) -> str:
     role = turn.get("role")
+    if role in _ROLES:
+        return str(role)
     if role is None or role == "":
         raise TurnError("has no role")
-    if role not in _ROLES:
-        raise TurnError(f"has the role {compact(role)[:40]}, which is none of Anthropic's")
-    return str(role)
+    raise TurnError(f"has the role {compact(role)[:40]}, which is none of Anthropic's")
 
 
 def said(content: Json, state: State) -> LoadedTurn:
@@ -79,7 +79,7 @@ def _said(content: list[Json], number: int) -> Turn:
     for each in content:
         blocks = block_of(each, number)
         found += blocks
-        number += sum(getattr(block, "made_up", False) for block in blocks)
+        number += blocks != () and type(blocks[0]) is Call and blocks[0].made_up
     return Turn("assistant", tuple(found))
 
 
@@ -109,9 +109,9 @@ def _answers(content: list[Json], state: State) -> LoadedTurn:
 def _answered(results: list[Object], state: State) -> tuple[Iterator[str], State]:
     """The ids that results answer; those without one answer calls that none of the others does."""
     logged = [string(block, "tool_use_id") for block in results]
-    if logged == [call[0] for call in state.open] and all(logged):  # as most are
-        return iter(logged), state.but(open=())
-    state = state.but(open=tuple(call for call in state.open if call[0] not in logged))
+    state = state.without(set(logged)) if state.open else state
+    if all(logged):  # as most are
+        return iter(logged), state
     ids = []
     for block, own in zip(results, logged, strict=True):
         answered, state = state.answer(own, block.get("name"))

@@ -6,7 +6,7 @@ import re
 
 from chatsquash.blocks import HostedCall, HostedResult
 from chatsquash.formats.anthropic.blocks import PROVIDER
-from chatsquash.formats.service import Letters, Service, only
+from chatsquash.formats.service import Letters, Service, known
 from chatsquash.formats.values import objects
 from chatsquash.formats.writing import native
 from chatsquash.model import Json
@@ -21,7 +21,14 @@ _MEMBERS = {
     "document": ("source", "title", "context", "citations", "cache_control"),
 }
 """What a block of a type may have beside its type; what the service ran is left as it was."""
-
+_SOURCES = {
+    "base64": ("media_type", "data"),
+    "text": ("media_type", "data"),
+    "url": ("url",),
+    "file": ("file_id",),
+    "content": ("content",),
+}
+"""What the source of an image or a document may have."""
 
 _RUN = (
     *("web_search", "web_fetch", "code_execution", "bash_code_execution", "text_editor_code_execution"),
@@ -50,28 +57,38 @@ def _strict(body: Json) -> Json:
         for turn in objects(body["messages"])
         if turn["content"]
     ]
+    if made["messages"] and made["messages"][-1]["role"] == "assistant":
+        made["messages"][-1]["content"] = _stripped(made["messages"][-1]["content"])
     return made
+
+
+def _stripped(content: Json) -> Json:
+    """A last answer, which must not end in white space."""
+    if isinstance(content, str):
+        return content.rstrip()
+    if isinstance(content, list) and isinstance(content[-1].get("text"), str):
+        return [*content[:-1], {**content[-1], "text": content[-1]["text"].rstrip()}]
+    return content
 
 
 def _known(content: Json) -> Json:
     """Blocks with the members that the service has, those in results, too."""
     if not isinstance(content, list):
         return content
-    made = list[Json]()
-    for block in objects(content):
-        known = only(block, ("type", *_MEMBERS.get(block["type"], block)))
-        made.append(
-            {**known, "content": _known(known["content"])}
-            if block["type"] == "tool_result" and "content" in known
-            else known
-        )
+    made = [known(block, _MEMBERS) for block in objects(content)]
+    for block in made:
+        if block["type"] == "tool_result" and "content" in block:
+            block["content"] = _known(block["content"])
+        if isinstance(block.get("source"), dict):
+            block["source"] = known(block["source"], _SOURCES)
     return made
 
 
 SERVICE = Service(
+    PROVIDER,
+    takes=lambda block: block.signer == PROVIDER and bool(block.signature or block.encrypted),
     names=Letters(re.compile(r"[^a-zA-Z0-9_-]"), longest=128),
     ids=Letters(re.compile(r"[^a-zA-Z0-9_-]"), longest=256),
-    takes=lambda block: block.signer == PROVIDER,
     runs=_runs,
     reasoning_leads=True,
     prompts=("system",),

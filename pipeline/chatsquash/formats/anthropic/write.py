@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import chain
 from typing import Any
 
 from chatsquash import chat
 from chatsquash.blocks import (
     FAILED,
+    PROMPTS,
     Block,
     Call,
     HostedCall,
@@ -25,9 +26,9 @@ from chatsquash.blocks import (
 )
 from chatsquash.formats.anthropic.blocks import DOCUMENT, PROVIDER, WITHIN, WRAPPED
 from chatsquash.formats.anthropic.read import CLIENT_TOOLS
-from chatsquash.formats.calls import defined, given, is_custom, parsed, takes_text
+from chatsquash.formats.calls import arguments_object, defined, given, is_custom, parsed, takes_text
 from chatsquash.formats.values import Object, string
-from chatsquash.formats.writing import instructed, joined, native, prompts
+from chatsquash.formats.writing import instructed, joined, native
 from chatsquash.model import Conversation, Json, Tool
 
 _ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant", "tool": "user"}
@@ -48,20 +49,28 @@ def dump(conversation: Conversation) -> Json:
     Leading system prompts are one, a developer's is the system's; a refusal is a text.  Reasoning that Anthropic has
     not signed, sounds, names of results and whether a result was JSON have no place.
     """
-    turns, body = list(conversation.turns), dict[str, Any]()
-    prompt = list[Object]()
-    for turn in prompts(turns):
-        made = _blocks(turn.blocks)
-        if any(block.get("type") != "text" for block in made):
-            break
-        prompt += ({**block, **instructed(turn)} for block in made)
-        turns = turns[1:]
+    prompt, said = list[Object](), list[Object]()
+    for group in joined(conversation.turns):
+        texts = None if said else _prompted(group[0])
+        if texts is not None:
+            prompt += texts
+        elif made := _turn(group):
+            said.append(made)
+    body = dict[str, Any]()
     if prompt:
         body["system"] = prompt[0]["text"] if len(prompt) == 1 and prompt[0].keys() == {"type", "text"} else prompt
-    body["messages"] = [each for group in joined(turns) if (each := _turn(group))]
+    body["messages"] = said
     if tools := [each for tool in conversation.tools if (each := _tool(tool))]:
         body["tools"] = tools
     return body
+
+
+def _prompted(turn: Turn) -> list[Object] | None:
+    """The texts of a system prompt; ``None`` for another turn, and for a prompt that holds more than texts."""
+    if turn.role not in PROMPTS:
+        return None
+    made = [{**block, **instructed(turn)} for block in _blocks(turn.blocks)]
+    return made if all(block["type"] == "text" for block in made) else None
 
 
 def _turn(group: list[Turn]) -> Object | None:
@@ -70,12 +79,22 @@ def _turn(group: list[Turn]) -> Object | None:
     role = _ROLES.get(first.role)
     if role is None:
         return None
-    ordered = sorted(group, key=lambda turn: turn.role != "tool") if len(group) > 1 else group
-    made = _blocks(chain.from_iterable([turn.blocks for turn in ordered]))
+    if len(group) == 1:
+        if not first.native and (text := _only_text(first.blocks)):
+            return {"role": role, "content": text}
+        made = _blocks(first.blocks)
+    else:
+        ordered = sorted(group, key=lambda turn: turn.role != "tool")
+        made = _blocks(chain.from_iterable([turn.blocks for turn in ordered]))
     if not made and (first.blocks or role != "assistant"):
         return None
     content: Json = made[0]["text"] if len(made) == 1 and made[0].keys() == {"type", "text"} else made or ""
     return {"role": role, "content": content, **native(first, PROVIDER)}
+
+
+def _only_text(blocks: tuple[Block, ...]) -> str | None:
+    """The text that blocks are, which most are, if nothing is known of it."""
+    return blocks[0].text if len(blocks) == 1 and type(blocks[0]) is Text and not blocks[0].native else None
 
 
 def _blocks(blocks: Iterable[Block]) -> list[Object]:
@@ -91,43 +110,35 @@ def _blocks(blocks: Iterable[Block]) -> list[Object]:
         elif type(block) is Source:
             _cite(found, block, own)
         else:
-            found += [made for made in _made(block, own) if made]
+            found += [made] if (made := _made(block, own)) else []
     return found
 
 
-def _made(block: Block, own: Object) -> Iterator[Object | None]:
+def _made(block: Block, own: Object) -> Any:  # noqa: PLR0911 - one for each block
+    """A block of Anthropic; ``None`` for what it has no place for."""
     match block:
         case Text() | Refusal():
-            yield _text(block.text, own)
+            return _text(block.text, own)
         case Reasoning():
-            yield _thought(block, own)
+            return _thought(block, own)
         case Call():
-            yield {"type": "tool_use", "id": block.id, "name": block.name or "", "input": given(block), **own}
+            return {"type": "tool_use", "id": block.id, "name": block.name or "", "input": given(block), **own}
         case Result():
-            yield _result(block, own)
+            return _result(block, own)
         case Media():
-            yield _wrapped(own, _medium(block)) if WRAPPED in own else _with(_medium(block), own)
+            return _wrapped(own, _medium(block)) if WRAPPED in own else _with(_medium(block), own)
         case HostedCall() if block.provider == PROVIDER:
-            yield {
-                "type": "server_tool_use",
-                "id": block.id,
-                "name": block.name,
-                "input": _value(block.arguments),
-                **own,
-            }
+            given_it = arguments_object(block.arguments)
+            return {"type": "server_tool_use", "id": block.id, "name": block.name, "input": given_it, **own}
         case HostedResult() if block.provider == PROVIDER and (
             isinstance(block.value, dict | list) or block.name == "mcp"
         ):
             failed = {"is_error": True} if block.outcome in FAILED and block.name == "mcp" else {}
             of = f"{block.name}_tool_result"
-            yield {"type": of, "tool_use_id": block.id, "content": block.value, **failed, **own}
-        case Other() if block.provider == PROVIDER and isinstance(block.value, dict) and "type" in block.value:
-            yield block.value
-
-
-def _value(arguments: str) -> Json:
-    value = parsed(arguments)
-    return value if isinstance(value, dict) else {}
+            return {"type": of, "tool_use_id": block.id, "content": block.value, **failed, **own}
+        case Other() if block.provider == PROVIDER and string(block.value, "type"):
+            return block.value
+    return None
 
 
 # Texts, media, what they are cited from
@@ -225,6 +236,8 @@ def _content(block: Result) -> Json:
         value = parsed(block.content[0].text)
         if isinstance(value, list) and value and all(string(each, "type") in REFERENCES for each in value):
             return value
+    if text := _only_text(block.content):
+        return text
     made = _blocks(block.content)
     return made[0]["text"] if len(made) == 1 and made[0].keys() == {"type", "text"} else made or ""
 

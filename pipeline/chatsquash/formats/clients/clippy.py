@@ -6,14 +6,14 @@ from typing import cast
 
 from msgspec.structs import replace
 
-from chatsquash.blocks import Block, Result, Text, Turn
+from chatsquash.blocks import Block, Result, Turn
 from chatsquash.formats import anthropic, bodies, openai_chat
 from chatsquash.formats.base import Format, TurnError, of_each
-from chatsquash.formats.calls import ERROR, native
-from chatsquash.formats.evidence import Evidence, at_line, moment, numbers, of_turns, origin
+from chatsquash.formats.calls import native
+from chatsquash.formats.evidence import Evidence, at_line, conversation, moment, numbers
 from chatsquash.formats.openai_chat.write import messages
 from chatsquash.formats.values import Object, kind, string
-from chatsquash.formats.writing import KEY
+from chatsquash.formats.writing import KEY, came_out
 from chatsquash.model import Conversation, Json
 
 NAME = PROVIDER = "clippy"
@@ -65,10 +65,9 @@ def _loaded(document: Json) -> Conversation:
     turns = loaded.turns if is_older else tuple(map(_told, loaded.turns))
     began, saved = moment(document.get("conversation_start_time")), moment(document.get("timestamp"))
     known = Evidence(time=saved or began, is_sampled=True, model=string(document, "model") or None)
-    found = of_turns((turn, known) for turn in turns)
-    started = {"started": began.at} if began else {}
+    started: Object = {"started": began.at} if began else {}
     own = native(PROVIDER, document, _HISTORY, "tools", *form.SYSTEM)
-    return Conversation(found.messages, loaded.tools, origin=origin(found, **started), native=own)
+    return replace(conversation(((turn, known) for turn in turns), own, **started), tools=loaded.tools)
 
 
 def _told(turn: Turn) -> Turn:
@@ -77,12 +76,10 @@ def _told(turn: Turn) -> Turn:
 
 
 def _outcome(block: Block) -> Block:
-    first, *others = block.content if type(block) is Result and block.content else (None,)
-    if type(block) is not Result or type(first) is not Text or not first.text.startswith(ERROR):
+    if type(block) is not Result:
         return block
-    text = first.text.removeprefix(ERROR)
-    told = (replace(first, text=text),) if text else ()
-    return replace(block, content=(*told, *others), outcome="failed")
+    content, outcome = came_out(block.content, is_marked=True)
+    return replace(block, content=content, outcome=outcome) if outcome == "failed" else block
 
 
 # Writing
@@ -101,12 +98,8 @@ def _unmarked(message: Object) -> Object:
     return {key: value for key, value in message.items() if key != KEY} if message["role"] == "tool" else message
 
 
-# What is lost
-
 LOSES = "video, result image, result file, approval, hosted call, hosted call alone"
-"""The kinds of content of which something is lost when they are written, as ``docs/formats.md`` names them."""
 BLURS = """
-instructions, text after call, result json obj, result json list, denied result, reasoning of two blocks, reasoning
-between, anthropic signature, anthropic redacted, openai encrypted, native members
+instructions, text after call, file id of Anthropic, result json obj, result json list, denied result, reasoning of
+two blocks, reasoning between, anthropic signature, anthropic redacted, openai encrypted, native members
 """
-"""Those of which only places, bounds and marks are."""

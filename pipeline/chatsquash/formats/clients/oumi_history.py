@@ -14,19 +14,17 @@ MEMBERS = ("format", "conversation_history", "conversation")
 conversations, every = oumi.conversations, oumi.every
 
 LOSES = """
-developer role, developer mid, image data, image between text, image url, audio, video, pdf, file id, tool call,
-text+call, no-arg call, args malformed, args non-object, args raw spacing, args unicode/big, text after call,
-parallel calls, results reordered, sequential calls, same tool twice, empty result, result json obj, result json
-list, result json-looking text, result image, result file, result parts, is_error, denied result, approval, orphan
-result, unanswered call, user after result, reasoning+call, reasoning between, gemini call sig, refusal, custom tool
-call, hosted call, hosted call alone, source
+developer role, developer mid, image data, image between text, image url, audio, video, pdf, file id of OpenAI, file
+id of Anthropic, tool call, text+call, no-arg call, args malformed, args non-object, args raw spacing, args
+unicode/big, text after call, parallel calls, results reordered, sequential calls, same tool twice, empty result,
+result json obj, result json list, result json-looking text, result image, result file, result parts, is_error, denied
+result, approval, orphan result, unanswered call, user after result, reasoning+call, reasoning between, gemini call
+sig, refusal, custom tool call, hosted call, hosted call alone, source
 """
-"""The kinds of content of which something is lost when they are written, as ``docs/formats.md`` names them."""
 BLURS = """
 instructions, text part bounds, reasoning of two blocks, anthropic signature, anthropic redacted, openai encrypted,
 native members
 """
-"""Those of which only places, bounds and marks are."""
 
 __all__ = ["HOLDS_TOOLS", "NAME", "conversations", "dump", "dump_all", "every", "fits"]
 

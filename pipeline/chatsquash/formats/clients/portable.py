@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 
 from chatsquash.blocks import FAILED, Block, Call, Other, Result, Text, Turn
-from chatsquash.formats import openai_chat, view, writing
+from chatsquash.formats import bodies, openai_chat, view, writing
 from chatsquash.formats.anthropic.blocks import said_in
 from chatsquash.formats.base import LoadedTurn, TurnError, of_each, role_of
 from chatsquash.formats.calls import Said, State, arguments, call, given, native, parsed, result
 from chatsquash.formats.evidence import at_line, numbers
 from chatsquash.formats.values import Object, compact, kind, objects, string, text_members
-from chatsquash.formats.writing import KEY, are_instructions, failed, mark, names, text_of, unmarked
+from chatsquash.formats.writing import KEY, are_instructions, came_out, failed, is_failed, mark, named, text_of
 from chatsquash.formats.writing import native as own_of
 from chatsquash.model import Conversation, Json
 
@@ -20,7 +20,6 @@ HOLDS_TOOLS = False
 MEMBERS: tuple[str, ...] = ()
 
 _ROLES = ("system", "user", "assistant")
-_WRITTEN = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
 _MEMBERS = ("role", "content", "toolCalls", "toolResults", KEY)
 _MADE_UP = re.compile(r"tc_\d+_\d+")
 """Ids that OpenAF makes up, a call's and its result's never the same."""
@@ -53,14 +52,7 @@ def conversations(objects: list[Json], lines: list[int] | None = None) -> list[C
 def _loaded(array: Json) -> Conversation:
     if not isinstance(array, list):
         raise TurnError(f"is {kind(array)}, not a list of entries")
-    turns, state = list[Turn](), State()
-    for number, entry in enumerate(array):
-        try:
-            loaded, state = _entry(entry, state)
-        except TurnError as problem:
-            raise TurnError(f"[{number}] {problem}") from None
-        turns += loaded
-    return Conversation(view.messages(turns), [])
+    return Conversation(view.messages(bodies.loaded(_entry, array, State(), "").turns), [])
 
 
 def _entry(entry: Json, state: State) -> LoadedTurn:
@@ -110,24 +102,24 @@ def _calls(logged: list[Object], number: int) -> list[Block]:
 
 def _answered(results: list[Object], state: State) -> tuple[tuple[Result, ...], State]:
     """Results; those without an id answer calls that none of the others does."""
+    state = state.searchable()
     logged = [_logged(each, state) for each in results]
-    state = state.but(open=tuple(call for call in state.open if call[0] not in logged), by_assistant=False)
+    state = state.without(set(logged)).but(by_assistant=False)
     found = list[Result]()
     for each, own in zip(results, logged, strict=True):
         answered, state = state.answer(own, string(each, "name"))
         more = native(PROVIDER, each, "result", KEY, *text_members(each, "id", "name"))
         said = _said(each.get("result"))
-        bare = unmarked(string(each, "result"), each)
-        told = said if bare is None else Said((Text(bare),) if bare else ())
-        found.append(result(answered, own, each.get("name"), told, "success" if bare is None else "failed", more))
+        content, outcome = came_out(said.content, is_marked=is_failed(each) and not said.json)
+        found.append(result(answered, own, each.get("name"), Said(content, said.json), outcome, more))
     return tuple(found), state
 
 
 def _logged(answer: Object, state: State) -> str:
     """The id that a result has; empty for one that OpenAF made up beside that of the call."""
     own, name = string(answer, "id"), string(answer, "name")
-    other = _MADE_UP.fullmatch(own) and all(call[0] != own for call in state.open)
-    return "" if other and any(call[1] == name for call in state.open) else own
+    other = _MADE_UP.fullmatch(own) and not state.waits(0, own)
+    return "" if other and state.waits(1, name) else own
 
 
 def _said(value: Json) -> Said:
@@ -151,8 +143,8 @@ def dump(conversation: Conversation) -> Json:
 
     It holds texts, calls and results; a result is an object only where that is known to be its JSON.
     """
-    called, entries = names(conversation.turns), list[Object]()
-    for turn in conversation.turns:
+    (turns, called), entries = named(conversation.turns), list[Object]()
+    for turn in turns:
         entry = _written(turn, called)
         if entry and "toolResults" in entry and entries and "toolResults" in entries[-1]:
             entries[-1] = {**entry, **entries[-1], "toolResults": entries[-1]["toolResults"] + entry["toolResults"]}
@@ -170,11 +162,11 @@ def _written(turn: Turn, called: dict[str, str]) -> Object | None:
     is_assistant = turn.role == "assistant"
     text = text_of(turn.blocks, by_assistant=is_assistant)
     calls = [_call(block) for block in turn.blocks if type(block) is Call and is_assistant]
-    if turn.role not in _WRITTEN or not (text or calls or (is_assistant and not turn.blocks)):
+    if turn.role not in writing.SPEAKERS or not (text or calls or (is_assistant and not turn.blocks)):
         return None
     listed = {"toolCalls": calls} if calls else {}
     made = {
-        "role": _WRITTEN[turn.role],
+        "role": writing.SPEAKERS[turn.role],
         "content": text or (None if calls else ""),
         **listed,
         **writing.instructed(turn),
@@ -202,16 +194,12 @@ def _value(block: Result) -> Json:
     return failed(text, block)
 
 
-# What is lost
-
 LOSES = """
-developer role, developer mid, image data, image between text, image url, audio, video, pdf, file id, result image,
-result file, approval, reasoning, reasoning+call, reasoning of two blocks, reasoning between, anthropic signature,
-openai encrypted, refusal, custom tool call, hosted call, hosted call alone, source
+developer role, developer mid, image data, image between text, image url, audio, video, pdf, file id of OpenAI, file
+id of Anthropic, result image, result file, approval, reasoning, reasoning+call, reasoning of two blocks, reasoning
+between, anthropic signature, openai encrypted, refusal, custom tool call, hosted call, hosted call alone, source
 """
-"""The kinds of content of which something is lost when they are written, as ``docs/formats.md`` names them."""
 BLURS = """
 instructions, text part bounds, text after call, result json list, result parts, is_error, denied result, anthropic
 redacted, gemini call sig, native members
 """
-"""Those of which only places, bounds and marks are."""

@@ -18,7 +18,8 @@ REFERS = ("cachedContent", "cached_content")
 READS = ("candidates", "promptFeedback")
 
 LOSES = """
-developer role, developer mid, file id, approval, refusal, custom tool call, hosted call, hosted call alone, source
+developer role, developer mid, file id of OpenAI, file id of Anthropic, approval, refusal, custom tool call, hosted
+call, hosted call alone, source
 """
 """The kinds of content of which something is lost when they are written, as ``docs/formats.md`` names them."""
 BLURS = """

@@ -135,9 +135,11 @@ def matched(links: list[tuple[str, str]], state: State) -> tuple[list[str], Stat
     Those with ids are the first that find theirs, then those with names of calls, then the rest.
     """
     found: dict[int, str] = {}
+    state = state.searchable()
     for rank in range(3):
         for place, (logged, name) in enumerate(links):
-            is_next = logged or rank == 2 or (rank == 1 and any(called == name for _, called in state.open))
+            is_next = logged or rank == 2 or (rank == 1 and state.waits(1, name))
             if place not in found and is_next:
                 found[place], state = state.answer(logged, name)
-    return [found[place] for place in range(len(links))], state.but(by_assistant=False)
+    state = state.but(by_assistant=False) if state.by_assistant else state
+    return [found[place] for place in range(len(links))], state

@@ -30,7 +30,7 @@ from chatsquash.formats.gemini.blocks import CODE, PROVIDER, SIGNATURE, TOOLS, W
 from chatsquash.formats.gemini.read import HOSTED, START, matched
 from chatsquash.formats.gemini.response import CITED
 from chatsquash.formats.values import Object, string, without
-from chatsquash.formats.writing import EXTENSIONS, instructed, joined, names, native, prompts, text_of
+from chatsquash.formats.writing import EXTENSIONS, instructed, joined, named, native, text_of
 from chatsquash.model import Conversation, Json, Tool
 
 _ROLES = (*PROMPTS, "user", "assistant", "tool")
@@ -46,12 +46,19 @@ def dump(conversation: Conversation) -> Json:
     system's.  A refusal is a text, and the texts of a result are one.  What others signed or encrypted, what they ran
     themselves, and sources have no place.
     """
-    turns, body = [turn for turn in conversation.turns if turn.role in _ROLES], dict[str, Any]()
-    leading = prompts(turns)
-    if prompt := [part for turn in leading for part in _prompted(turn)]:
-        body["systemInstruction"] = {"parts": prompt, **native(leading[0], PROVIDER)}
-    writer = _Writer(turns)
-    body["contents"] = [made for group in joined(turns[len(leading) :]) if (made := writer.content(group))]
+    turns, called = named(conversation.turns)
+    turns = tuple(turn for turn in turns if turn.role in _ROLES)
+    writer, prompt, contents = _Writer(turns, called), list[Any](), list[Object]()
+    body, own = dict[str, Any](), dict[str, Any]()
+    for group in joined(turns):
+        if group[0].role in PROMPTS and not contents:
+            own = own or native(group[0], PROVIDER)
+            prompt += _prompted(group[0])
+        elif made := writer.content(group):
+            contents.append(made)
+    if prompt:
+        body["systemInstruction"] = {"parts": prompt, **own}
+    body["contents"] = contents
     if declared := [made for tool in conversation.tools if (made := _declaration(tool))]:
         body["tools"] = [{"functionDeclarations": declared}]
     return body
@@ -66,9 +73,9 @@ def _prompted(turn: Turn) -> Iterator[Any]:
 class _Writer:
     """What is known of the turns before; ids that were made up, and are made up just so again, are left out."""
 
-    def __init__(self, turns: list[Turn]) -> None:
+    def __init__(self, turns: tuple[Turn, ...], names: dict[str, str]) -> None:
         self.state: State = START
-        self.names = names(turns)
+        self.names = names
         results = [block for turn in turns for block in turn.blocks if type(block) is Result]
         self.named = {block.id for block in results if not block.made_up}
 

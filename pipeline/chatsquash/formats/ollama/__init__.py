@@ -17,8 +17,8 @@ REFERS: tuple[str, ...] = ()
 READS = ("message", "done_reason")
 
 LOSES = """
-developer role, developer mid, image url, audio, video, pdf, file id, result file, approval, refusal, custom tool
-call, hosted call, hosted call alone, source
+developer role, developer mid, image url, audio, video, pdf, file id of OpenAI, file id of Anthropic, result file,
+approval, refusal, custom tool call, hosted call, hosted call alone, source
 """
 """The kinds of content of which something is lost when they are written, as ``docs/formats.md`` names them."""
 BLURS = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from chatsquash.formats.ollama.read import PROVIDER
 from chatsquash.formats.service import Service
 
-SERVICE = Service(prompts=("system",), pairs=False)
+SERVICE = Service(PROVIDER, takes=lambda _: True, prompts=("system",), pairs=False)

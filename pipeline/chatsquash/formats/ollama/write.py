@@ -14,7 +14,7 @@ from chatsquash.formats.calls import State, given, is_custom, takes_text
 from chatsquash.formats.ollama.read import PROVIDER, START
 from chatsquash.formats.openai_chat.write import named_tools
 from chatsquash.formats.values import Object, string
-from chatsquash.formats.writing import failed, instructed, mark, names, native, text_of
+from chatsquash.formats.writing import failed, instructed, mark, named, native, text_of
 from chatsquash.model import Conversation, Json, Tool
 
 _ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
@@ -37,9 +37,8 @@ class _Writer:
     """What is known of the turns before; ids that the reader makes up just so are left out."""
 
     def __init__(self, turns: tuple[Turn, ...]) -> None:
-        self.turns = turns
+        self.turns, self.names = named(turns)
         self.state: State = START
-        self.names = names(turns)
         results = (block for turn in turns for block in turn.blocks if type(block) is Result)
         self.linked = {block.id for block in results if not block.made_up}
 

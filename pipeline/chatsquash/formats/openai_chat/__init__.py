@@ -35,8 +35,8 @@ def dump(conversation: Conversation) -> Json:
 LOSES = "video, result image, result file, approval, hosted call, hosted call alone"
 """The kinds of content of which something is lost when they are written, as ``docs/formats.md`` names them."""
 BLURS = """
-instructions, text after call, result json obj, result json list, is_error, denied result, reasoning of two blocks,
-reasoning between, anthropic signature, anthropic redacted, openai encrypted, native members
+instructions, text after call, file id of Anthropic, result json obj, result json list, is_error, denied result,
+reasoning of two blocks, reasoning between, anthropic signature, anthropic redacted, openai encrypted, native members
 """
 """Those of which only places, bounds and marks are."""
 

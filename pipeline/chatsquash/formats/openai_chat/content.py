@@ -81,7 +81,7 @@ def _file(part: Object, file: Object) -> Media | None:
     more = _more(part, file, "file", place, "filename")
     value, name = string(file, place), string(file, "filename")
     if place == "file_id":
-        return Media("file", file_id=value, name=name, native=more)
+        return Media("file", file_id=value, name=name, provider="openai", native=more)
     if place == "file_data" and ":" not in value:
         return Media("file", data=value, name=name, native=more)
     if place:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import reduce
+from itertools import groupby
 
 from msgspec.structs import replace
 
 from chatsquash import chat, reasoning
 from chatsquash.blocks import (
+    FORM,
     Block,
     Call,
     Native,
@@ -22,23 +25,20 @@ from chatsquash.blocks import (
 )
 from chatsquash.chat import PRIVATE
 from chatsquash.formats.base import LoadedTurn, Tools, TurnError
-from chatsquash.formats.calls import EMPTY, Said, State, arguments, native, numbered
+from chatsquash.formats.calls import EMPTY, Said, State, native, numbered
+from chatsquash.formats.openai_chat import calls
 from chatsquash.formats.openai_chat.content import PROVIDER, part_of, said
 from chatsquash.formats.openai_chat.members import identifier, is_empty
-from chatsquash.formats.values import Object, at, compact, listed, objects, string
+from chatsquash.formats.values import Object, at, compact, listed, string
 from chatsquash.formats.writing import KEY, are_instructions, unmarked
 from chatsquash.model import Json, Message
 
 START = State()
 
-_SIGNATURES = (
-    ("thought_signature",),
-    ("function", "thought_signature"),
-    ("extra_content", "google", "thought_signature"),
-    ("provider_specific_fields", "thought_signature"),
-)
 _SIGNERS = {"anthropic": "anthropic", "google": "google", "openai": "openai", "azure": "openai", "xai": "xai"}
 """Who signed or encrypted reasoning, by what its format begins with."""
+_FORMS = ("thinking", "redacted_thinking", "reasoning.text", "reasoning.encrypted", "text")
+"""Types of blocks of reasoning that say no more than what stands in them."""
 _READ = ("role", "content", "name", "tool_calls", "tool_call_id", "function_call", "refusal", KEY, PRIVATE)
 
 
@@ -62,12 +62,13 @@ def turns_of(messages: Iterable[Message]) -> tuple[Turn, ...]:
 def merged(turns: Iterable[Turn]) -> tuple[Turn, ...]:
     """Turns, those of results that follow each other as one."""
     found = list[Turn]()
-    for turn in turns:
-        if turn.role == "tool" and found and found[-1].role == "tool":
-            last = found[-1]
-            found[-1] = replace(last, blocks=last.blocks + turn.blocks, native=_merged(last.native, turn.native))
+    for is_result, run in groupby(turns, lambda turn: turn.role == "tool"):
+        first, *others = held = list(run)
+        if is_result and others:
+            blocks = tuple(block for turn in held for block in turn.blocks)
+            found.append(replace(first, blocks=blocks, native=reduce(_merged, [turn.native for turn in held])))
         else:
-            found.append(turn)
+            found += held
     return tuple(found)
 
 
@@ -118,8 +119,8 @@ def _assistant(turn: Object, state: State) -> LoadedTurn:
     sources = list(_sources(annotations)) if isinstance(annotations, list) else []
     blocks += sources
     odd, number = list[Json](), state.call
-    for each in _logged_calls(turn, odd):
-        made = _call(each, number)
+    for each in calls.logged(turn, odd):
+        made = calls.read(each, number)
         number += made.made_up
         blocks.append(made)
     blocks += (Other("openai", each) for each in odd)
@@ -136,13 +137,13 @@ _USUAL = frozenset(("role", "content", "reasoning_content", "tool_calls"))
 
 def _usual(turn: Object) -> tuple[Block, ...] | None:
     """The blocks of a message that has nothing but texts and calls as OpenAI writes them; ``None`` for any other."""
-    content, thought = turn.get("content"), turn.get("reasoning_content")
-    if not isinstance(content, str | None) or not isinstance(thought, str | None):
+    content, thought, logged = turn.get("content"), turn.get("reasoning_content"), turn.get("tool_calls") or ()
+    if not (isinstance(content, str | None) and isinstance(thought, str | None) and isinstance(logged, list | tuple)):
         return None
     found: list[Block] = [Reasoning(thought)] if thought else []
     if content:
         found.append(Text(content))
-    for call in turn.get("tool_calls") or ():
+    for call in logged:
         match call:
             case {"id": str(own), "type": "function", "function": {"name": str(name), "arguments": str(given)} as held}:
                 if not own or len(call) > 3 or len(held) > 2:
@@ -188,12 +189,15 @@ def _thought(block: Object) -> Reasoning:
     """A block of reasoning; who signed it, its format says, and Anthropic's form of it."""
     redacted, signature = string(block, "redacted"), string(block, "signature")
     hidden, named = redacted or string(block, "encrypted"), string(block, "format")
-    more = native(PROVIDER, block, "text", "redacted", "encrypted", "id", "signature", "index")
+    more = native(PROVIDER, block, "text", "redacted", "encrypted", "id", "signature", "index").get(PROVIDER, {})
     signer = next((who for begins, who in _SIGNERS.items() if named.startswith(begins)), "")
     if (redacted or signature) and not more:
-        more, signer = {PROVIDER: {"type": "redacted_thinking" if redacted else "thinking"}}, "anthropic"
-    text, own = string(block, "text"), string(block, "id")
-    return Reasoning(text, signer if hidden or signature else "", signature, hidden, own, more)
+        more, signer = {"type": "redacted_thinking" if redacted else "thinking"}, "anthropic"
+    signer = signer if hidden or signature else ""
+    known = {"type": _FORMS, "format": (named if signer and named.startswith(signer) else "unknown",)}
+    form = {name: more.pop(name) for name, values in known.items() if more.get(name) in values}
+    own = {who: held for who, held in ((PROVIDER, more), (FORM, {PROVIDER: form} if form else {})) if held}
+    return Reasoning(string(block, "text"), signer, signature, hidden, string(block, "id"), own)
 
 
 def _sources(annotations: list[Json]) -> Iterator[Block]:
@@ -204,63 +208,6 @@ def _sources(annotations: list[Json]) -> Iterator[Block]:
             yield Source(string(cited, "url"), string(cited, "title"), native=more)
         elif noted not in EMPTY:
             yield Other("openai", {"annotation": noted})
-
-
-def _logged_calls(turn: Object, odd: list[Json]) -> list[Object]:
-    """The calls of a message, the legacy one, too, unless it repeats one of them; what is none goes to ``odd``."""
-    logged, legacy = turn.get("tool_calls"), turn.get("function_call")
-    calls = [each for each in objects(logged) if _is_call(each)]
-    strays = [each for each in logged if not _is_call(each)] if isinstance(logged, list) else logged
-    odd += [{"tool_calls": strays}] if not is_empty(strays) else []
-    if isinstance(legacy, dict):
-        repeats = is_empty(legacy) or legacy in [each.get("function") for each in calls]
-        return calls if repeats else [*calls, {"function": legacy}]
-    odd += [{"function_call": legacy}] if not is_empty(legacy) else []
-    return calls
-
-
-def _is_call(logged: Json) -> bool:
-    """Whether this is a call of a function or a custom tool."""
-    return isinstance(logged, dict) and ("function" in logged or logged.get("type") in _CALLS)
-
-
-_CALLS = (None, "", "function", "custom")
-
-
-def _call(logged: Object, number: int) -> Call:
-    of = logged.get("type")
-    custom, function = logged.get("custom"), logged.get("function")
-    is_custom = isinstance(custom, dict) and not is_empty(custom) and (of == "custom" or not function)
-    held, member = (custom, "input") if is_custom else (function, "arguments")
-    known: Object = held if isinstance(held, dict) else {}
-    own, name = identifier(logged.get("id")) or "", string(known, "name") if "name" in known else None
-    given = arguments(known.get(member), "" if is_custom else "{}")
-    made = Call(own or f"call_{number}", name, given, is_custom, not own)
-    if len(known) <= 2 and len(logged) <= 3 and of in ("function", "custom"):  # as most are
-        return made
-    more = {**_call_rest(logged, known, member, of)}
-    return replace(made, native=more) if more else made
-
-
-def _call_rest(logged: Object, known: Object, member: str, of: Json) -> Native:
-    """What else a call has; a signature of Google's is his."""
-    signature = next((found for path in _SIGNATURES if isinstance(found := at(logged, *path), str) and found), "")
-    read = ["id", "index", "function", "custom", PRIVATE, *(["type"] if of in ("function", "custom", None, "") else [])]
-    if signature:
-        read += ["thought_signature", *_only(logged, "extra_content", {"google": {"thought_signature": signature}})]
-        read += _only(logged, "provider_specific_fields", {"thought_signature": signature})
-    rest = native(PROVIDER, logged, *read).get(PROVIDER, {})
-    inner = native(PROVIDER, known, "name", member, *(["thought_signature"] if signature else [])).get(PROVIDER, {})
-    whole = {**rest, **({"function": inner} if inner else {})}
-    return {
-        **({PROVIDER: whole} if whole else {}),
-        **({"google": {"thoughtSignature": signature}} if signature else {}),
-    }
-
-
-def _only(holder: Object, member: str, value: Json) -> list[str]:
-    """A member that says nothing but a value."""
-    return [member] if holder.get(member) == value else []
 
 
 # Results

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from chatsquash.formats.service import Letters, Service, only
-from chatsquash.formats.values import Object, objects
+from chatsquash.formats.values import Object, objects, string
 from chatsquash.model import Json
 
 _MEMBERS = {
@@ -16,45 +16,69 @@ _MEMBERS = {
     "tool": ("role", "tool_call_id", "content"),
 }
 """What a message of a role may have."""
-_INNER = {
-    "text": None,
-    "refusal": None,
+_Members = dict[str, tuple[str, ...]]
+_NAMES = Letters(re.compile(r"[\s<|\\/>]"), longest=64)
+"""How the one who speaks may be called."""
+_PARTS: _Members = {
+    "text": (),
+    "refusal": (),
     "image_url": ("url", "detail"),
     "input_audio": ("data", "format"),
     "file": ("file_data", "file_id", "filename"),
 }
-"""The parts that the service has, and what they may hold."""
+"""The parts that the service has, and what they may hold that are no texts."""
+_TOOLS: _Members = {
+    "function": ("name", "description", "parameters", "strict"),
+    "custom": ("name", "description", "format"),
+}
+_CALLS: _Members = {"function": ("name", "arguments"), "custom": ("name", "input")}
 
 
 def _strict(body: Json) -> Json:
-    """Messages with the members and the parts that the service has."""
+    """Messages and tools with the members and the parts that the service has."""
     messages = [made for message in body["messages"] if _says_something(made := _message(message))]
-    tools = {"tools": [only(tool, ("type", "function", "custom")) for tool in body["tools"]]} if "tools" in body else {}
+    tools = {"tools": [_typed(tool, _TOOLS) for tool in body["tools"]]} if "tools" in body else {}
     return {"messages": messages, **tools}
 
 
 def _says_something(message: Object) -> bool:
-    return message["role"] == "tool" or any(value for name, value in message.items() if name not in ("role", "name"))
+    return message["role"] == "tool" or any(message.get(name) for name in ("content", "refusal", "tool_calls"))
 
 
 def _message(message: Object) -> Object:
     made = only(message, _MEMBERS[message["role"]])
     if isinstance(made.get("content"), list):
-        made["content"] = [_part(part) for part in made["content"] if part.get("type") in _INNER]
+        made["content"] = [_typed(part, _PARTS) for part in made["content"] if _is_part(part)]
     if "tool_calls" in made:
-        made["tool_calls"] = [only(call, ("id", "type", "function", "custom")) for call in objects(made["tool_calls"])]
+        made["tool_calls"] = [
+            _typed({**call, "type": "custom" if "custom" in call else "function"}, _CALLS)
+            for call in objects(made["tool_calls"])
+        ]
+    if "audio" in made:
+        made["audio"] = only(made["audio"], ("id",)) if isinstance(made["audio"], dict) else None
+    if "name" in made:
+        made["name"] = _NAMES.fitted(str(made["name"]))
     return made
 
 
-def _part(part: Object) -> Object:
-    of = part["type"]
-    inner = _INNER[of]
-    return {**only(part, ("type", of, "prompt_cache_breakpoint")), **({of: only(part[of], inner)} if inner else {})}
+def _is_part(part: Object) -> bool:
+    of = string(part, "type")
+    return of in _PARTS and isinstance(part.get(of), dict if _PARTS[of] else str)
+
+
+def _typed(holder: Object, members: _Members) -> Object:
+    """A part, a call or a definition with what stands under the name of its type."""
+    of = holder["type"]
+    held = holder[of]
+    own = only(held, members[of]) if isinstance(held, dict) else held
+    return {**only(holder, ("id", "type", "prompt_cache_breakpoint")), of: own}
 
 
 SERVICE = Service(
+    "openai",
     names=Letters(re.compile(r"[^a-zA-Z0-9_-]"), longest=64),
     ids=Letters(re.compile("(?!)"), longest=40),
     takes=lambda _: False,
+    lists_properties=True,
     strict=_strict,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from chatsquash.blocks import FAILED, Block, Call, Media, Other, Reasoning, Refusal, Result, Source, Text, Turn
+from chatsquash.blocks import FAILED, FORM, Block, Call, Media, Other, Reasoning, Refusal, Result, Source, Text, Turn
 from chatsquash.chat import Private
 from chatsquash.formats import parts as chat_parts
 from chatsquash.formats import view
@@ -51,8 +51,8 @@ def _said(turn: Turn) -> Object:
     thoughts = [block for block in turn.blocks if type(block) is Reasoning]
     if told := "\n\n".join(block.text for block in thoughts if block.text):
         made["reasoning_content"] = told
-    if noted := [_detail(block) for block in thoughts if PROVIDER in block.native]:
-        made["thinking_blocks" if "thinking" in noted[0]["type"] else "reasoning_details"] = noted
+    if noted := [_detail(block) for block in thoughts if block.native.keys() & {PROVIDER, FORM}]:
+        made["thinking_blocks" if "thinking" in string(noted[0], "type") else "reasoning_details"] = noted
     if calls:
         made["tool_calls"] = calls
     if cited := [_annotation(block) for block in turn.blocks if type(block) is Source and block.url]:
@@ -62,8 +62,9 @@ def _said(turn: Turn) -> Object:
 
 def _detail(block: Reasoning) -> Object:
     """A block of reasoning as those vendors have it that tell who signed it."""
-    own = {"type": "", **native(block, PROVIDER)}
-    said = "thinking" if own["type"] == "thinking" else "summary" if block.encrypted else "text"
+    own = {"type": "", **native(block, FORM).get(PROVIDER, {}), **native(block, PROVIDER)}
+    is_summary = block.encrypted or own["type"] == "reasoning.summary"
+    said = "thinking" if own["type"] == "thinking" else "summary" if is_summary else "text"
     told = {said: block.text, "signature": block.signature, "data": block.encrypted, "id": block.id}
     return {**own, **{key: value for key, value in told.items() if value or key == "thinking"}}
 
@@ -87,7 +88,8 @@ def _call(block: Call) -> Object:
 def _result(block: Result) -> Object:
     """The result of a call; one that failed says so before its text, since there is no member for that."""
     made = {"role": "tool", "tool_call_id": block.id, **({"name": block.name} if block.name else {})}
-    parts = list(_parts(block.content, media=False))
+    is_said = any(isinstance(each, Text | Refusal) for each in block.content)  # else it would be read as JSON
+    parts = list(_parts(block.content, media=False)) if is_said else []
     if block.outcome in FAILED:
         said = parts.pop(0)["text"] if parts and parts[0]["type"] == "text" else ""
         parts.insert(0, chat_parts.text(failed(said, block)))

@@ -27,7 +27,8 @@ signature, refusal, hosted call, hosted call alone, source
 """
 """The kinds of content of which something is lost when they are written, as ``docs/formats.md`` names them."""
 BLURS = """
-result json obj, result json list, is_error, denied result, anthropic redacted, gemini call sig, native members
+file id of Anthropic, result json obj, result json list, is_error, denied result, anthropic redacted, gemini call sig,
+native members
 """
 """Those of which only places, bounds and marks are."""
 

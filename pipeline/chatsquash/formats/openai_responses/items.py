@@ -7,7 +7,7 @@ from typing import Any
 
 from chatsquash.blocks import Block, Media, Native, Other, Refusal, Source, Text
 from chatsquash.formats import parts
-from chatsquash.formats.calls import EMPTY
+from chatsquash.formats.calls import EMPTY, KEY, is_mark
 from chatsquash.formats.values import Object, listed, string, text_members
 from chatsquash.model import Json
 
@@ -58,6 +58,8 @@ def rest_of(holder: Object, *read: str) -> Object:
     held = {key: value for key, value in holder.items() if key not in read and key not in _READ and value not in EMPTY}
     if held.get("status") == "completed":
         del held["status"]
+    if KEY in holder and not is_mark(holder[KEY]):
+        held[KEY] = holder[KEY]
     return held
 
 
@@ -127,7 +129,7 @@ def _placed(part: Object, of: str, place: str, usual: tuple[str, ...]) -> Media:
     more = native_of(part, place, *named, *usual)
     held: dict[str, Any]
     if place == "file_id":
-        held = {"file_id": value}
+        held = {"file_id": value, "provider": PROVIDER}
     elif found := parts.DATA_URL.fullmatch(value):
         held = {"mime": parts.usual_type(found[1]), "data": found[2]}
     else:

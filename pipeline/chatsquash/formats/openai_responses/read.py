@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -12,6 +13,7 @@ from chatsquash.blocks import PROMPTS, Block, Call, Other, Outcome, Reasoning, R
 from chatsquash.formats.base import LoadedTurn, TurnError
 from chatsquash.formats.calls import EMPTY, Said, arguments, result
 from chatsquash.formats.calls import State as Calls
+from chatsquash.formats.many import grown
 from chatsquash.formats.openai_responses import hosted
 from chatsquash.formats.openai_responses import items as contents
 from chatsquash.formats.openai_responses.items import ITEM, PROVIDER, RESULTS, ROLES, blocks_of, native_of, type_of
@@ -23,6 +25,8 @@ MESSAGE = "message"
 """What the first text of an assistant's message knows of that, beside the members that all know."""
 OF_MESSAGE = ("id", "status", "phase")
 """Members of an assistant's message that its first text knows."""
+_RUN = 50
+"""As many open items as are copied for each that comes."""
 THOUGHT = "reasoning_text"
 """The type of a text of reasoning that is no summary."""
 RAW = "json"
@@ -48,9 +52,11 @@ class State(NamedTuple):
     """What the next item needs to know."""
 
     open: tuple[Item, ...] = ()
-    """The assistant's items that are no turn yet."""
+    """The assistant's nearest items that are no turn yet."""
     calls: Calls = Calls()
     """What those before them leave."""
+    before: tuple[tuple[Item, ...], ...] = ()
+    """His items before those, by runs."""
 
 
 START = State()
@@ -76,12 +82,19 @@ def load(turn: Json, state: State) -> LoadedTurn:
     item = {"role": "user", "content": turn} if isinstance(turn, str) else turn
     whose = _whose(item)
     if whose == "assistant":
-        return LoadedTurn([], State((*state.open, Item(item)), state.calls))
+        return LoadedTurn([], _goes_on(state, Item(item)))
     closed, calls = _closed(state)
     if whose != "tool":
         return LoadedTurn([*closed, _told(item, whose)], State((), calls))
     answered, calls = _answer(item, calls)
     return LoadedTurn([*closed, answered], State((), calls))
+
+
+def _goes_on(state: State, item: Item) -> State:
+    """The state behind one item more of the assistant's; a run that is full is copied no more."""
+    if len(state.open) < _RUN:
+        return State((*state.open, item), state.calls, state.before)
+    return State((item,), state.calls, grown(state.before, state.open))
 
 
 def close(state: State) -> list[Turn]:
@@ -92,7 +105,8 @@ def close(state: State) -> list[Turn]:
 def _closed(state: State) -> tuple[list[Turn], Calls]:
     if not state.open:
         return [], state.calls
-    turn = assistant_turn([item.value for item in state.open], state.calls.call)
+    items = chain(chain.from_iterable(state.before), state.open) if state.before else state.open
+    turn = assistant_turn([item.value for item in items], state.calls.call)
     return [turn], state.calls.called(turn.blocks)
 
 
@@ -225,7 +239,8 @@ def _loose(held: Json) -> list[str]:
 def _answer(item: Object, calls: Calls) -> tuple[Turn, Calls]:
     """A result; one without an id answers the first call that waits, of its name if it has one."""
     logged, name, output = string(item, "call_id"), string(item, "name"), item.get("output", "")
-    astray = not logged and name and all(called != name for _, called in calls.open)
+    calls = calls if logged else calls.searchable()
+    astray = not logged and name and not calls.waits(1, name)
     answered, left = calls.lose() if astray else calls.answer(logged, name or None)
     if len(item) == 3 and logged and type(output) is str:  # as most are
         return Turn("tool", (Result(answered, content=(Text(output),) if output else ()),)), left

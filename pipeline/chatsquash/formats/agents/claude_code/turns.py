@@ -7,6 +7,7 @@ from itertools import chain
 from msgspec import Struct
 
 from chatsquash import jsonio
+from chatsquash.blocks import Call, Result
 from chatsquash.formats import anthropic, view
 from chatsquash.formats.agents.claude_code.rows import Row
 from chatsquash.formats.base import TurnError
@@ -143,32 +144,43 @@ class _Replay:
     def load(self, turn: Turn) -> list[Message]:
         """The messages of a turn."""
         try:
-            loaded, self._state = anthropic.load(turn.value, self._state.but(open=self._open()))
+            loaded, self._state = anthropic.load(turn.value, self._behind())
         except TurnError as problem:
             raise TurnError(f"entry {turn.rows[0].place} {problem}") from None
         self.passed.clear()
         return view.messages(loaded)
 
-    def _open(self) -> tuple[tuple[str, str | None], ...]:
-        """The calls that no result has answered."""
-        answered: set[str] = set()
-        opened = self._state.open
+    def _behind(self) -> State:
+        """The state behind the turns so far."""
+        answered, state = set[str](), self._state
         for message in chain.from_iterable(map(reversed, reversed(self.passed))):
             if message["role"] == "assistant":
-                opened = named_calls(message.get("tool_calls") or [])
+                state = state.but(open=named_calls(message.get("tool_calls") or []))
                 break
             answered.add(message.get("tool_call_id", ""))
-        return tuple(call for call in opened if call[0] not in answered)
+        return state.without(answered)
 
 
 def _plain(value: Object) -> list[Message] | None:
     """The messages of a turn in which all calls and results have ids, so that no other turn matters to it."""
+    match value:
+        case {"role": "user", "content": str(text)} if len(value) == 2:
+            return [{"role": "user", "content": text}]
+        case {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": str(own), "content": str(text)} as only],
+        }:
+            if own and len(value) == 2 and len(only) == 3:  # as most are
+                return [{"role": "tool", "tool_call_id": own, "content": text}]
     try:
         loaded = anthropic.load(value, _START).turns
     except TurnError:
         return None
-    made_up = any(getattr(block, "made_up", False) for turn in loaded for block in turn.blocks)
-    return None if made_up else view.messages(loaded)
+    for turn in loaded:
+        for block in turn.blocks:
+            if (type(block) is Call or type(block) is Result) and block.made_up:
+                return None
+    return view.messages(loaded)
 
 
 _START = State()

@@ -18,7 +18,7 @@ def block(item: Json) -> Json:
             called = wrapped.get("value", wrapped)
             # A call that could not be parsed has neither a name nor arguments; its result needs it all the same.
             if not isinstance(called, dict) or "name" not in called:
-                return {**item, "type": "tool_use"}
+                return {**rest, "type": "tool_use"}
             given = {"input": called["arguments"]} if called.get("arguments") is not None else {}
             return {"type": "tool_use", "id": item.get("id"), "name": called["name"], **given, **without(rest, "id")}
         case {"type": "toolResponse", "toolResult": result}:

@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 from chatsquash.formats.clients.model_messages.read import ROLES, read
 from chatsquash.formats.clients.model_messages.write import dump
-from chatsquash.formats.evidence import Evidence, History, histories, numbers, of_turns, origin
-from chatsquash.formats.values import Object, objects
+from chatsquash.formats.evidence import Evidence, History, conversation, histories, numbers
+from chatsquash.formats.values import Object, at, objects
 from chatsquash.model import Conversation, Json
 
 NAME = "model_messages"
 HOLDS_TOOLS = False
-MEMBERS = ("content", "messages")
-"""What messages have, and the member of objects with more that holds them."""
+MEMBERS = ("role", "messages")
 
 LOSES = "developer role, developer mid, refusal, custom tool call, source"
-"""The kinds of content of which something is lost when they are written, as ``docs/formats.md`` names them."""
-BLURS = "instructions, hosted call, hosted call alone, native members"
-"""Those of which only places, bounds and marks are."""
+BLURS = """
+instructions, file id of OpenAI, file id of Anthropic, hosted call, hosted call alone, native members
+"""
 
 __all__ = ["HOLDS_TOOLS", "NAME", "conversations", "dump", "fits"]
 
 
 def fits(found: list[Json]) -> str | None:
     """A message with a part that calls a tool, answers, thinks, or is a file, as the AI SDK spells these."""
-    for chat in histories(found, numbers(found, None), "role", "messages"):
-        for turn in objects(chat.turns):
-            content, role = turn.get("content"), turn.get("role")
-            if type(content) is list and role in ROLES and any(_tells(part, role) for part in objects(content)):
-                return "messages with parts such as tool-call and tool-result"
+    is_one = any(isinstance(value, dict) and "role" in value for value in found)
+    lists = [found] if is_one else (value if isinstance(value, list) else at(value, "messages") for value in found)
+    for turn in chain.from_iterable(map(objects, lists)):
+        content, role = turn.get("content"), turn.get("role")
+        if type(content) is list and role in ROLES and any(_tells(part, role) for part in objects(content)):
+            return "messages with parts such as tool-call and tool-result"
     return None
 
 
@@ -38,9 +40,8 @@ def conversations(objects: list[Json], lines: list[int] | None = None) -> list[C
 
 def _conversation(chat: History) -> Conversation:
     turns = read(chat.turns)
-    evidence = (Evidence(chat.lines[number], is_sampled=turn.role == "assistant") for turn, number in turns)
-    told = of_turns(zip((turn for turn, _ in turns), evidence, strict=True))
-    return Conversation(told.messages, [], origin=origin(told), told=tuple(turn for turn, _ in turns))
+    said = ((turn, Evidence(chat.lines[place], is_sampled=turn.role == "assistant")) for turn, place in turns)
+    return conversation(said, {})
 
 
 def _tells(part: Object, role: str) -> bool:

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from chatsquash.blocks import Media, Medium, Native
 from chatsquash.formats import parts
 from chatsquash.formats.calls import EMPTY
-from chatsquash.formats.clients.vercel_ai.media import address, kind, mime_of, octets, opened, plain
+from chatsquash.formats.clients.pydantic_ai.media import kind_of, octets
+from chatsquash.formats.clients.vercel_ai.media import address, mime_of, opened, plain
 from chatsquash.formats.clients.vercel_ai.metadata import PROVIDER, metadata, native
 from chatsquash.formats.values import Object, at, string, without
 from chatsquash.model import Json
@@ -45,12 +46,13 @@ def read(part: Object) -> Media | None:
     mime = string(part, "mediaType") or string(part, "mimeType") or (f"{of}/*" if of else "")
     place = next((name for name in _PLACES if name in part), "")
     names = _references(part.get(place))
-    made = _opened(mime, part.get(place), next(iter(names.values()), ""), is_id=place in _IDS)
+    provider, reference = next(iter(names.items()), ("", ""))
+    made = _opened(mime, part.get(place), reference, is_id=place in _IDS)
     if made is None:
         return None
     more = without(part, "type", "mediaType", "mimeType", "filename", OPTIONS, place)
     held = known(part.get(OPTIONS), more, providerReference=names)
-    return replace(made, name=string(part, "filename"), native=held)
+    return replace(made, name=string(part, "filename"), provider=provider, native=held)
 
 
 def _references(given: Json) -> Object:
@@ -67,13 +69,13 @@ def _opened(mime: str, given: Json, reference: str, *, is_id: bool) -> Media | N
         case {"type": "data", "data": inner} | {"type": "url", "url": inner}:
             return _opened(mime, inner, "", is_id=False)
         case str(text) if text and (is_id or (_FILE_ID.fullmatch(text) and parts.decoded(text) is None)):
-            return Media(kind(mime), plain(mime), file_id=text)
+            return Media(kind_of(mime), plain(mime), file_id=text)
         case str(url) if _URL.match(url):
             return opened(mime, url)
     if reference:
-        return Media(kind(mime), plain(mime), file_id=reference)
+        return Media(kind_of(mime), plain(mime), file_id=reference)
     data = octets(given)
-    return Media(kind(mime), "" if mime.endswith("/*") else parts.usual_type(mime), data) if data else None
+    return Media(kind_of(mime), "" if mime.endswith("/*") else parts.usual_type(mime), data) if data else None
 
 
 def write(block: Media) -> Object | None:

@@ -11,10 +11,10 @@ from chatsquash.formats.calls import Said, arguments
 from chatsquash.formats.clients.model_messages import files
 from chatsquash.formats.clients.model_messages.files import OPTIONS, known
 from chatsquash.formats.clients.vercel_ai.media import said
-from chatsquash.formats.clients.vercel_ai.metadata import HELD, PROVIDER, joined, members, native, thought
+from chatsquash.formats.clients.vercel_ai.metadata import HELD, PROVIDER, joined, native, ran_by, thought
 from chatsquash.formats.clients.vercel_ai.read import parts_of
 from chatsquash.formats.clients.vercel_ai.tools import DENIED
-from chatsquash.formats.values import Object, at, compact, kind, objects, string, without
+from chatsquash.formats.values import Object, at, compact, kind, members, objects, string, without
 from chatsquash.formats.writing import are_instructions
 from chatsquash.model import Json
 
@@ -32,12 +32,17 @@ def read(messages: list[Json]) -> list[tuple[Turn, int]]:
     What was answered to a request for approval belongs to the request; without one it is the user's.
     """
     found, call, responses = list[tuple[Turn, int]](), 1, _responses(messages)
+    ran = dict[str, str]()
     for number, message in enumerate(messages):
         role, parts = _opened(number, message)
         blocks = list[Block]()
         for part in parts:
             if block := _block(part, role, responses, call):
                 call += type(block) is Call and block.made_up
+                if type(block) is HostedCall:
+                    ran[block.id] = block.provider
+                elif type(block) is HostedResult:
+                    block = replace(block, provider=ran.get(block.id, ""))
                 blocks.append(block)
         options = message.get(OPTIONS)
         own = known(options, without(message, "role", "content", OPTIONS))
@@ -97,7 +102,7 @@ def _called(part: Object, call: int) -> Block:
     own, told = string(part, "toolCallId"), arguments(part.get("input", part.get("args")))
     held = known(part.get(OPTIONS), without(part, *_TOOL))
     if part.get("providerExecuted") is True:
-        return HostedCall(own, part["toolName"], told, native=held)
+        return HostedCall(own, part["toolName"], told, ran_by(part.get(OPTIONS)), held)
     return calls.call(own, call, part["toolName"], told, held)
 
 
@@ -126,9 +131,6 @@ def _said(part: Object) -> Block | None:
         case {"type": "custom"}:
             made = Other(PROVIDER, {HELD if key == OPTIONS else key: value for key, value in part.items()})
     return made or Other(PROVIDER, {"content": part})
-
-
-# Results
 
 
 def _result(part: Object) -> Result:

@@ -9,20 +9,20 @@ from chatsquash.blocks import FAILED, Block, Turn
 from chatsquash.formats.calls import arguments_object, given, parsed
 from chatsquash.formats.clients.model_messages import files
 from chatsquash.formats.clients.model_messages.files import OPTIONS, with_options
-from chatsquash.formats.clients.vercel_ai.metadata import HELD, PROVIDER, known, members, thoughts
+from chatsquash.formats.clients.vercel_ai.metadata import HELD, PROVIDER, known, thoughts
 from chatsquash.formats.clients.vercel_ai.tools import DENIED
-from chatsquash.formats.values import Object, without
-from chatsquash.formats.writing import instructed, names, text_of
+from chatsquash.formats.values import Object, members, without
+from chatsquash.formats.writing import SPEAKERS, instructed, named, text_of
 from chatsquash.model import Conversation, Json
 
-_ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant", "tool": "tool"}
+_ROLES = {**SPEAKERS, "tool": "tool"}
 
 
 def dump(conversation: Conversation) -> list[Json]:
     """A message for each turn; what was answered to a request for approval stands before the result."""
-    called, found = names(conversation.turns), list[Json]()
+    (turns, called), found = named(conversation.turns), list[Json]()
     waiting = list[blocks.Approval]()
-    for turn in conversation.turns:
+    for turn in turns:
         if turn.role == "tool":
             content = list(_results(turn, waiting, called))
             waiting = []
@@ -90,9 +90,6 @@ def _tool(of: str, block: blocks.Call | blocks.HostedCall | blocks.Result | bloc
     """A part of a call or of its result."""
     named = {"type": f"tool-{of}", "toolCallId": block.id, "toolName": block.name or ""}
     return with_options({**named, **own}, block.native)
-
-
-# Results
 
 
 def _responses(waiting: Iterable[blocks.Approval]) -> list[Json]:

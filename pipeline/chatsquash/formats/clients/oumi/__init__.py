@@ -16,17 +16,15 @@ HOLDS_TOOLS = True
 MEMBERS = ("messages",)
 
 LOSES = """
-developer role, developer mid, audio, video, pdf, file id, result file, approval, orphan result, refusal, custom
-tool call, hosted call, hosted call alone, source
+developer role, developer mid, audio, video, pdf, file id of OpenAI, file id of Anthropic, result file, approval,
+orphan result, refusal, custom tool call, hosted call, hosted call alone, source
 """
-"""The kinds of content of which something is lost when they are written, as ``docs/formats.md`` names them."""
 BLURS = """
 instructions, text after call, result json obj, result json list, is_error, denied result, reasoning of two blocks,
 reasoning between, anthropic signature, anthropic redacted, openai encrypted, gemini call sig, native members
 """
-"""Those of which only places, bounds and marks are."""
 
-__all__ = ["HOLDS_TOOLS", "NAME", "conversations", "dump", "each_of", "every", "fits"]
+__all__ = ["HOLDS_TOOLS", "NAME", "conversations", "dump", "every", "fits"]
 
 
 def fits(objects: list[Json]) -> str | None:
@@ -45,20 +43,14 @@ def conversations(objects: list[Json], lines: list[int] | None = None) -> list[C
 
     Raises ``TurnError``.
     """
-    return each_of(objects, history.load, lines)
+    whole = of_each(objects, lambda document: _loaded(document, history.load))
+    return [at_line(each, line) for found, line in zip(whole, numbers(objects, lines), strict=True) for each in found]
 
 
 def every(objects: list[Json]) -> list[Conversation]:
     """The same with all branches of a history; raises ``TurnError``."""
-    return each_of(objects, history.branches)
-
-
-def each_of(
-    objects: list[Json], load: Callable[[dict[str, Json]], list[Conversation]], lines: list[int] | None = None
-) -> list[Conversation]:
-    """The conversations in all objects, those of histories as ``load`` gives them; raises ``TurnError``."""
-    whole = of_each(objects, lambda document: _loaded(document, load))
-    return [at_line(each, line) for found, line in zip(whole, numbers(objects, lines), strict=True) for each in found]
+    whole = of_each(objects, lambda document: _loaded(document, history.branches))
+    return [at_line(each, number) for number, found in enumerate(whole, 1) for each in found]
 
 
 def _loaded(document: Json, load: Callable[[dict[str, Json]], list[Conversation]]) -> list[Conversation]:

@@ -9,8 +9,8 @@ from chatsquash.blocks import Native, Reasoning, Text, Turn
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import native
 from chatsquash.formats.clients.oumi.items import PROVIDER
-from chatsquash.formats.evidence import Evidence, moment, of_turns, origin
-from chatsquash.formats.values import Object, at, compact, kind, string, unrepeated
+from chatsquash.formats.evidence import Evidence, conversation, moment
+from chatsquash.formats.values import Object, at, compact, kind, members, string, unrepeated
 from chatsquash.formats.writing import KEY, are_instructions
 from chatsquash.model import Branch, Conversation, Json, Repeated
 from chatsquash.times import Moment
@@ -63,11 +63,9 @@ def branches(document: Json) -> list[Conversation]:
     places = {key: _placed(branch, f"branches.{key}", current=key == chosen) for key, branch in held.items()}
     turns = {key: _said(held[key], _HISTORY, f"branches.{key}.") for key in held}
     own = _own(document, [branch[_HISTORY] for branch in held.values()])
-    if len(places) == 1 and all(place.parent is None for place in places.values()):
-        ((key, place),) = places.items()
-        return [_conversation(document, held[key], turns[key], None, _with_branch(own, held[key], place))]
+    is_alone = len(places) == 1 and all(place.parent is None for place in places.values())
     return [
-        _conversation(document, held[key], turns[key], place, _with_branch(own, held[key], place))
+        _conversation(document, held[key], turns[key], None if is_alone else place, _with_branch(own, held[key], place))
         for key, place in places.items()
     ]
 
@@ -166,14 +164,13 @@ def _conversation(document: Object, holder: Object, said: _Said, branch: Branch 
     """What is said in a history, and by which model as far as the file knows one."""
     models = (string(holder, _MODEL), string(document, _MODEL), string(at(document, "configuration", "model"), _MODEL))
     plain, known = Evidence(1), Evidence(1, is_sampled=True, model=next(filter(None, models), None))
-    found = of_turns((turn, (known if turn.role == "assistant" else plain)._replace(time=time)) for turn, time in said)
-    session = document["session"] if isinstance(document.get("session"), dict) else document
-    members: Object = {"session_id": string(session, "chat_id") or None}
+    told = ((turn, (known if turn.role == "assistant" else plain)._replace(time=time)) for turn, time in said)
+    named: Object = {"session_id": string(members(document.get("session")) or document, "chat_id") or None}
     if branch:
-        members |= {"id": branch.id, "kind": "branch" if branch.parent else "main", "parent": branch.parent}
+        named |= {"id": branch.id, "kind": "branch" if branch.parent else "main", "parent": branch.parent}
     if not any(time for _, time in said):
-        members |= _bounds(holder)
-    return Conversation(found.messages, [], branch, origin=origin(found, **members), native=own)
+        named |= _bounds(holder)
+    return conversation(told, own, branch, **named)
 
 
 def _bounds(holder: Object) -> Object:

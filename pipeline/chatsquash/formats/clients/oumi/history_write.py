@@ -8,12 +8,11 @@ from chatsquash import jsonio
 from chatsquash.blocks import Reasoning, Turn
 from chatsquash.formats.clients.oumi import history
 from chatsquash.formats.clients.oumi.items import PROVIDER
-from chatsquash.formats.values import Object, string
-from chatsquash.formats.writing import instructed, text_of
+from chatsquash.formats.values import Object, at, members, string
+from chatsquash.formats.writing import SPEAKERS, instructed, text_of
 from chatsquash.formats.writing import native as own_of
 from chatsquash.model import Branch, Conversation, Json
 
-_WRITTEN = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
 _OF_TRAINING = ("branches", "conversation_id", "metadata")
 """Members that a history has not, but a conversation of a training set, and what is said of branches."""
 _TOLD = ("schema_version", "session", "statistics")
@@ -44,26 +43,21 @@ def dump(conversations: list[Conversation]) -> Json:
         "schema_version": version if version and history.is_known(version) else history.VERSION,
         "format": history.FORMAT,
         "source": own.pop("source", "chatsquash"),
-        "session": {**_object(own, "session"), **({"current_branch_id": [*current, *ids][0]} if held else {})},
+        "session": {**members(own.get("session")), **({"current_branch_id": [*current, *ids][0]} if held else {})},
         "configuration": own.pop("configuration", {}),
         "branches": {branch["id"]: branch for branch in held},
         "command_history": own.pop("command_history", []),
         "attachments": own.pop("attachments", []),
         **{key: value for key, value in own.items() if key not in _TOLD},
-        "statistics": {**history.counted(histories), **_object(own, "statistics")},
+        "statistics": {**history.counted(histories), **members(own.get("statistics"))},
     }
-
-
-def _object(holder: Object, member: str) -> Object:
-    return holder[member] if isinstance(holder.get(member), dict) else {}
 
 
 def _more(conversation: Conversation) -> tuple[str | None, Object]:
     """What only Oumi knows of a branch, with its id."""
-    told = _object(conversation.native.get(PROVIDER, {}), "branches")
+    told = members(at(conversation.native, PROVIDER, "branches"))
     known = next(iter(told), None)
-    more = _object(told, known) if known is not None else {}
-    return known, {key: value for key, value in more.items() if key not in _PLACE}
+    return known, {key: value for key, value in members(told.get(known or "")).items() if key not in _PLACE}
 
 
 def _ids(conversations: list[Conversation]) -> list[str]:
@@ -114,12 +108,11 @@ def _written(turn: Turn) -> Object | None:
         made = {"role": history.ATTACHMENT, member: text}
         return {**made, **{key: value for key, value in own.items() if value is not None}, **made}
     is_silent = turn.role == "assistant" and all(type(block) is Reasoning for block in turn.blocks)
-    if turn.role not in _WRITTEN or not (text or is_silent):
+    if turn.role not in SPEAKERS or not (text or is_silent):
         return None
-    made = {"role": _WRITTEN[turn.role], "content": text, **instructed(turn)}
+    made = {"role": SPEAKERS[turn.role], "content": text, **instructed(turn)}
     more = {key: value for key, value in own.items() if key != "id"}  # which only messages of a training set have
     thoughts = [block.text for block in turn.blocks if type(block) is Reasoning and block.text]
     if thoughts and turn.role == "assistant":
-        metadata = more["metadata"] if isinstance(more.get("metadata"), dict) else {}
-        more["metadata"] = {**metadata, "thinking_content": "\n\n".join(thoughts)}
+        more["metadata"] = {**members(more.get("metadata")), "thinking_content": "\n\n".join(thoughts)}
     return {**made, **more, **made}

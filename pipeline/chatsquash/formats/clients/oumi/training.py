@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
-from msgspec.structs import replace
-
-from chatsquash.blocks import FAILED, Block, Call, Media, Other, Outcome, Reasoning, Result, Text, Turn
-from chatsquash.formats import openai_chat, view
-from chatsquash.formats.base import LoadedTurn, TurnError, role_of
+from chatsquash.blocks import FAILED, Block, Call, Media, Other, Reasoning, Result, Text, Turn
+from chatsquash.chat import PRIVATE
+from chatsquash.formats import bodies, openai_chat, view
+from chatsquash.formats.base import LoadedTurn, TurnError, role_of, without_private
 from chatsquash.formats.calls import ERROR, Said, State, arguments, call, native, result
-from chatsquash.formats.clients.oumi import items, schema
+from chatsquash.formats.clients.oumi import items
 from chatsquash.formats.clients.oumi.items import PROVIDER
-from chatsquash.formats.values import Object, compact, kind, objects, string
-from chatsquash.formats.writing import KEY, are_instructions, failed, instructed, mark, unmarked
+from chatsquash.formats.values import Object, compact, kind, members, objects, string, text_members
+from chatsquash.formats.writing import KEY, SPEAKERS, are_instructions, came_out, failed, instructed, is_failed, mark
 from chatsquash.formats.writing import native as own_of
-from chatsquash.model import Conversation, Json, Origin
+from chatsquash.model import Conversation, Json, Origin, Tool
 
 _MEMBERS = {"conversation_id", "messages", "metadata", "tools"}
 _ROLES = ("system", "user", "assistant", "tool")
-_WRITTEN = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
 _OF_HISTORIES = ("metadata", "raw_thinking", "role", "timestamp", "word_count")
 """Members of messages in histories, which those of a training set have not."""
 
@@ -42,13 +41,7 @@ def load(document: Object) -> Conversation:
     logged = document.get("messages")
     if not isinstance(logged, list):
         raise TurnError(f"has messages that are {kind(logged)}, not a list")
-    turns, state = list[Turn](), State()
-    for number, each in enumerate(logged):
-        try:
-            loaded, state = _message(each, state)
-        except TurnError as problem:
-            raise TurnError(f"messages[{number}] {problem}") from None
-        turns += loaded
+    turns = bodies.loaded(_message, logged, State(), "messages").turns
     named = Origin(session_id=string(document, "conversation_id") or None)
     tools = openai_chat.tools(document.get("tools")).functions
     own = native(PROVIDER, document, "messages", "tools")
@@ -63,11 +56,11 @@ def _message(logged: Json, state: State) -> LoadedTurn:
     if role != "assistant":
         made = Turn(role, said, are_instructions(logged), native(PROVIDER, logged, "role", "content", KEY))
         return LoadedTurn([made], state.but(by_assistant=False))
-    thought, calls = logged.get("reasoning_content"), logged.get("tool_calls")
-    read = ["reasoning_content"] if isinstance(thought, str) else []
-    read += ["tool_calls"] if isinstance(calls, list) else []
-    thoughts = (Reasoning(thought),) if isinstance(thought, str) and thought else ()
-    blocks = (*thoughts, *said, *_calls(calls if isinstance(calls, list) else [], state.call))
+    calls = logged.get("tool_calls")
+    read = [*text_members(logged, "reasoning_content"), *(["tool_calls"] if isinstance(calls, list) else [])]
+    thought = string(logged, "reasoning_content")
+    called = _calls(calls if isinstance(calls, list) else [], state.call)
+    blocks = (*((Reasoning(thought),) if thought else ()), *said, *called)
     made = Turn(role, blocks, native=native(PROVIDER, logged, "role", "content", KEY, *read))
     return LoadedTurn([made], state.called(blocks, by_assistant=True))
 
@@ -90,26 +83,20 @@ def _calls(logged: list[Json], number: int) -> Iterator[Block]:
 
 
 def _call(logged: Object, number: int) -> Call:
-    held = logged.get("function")
-    function: Object = held if isinstance(held, dict) else {}
-    own, name = string(logged, "id"), function.get("name")
-    inner = native(PROVIDER, function, "arguments", *(["name"] if isinstance(name, str) else [])).get(PROVIDER)
-    read = ["index", *(["id"] if own else []), *(["type"] if logged.get("type") == "function" else [])]
+    held, own = logged.get("function"), string(logged, "id")
+    function = members(held)
+    inner = native(PROVIDER, function, "arguments", *text_members(function, "name")).get(PROVIDER)
+    read = ["index", *text_members(logged, "id"), *(["type"] if logged.get("type") == "function" else [])]
     rest = {**logged, "function": inner if isinstance(held, dict) else held}
-    return call(own, number, name, arguments(function.get("arguments")), native(PROVIDER, rest, *read))
+    return call(own, number, function.get("name"), arguments(function.get("arguments")), native(PROVIDER, rest, *read))
 
 
 def _answered(logged: Object, said: tuple[Text | Other | Media, ...], state: State) -> LoadedTurn:
     own, name = string(logged, "tool_call_id"), logged.get("name")
     answered, state = state.answer(own, name)
-    first = said[0] if said else None
-    bare = unmarked(first.text, logged) if type(first) is Text else None
-    outcome: Outcome = "success"
-    if bare is not None and type(first) is Text:
-        said, outcome = ((replace(first, text=bare), *said[1:]) if bare else said[1:]), "failed"
-    read = [key for key in ("tool_call_id", "name") if isinstance(logged.get(key), str)]
-    more = native(PROVIDER, logged, "role", "content", KEY, *read)
-    made = result(answered, own, name, Said(said), outcome, more)
+    content, outcome = came_out(said, is_marked=is_failed(logged))
+    more = native(PROVIDER, logged, "role", "content", KEY, *text_members(logged, "tool_call_id", "name"))
+    made = result(answered, own, name, Said(content), outcome, more)
     return LoadedTurn([Turn("tool", (made,))], state.but(by_assistant=False))
 
 
@@ -119,10 +106,10 @@ def _answered(logged: Object, said: tuple[Text | Other | Media, ...], state: Sta
 def dump(conversation: Conversation) -> Json:
     """The conversation as one object; raises ``TurnError`` for tools that are nested too deeply to be checked."""
     messages = [message for turn in conversation.turns for message in _written(turn)]
-    tools, own = schema.tools(conversation.tools), conversation.native.get(PROVIDER, {})
+    tools, own = _tools(conversation.tools), conversation.native.get(PROVIDER, {})
     named = {"conversation_id": own["conversation_id"]} if string(own, "conversation_id") else {}
-    metadata = own["metadata"] if isinstance(own.get("metadata"), dict) else {}
-    return {**named, "messages": messages, **({"tools": tools} if tools else {}), "metadata": metadata}
+    told = {"tools": tools} if tools else {}
+    return {**named, "messages": messages, **told, "metadata": members(own.get("metadata"))}
 
 
 def _written(turn: Turn) -> Iterator[Object]:
@@ -133,8 +120,8 @@ def _written(turn: Turn) -> Iterator[Object]:
         said = _said(turn)
         if not turn.blocks or said != {"role": "assistant", "content": ""}:
             yield {**said, **_own(turn), **said}
-    elif turn.role in _WRITTEN and (content := items.content_of(turn.blocks)):
-        made = {"role": _WRITTEN[turn.role], "content": content, **instructed(turn)}
+    elif turn.role in SPEAKERS and (content := items.content_of(turn.blocks)):
+        made = {"role": SPEAKERS[turn.role], "content": content, **instructed(turn)}
         yield {**made, **_own(turn), **made}
 
 
@@ -157,10 +144,9 @@ def _own(turn: Turn) -> Object:
 def _written_call(block: Call) -> Object:
     """A call of a function; that of a custom tool has the text as its input."""
     own = own_of(block, PROVIDER)
-    inner = own["function"] if isinstance(own.get("function"), dict) else {}
     spelled = compact({"input": block.arguments}) if block.custom else block.arguments
     function = {"name": block.name or "", "arguments": spelled}
-    made = {"id": block.id, "type": "function", "function": {**function, **inner, **function}}
+    made = {"id": block.id, "type": "function", "function": {**function, **members(own.get("function")), **function}}
     return {**made, **own, **made}
 
 
@@ -175,3 +161,72 @@ def _result(block: Result) -> Object:
         content = [{"type": "text", "content": ERROR}, *content]
     made = {"role": "tool", "tool_call_id": block.id, "content": content, **mark(block)}
     return {**made, **own_of(block, PROVIDER), **made}
+
+
+# Tools: what Oumi would refuse a whole conversation for is left out
+
+_WANTED: dict[str, type] = {"description": str, "parameters": dict, "strict": bool}
+"""What members of a function have to be, if they are not null."""
+_TYPES = ("object", "string", "number", "integer", "boolean", "array", "null")
+
+
+def _is_str(value: Json) -> bool:
+    return isinstance(value, str)
+
+
+_CHECKED: dict[str, Callable[[Any], bool]] = {
+    "type": lambda value: all(each in _TYPES for each in (value if isinstance(value, list) else [value])),
+    "description": _is_str,
+    "title": _is_str,
+    "format": _is_str,
+    "required": lambda value: isinstance(value, list) and all(map(_is_str, value)),
+    "enum": lambda value: isinstance(value, list),
+}
+"""The members of a schema that Oumi wants to be of a type."""
+
+
+def _tools(defined: list[Tool]) -> list[Tool]:
+    """The functions among the tools, without what Oumi would refuse; raises ``TurnError``."""
+    try:
+        return [fitted for tool in openai_chat.tools(defined).functions if (fitted := _tool(tool))]
+    except RecursionError:
+        raise TurnError("has tools that are nested too deeply") from None
+
+
+def _tool(tool: Object) -> Object | None:
+    function = tool.get("function")
+    if tool.get("type") != "function" or not isinstance(function, dict) or not _is_str(function.get("name")):
+        return None
+    kept: Object = {
+        key: value
+        for key, value in function.items()
+        if key != PRIVATE and (value is None or isinstance(value, _WANTED.get(key, object)))
+    }
+    if isinstance(kept.get("parameters"), dict):
+        kept["parameters"] = _schema(kept["parameters"])
+    return {**without_private(tool), "function": kept}
+
+
+def _schema(schema: Object) -> Object:
+    return {name: of for key, value in schema.items() for name, of in _member(key, value).items()}
+
+
+def _member(key: str, value: Json) -> Object:
+    """A member of a schema as Oumi takes it; lists of schemas in ``items`` are what newer ones call ``prefixItems``."""
+    if value is None or key not in (*_CHECKED, "properties", "items"):
+        return {key: value}
+    if key in _CHECKED:
+        return {key: value} if _CHECKED[key](value) else {}
+    if isinstance(value, list):
+        return {"prefixItems": value} if key == "items" else {}
+    if key == "items":
+        return {} if (of := _sub(value)) is None else {key: of}
+    inner = ((name, _sub(each)) for name, each in members(value).items())
+    return {key: {name: of for name, of in inner if of is not None}} if isinstance(value, dict) else {}
+
+
+def _sub(schema: Json) -> Object | None:
+    """A schema; those that are booleans take all or nothing."""
+    if isinstance(schema, bool):
+        return {} if schema else {"not": {}}
+    return _schema(schema) if isinstance(schema, dict) else None

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chatsquash.formats import evidence
 from chatsquash.formats.clients.pydantic_ai.read import Told, read
 from chatsquash.formats.clients.pydantic_ai.write import dump
-from chatsquash.formats.evidence import Evidence, histories, moment, numbers, origin
-from chatsquash.formats.openai_chat.read import merged
+from chatsquash.formats.evidence import Evidence, conversation, histories, moment, numbers
 from chatsquash.formats.values import Object, at, count, objects, string
 from chatsquash.model import Conversation, Json
 
 NAME = "pydantic_ai"
 HOLDS_TOOLS = False
 MEMBERS = ("kind", "messages", "message_history")
-"""What messages have, and what clients call the list where they keep it in an object."""
 
 _USED = (("input_tokens", "request_tokens"), ("output_tokens", "response_tokens"))
 """The members of usage, and what they were called before version 1."""
 
 LOSES = "developer role, developer mid, approval, refusal, custom tool call"
-"""The kinds of content of which something is lost when they are written, as ``docs/formats.md`` names them."""
 BLURS = "result parts"
-"""Those of which only places, bounds and marks are."""
 
 __all__ = ["HOLDS_TOOLS", "NAME", "conversations", "dump", "fits"]
 
@@ -43,10 +38,9 @@ def conversations(objects: list[Json], lines: list[int] | None = None) -> list[C
 
 def _conversation(messages: list[Json], lines: Sequence[int]) -> Conversation:
     found = read(messages)
-    told = evidence.of_turns([(each.turn, _evidence(messages[each.message], each, lines)) for each in found])
-    named = [name for message in messages if (name := string(message, "conversation_id"))]
-    where = origin(told, session_id=named[0] if named else None)
-    return Conversation(told.messages, [], origin=where, told=merged(each.turn for each in found))
+    said = ((each.turn, _evidence(messages[each.message], each, lines)) for each in found)
+    named = (name for message in messages if (name := string(message, "conversation_id")))
+    return conversation(said, {}, session_id=next(named, None))
 
 
 def _evidence(message: Object, told: Told, lines: Sequence[int]) -> Evidence:

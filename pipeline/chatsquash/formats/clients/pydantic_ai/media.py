@@ -18,8 +18,8 @@ from chatsquash.formats.values import Object, at, listed, string
 from chatsquash.formats.writing import native
 from chatsquash.model import Json
 
-_URLS: dict[str, Medium] = {"image-url": "image", "audio-url": "audio", "video-url": "video", "document-url": "file"}
-_KINDS = {medium: kind for kind, medium in _URLS.items()}
+URLS: dict[str, Medium] = {"image-url": "image", "audio-url": "audio", "video-url": "video", "document-url": "file"}
+_KINDS = {medium: kind for kind, medium in URLS.items()}
 _MEDIA: dict[str, Medium] = {"image": "image", "audio": "audio", "video": "video"}
 _VENDOR = {
     **{name: ("anthropic", name) for name in ("context", "citations", "cache_control", "source", "wrapper", "within")},
@@ -28,14 +28,6 @@ _VENDOR = {
 }
 """Members of the vendor's metadata: whose they are, and what his own format calls them."""
 _OF_TEXT = ("metadata", "value", "tag", "description")
-_FILE_IDS = {
-    "file_": "anthropic",
-    "file-": "openai",
-    "https://generativelanguage.googleapis.com/": "google",
-    "gs://": "google-cloud",
-    "s3://": "bedrock",
-}
-"""Whose an uploaded file is, by what its id begins with."""
 
 
 def block(item: Json) -> Block | None:
@@ -43,14 +35,14 @@ def block(item: Json) -> Block | None:
     match item:
         case str(text) | {"kind": "text-content" | "structured-content", "content": str(text)}:
             return Text(text, native=_of_text(item)) if text else None
-        case {"kind": "binary", "data": held, "media_type": str(mime)} if data := _data(held):
-            return _medium(item, _kind(mime), parts.usual_type(mime), "data", data)
+        case {"kind": "binary", "data": held, "media_type": str(mime)} if data := octets(held):
+            return _medium(item, kind_of(mime), parts.usual_type(mime), "data", data)
         case {"kind": "uploaded-file", "file_id": str(file_id)} if file_id:
-            return _medium(item, _kind(string(item, "media_type")), string(item, "media_type"), "file_id", file_id)
+            return _medium(item, kind_of(string(item, "media_type")), string(item, "media_type"), "file_id", file_id)
         case {"kind": "image-url", "url": str(url)} if found := parts.DATA_URL.fullmatch(url):
             return _medium({**item, "url": None}, "image", found[1], "data", found[2])
-        case {"kind": str(kind), "url": str(url)} if url and kind in _URLS:
-            return _medium(item, _URLS[kind], string(item, "media_type"), "url", url)
+        case {"kind": str(kind), "url": str(url)} if url and kind in URLS:
+            return _medium(item, URLS[kind], string(item, "media_type"), "url", url)
     return Other(PROVIDER, item)
 
 
@@ -77,23 +69,26 @@ def _of_text(item: Json) -> Native:
     return tagged(members if "kind" in members else own(members))
 
 
-def _kind(mime: str) -> Medium:
+def kind_of(mime: str) -> Medium:
+    """What a medium of a type is."""
     return _MEDIA.get(mime.partition("/")[0], "file")
 
 
 def _medium(item: Object, kind: Medium, mime: str, place: str, value: str) -> Media:
     usual = ("identifier",) if item.get("identifier") == _identifier(place, value) else ()
-    members = own(item, "kind", place, *usual, *(("media_type",) if mime else ()))
+    provider = string(item, "provider_name") if place == "file_id" else ""
+    known = [*usual, *(["media_type"] if mime else []), *(["provider_name"] if provider else [])]
+    members = own(item, "kind", place, *known)
     vendor, name, found = members.get("vendor_metadata"), "", dict[str, Object]()
     if isinstance(vendor, dict):
         name = string(vendor, "title")
         left = own(vendor, *(("title",) if name else ()), *_VENDOR)
-        for ours, (provider, theirs) in _VENDOR.items():
+        for ours, (who, theirs) in _VENDOR.items():
             if ours in vendor:
-                found.setdefault(provider, {})[theirs] = vendor[ours]
+                found.setdefault(who, {})[theirs] = vendor[ours]
         members = own({**members, "vendor_metadata": left})
-    where = {"data": "", "url": "", "file_id": "", place: value}
-    return Media(kind, mime, where["data"], where["url"], where["file_id"], name, {**found, **tagged(members)})
+    where: Any = {place: value}
+    return Media(kind, mime, name=name, provider=provider, native={**found, **tagged(members)}, **where)
 
 
 def _identifier(place: str, value: str) -> str:
@@ -102,7 +97,7 @@ def _identifier(place: str, value: str) -> str:
     return hashlib.sha1(held or b"", usedforsecurity=False).hexdigest()[:6]
 
 
-def _data(held: Json) -> str | None:
+def octets(held: Json) -> str | None:
     """Data in base64, or as JavaScript writes a buffer or an array of bytes; ``None`` for anything else."""
     if isinstance(held, str):
         return parts.standard(held)
@@ -151,9 +146,8 @@ def _place(block: Media) -> Object | None:
     typed = {"media_type": block.mime} if block.mime else {}
     if block.url:
         return {"kind": _KINDS[block.kind], "url": block.url, **typed}
-    guessed = next((name for begins, name in _FILE_IDS.items() if block.file_id.startswith(begins)), None)
-    name = at(block.native, PROVIDER, "provider_name") or guessed
-    return {"kind": "uploaded-file", "file_id": block.file_id, "provider_name": name, **typed} if name else None
+    whose = {"provider_name": block.provider}
+    return {"kind": "uploaded-file", "file_id": block.file_id, **whose, **typed} if block.provider else None
 
 
 # Files among what a tool returned
@@ -173,5 +167,5 @@ def digest(item: Object) -> str:
 
 def returned(item: Json) -> Json:
     """An item as tools return it: an address says what is there, if only that nobody knows."""
-    is_linked = isinstance(item, dict) and item.get("kind") in _URLS
+    is_linked = isinstance(item, dict) and item.get("kind") in URLS
     return {**item, "media_type": item.get("media_type")} if is_linked else item

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from chatsquash.blocks import Native
 from chatsquash.formats.calls import EMPTY
-from chatsquash.formats.values import Object, string
-from chatsquash.model import Json
+from chatsquash.formats.values import Object, members, string
 
 PROVIDER = "pydantic_ai"
 MESSAGE = "message."
@@ -14,7 +13,7 @@ PART = "part"
 """The part that is shown to models in other words."""
 _USUAL = {"force_download": False, "outcome": "success", "scope": "conversation", "state": "complete"}
 _SHARED = (("openai", "id", "id"), ("openai", "phase", "phase"), ("google", "thought_signature", "thoughtSignature"))
-"""What texts and calls have of a provider: whose it is, its name here, where only an id is no detail, and there."""
+"""What blocks have of a provider: whose it is, its name here, where only an id is no detail, and there."""
 _WHOSE = (("google", "google"), ("openai", "openai"), ("azure", "openai"))
 
 
@@ -37,27 +36,28 @@ def tagged(members: Object) -> Native:
     return {PROVIDER: members} if members else {}
 
 
-def shared(members: Object) -> Native:
-    """What only providers know of a text or a call, with what its provider has in a place of its own."""
-    name, details = string(members, "provider_name"), members.get("provider_details")
-    if not name:
-        return tagged(members)
-    held = {**(details if isinstance(details, dict) else {}), **({"id": members["id"]} if "id" in members else {})}
-    mine = [(ours, theirs) for who, ours, theirs in _SHARED if who == whose(name) and isinstance(held.get(ours), str)]
-    found: Json = {theirs: held.pop(ours) for ours, theirs in mine}
-    if not found:
-        return tagged(members)
-    rest = {"id": held.pop("id", None), "provider_details": held}
-    left = own({**members, **rest}, *(("provider_name",) if name == whose(name) else ()))
-    return {**tagged(left), whose(name): found}
+def shared(held: Object, *, is_told: bool = False) -> Native:
+    """What only providers know of a block, with what its provider has in a place of its own.
+
+    ``is_told``: the block itself says whose it is.
+    """
+    name, found = string(held, "provider_name"), Object()
+    for who, ours, theirs in _SHARED if name else ():
+        details = members(held.get("provider_details"))
+        value = held.get(ours) if ours == "id" else details.get(ours)
+        if who == whose(name) and isinstance(value, str):
+            found[theirs] = value
+            held = own(held, "id") if ours == "id" else own({**held, "provider_details": own(details, ours)})
+    read = ("provider_name",) if name == whose(name) and (is_told or found) else ()
+    return {**({whose(name): found} if found else {}), **tagged(own(held, *read))}
 
 
-def given(native: Native) -> Object:
-    """The members of a part for what providers know of a text or a call; of several providers the first."""
-    made: Object = {**native.get(PROVIDER, {})}
+def given(native: Native, made: Object) -> Object:
+    """A part with what providers know of a block; of several providers the first."""
+    made |= native.get(PROVIDER, {})
     for who, ours, theirs in _SHARED:
         value = native.get(who, {}).get(theirs)
         if isinstance(value, str) and whose(made.setdefault("provider_name", who)) == who:
-            details = {**made.get("provider_details", {}), ours: value}
-            made |= {ours: value} if ours == "id" else {"provider_details": details}
+            held = {ours: value}
+            made |= held if ours == "id" else {"provider_details": {**members(made.get("provider_details")), **held}}
     return made

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from chatsquash.blocks import Block, Call, HostedCall, HostedResult, Media, Other, Reasoning, Refusal, Source, Text
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import arguments, call
-from chatsquash.formats.clients.pydantic_ai import citations, media
+from chatsquash.formats.calls import native as rest_of
+from chatsquash.formats.clients.pydantic_ai import media, servers
 from chatsquash.formats.clients.pydantic_ai.members import PART, PROVIDER, given, own, shared, tagged, whose
-from chatsquash.formats.values import Object, compact, string
+from chatsquash.formats.values import Object, at, compact, objects, string
 from chatsquash.formats.writing import native
 from chatsquash.model import Json
 
@@ -22,6 +23,10 @@ _ENCRYPTS = ("openai", "xai")
 _OF_CALLS = ("part_kind", "tool_name", "args", "tool_call_id")
 _ITEM = "rs_"
 """What the ids of OpenAI's reasoning begin with; others are names of members."""
+_THEIRS = "anthropic"
+"""Whose citations may stand beside those of Pydantic AI."""
+_TOGETHER = "together"
+"""Says that a source is of the citation of the one before."""
 _OF_FILE = ("identifier", "vendor_metadata")
 """Members of a file itself, and not of the part that it stands in."""
 
@@ -39,7 +44,7 @@ def blocks_of(of: str, part: Object, number: int) -> Iterator[Block]:
         case "text":
             yield from _text(part, text_of(part, "content"))
         case "thinking":
-            yield from _thought(part)
+            yield from thought(part)
         case "tool-call":
             name, members = text_of(part, "tool_name"), own(part, *_OF_CALLS)
             yield call(string(part, "tool_call_id"), number, name, arguments(part.get("args")), shared(members))
@@ -60,18 +65,21 @@ def _text(part: Object, text: str) -> Iterator[Block]:
     if not members:
         yield from (Text(text),) if text else ()
         return
-    sources = list(citations.sources(part)) if "citations" in members else []
+    sources = list(_sources(part)) if "citations" in members else []
     if sources:
         del members["citations"]
-    if any(citations.THEIRS in source.native for source in sources):
+    if any(_THEIRS in source.native for source in sources):
         members["provider_details"] = own(part["provider_details"], "citations")
         members = own(members, *(() if members["provider_details"] or "id" in members else ("provider_name",)))
     yield Text(text, native=shared(members)) if text else Other(PROVIDER, part)
     yield from sources if text else ()
 
 
-def _thought(part: Object) -> Iterator[Block]:
-    """Reasoning; a signature of those who encrypt is the reasoning itself, and an id without one may be a mere name."""
+def thought(part: Object, *, is_item: bool = False) -> Iterator[Reasoning]:
+    """Reasoning; a signature of those who encrypt is the reasoning itself.
+
+    An id without one may be a mere name, unless it is known to be an item's.
+    """
     text, signature, ident, name = (string(part, key) for key in ("content", "signature", "id", "provider_name"))
     signer, more = whose(name), own(part, "part_kind", "content", "signature", "id", "provider_name")
     encrypted = ""
@@ -79,7 +87,7 @@ def _thought(part: Object) -> Iterator[Block]:
         signature, encrypted = "", signature
     if ident == _REDACTED:
         signer, ident = signer or "anthropic", ""
-    elif not (signature or encrypted or (signer in _ENCRYPTS and ident.startswith(_ITEM))):
+    elif not (signature or encrypted or (signer in _ENCRYPTS and (is_item or ident.startswith(_ITEM)))):
         more, signer, ident = own({**more, "id": ident}), "", ""
     more = own({**more, "provider_name": name if name != signer else None})
     if text or signature or encrypted or ident or more:
@@ -88,24 +96,39 @@ def _thought(part: Object) -> Iterator[Block]:
 
 def _hosted(part: Object, *, is_call: bool) -> Block:
     """A call of a tool that a provider ran, or what that gave."""
-    ident, name, logged = string(part, "tool_call_id"), part["tool_name"], string(part, "provider_name")
-    more, provider = {"provider_name": logged} if logged != whose(logged) else {}, whose(logged)
+    ident, name, provider = string(part, "tool_call_id"), part["tool_name"], whose(string(part, "provider_name"))
     if is_call:
-        more |= own(part, *_OF_CALLS, "provider_name")
-        return HostedCall(ident, name, arguments(part.get("args")), provider, tagged(more))
+        more = shared(own(part, *_OF_CALLS), is_told=True)
+        return HostedCall(ident, name, arguments(part.get("args")), provider, more)
     came: Any = part["outcome"] if part.get("outcome") in OUTCOMES else "success"
-    more |= own(part, "part_kind", "tool_name", "tool_call_id", "provider_name", "content", "outcome")
-    return HostedResult(ident, name, part.get("content"), came, provider, tagged(more))
+    more = shared(own(part, "part_kind", "tool_name", "tool_call_id", "content", "outcome"), is_told=True)
+    return HostedResult(ident, name, part.get("content"), came, provider, more)
+
+
+def _sources(part: Object) -> Iterator[Source]:
+    """The sources of a text, each with what Anthropic says of it where it says as much of all."""
+    cited = [
+        {**source, "anchor": citation.get("anchor"), _TOGETHER: place > 0 or None}
+        for citation in objects(part.get("citations"))
+        for place, source in enumerate(objects(citation.get("sources")))
+    ]
+    theirs = objects(at(part, "provider_details", "citations")) if part.get("provider_name") == _THEIRS else []
+    for source, raw in zip(cited, theirs if len(theirs) == len(cited) else [{}] * len(cited), strict=True):
+        url, title, ident = (string(source, name) for name in ("url", "title", "document_id"))
+        quoted = ("excerpts",) if raw and source.get("excerpts") == [raw.get("cited_text")] else ()
+        known = own(source, "kind", "url", "title", "document_id", *quoted)
+        titled = "title" if url else "document_title"
+        yield Source(url, title, ident, native={**tagged(known), **rest_of(_THEIRS, raw, "url", titled)})
 
 
 # Writing
 
 
-def said(blocks: Iterable[Block]) -> list[Object]:
+def said(blocks: Sequence[Block]) -> list[Object]:
     """The parts of a response; sources go with the text before them, else with the first behind them."""
     found, waiting = list[Object](), list[Source]()
     cited = list[tuple[Object, list[Source]]]()
-    for block in blocks:
+    for block in servers.packed(blocks):
         if type(block) is Source:
             waiting.append(block)
         for part in _parts(block):
@@ -114,8 +137,33 @@ def said(blocks: Iterable[Block]) -> list[Object]:
                 waiting = waiting if not cited else []
                 cited.append((part, waiting))
     for part, sources in cited:
-        citations.cite(part, sources)
+        _cite(part, sources)
     return found
+
+
+def _cite(part: Object, found: Iterable[Source]) -> None:
+    """Say in a text's part on which sources it rests; what is neither an address nor a document is left out."""
+    citations, raw = list[Object](), list[Json]()
+    whole = {"kind": "content", "start": 0, "end": len(part["content"])}
+    for source in found:
+        known, theirs = source.native.get(PROVIDER, {}), source.native.get(_THEIRS, {})
+        quoted = [theirs["cited_text"]] if string(theirs, "cited_text") else None
+        kind, titled = ("web", "title") if source.url else ("document", "document_title")
+        named = {"url": source.url, "document_id": source.id, "title": source.title}
+        made = own({**named, "excerpts": known.get("excerpts", quoted)}, *(("document_id",) if source.url else ()))
+        if not made:
+            continue
+        if theirs:
+            raw.append(own({"url": source.url, titled: source.title, **theirs}))
+        if citations and known.get(_TOGETHER):
+            citations[-1]["sources"].append({"kind": kind, **made})
+        else:
+            anchor = own({"anchor": known.get("anchor", whole if theirs else None)})
+            citations.append({"sources": [{"kind": kind, **made}], **anchor})
+    if citations:
+        part["citations"] = citations
+    if raw and part.setdefault("provider_name", _THEIRS) == _THEIRS:
+        part["provider_details"] = {**part.get("provider_details", {}), "citations": raw}
 
 
 def _parts(block: Block) -> Iterator[Object]:
@@ -123,16 +171,16 @@ def _parts(block: Block) -> Iterator[Object]:
         case Text() | Refusal():
             spoken = native(block, PROVIDER).get(PART)
             made = {"part_kind": "text", "content": block.text}
-            yield {**spoken, "transcript": block.text} if isinstance(spoken, dict) else {**made, **given(block.native)}
-        case Reasoning() if part := _said_thought(block):
+            yield {**spoken, "transcript": block.text} if isinstance(spoken, dict) else given(block.native, made)
+        case Reasoning() if part := said_thought(block):
             yield part
         case Call():
             held = compact({"input": block.arguments}) if block.custom else block.arguments
-            yield {**_named("tool-call", block, args=held), **given(block.native)}
+            yield _named("tool-call", block, args=held)
         case HostedCall():
-            yield {**_named("builtin-tool-call", block, args=block.arguments), **native(block, PROVIDER)}
+            yield _named("builtin-tool-call", block, args=block.arguments)
         case HostedResult():
-            yield {**_named("builtin-tool-return", block, content=block.value), **native(block, PROVIDER)}
+            yield _named("builtin-tool-return", block, content=block.value)
         case Media() if block.data and (item := media.item(block)):
             more = {key: item.pop(key) for key in native(block, PROVIDER) if key not in _OF_FILE}
             yield {"part_kind": "file", "content": item, **more}
@@ -140,7 +188,7 @@ def _parts(block: Block) -> Iterator[Object]:
             yield block.value
 
 
-def _said_thought(block: Reasoning) -> Object:
+def said_thought(block: Reasoning) -> Object:
     """A part, whose signature is nobody's where nobody is named; an empty one for nothing."""
     members = native(block, PROVIDER)
     name = members.get("provider_name", block.signer)
@@ -152,8 +200,8 @@ def _said_thought(block: Reasoning) -> Object:
 
 
 def _named(kind: str, block: Call | HostedCall | HostedResult, **said: Json) -> Object:
-    """A part of the tool that a block names, with what it says, how it came out and who ran it."""
+    """A part of the tool that a block names, with what it says, how it came out, who ran it and what he knows of it."""
     outcome = block.outcome if isinstance(block, HostedResult) else None
     by = None if isinstance(block, Call) else block.provider
     known = {"tool_call_id": block.id, "outcome": outcome, "provider_name": by}
-    return {"part_kind": kind, "tool_name": block.name or "", **said, **own(known)}
+    return given(block.native, {"part_kind": kind, "tool_name": block.name or "", **said, **own(known)})

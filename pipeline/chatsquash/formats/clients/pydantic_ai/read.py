@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from chatsquash.blocks import Block, Other, Text, Turn
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import Said, State, result
-from chatsquash.formats.clients.pydantic_ai import media, wording
+from chatsquash.formats.clients.pydantic_ai import media, servers, wording
 from chatsquash.formats.clients.pydantic_ai.members import MESSAGE, PART, PROVIDER, own, tagged
 from chatsquash.formats.clients.pydantic_ai.parts import OUTCOMES, blocks_of, text_of
 from chatsquash.formats.values import Object, compact, kind, listed, objects, string
@@ -35,19 +35,22 @@ def read(messages: list[Json]) -> list[Told]:
     """
     kinds = [_kind(number, message) for number, message in enumerate(messages)]
     prompt = _instructions(messages)
-    found, waiting, state = list[Told](), list[Block](), State()
+    found, waiting, state, is_open = list[Told](), list[Block](), State(), False
     for number, (message, of) in enumerate(zip(messages, kinds, strict=True)):
         is_known = prompt is not None and message.get(INSTRUCTIONS) == prompt[1]
         members = own(message, "kind", "parts", INSTRUCTIONS if is_known else "")
         made, silent, state = (_request if of == "request" else _response)(message, number, state, waiting)
+        waiting = [*waiting, Other(PROVIDER, message)] if members and not made else silent
+        if made and is_open and of == "request":
+            members["kind"] = of  # which says that it is no part of the one before
         if made and members:
             made[0] = _with(made[0], members)
         found += made
-        waiting = [*waiting, Other(PROVIDER, message)] if members and not made else silent
+        is_open = of == "request" and (is_open or bool(message["parts"]))
     if found and waiting:
         last = found[-1].turn
         found[-1] = found[-1]._replace(turn=replace(last, blocks=(*last.blocks, *waiting)))
-    return _instructed(found, prompt)
+    return _instructed(found, prompt, messages)
 
 
 def _with(first: Told, members: Object) -> Told:
@@ -73,15 +76,13 @@ def _kind_of(part: Json) -> str:
     return str(part["part_kind"])
 
 
-# Instructions
-
-
-def _instructed(found: list[Told], prompt: tuple[int, str] | None) -> list[Told]:
-    """With the instructions as a system prompt behind the leading ones."""
+def _instructed(found: list[Told], prompt: tuple[int, str] | None, messages: list[Json]) -> list[Told]:
+    """With the instructions as a system prompt behind those that lead, before them if a first request is empty."""
     if prompt is None:
         return found
     number, text = prompt
-    leading = next((place for place, each in enumerate(found) if each.turn.role != "system"), len(found))
+    leads = not messages[0]["parts"] and messages[0].get(INSTRUCTIONS) == text
+    leading = next((place for place, each in enumerate(found) if leads or each.turn.role != "system"), len(found))
     return [*found[:leading], Told(Turn("system", (Text(text),), instructions=True), number, {}), *found[leading:]]
 
 
@@ -95,8 +96,6 @@ def _instructions(messages: list[Json]) -> tuple[int, str] | None:
             return None
     return None
 
-
-# Messages: the turns of each, what waits for the next turn, and the state behind it
 
 _Read = tuple[list[Told], list[Block], State]
 
@@ -126,10 +125,7 @@ def _response(message: Object, number: int, state: State, waiting: list[Block]) 
             raise TurnError(f"[{number}].parts[{place}] {problem}") from None
         call_number += sum(getattr(block, "made_up", False) for block in made)
         blocks += made
-    return [Told(Turn("assistant", tuple(blocks)), number, {})], [], state.called(blocks)
-
-
-# Parts of requests
+    return [Told(Turn("assistant", tuple(servers.opened(blocks))), number, {})], [], state.called(blocks)
 
 
 def _heard(of: str, part: Object, state: State) -> tuple[Turn | None, State]:

@@ -11,7 +11,7 @@ from chatsquash.formats.clients.pydantic_ai.members import MESSAGE, PART, PROVID
 from chatsquash.formats.clients.pydantic_ai.parts import said
 from chatsquash.formats.clients.pydantic_ai.read import INSTRUCTIONS
 from chatsquash.formats.values import Object, at, objects
-from chatsquash.formats.writing import names, native, text_of
+from chatsquash.formats.writing import named, native, text_of
 from chatsquash.model import Conversation, Json
 
 _ASIDE = (
@@ -27,14 +27,15 @@ def dump(conversation: Conversation) -> list[Json]:
     Every request has the instructions, as Pydantic AI writes them.  A developer's prompt is the system's, and a refusal
     is a text; tools, approvals and what an assistant shows by its address have no place.
     """
-    turns = conversation.turns
+    turns, called = named(conversation.turns)
     prompts = [turn for turn in turns if _is_prompt(turn)]
     told = "\n\n".join(filter(None, (text_of(turn.blocks) for turn in prompts)))
-    document = _Document(names(turns), told)
-    for turn in turns:
-        if not _is_prompt(turn):
-            document.add(turn)
-    if told and not any(message.get(INSTRUCTIONS) == told for message in document.messages):
+    document = _Document(called, told)
+    others = [turn for turn in turns if not _is_prompt(turn)]
+    for turn in others:
+        document.add(turn)
+    leads = bool(others) and turns[0] is not others[0] and others[0].role in PROMPTS and document.messages[0]["parts"]
+    if told and (leads or not any(message.get(INSTRUCTIONS) == told for message in document.messages)):
         return [{"kind": "request", "parts": [], INSTRUCTIONS: told}, *document.messages]
     return document.messages
 
@@ -101,9 +102,6 @@ def _is_part(block: Block) -> bool:
 def _is_aside(block: Block) -> bool:
     """Whether that is none of a response."""
     return isinstance(block, Other) and _is_part(block) and block.value.get("part_kind") in (None, *_ASIDE)
-
-
-# Requests
 
 
 def _heard(turn: Turn, blocks: list[Block], called: dict[str, str]) -> list[Json]:

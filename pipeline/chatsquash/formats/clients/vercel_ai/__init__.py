@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
+from chatsquash.blocks import Turn
 from chatsquash.formats.clients.vercel_ai import version4
 from chatsquash.formats.clients.vercel_ai.metadata import PROVIDER
-from chatsquash.formats.clients.vercel_ai.read import ROLES, Read, read
+from chatsquash.formats.clients.vercel_ai.read import ROLES, read
 from chatsquash.formats.clients.vercel_ai.write import dump
-from chatsquash.formats.evidence import Evidence, History, histories, moment, numbers, of_turns, origin
-from chatsquash.formats.values import Object, at, objects, string, without
+from chatsquash.formats.evidence import Evidence, History, conversation, histories, moment, numbers
+from chatsquash.formats.values import Object, at, members, objects, string, without
 from chatsquash.model import Conversation, Json
 
 NAME = "vercel_ai"
 HOLDS_TOOLS = False
 MEMBERS = ("parts", "messages", *version4.MEMBERS)
-"""What messages have, and the member of requests with more that holds them."""
 _MARKS = frozenset(("parts", *version4.MEMBERS))
 
 LOSES = "developer role, developer mid, results reordered, orphan result, refusal, custom tool call"
-"""The kinds of content of which something is lost when they are written, as ``docs/formats.md`` names them."""
-BLURS = "instructions, result file, result parts, native members"
-"""Those of which only places, bounds and marks are."""
+BLURS = "instructions, result parts, native members"
 
 __all__ = ["HOLDS_TOOLS", "NAME", "conversations", "dump", "fits"]
 
@@ -43,24 +41,17 @@ def conversations(objects: list[Json], lines: list[int] | None = None) -> list[C
 
 
 def _conversation(chat: History) -> Conversation:
-    turns = read(chat.turns)
-    told = of_turns((each.turn, _evidence(chat.turns[each.message], each, chat.lines[each.message])) for each in turns)
-    holder = without(chat.holder, "messages") if isinstance(chat.holder, dict) else {}
-    named = string(chat.holder, "id") or None
-    return Conversation(
-        told.messages,
-        [],
-        origin=origin(told, session_id=named),
-        told=tuple(each.turn for each in turns),
-        native={PROVIDER: holder} if holder else {},
-    )
+    told = ((turn, _evidence(chat.turns[place], turn, chat.lines[place])) for turn, place in read(chat.turns))
+    holder = without(members(chat.holder), "messages")
+    native = {PROVIDER: holder} if holder else {}
+    return conversation(told, native, session_id=string(chat.holder, "id") or None)
 
 
-def _evidence(message: Object, read: Read, line: int) -> Evidence:
+def _evidence(message: Object, turn: Turn, line: int) -> Evidence:
     """What a message says of itself: the SDK leaves its metadata to the client, and shows these names."""
     metadata = message.get("metadata")
     time = moment(message.get("createdAt") or at(metadata, "createdAt"))
-    if read.turn.role != "assistant":
+    if turn.role != "assistant":
         return Evidence(line, time)
     return Evidence(line, time, is_sampled=True, model=string(metadata, "model") or None)
 

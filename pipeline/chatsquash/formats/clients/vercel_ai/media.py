@@ -8,12 +8,13 @@ from urllib.parse import quote
 
 from msgspec.structs import replace
 
-from chatsquash.blocks import Block, Media, Medium, Other, Result, Text
+from chatsquash.blocks import Block, Media, Other, Result, Text
 from chatsquash.formats import parts
 from chatsquash.formats.calls import Said, parsed
 from chatsquash.formats.clients.pydantic_ai import media as returns
-from chatsquash.formats.clients.vercel_ai.metadata import HELD, PYDANTIC, less, members, native, told
-from chatsquash.formats.values import Object, at, compact, listed, string, without
+from chatsquash.formats.clients.pydantic_ai.media import URLS, kind_of
+from chatsquash.formats.clients.vercel_ai.metadata import HELD, PYDANTIC, less, native, told
+from chatsquash.formats.values import Object, at, compact, listed, members, string, without
 from chatsquash.formats.writing import EXTENSIONS, text_of
 from chatsquash.model import Json
 
@@ -27,26 +28,19 @@ _TYPES = {
     "webm": "video/webm",
     "ogg": "audio/ogg",
 }
-_KINDS: dict[str, Medium] = {"image-url": "image", "audio-url": "audio", "video-url": "video", "document-url": "file"}
-_URLS = {kind: name for name, kind in _KINDS.items()}
-_REFERENCE, _OF_VENDOR, _DETAIL = "providerReference", "vendor_metadata", ("openai", "imageDetail")
+_REFERENCE, _WHOSE, _OF_VENDOR = "providerReference", "provider_name", "vendor_metadata"
+_DETAIL = ("openai", "imageDetail")
 _ANY = {"kind": "document-url", "url": "https://"}
 """A file of Pydantic AI's, whatever is known of it."""
 UNKNOWN = "application/octet-stream"
-
-
-def kind(mime: str) -> Medium:
-    """What a medium of a type is."""
-    begins = mime.partition("/")[0]
-    return begins if begins in ("image", "audio", "video") else "file"  # type: ignore[return-value]
 
 
 def opened(mime: str, url: str) -> Media:
     """A medium by its address, which may be its data."""
     found = parts.DATA_URL.fullmatch(url)
     if found and parts.decoded(found[2]) is not None:
-        return Media(kind(found[1]), parts.usual_type(found[1]), found[2])
-    return Media(kind(mime), plain(mime), url=url)
+        return Media(kind_of(found[1]), parts.usual_type(found[1]), found[2])
+    return Media(kind_of(mime), plain(mime), url=url)
 
 
 def plain(mime: str) -> str:
@@ -57,7 +51,7 @@ def plain(mime: str) -> str:
 def mime_of(block: Media) -> str:
     """The type of a medium, where one must be told."""
     told = block.mime or _TYPES.get(block.url.lower().rpartition(".")[2], "")
-    if told and (block.mime or kind(told) == block.kind):
+    if told and (block.mime or kind_of(told) == block.kind):
         return told
     return UNKNOWN if block.kind == "file" else f"{block.kind}/*"
 
@@ -71,19 +65,18 @@ def address(block: Media) -> str:
     return block.url if _ADDRESS.match(block.url) else ""
 
 
-# Parts
-
-
 def read(part: Object) -> Media | None:
     """A ``file`` part; ``None`` for what is none."""
     url, given, mime = part.get("url"), part.get(HELD), string(part, "mediaType")
     if not isinstance(url, str) or not url:
         return None
     made, more = opened(mime, url), without(part, "type", "mediaType", "url", "filename", HELD)
-    told_kind = _KINDS.get(string(at(given, PYDANTIC), "kind"))
-    ids = (at(given, PYDANTIC, "file_id"), *members(part.get(_REFERENCE)).values())
-    if file_id := next((each for each in ids if each and isinstance(each, str)), ""):
-        made, given = Media(kind(mime), plain(mime), file_id=file_id), less(given, PYDANTIC, "file_id")
+    told_kind = URLS.get(string(at(given, PYDANTIC), "kind"))
+    named = string(at(given, PYDANTIC), _WHOSE)
+    ids = ((named, at(given, PYDANTIC, "file_id")), *members(part.get(_REFERENCE)).items())
+    if found := next(((who, each) for who, each in ids if each and isinstance(each, str)), None):
+        made = Media(kind_of(mime), plain(mime), file_id=found[1], provider=found[0] or named)
+        given = less(less(given, PYDANTIC, "file_id"), PYDANTIC, _WHOSE)
     elif told_kind and made.url and not mime:
         made, given = replace(made, kind=told_kind), less(given, PYDANTIC, "kind")
     elif made.data and mime and parts.usual_type(mime) != made.mime:
@@ -100,19 +93,17 @@ def write(block: Media) -> Object | None:
     url = address(block)
     if not url:
         return None
-    made = {"type": "file", "mediaType": mime_of(block), "url": url, **({"filename": block.name} if block.name else {})}
+    named = {"filename": block.name} if block.name else {}
+    made = {"type": "file", "mediaType": mime_of(block), "url": url, **named}
     if not block.native and not block.file_id:
         return made
     vendor = at(returns.item(replace(block, data="", url=_ANY["url"])), _OF_VENDOR)
     if vendor == {"title": block.name}:
         vendor = None
-    whole = told(made, block.native, file_id=block.file_id, vendor_metadata=vendor)
+    whole = told(made, block.native, file_id=block.file_id, provider_name=block.provider, vendor_metadata=vendor)
     if (detail := at(block.native, "openai", "detail")) is not None:
         whole[HELD]["openai"] = {**whole[HELD].get("openai", {}), "imageDetail": detail}
     return whole
-
-
-# What tools gave
 
 
 def said(output: Json) -> Said:
@@ -122,12 +113,6 @@ def said(output: Json) -> Said:
     found = [returns.block(item) for item in listed(output)] if output else []
     is_media = any(type(block) is Media for block in found) and not any(type(block) is Other for block in found)
     return Said(tuple(filter(None, found))) if is_media else Said((Text(compact(output)),), json=True)
-
-
-def octets(given: Json) -> str:
-    """Data in base64, or as JavaScript writes a buffer or an array of bytes; empty for anything else."""
-    found = returns.block({"kind": "binary", "data": given, "media_type": UNKNOWN})
-    return found.data if isinstance(found, Media) else ""
 
 
 def given_by(block: Result) -> Json:
@@ -142,12 +127,8 @@ def given_by(block: Result) -> Json:
 
 
 def _item(block: Block) -> Json:
-    """A text, or a file as Pydantic AI has it."""
-    if type(block) is not Media:
-        return getattr(block, "text", None)
-    mime, own = mime_of(block), block.native.get(PYDANTIC, {})
-    if block.data:
-        return {"kind": "binary", "data": block.data, "media_type": mime, **own}
-    if block.file_id:
-        return {"kind": "uploaded-file", "file_id": block.file_id, "media_type": mime, **own}
-    return {"kind": _URLS[block.kind], "url": block.url, "media_type": plain(mime) or None, **own}
+    """An item as Pydantic AI has it; a file by its id says of what type it is, and need not say whose it is."""
+    item = returns.returned(returns.item(block))
+    if isinstance(block, Media) and block.file_id:
+        return {"kind": "uploaded-file", "file_id": block.file_id, "media_type": mime_of(block), **members(item)}
+    return item

@@ -6,16 +6,17 @@ It stands under the name of whoever knows it, and once more where Pydantic AI's 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import accumulate, groupby
+from itertools import accumulate, groupby, pairwise
 from typing import Any
 
 from msgspec.structs import replace
 
 from chatsquash.blocks import Block, Native, Reasoning
 from chatsquash.formats.calls import EMPTY
-from chatsquash.formats.clients.pydantic_ai.members import whose
-from chatsquash.formats.values import Object, at, string, without
-from chatsquash.formats.writing import KEY
+from chatsquash.formats.clients.pydantic_ai import parts
+from chatsquash.formats.clients.pydantic_ai.members import given, shared, whose
+from chatsquash.formats.values import Object, at, members, string, without
+from chatsquash.formats.writing import is_ours
 from chatsquash.model import Json
 
 PROVIDER, PYDANTIC = "vercel_ai", "pydantic_ai"
@@ -23,14 +24,10 @@ HELD = "providerMetadata"
 """The member of what is native in which the metadata of other providers are, however the part calls it."""
 BREAKS = "breaks"
 """Where the texts of several parts of reasoning are one, the places at which the others begin."""
-_NAME, _DETAILS, _REDACTED = "provider_name", "provider_details", "redacted_thinking"
+_NAME, _REDACTED = "provider_name", "redacted_thinking"
 """Members of Pydantic AI, and what it has for an id where reasoning is encrypted whole."""
-_SHARED = (
-    ("google", "thoughtSignature", "thoughtSignature", "thought_signature"),
-    ("openai", "id", "itemId", "id"),
-    ("openai", "phase", "phase", "phase"),
-)
-"""What texts and calls have of a provider: whose it is, and its name for him, here, and in Pydantic AI."""
+SHARED = (("google", "thoughtSignature", "thoughtSignature"), ("openai", "id", "itemId"), ("openai", "phase", "phase"))
+"""What blocks have of a provider: whose it is, and its name for him and here."""
 _REDACTS = dict.fromkeys(("anthropic", "bedrock"), ("signature", "redactedData", ""))
 _PROVES = dict.fromkeys(("google", "vertex"), ("thoughtSignature", "", ""))
 _ENCRYPTS = dict.fromkeys(("openai", "azure", "xai"), ("", "reasoningEncryptedContent", "itemId"))
@@ -40,15 +37,11 @@ _NAMES = {"vertex": "google-cloud"}
 """Who signs, where Pydantic AI calls him otherwise; and what the AI SDK calls him."""
 _KEYS = {"google-cloud": "vertex", "google-vertex": "vertex", "google-gla": "google"}
 _CARRIED = (
-    *("id", _NAME, _DETAILS, "canonical_system", "tool_kind", "citations", "structured_content"),
+    *("id", _NAME, "provider_details", "canonical_system", "tool_kind", "citations", "structured_content"),
     *("vendor_metadata", "identifier", "force_download", "kind", "user_prompt_start", "retry"),
 )
 """The members of what is native to Pydantic AI that its adapter writes and reads here."""
-
-
-def members(value: Json) -> Object:
-    """An object; without members for anything else."""
-    return value if isinstance(value, dict) else {}
+_OF_THOUGHTS = ("signature", *_CARRIED)
 
 
 def less(value: Json, *path: str) -> Json:
@@ -66,54 +59,46 @@ def unclaimed(metadata: Json, *names: str) -> Json:
     return metadata
 
 
-def native(metadata: Json, more: Object | None = None, *, ids: bool = True) -> Native:
+def native(metadata: Json, more: Object | None = None, *, is_told: bool = False) -> Native:
     """What is native to a part with such metadata; ``more`` is what the AI SDK itself knows of it.
 
-    Without ``ids`` those of items are no more than members of the metadata.
+    ``is_told``: the block itself says whose it is.
     """
     if not (metadata or more):
         return {}
     found: Native = {}
     more = without(more, HELD) if more else {}
     if isinstance(metadata, dict) and metadata:
-        found, metadata = _shared(metadata, _SHARED if ids else _SHARED[:1])
-        own = at(metadata, PYDANTIC)
-        if isinstance(own, dict):
-            told = {key: value for key, value in own.items() if key in _CARRIED and value not in EMPTY}
-            found |= {PYDANTIC: told} if told else {}
-            metadata = {**metadata, PYDANTIC: without(own, *_CARRIED)}
-        more[HELD] = {name: held for name, held in metadata.items() if name != KEY and members(held)}
+        own = members(metadata.get(PYDANTIC))
+        for provider, ours, here in SHARED:
+            if value := string(metadata.get(provider), here):
+                found.setdefault(provider, {})[ours] = value
+                metadata = less(metadata, provider, here)
+        told = {key: value for key, value in own.items() if key in _CARRIED and value not in EMPTY}
+        is_told = is_told or whose(string(told, _NAME)) in found
+        theirs = shared(told, is_told=is_told)
+        found = {name: {**found.get(name, {}), **theirs.get(name, {})} for name in {**found, **theirs}}
+        left = {**metadata, PYDANTIC: without(own, *_CARRIED)}
+        more[HELD] = {name: held for name, held in left.items() if members(held) and not is_ours(name, held)}
     kept = {name: value for name, value in more.items() if value not in EMPTY}
     return {**found, PROVIDER: kept} if kept else found
 
 
-def _shared(metadata: Json, table: tuple[tuple[str, ...], ...]) -> tuple[Native, Json]:
-    """What its provider has in a place of its own, and what is left then."""
-    found: Native = {}
-    name = string(at(metadata, PYDANTIC), _NAME)
-    for provider, ours, here, there in table:
-        path = (PYDANTIC, there) if there == "id" else (PYDANTIC, _DETAILS, there)
-        paths = [(provider, here), *([path] if whose(name) == provider else [])]
-        values = [value for each in paths if isinstance(value := at(metadata, *each), str) and value]
-        if values:
-            found.setdefault(provider, {})[ours] = values[-1]
-            for each in paths:
-                metadata = less(metadata, *each)
-    return found, unclaimed(metadata, _NAME) if name in found else metadata
+def ran_by(metadata: Json) -> str:
+    """The provider that ran a tool, as far as the AI SDK's own metadata of the call tell."""
+    return next((who for who, _, here in SHARED if at(metadata, who, here)), "")
 
 
 def metadata(native: Native, *, mirrored: bool = True, **own: Json) -> Object:
     """The metadata of a part; ``own`` is for Pydantic AI, for which what others know is ``mirrored``."""
     if not native and not own:
         return {}
-    found: dict[str, Json] = dict(members(at(native, PROVIDER, HELD)))
-    told = {key: value for key, value in native.get(PYDANTIC, {}).items() if key in _CARRIED}
-    for provider, ours, here, there in _SHARED:
-        value = at(native, provider, ours)
-        if isinstance(value, str):
+    found: Object = dict(members(at(native, PROVIDER, HELD)))
+    for provider, ours, here in SHARED:
+        if isinstance(value := at(native, provider, ours), str):
             found[provider] = {**found.get(provider, {}), here: value}
-            if mirrored and whose(str(told.setdefault(_NAME, provider))) == provider:
-                told |= {"id": value} if there == "id" else {_DETAILS: {**members(told.get(_DETAILS)), there: value}}
+    told = given(native, {}) if mirrored else native.get(PYDANTIC, {})
+    told = {key: value for key, value in told.items() if key in _CARRIED}
     told |= {key: value for key, value in own.items() if value not in EMPTY}
     return {**found, PYDANTIC: {**found.get(PYDANTIC, {}), **told}} if told else found
 
@@ -130,29 +115,16 @@ def told(made: Object, native: Native, **own: Json) -> Object:
     return {**made, **known(native), **({HELD: held} if held else {})}
 
 
-# Reasoning
-
-
 def thought(text: str, given: Json, more: Object) -> Reasoning | None:
     """Reasoning with what its metadata say of who signed it; ``None`` for what says nothing."""
-    name, signature, encrypted, own, given = _signed(given)
-    held = at(given, PYDANTIC)
-    if isinstance(held, dict):
-        name, proof, ident = string(held, _NAME) or name, string(held, "signature"), string(held, "id")
-        if ident == _REDACTED or whose(name) in _ENCRYPTS:
-            signature, encrypted = "", proof or encrypted
-        else:
-            signature = proof or signature
-        is_known = signature or encrypted or own or (whose(name) in _ENCRYPTS and ident.startswith("rs_"))
-        name, own = name or ("anthropic" if ident == _REDACTED else ""), own if ident == _REDACTED else ident or own
-        if is_known:
-            given = unclaimed(given, "signature", "id", *([_NAME] if name == whose(name) else []))
-        else:
-            name, own = "", ""
-    made = native(given, more, ids=False)
-    if name not in ("", whose(name)):
-        made = {**made, PYDANTIC: {**made.get(PYDANTIC, {}), _NAME: name}}
-    found = Reasoning(text, whose(name), signature, encrypted, own, made)
+    name, signature, encrypted, ident, given = _signed(given)
+    own = _REDACTED if encrypted and name in _REDACTS else ident
+    signed = {_NAME: name, "signature": signature or encrypted, "id": own}
+    held = members(at(given, PYDANTIC))
+    told = {key: value for key, value in held.items() if key in _OF_THOUGHTS and value not in EMPTY}
+    left = {**given, PYDANTIC: without(held, *_OF_THOUGHTS)} if held else given
+    found = next(parts.thought({"content": text, **signed, **told}, is_item=bool(ident)), Reasoning())
+    found = replace(found, native={**found.native, **native(left, more)})
     return None if found == Reasoning() else found
 
 
@@ -172,18 +144,24 @@ def thoughts(block: Reasoning, holder: str) -> Iterator[Object]:
     """
     is_ui = holder == HELD
     found = metadata(block.native, mirrored=is_ui)
-    name = string(found.get(PYDANTIC), _NAME) or block.signer
+    said = {key: value for key, value in parts.said_thought(block).items() if key in _OF_THOUGHTS}
+    name = string(said, _NAME)
     key, values = _KEYS.get(name, name), (block.signature, block.encrypted, block.id)
     here = {member: value for member, value in zip(_SIGNERS.get(key, ()), values, strict=False) if member and value}
-    own = _REDACTED if block.encrypted and block.signer in _REDACTS else block.id
-    there = {"id": own, "signature": block.signature or block.encrypted, _NAME: name}
     found |= {key: {**found.get(key, {}), **here}} if here else {}
-    if (said := {member: value for member, value in there.items() if value}) and (is_ui or not here):
+    if said and (is_ui or not here):
         found[PYDANTIC] = {**found.get(PYDANTIC, {}), **said}
-    breaks = known(block.native).get(BREAKS, [])
+    breaks = known(block.native).get(BREAKS)
+    breaks = breaks if isinstance(breaks, list) and _fit(breaks, block.text) else []
     for start, end in zip([0, *(place + 2 for place in breaks)], [*breaks, len(block.text)], strict=True):
         made = {"type": "reasoning", "text": block.text[start:end]}
         yield {**made, holder: found} if found else made
+
+
+def _fit(breaks: list[Json], text: str) -> bool:
+    """Whether the texts of several parts begin there, which a log may say of any."""
+    are_places = all(type(each) is int and each >= 0 and text.startswith("\n\n", each) for each in breaks)
+    return are_places and all(before + 2 <= after for before, after in pairwise(breaks))
 
 
 def joined(blocks: Iterable[Block]) -> tuple[Block, ...]:
@@ -202,6 +180,6 @@ def joined(blocks: Iterable[Block]) -> tuple[Block, ...]:
 
 def _item(block: Block) -> tuple[str, str, str] | None:
     """What is equal for parts of one item; ``None`` for what is none."""
-    if isinstance(block, Reasoning) and block.encrypted:
+    if isinstance(block, Reasoning) and block.encrypted and block.id:
         return block.signer, block.encrypted, block.id
     return None

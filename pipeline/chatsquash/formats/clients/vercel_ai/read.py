@@ -11,10 +11,11 @@ from chatsquash.blocks import Block, Call, Native, Other, Result, Source, Text, 
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import EMPTY
 from chatsquash.formats.clients.pydantic_ai import wording
+from chatsquash.formats.clients.pydantic_ai.servers import opened
 from chatsquash.formats.clients.vercel_ai import media, tools
-from chatsquash.formats.clients.vercel_ai.metadata import HELD, PROVIDER, PYDANTIC, joined, members, native, thought
+from chatsquash.formats.clients.vercel_ai.metadata import HELD, PROVIDER, PYDANTIC, joined, native, thought
 from chatsquash.formats.clients.vercel_ai.version4 import newer
-from chatsquash.formats.values import Object, at, kind, objects, string, without
+from chatsquash.formats.values import Object, at, kind, members, objects, string, without
 from chatsquash.formats.writing import KEY, are_instructions
 from chatsquash.model import Json
 
@@ -26,8 +27,6 @@ _SPOKEN = ("text", "reasoning", "file")
 _SOURCE = {"url": "url", "title": "title", "id": "sourceId", "mime": "mediaType", "name": "filename"}
 _NEEDS = {"text": "text", "reasoning": "text", "dynamic-tool": "toolName"}
 """The member without which a part of a type is none."""
-
-"""The part that tells us that a system prompt was given as instructions."""
 
 
 class Read(NamedTuple):
@@ -99,9 +98,6 @@ def numbered(number: int) -> str:
     return f"msg_{number}"
 
 
-# What is said
-
-
 def _heard(role: str, held: list[Object]) -> Iterator[Turn]:
     """A turn for each prompt, since Pydantic AI puts several into one message and marks where one starts."""
     blocks, is_told = list[Block](), False
@@ -162,21 +158,22 @@ def _source(part: Object) -> Source:
     return Source(**found, native=native(part.get(HELD), without(part, "type", HELD, *_SOURCE.values())))
 
 
-# The assistant
-
-
 def _assistant(held: list[Object], call: int) -> Iterator[Turn]:
     """A turn for each step, and one for its results; what says nothing by itself goes with the next step."""
     waiting = list[Block]()
-    for step in _steps(held):
+    for step, is_marked in _steps(held):
         if step[0]["type"] == STEERING:
             yield _steered(step[0])
             continue
         blocks, results = _step(step, call)
         call += made_up(blocks)
         is_said = any(type(block) not in (Other, Source) for block in blocks)
-        if is_said or (not results and any(part["type"] in _SPOKEN for part in step)):
-            yield Turn("assistant", joined((*waiting, *blocks)))
+        is_empty = not (blocks or results) and any(part["type"] in _SPOKEN for part in step)
+        if is_empty and waiting:
+            yield Turn("assistant", tuple(waiting))
+            waiting = []
+        if is_said or is_empty or (blocks and is_marked):
+            yield Turn("assistant", joined(opened((*waiting, *blocks))))
             waiting = []
         else:
             waiting += blocks
@@ -192,22 +189,24 @@ def _steered(part: Object) -> Turn:
     return Turn("user", tuple(told), native={PROVIDER: without(part, "parts")})
 
 
-def _steps(held: list[Object]) -> Iterator[list[Object]]:
-    """Parts by steps; where no step is marked, what is said behind an answered call is of the next."""
+def _steps(held: list[Object]) -> Iterator[tuple[list[Object], bool]]:
+    """Parts by steps, and whether each is marked; if none is, what is said behind an answered call is of the next."""
     marked = any(part["type"] == "step-start" for part in held)
-    step, answered = list[Object](), False
+    step, answered, is_marked = list[Object](), False, False
     for part in held:
         of = part["type"]
         if step and (of in ("step-start", STEERING) or (not marked and answered and of in _SPOKEN)):
-            yield step
-            step, answered = [], False
+            yield step, is_marked
+            step, answered, is_marked = [], False, False
         if of == STEERING:
-            yield [part]
-        elif of != "step-start":
+            yield [part], False
+        elif of == "step-start":
+            is_marked = True
+        else:
             step.append(part)
             answered = answered or (tools.is_answered(part) and not tools.is_hosted(part))
     if step:
-        yield step
+        yield step, is_marked
 
 
 def _step(held: list[Object], call: int) -> tuple[list[Block], list[Block]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from chatsquash.blocks import FAILED, Approval, Block, Call, HostedCall, HostedResult, Outcome, Result, Turn
@@ -14,12 +14,12 @@ from chatsquash.formats.clients.vercel_ai import media
 from chatsquash.formats.clients.vercel_ai.metadata import (
     PYDANTIC,
     known,
-    members,
     metadata,
     native,
+    ran_by,
     unclaimed,
 )
-from chatsquash.formats.values import Object, at, compact, string, without
+from chatsquash.formats.values import Object, at, compact, members, string, without
 from chatsquash.formats.writing import text_of
 from chatsquash.model import Json
 
@@ -85,19 +85,16 @@ def _hosted(part: Object, name: str, told: str) -> Iterator[Block]:
     """A call that a provider ran; of the call and of its result Pydantic AI knows more, which it puts together."""
     given, ident = members(part.get(_METADATA)), string(part, "toolCallId")
     own = members(given.get(PYDANTIC))
-    provider, meta = _ran_by({**without(own, *_OF_RESULT), **members(own.get("call_meta"))})
-    yield HostedCall(ident, name, told, provider, native({**given, PYDANTIC: meta}, _more(part), ids=False))
+    by = own.get(_NAME) if own else ran_by(given)
+    meta: Object = {**without(own, *_OF_RESULT), _NAME: by, **members(own.get("call_meta"))}
+    held = native({**given, PYDANTIC: meta}, _more(part), is_told=True)
+    yield HostedCall(ident, name, told, whose(string(meta, _NAME)), held)
     yield from _approval(part, ident)
     if is_answered(part):
-        provider, meta = _ran_by({_NAME: own.get(_NAME), **members(own.get("return_meta"))})
-        held = native({PYDANTIC: meta}, {key: part.get(key) for key in _LATE}, ids=False)
-        yield HostedResult(ident, name, _value(part), _ANSWERED[part["state"]], provider, held)
-
-
-def _ran_by(own: Object) -> tuple[str, Object]:
-    """Who ran a tool, and what else is known, as his name in Pydantic AI where that is another."""
-    name = string(own, _NAME)
-    return whose(name), without(own, *([_NAME] if name == whose(name) else []))
+        meta = {_NAME: by, **members(own.get("return_meta"))}
+        held = native({PYDANTIC: meta}, {key: part.get(key) for key in _LATE}, is_told=True)
+        outcome, provider = _ANSWERED[part["state"]], whose(string(meta, _NAME))
+        yield HostedResult(ident, name, _value(part), outcome, provider, held)
 
 
 def _approval(part: Object, call: str) -> Iterator[Approval]:
@@ -106,7 +103,7 @@ def _approval(part: Object, call: str) -> Iterator[Approval]:
     own = string(found, "id")
     if isinstance(found, dict):
         rest = without(found, "id", "approved", "reason")
-        if own != call or rest or part.get("state") != "output-denied":
+        if own not in (call, "") or rest or part.get("state") != "output-denied":
             approved = found["approved"] if isinstance(found.get("approved"), bool) else None
             yield Approval(call, "" if own == call else own, approved, string(found, "reason"), native({}, rest))
 
@@ -140,7 +137,7 @@ Place = tuple[int, int]
 """Of a block: the number of its turn, and its own in that."""
 
 
-def answers(turns: tuple[Turn, ...]) -> dict[Place, tuple[Place, Answer]]:
+def answers(turns: Sequence[Turn]) -> dict[Place, tuple[Place, Answer]]:
     """The result of each call, by the call's place: the first that waits in the nearest turn that has one."""
     waiting, found = dict[tuple[str, bool], list[deque[Place]]](), dict[Place, tuple[Place, Answer]]()
     for number, turn in enumerate(turns):

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from msgspec.structs import replace
+
 from chatsquash import blocks
 from chatsquash.blocks import Block, Turn
+from chatsquash.formats.clients.pydantic_ai.servers import packed
 from chatsquash.formats.clients.vercel_ai import media, tools
-from chatsquash.formats.clients.vercel_ai.metadata import HELD, PROVIDER, PYDANTIC, known, members, thoughts, told
+from chatsquash.formats.clients.vercel_ai.metadata import HELD, PROVIDER, PYDANTIC, known, thoughts, told
 from chatsquash.formats.clients.vercel_ai.read import DATA, STEERING, numbered
-from chatsquash.formats.values import Object, at, string, without
-from chatsquash.formats.writing import instructed, native, text_of
+from chatsquash.formats.values import Object, at, members, string, without
+from chatsquash.formats.writing import SPEAKERS, instructed, native, text_of
 from chatsquash.model import Conversation, Json
 
-_ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant", "tool": "assistant"}
+_ROLES = {**SPEAKERS, "tool": "assistant"}
 _DONE = {"state": "done"}
 
 
@@ -55,8 +58,12 @@ class _Writer:
     """The parts of turns."""
 
     def __init__(self, turns: tuple[Turn, ...]) -> None:
-        self._turns = turns
-        self._answers = tools.answers(turns)
+        packs = [packed(turn.blocks) for turn in turns]
+        self._turns = [
+            turn if blocks is turn.blocks else replace(turn, blocks=tuple(blocks))
+            for turn, blocks in zip(turns, packs, strict=True)
+        ]
+        self._answers = tools.answers(self._turns)
         self._answered = {place for place, _ in self._answers.values()}
         self._approvals = {
             block.call: block for turn in turns for block in turn.blocks if type(block) is blocks.Approval

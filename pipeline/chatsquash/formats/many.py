@@ -1,0 +1,93 @@
+"""Calls that no result has answered, where one turn has so many that they are not searched one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeVar
+
+from msgspec import Struct
+
+T = TypeVar("T")
+Link = tuple[str, str | None]
+"""The id of a call and the name of its tool."""
+
+
+class _Index(Struct, frozen=True):
+    """Calls in three orders, one behind the other: as they were made, those of each id, those of each name."""
+
+    calls: tuple[Link, ...]
+    order: list[int]
+    """The number of the call at each place of the three."""
+    places: list[list[int]]
+    """The three places of each call."""
+    spans: dict[tuple[int, Any], tuple[int, int]]
+    """The places of the calls of an id (0) or a name (1)."""
+
+
+class Many(Struct, frozen=True):
+    """Those of many calls that are open: one that is answered is taken off by changing three bits."""
+
+    index: _Index
+    left: int
+    """A bit for each place whose call is open."""
+
+    def __iter__(self) -> Iterator[Link]:
+        """The calls that are open, in order."""
+        return (call for call, bit in zip(self.index.calls, reversed(f"{self.left:b}"), strict=False) if bit == "1")
+
+    def __bool__(self) -> bool:
+        """Whether any is."""
+        return bool(self.left)
+
+    def place(self, member: int, value: str) -> int | None:
+        """A place of the first call of an id (0) or a name (1)."""
+        low, high = self.index.spans.get((member, value), (0, 0))
+        some = self.left >> low & (1 << high - low) - 1
+        return low + _lowest(some) if some else None
+
+    def first(self) -> int:
+        """A place of the first call, of which there must be one."""
+        return _lowest(self.left)
+
+    def take(self, place: int) -> tuple[str, Many]:
+        """The id of the call at a place, and the others."""
+        number = self.index.order[place]
+        left = self.left
+        for each in self.index.places[number]:
+            left ^= 1 << each
+        return self.index.calls[number][0], Many(self.index, left)
+
+    def without(self, ids: Iterable[str]) -> Many:
+        """Those of other ids."""
+        left = self
+        for each in ids:
+            while (place := left.place(0, each)) is not None:
+                _, left = left.take(place)
+        return left
+
+
+def _lowest(bits: int) -> int:
+    return (bits & -bits).bit_length() - 1
+
+
+def many(calls: tuple[Link, ...]) -> Many:
+    """Calls of which all are open."""
+    order, spans = list(range(len(calls))), dict[tuple[int, Any], tuple[int, int]]()
+    places = [[number] for number in order]
+    for member in (0, 1):
+        alike = dict[str | None, list[int]]()
+        for number, call in enumerate(calls):
+            alike.setdefault(call[member], []).append(number)
+        for value, numbers in alike.items():
+            spans[member, value] = len(order), len(order) + len(numbers)
+            for number in numbers:
+                places[number].append(len(order))
+                order.append(number)
+    return Many(_Index(calls, order, places, spans), (1 << len(order)) - 1)
+
+
+def grown(runs: tuple[tuple[T, ...], ...], last: tuple[T, ...]) -> tuple[tuple[T, ...], ...]:
+    """Runs and one behind them; those that are no longer become one with it, so that there are never many."""
+    while runs and len(runs[-1]) <= len(last):
+        runs, last = runs[:-1], runs[-1] + last
+    return (*runs, last)

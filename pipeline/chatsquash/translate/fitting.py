@@ -1,0 +1,120 @@
+"""Names of tools and ids of calls as a service takes them, consistently in definitions, calls and results."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterable
+from itertools import count
+
+from msgspec.structs import replace
+
+from chatsquash.blocks import Block, Call, Result, Turn
+from chatsquash.formats.calls import defined
+from chatsquash.formats.service import Letters, Service
+from chatsquash.formats.values import string
+from chatsquash.model import Tool
+
+_UNKNOWN = "unknown"
+"""The name of a tool that was logged without one."""
+
+
+class Fitting:
+    """Gives tools and calls names and ids that a service takes, each its own, and results those of their calls."""
+
+    def __init__(self, service: Service, turns: list[Turn], tools: list[Tool], fitted: Counter[str]) -> None:
+        blocks = [block for turn in turns for block in turn.blocks]
+        names = [name for tool in tools if (name := string(defined(tool), "name"))]
+        names += [block.name or "" for block in blocks if type(block) is Call]
+        names += [block.name for block in blocks if type(block) is Result and block.name]
+        self._names = _given(names, service.names)
+        self._ids = service.ids
+        self._taken = _Taken(block.id for block in blocks if isinstance(block, Call | Result))
+        self._open = dict[str, deque[str]]()
+        """The ids that calls have now, by those that they had."""
+        self._used = set[str]()
+        self._fitted = fitted
+        self._lists_properties = service.lists_properties
+        fitted["names of tools"] += sum(name != own for name, own in self._names.items())
+
+    def tools(self, tools: list[Tool]) -> list[Tool]:
+        """The definitions with names of their own; of several with one name the first."""
+        found = dict[str, Tool]()
+        for tool in tools:
+            if isinstance(tool, dict) and (name := string(defined(tool), "name")):
+                self._fitted["definitions of one name left out"] += name in found
+                found.setdefault(name, self._tool(tool, name))
+        return list(found.values())
+
+    def _tool(self, tool: Tool, name: str) -> Tool:
+        holder = next((of for of in ("function", "custom") if of in tool), None)
+        own = {**defined(tool), "name": self._names.get(name, name)}
+        if self._lists_properties and isinstance(own.get("parameters"), dict):
+            own["parameters"] = {"type": "object", "properties": {}, **own["parameters"]}
+        return own if holder is None else {**tool, holder: own}
+
+    def turn(self, turn: Turn) -> Turn:
+        """A turn with the names and ids of its calls or results."""
+        if turn.role == "assistant":
+            self._open.update((block.id, deque()) for block in turn.blocks if type(block) is Call)
+        return replace(turn, blocks=tuple(map(self._block, turn.blocks)))
+
+    def _block(self, block: Block) -> Block:
+        if type(block) is Call:
+            own, name = self._id(block.id), self._names.get(block.name or "", block.name)
+            self._open[block.id].append(own)
+            return block if (own, name) == (block.id, block.name) else replace(block, id=own, name=name, made_up=False)
+        if type(block) is Result:
+            left = self._open.get(block.id, deque([block.id]))
+            own = left.popleft() if len(left) > 1 else left[0]
+            name = block.name and self._names.get(block.name, block.name)
+            return block if (own, name) == (block.id, block.name) else replace(block, id=own, name=name, made_up=False)
+        return block
+
+    def _id(self, logged: str) -> str:
+        """An id that no call before has."""
+        wanted = self._ids.fitted(logged) if self._ids else logged
+        found = wanted
+        if wanted in self._used or (wanted != logged and wanted in self._taken):
+            longest = self._ids.longest if self._ids else len(wanted) + 20
+            found = self._taken.free(wanted, longest)
+        self._used.add(found)
+        self._taken.add(found)
+        self._fitted["ids of calls"] += found != logged
+        return found
+
+
+def _given(names: Iterable[str], allowed: Letters | None) -> dict[str, str]:
+    """What each name becomes; those that are allowed stay, others become such that are nobody else's."""
+    known = dict.fromkeys(names)
+    if allowed is None:
+        return {}
+    given = {name: name for name in known if name and allowed.fitted(name) == name}
+    taken = _Taken(given)
+    for name in known:
+        if name not in given:
+            given[name] = taken.free(allowed.fitted(name or _UNKNOWN), allowed.longest)
+            taken.add(given[name])
+    return given
+
+
+class _Taken(set[str]):
+    """Names that are taken; none of them is given up."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        super().__init__(names)
+        self._next = dict[tuple[str, int], int]()
+        """The number to try next, by what stands before it and its digits: those below are taken."""
+
+    def free(self, wanted: str, longest: int) -> str:
+        """The first name like this that is not taken, and is not too long."""
+        if (found := wanted[:longest]) not in self:
+            return found
+        for digits in count(1):
+            stem, end = f"{wanted[: longest - digits - 1]}_", 10**digits
+            number = self._next.get((stem, digits), max(end // 10, 2))
+            while number < end and f"{stem}{number}" in self:
+                number += 1
+            self._next[stem, digits] = number
+            if number < end:
+                return f"{stem}{number}"
+        raise AssertionError

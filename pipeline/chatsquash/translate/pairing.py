@@ -1,0 +1,118 @@
+"""Which of a run became which of another: of turns and blocks before and after."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict, deque
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from itertools import chain, pairwise, zip_longest
+from typing import Any
+
+import msgspec
+
+from chatsquash import jsonio
+from chatsquash.blocks import PROMPTS, Block, Call, HostedCall, Result, Turn
+
+Pair = tuple[int | None, int | None, bool]
+"""The places of something before and after, ``None`` where it is not, and whether it stands elsewhere now."""
+_Met = tuple[int, int]
+
+
+def of_turns(before: Sequence[Turn], after: Sequence[Turn]) -> Iterator[Pair]:
+    """The pairs of turns; by their places where the same speak in the same order."""
+    if list(map(_speaker, before)) == list(map(_speaker, after)):
+        return ((at, at, False) for at in range(len(before)))
+    return _paired(before, after, (_said, _links, _speaker), _said)
+
+
+def of_blocks(before: Sequence[Block], after: Sequence[Block]) -> Iterator[Pair]:
+    """The pairs of blocks; by their places where all are of the same kinds."""
+    if list(map(type, before)) == list(map(type, after)):
+        return ((at, at, False) for at in range(len(before)))
+    return _paired(before, after, (_said, _identity, type), _mark)
+
+
+def _said(value: Turn | Block) -> Hashable:
+    """All that a turn or a block says, but for what only a provider knows."""
+    said = msgspec.to_builtins(value)
+    for held in (said, *said.get("blocks", ())):
+        held.pop("native", None)
+    return jsonio.dumps(said)
+
+
+def _links(turn: Turn) -> Hashable:
+    """What a turn is in a conversation: who speaks, which calls it makes, which ones it answers."""
+    return _speaker(turn), tuple(block.id for block in turn.blocks if isinstance(block, Call | Result))
+
+
+def _speaker(turn: Turn) -> Hashable:
+    """Who speaks; developers say what the system says."""
+    return "system" if turn.role in PROMPTS else turn.role
+
+
+def _identity(block: Block) -> Hashable:
+    return type(block), block.id if isinstance(block, Call | Result | HostedCall) else ""
+
+
+def _mark(block: Block) -> Hashable:
+    """What tells a block from all others."""
+    return type(block), getattr(block, "text", "") or getattr(block, "id", "") or _said(block)
+
+
+def _paired(
+    before: Sequence[Any],
+    after: Sequence[Any],
+    keys: tuple[Callable[[Any], Hashable], ...],
+    mark: Callable[[Any], Hashable],
+) -> Iterator[Pair]:
+    """The pairs by keys, each of what those before it leave; then by a mark, wherever it is, then by place."""
+    met: list[_Met] = [(-1, -1), (len(before), len(after))]
+    for key in keys:
+        left, right = list(map(key, before)), list(map(key, after))
+        met = [found for ends in pairwise(met) for found in (ends[0], *_met(left, right, *ends))] + met[-1:]
+    gaps = [(range(a + 1, c), range(b + 1, d)) for (a, b), (c, d) in pairwise(met)]
+    lone = defaultdict[Hashable, deque[int]](deque)
+    for b in chain.from_iterable(rights for _, rights in gaps):
+        lone[mark(after[b])].append(b)
+    lefts_alone = chain.from_iterable(lefts for lefts, _ in gaps) if lone else ()
+    moved = {a: places.popleft() for a in lefts_alone if (places := lone.get(mark(before[a])))}
+    taken = set(moved.values())
+    for (lefts, rights), end in zip(gaps, met[1:], strict=True):
+        others = zip_longest([a for a in lefts if a not in moved], [b for b in rights if b not in taken])
+        pairs = [*((a, b, False) for a, b in others), *((a, moved[a], True) for a in lefts if a in moved)]
+        yield from sorted(pairs, key=lambda pair: len(before) if pair[0] is None else pair[0])
+        if end != met[-1]:
+            yield (*end, False)
+
+
+def _met(left: list[Hashable], right: list[Hashable], start: _Met, end: _Met) -> Iterator[_Met]:
+    """Where two runs say the same, in order; the next place is the one that passes over the least of both."""
+    i, j = start[0] + 1, start[1] + 1
+    places: dict[Hashable, list[int]] = {}
+    for at in range(j, end[1]):
+        places.setdefault(right[at], []).append(at)
+    while places and (found := _nearest(left, places, range(i, end[0]), j)) is not None:
+        yield found
+        i, j = found[0] + 1, found[1] + 1
+
+
+def _nearest(left: list[Hashable], places: dict[Hashable, list[int]], here: range, j: int) -> _Met | None:
+    """The next of them from ``here`` and ``j`` on; what is looked at is passed over, so repetitions cost nothing.
+
+    Of two that pass over as much it is the one that does so on both sides, else on the left: things go more than they
+    come.
+    """
+    found: _Met | None = None
+    least = (0, 0)
+    for at in here:
+        passed = at - here.start
+        if found and passed > least[0]:
+            break
+        same = places.get(left[at], [])
+        next_one = bisect_left(same, j)
+        if next_one < len(same):
+            other = same[next_one] - j
+            cost = passed + other, abs(passed - other)
+            if not found or cost <= least:
+                found, least = (at, same[next_one]), cost
+    return found
