@@ -65,22 +65,38 @@ def named(turns: tuple[Turn, ...]) -> tuple[tuple[Turn, ...], dict[str, str]]:
                 shared.add(block.id)
     if not shared:
         return turns, called
-    waiting, found = dict[str, deque[str]](), list[Turn]()
+    waiting, found = Waiting(), list[Turn]()
     for turn in turns:
-        calls = [block for block in turn.blocks if type(block) is Call and block.id in shared]
-        waiting |= {call.id: deque() for call in calls}
-        for call in calls:
-            waiting[call.id].append(call.name or "")
+        waiting.ask((each.id, each.name or "") for each in turn.blocks if type(each) is Call and each.id in shared)
         found.append(replace(turn, blocks=tuple(_named(block, waiting) for block in turn.blocks)))
     return tuple(found), called
 
 
-def _named(block: Block, waiting: dict[str, deque[str]]) -> Block:
-    names = waiting.get(block.id) if type(block) is Result else None
-    if not names or type(block) is not Result:
-        return block
-    name = names.popleft() if len(names) > 1 else names[0]
-    return block if block.name else replace(block, name=name)
+def _named(block: Block, waiting: Waiting) -> Block:
+    name = waiting.answered(block.id) if type(block) is Result else None
+    return replace(block, name=name) if type(block) is Result and name and not block.name else block
+
+
+class Waiting:
+    """What results need to know of the calls which they answer, by ids that several may have.
+
+    That is the call in the nearest turn before; of several there the first that none has answered, at last the last.
+    """
+
+    def __init__(self) -> None:
+        self._open = dict[str, deque[str]]()
+
+    def ask(self, calls: Iterable[tuple[str, str]]) -> None:
+        """Take the ids of a turn's calls, each with what is to be known of it."""
+        fresh = dict[str, deque[str]]()
+        for ident, known in calls:
+            fresh.setdefault(ident, deque()).append(known)
+        self._open |= fresh
+
+    def answered(self, ident: str) -> str | None:
+        """What is known of the call which the next result of this id answers; ``None`` if there is none."""
+        held = self._open.get(ident)
+        return None if held is None else held.popleft() if len(held) > 1 else held[0]
 
 
 # Texts
@@ -133,16 +149,11 @@ def is_failed(holder: Json) -> bool:
     return is_mark(at(holder, KEY), "failed")
 
 
-def unmarked(text: str, holder: Json) -> str | None:
-    """The text of a result that failed, without our words for that; ``None`` for one that is not marked so."""
-    return text.removeprefix(ERROR) if is_failed(holder) and text.startswith(ERROR) else None
-
-
 def came_out(content: tuple[Any, ...], *, is_marked: bool) -> tuple[tuple[Any, ...], Outcome]:
-    """What a result says without those words, which count where it is marked so, and how its call came out."""
-    first, *others = content or (None,)
-    if not is_marked or type(first) is not Text or not first.text.startswith(ERROR):
+    """What a result says without our words for a failure, which count where it is marked so, and how it came out."""
+    if not (is_marked and content and type(content[0]) is Text and content[0].text.startswith(ERROR)):
         return content, "success"
+    first, *others = content
     text = first.text.removeprefix(ERROR)
     return (*((replace(first, text=text),) if text else ()), *others), "failed"
 

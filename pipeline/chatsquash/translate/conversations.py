@@ -82,10 +82,8 @@ def load_all(
     of these lines, from 1, where others stand between them; ``meta`` is what lies beside.  ``every``: of a history also
     the branches that others go on from, all in the order of the file.
     """
-    if len(objects) == 1 and not (format and is_document(format)):
-        logged = logs.exchange(objects[0], format)
-        if logged:
-            return [logged.conversation]
+    if len(objects) == 1 and not format and (logged := logs.exchange(objects[0], None)):
+        return [logged.conversation]
     name = format or recognise(objects)
     form = module(name)
     found: list[Conversation]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterable
 from itertools import count
 
@@ -12,6 +12,7 @@ from chatsquash.blocks import Block, Call, Result, Turn
 from chatsquash.formats.calls import defined
 from chatsquash.formats.service import Letters, Service
 from chatsquash.formats.values import string
+from chatsquash.formats.writing import Waiting
 from chatsquash.model import Tool
 
 _UNKNOWN = "unknown"
@@ -29,8 +30,8 @@ class Fitting:
         self._names = _given(names, service.names)
         self._ids = service.ids
         self._taken = _Taken(block.id for block in blocks if isinstance(block, Call | Result))
-        self._open = dict[str, deque[str]]()
-        """The ids that calls have now, by those that they had."""
+        self._waiting = Waiting()
+        """Knows the ids that calls have now, by those that they had."""
         self._used = set[str]()
         self._fitted = fitted
         self._lists_properties = service.lists_properties
@@ -54,21 +55,21 @@ class Fitting:
 
     def turn(self, turn: Turn) -> Turn:
         """A turn with the names and ids of its calls or results."""
-        if turn.role == "assistant":
-            self._open.update((block.id, deque()) for block in turn.blocks if type(block) is Call)
-        return replace(turn, blocks=tuple(map(self._block, turn.blocks)))
+        ids = [self._id(block.id) if type(block) is Call else "" for block in turn.blocks]
+        self._waiting.ask((each.id, own) for each, own in zip(turn.blocks, ids, strict=True) if type(each) is Call)
+        return replace(turn, blocks=tuple(map(self._block, turn.blocks, ids)))
 
-    def _block(self, block: Block) -> Block:
-        if type(block) is Call:
-            own, name = self._id(block.id), self._names.get(block.name or "", block.name)
-            self._open[block.id].append(own)
-            return block if (own, name) == (block.id, block.name) else replace(block, id=own, name=name, made_up=False)
+    def _block(self, block: Block, own: str) -> Block:
+        """A call with an id of its own, and its name; a result with those of its call."""
+        if not isinstance(block, Call | Result):
+            return block
+        name = block.name
         if type(block) is Result:
-            left = self._open.get(block.id, deque([block.id]))
-            own = left.popleft() if len(left) > 1 else left[0]
-            name = block.name and self._names.get(block.name, block.name)
-            return block if (own, name) == (block.id, block.name) else replace(block, id=own, name=name, made_up=False)
-        return block
+            waiting = self._waiting.answered(block.id)
+            own = block.id if waiting is None else waiting
+        if type(block) is Call or name:  # a result needs none
+            name = self._names.get(name or "", name)
+        return block if (own, name) == (block.id, block.name) else replace(block, id=own, name=name, made_up=False)
 
     def _id(self, logged: str) -> str:
         """An id that no call before has."""

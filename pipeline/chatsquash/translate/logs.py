@@ -19,7 +19,7 @@ from chatsquash.read.reader import Reader
 from chatsquash.stages.select import select
 from chatsquash.stages.session import Snapshot
 
-ELSEWHERE = "turns kept elsewhere"
+_ELSEWHERE = "turns kept elsewhere"
 
 
 class Logged(NamedTuple):
@@ -69,12 +69,18 @@ def session(log: Log, data: bytes, options: Options) -> Logged:
     entry = snapshot.entry
     form = formats.named((read.seen and read.seen.format) or formats.PLAIN)
     aside = bodies.aside(form, _request(data, entry.line))
-    left_out = Counter({"tools that the service runs": aside.hosted})
-    if any(each.code == "missing-history" for each in found.repeated):  # else the log has all turns
-        left_out.update(f"{ELSEWHERE} ({member})" for member in aside.elsewhere)
+    is_missing = any(each.code == "missing-history" for each in found.repeated)  # else the log has all turns
+    left_out = unread(aside, elsewhere=is_missing)
     left_out["choices after the first"] = max(entry.reply.choices - 1, 0)
     conversation = _snapped(snapshot, loaded=found.loaded)
     return Logged(conversation, entry.session_id, +left_out, tuple(aside.options), found.rejected)
+
+
+def unread(aside: bodies.Aside, *, elsewhere: bool = True) -> Counter[str]:
+    """What of a request belongs to its conversation and is not read, in words; counts may be 0."""
+    found = Counter({"tools that the service runs": aside.hosted})
+    found.update(f"{_ELSEWHERE} ({member})" for member in aside.elsewhere if elsewhere)
+    return found
 
 
 def _snapped(snapshot: Snapshot, *, loaded: bool) -> Conversation:

@@ -23,8 +23,6 @@ _ADDED = ("name", "mime", "apart", "provider")
 _NOT_COMPARED = ("native", "made_up", "content")
 _HOLDERS = ("more", "message", "function", "functionCall", "functionResponse", "inlineData", "fileData")
 """Native members that only hold others, each of which is told by itself."""
-
-
 _OF_PARAMETERS: tuple[tuple[str, Json], ...] = (("type", "object"), ("properties", {}))
 """Members that say of parameters what holds for all of them, or nothing."""
 

@@ -57,13 +57,16 @@ def lost(conversation: Conversation, form: Any) -> list[str] | None:
 @cache
 def _is_held(form: Any) -> bool:
     """Whether a format holds all that a plain conversation is made of, as it says itself."""
-    told = [getattr(form, name, None) for name in ("LOSES", "BLURS")]
-    return None not in told and _KINDS.isdisjoint(", ".join(map(str, told)).replace("\n", " ").split(", "))
+    return hasattr(form, "LOSES") and _KINDS.isdisjoint(_listed(form.LOSES) + _listed(form.BLURS))
 
 
 @cache
 def _drops_reasoning(form: Any) -> bool:
-    return "reasoning" in form.LOSES.split(", ")
+    return "reasoning" in _listed(form.LOSES)
+
+
+def _listed(kinds: str) -> list[str]:
+    return [" ".join(kind.split()) for kind in kinds.split(",")]
 
 
 def _is_said(turn: Turn) -> bool:

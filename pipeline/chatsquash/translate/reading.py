@@ -149,9 +149,7 @@ class Reader:
         if body is None or conversations.is_document(form):
             return Source(None, conversation, group, left_out)
         aside = bodies.aside(formats.named(form), body)
-        left_out["tools that the service runs"] = aside.hosted
-        left_out.update(f"{logs.ELSEWHERE} ({member})" for member in aside.elsewhere)
-        return Source(None, conversation, group, +left_out, tuple(aside.options))
+        return Source(None, conversation, group, left_out + logs.unread(aside), tuple(aside.options))
 
     def _sessions(self, log: Log, data: bytes) -> Iterator[Source]:
         """The conversation of a session log, or those of a log that is known to hold several sessions."""

@@ -124,14 +124,7 @@ def _taken(turns: list[Turn], service: Service, fitted: Counter[str]) -> list[Tu
     """The turns of known roles, with those blocks that the service takes."""
     known = [turn for turn in turns if turn.role in ROLES]
     fitted["turns of unknown roles left out"] += len(turns) - len(known)
-    calls = [sum(type(block) is Call for block in turn.blocks) for turn in known if turn.role != "assistant"]
-    fitted["calls that the assistant has not made left out"] += sum(calls)
-    own = [turn if turn.role == "assistant" else replace(turn, blocks=_without_calls(turn)) for turn in known]
-    return [replace(turn, blocks=_fit(turn.blocks, service, fitted)) for turn in own]
-
-
-def _without_calls(turn: Turn) -> Blocks:
-    return tuple(block for block in turn.blocks if type(block) is not Call)
+    return [replace(turn, blocks=_fit(turn.blocks, service, fitted, calls=turn.role == "assistant")) for turn in known]
 
 
 def _saying(turns: list[Turn], form: Any, service: Service, fitted: Counter[str]) -> list[Turn]:
@@ -147,13 +140,15 @@ def _saying(turns: list[Turn], form: Any, service: Service, fitted: Counter[str]
     return found
 
 
-def _fit(blocks: tuple[Block, ...], service: Service, fitted: Counter[str]) -> tuple[Any, ...]:
-    """Blocks, and what is in results, as far as the service takes them."""
+def _fit(blocks: Blocks, service: Service, fitted: Counter[str], *, calls: bool = False) -> tuple[Any, ...]:
+    """Blocks, and what is in results, as far as the service takes them; ``calls``: whether he who speaks may call."""
     found = list[Block]()
     for block in blocks:
         match block:
             case Text() | Refusal() if service.needs_words and not block.text.strip():
                 fitted["texts of white space left out"] += 1
+            case Call() if not calls:
+                fitted["calls that the assistant has not made left out"] += 1
             case Reasoning() if not service.takes(block):
                 fitted["reasoning left out"] += 1
             case Media():

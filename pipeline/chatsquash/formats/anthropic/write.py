@@ -128,8 +128,8 @@ def _made(block: Block, own: Object) -> Any:  # noqa: PLR0911 - one for each blo
         case Media():
             return _wrapped(own, _medium(block)) if WRAPPED in own else _with(_medium(block), own)
         case HostedCall() if block.provider == PROVIDER:
-            given_it = arguments_object(block.arguments)
-            return {"type": "server_tool_use", "id": block.id, "name": block.name, "input": given_it, **own}
+            asked = arguments_object(block.arguments)
+            return {"type": "server_tool_use", "id": block.id, "name": block.name, "input": asked, **own}
         case HostedResult() if block.provider == PROVIDER and (
             isinstance(block.value, dict | list) or block.name == "mcp"
         ):

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from chatsquash.blocks import Block, Media, Native, Other, Outcome, Reasoning, Result, Text, Turn
+from chatsquash.blocks import Block, Media, Native, Other, Reasoning, Result, Text, Turn
 from chatsquash.formats import parts
 from chatsquash.formats.base import LoadedTurn, Tools, TurnError
 from chatsquash.formats.calls import State, arguments, call, native
 from chatsquash.formats.values import Object, compact, listed, string
-from chatsquash.formats.writing import KEY, are_instructions, unmarked
+from chatsquash.formats.writing import KEY, are_instructions, came_out, is_failed
 from chatsquash.model import Json
 
 PROVIDER = "ollama"
@@ -115,17 +115,14 @@ def _answered(turn: Object, state: State) -> LoadedTurn:
     logged, name = string(turn, "tool_call_id"), string(turn, "tool_name") or string(turn, "name")
     answered, state = state.answer(logged, name)
     value, more = turn.get("content"), Native()
-    outcome: Outcome = "success"
     is_json = not isinstance(value, str | None)
     told = compact(value) if is_json else value or ""
     is_usual = turn.get("tool_name", name) == name and turn.get("tool_call_id", logged) == logged
     if not (is_usual and _USUAL.issuperset(turn)):
         read = [key for key in ("tool_name", "name") if turn.get(key) == name]
         more = native(PROVIDER, turn, "role", "content", "images", KEY, *read, *(["tool_call_id"] if logged else []))
-        bare = unmarked(told, turn)
-        if bare is not None:
-            told, outcome = bare, "failed"
-    shown = (*((Text(told),) if told else ()), *(_images(turn) if "images" in turn else ()))
+    said, outcome = came_out((Text(told),) if told else (), is_marked=KEY in turn and is_failed(turn))
+    shown = (*said, *(_images(turn) if "images" in turn else ()))
     made = Result(answered, name, shown, is_json, outcome, not logged, more)
     return LoadedTurn([Turn("tool", (made,))], state.but(by_assistant=False) if state.by_assistant else state)
 

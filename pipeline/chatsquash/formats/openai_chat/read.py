@@ -30,7 +30,7 @@ from chatsquash.formats.openai_chat import calls
 from chatsquash.formats.openai_chat.content import PROVIDER, part_of, said
 from chatsquash.formats.openai_chat.members import identifier, is_empty
 from chatsquash.formats.values import Object, at, compact, listed, string
-from chatsquash.formats.writing import KEY, are_instructions, unmarked
+from chatsquash.formats.writing import KEY, are_instructions, came_out, is_failed
 from chatsquash.model import Json, Message
 
 START = State()
@@ -231,18 +231,10 @@ def _result(turn: Object, state: State) -> LoadedTurn:
 def _output(turn: Object) -> tuple[Said, Outcome]:
     """What a result says, and whether our mark says that its call failed."""
     content = turn.get("content")
-    if content is None or isinstance(content, str):
-        text = unmarked(content, turn) if content and KEY in turn else None
-        told = (content or "") if text is None else text
-        return Said((Text(told),) if told else ()), "success" if text is None else "failed"
-    if not _is_parts(content):
+    if not (content is None or isinstance(content, str) or _is_parts(content)):
         return Said((Text(compact(content)),), json=True), "success"
-    found = said(content)
-    first = found[0] if found and type(found[0]) is Text else None
-    text = unmarked(first.text, turn) if first else None
-    if text is None:
-        return Said(found), "success"
-    return Said((*((Text(text),) if text else ()), *found[1:])), "failed"
+    shown, outcome = came_out(said(content), is_marked=KEY in turn and is_failed(turn))
+    return Said(shown), outcome
 
 
 def _is_parts(content: Json) -> bool:

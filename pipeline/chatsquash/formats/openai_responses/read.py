@@ -18,7 +18,7 @@ from chatsquash.formats.openai_responses import hosted
 from chatsquash.formats.openai_responses import items as contents
 from chatsquash.formats.openai_responses.items import ITEM, PROVIDER, RESULTS, ROLES, blocks_of, native_of, type_of
 from chatsquash.formats.values import Object, at, compact, kind, listed, string, text_members
-from chatsquash.formats.writing import KEY, unmarked
+from chatsquash.formats.writing import KEY, came_out, is_failed
 from chatsquash.model import Json
 
 MESSAGE = "message"
@@ -256,10 +256,5 @@ def _output(item: Object, output: Json) -> tuple[Said, Outcome]:
     are_parts = isinstance(output, list) and all(isinstance(at(part, "type"), str) for part in output)
     if not isinstance(output, str) and not are_parts:
         return Said((Text(compact(output)),), json=True), "success"
-    content = blocks_of(output)
-    if KEY in item and content and type(content[0]) is Text:
-        text = unmarked(content[0].text, item)
-        if text is not None:
-            first = (replace(content[0], text=text),) if text else ()
-            return Said((*first, *content[1:])), "failed"
-    return Said(content), "success"
+    shown, outcome = came_out(blocks_of(output), is_marked=KEY in item and is_failed(item))
+    return Said(shown), outcome
