@@ -12,6 +12,8 @@ from msgspec import Struct
 
 Native = dict[str, dict[str, Any]]
 """Members that only one provider has, by its name, such as ``{"anthropic": {"cache_control": {...}}}``."""
+OTHERS = "others"
+"""What stands in place of a provider over members, by provider, of messages that became one turn with the first."""
 FORM = "form"
 """What stands in place of a provider over members, by provider, that only tell which of two spellings a log had."""
 

@@ -64,6 +64,7 @@ ROWS = [
     ("but not that it stands there", [turn("system", "s"), A], [turn("system", "s", instructions=True), A], []),
     ("two prompts that became one", [turn("system", "s"), turn("system", "t"), A], [turn("system", "s", "t"), A], []),
     ("two prompts that became one text", [turn("system", "s"), turn("system", "t"), A], [turn("system", "s\nt"), A], ["turns[0].blocks[0].text", "turns[1].blocks[0]"]),
+    ("two prompts that changed places", [turn("system", "s"), turn("system", "i", instructions=True), A], [turn("system", "i", instructions=True), turn("system", "s"), A], ["turns[0].place"]),
     ("two that had two roles", [turn("system", "s"), turn("developer", "t"), A], [turn("system", "s", "t"), A], ["turns[1].role"]),
 ]  # fmt: skip
 
@@ -143,3 +144,62 @@ LEADING = [
 def test_prompts_that_lead_are_told_from_those_that_moved_up(name, told, lost, kept):
     found = chatsquash.losses(conversation(*told), name)
     assert (found, found.kept_for_chatsquash) == (lost, kept)
+
+
+def _with_name(value, name):
+    """A document whose calls and results have another name."""
+    if isinstance(value, dict):
+        return {key: _with_name(inner, name) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_with_name(inner, name) for inner in value]
+    return name if value == "weather" else value
+
+
+@pytest.mark.parametrize("name", [{"a": 1}, 7, ["x"]], ids=["object", "number", "list"])
+@pytest.mark.parametrize("form", ["openai_chat", "openai_responses", "anthropic", "gemini", "ollama", "oumi", "clippy"])
+def test_the_name_of_a_call_that_is_no_text_is_told(form, name):
+    body = chatsquash.dump(conversation(A, says(calling()), answers()), form)
+    target = "gemini" if form == "anthropic" else "anthropic"
+    found = chatsquash.losses(chatsquash.load(_with_name(body, name), form), target)
+    assert [path for path in found if path.startswith("turns[1].blocks[0].native.") and path.endswith(".name")]
+
+
+ODD_CALLS = [
+    ({"id": "c", "type": "function", "function": "f"}, ["function"]),
+    ({"id": "c", "type": "function", "function": {"name": "f"}, "custom": {"name": "g", "input": "x"}}, ["custom.name", "custom.input"]),
+    ({"id": "c", "type": "custom", "custom": {"name": "g", "input": "x"}, "function": {"name": "f"}}, ["function.name"]),
+    ({"id": "c", "type": "custom", "custom": "g", "function": ["f"]}, ["custom", "function"]),
+    ({"id": {"a": 1}, "type": "function", "function": {"name": "f"}}, ["id"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("call, paths", ODD_CALLS, ids=[repr(row[0]) for row in ODD_CALLS])
+def test_what_is_odd_in_a_call_of_chat_is_told_and_not_written(call, paths):
+    body = {
+        "messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": None, "tool_calls": [call]}]
+    }
+    found = chatsquash.losses(chatsquash.load(body, "openai_chat"), "openai_chat")
+    assert found == [f"turns[1].blocks[0].native.openai_chat.{path}" for path in paths]
+
+
+def test_what_stands_beside_results_that_become_one_turn_is_told():
+    def answer(call, of):
+        return {"role": "user", "uuid": of, "content": [{"type": "tool_result", "tool_use_id": call, "content": "1"}]}
+
+    calls = [{"type": "tool_use", "id": f"t{at}", "name": "f", "input": {}} for at in range(3)]
+    answers_ = [answer("t0", "A"), answer("t1", "B"), answer("t2", "B")]
+    told = chatsquash.load({"messages": [{"role": "assistant", "content": calls}, *answers_]}, "anthropic")
+    assert told.turns[1].native == {"anthropic": {"uuid": "A"}, "others": {"anthropic": [{"uuid": "B"}, {"uuid": "B"}]}}
+    assert chatsquash.losses(told, "anthropic") == ["turns[1].native.others.anthropic"]
+
+
+def test_the_role_of_geminis_system_instruction_stays_and_is_lost_nowhere():
+    body = {
+        "systemInstruction": {"parts": [{"text": "s"}], "role": "user"},
+        "contents": [{"role": "user", "parts": [{"text": "a"}]}],
+    }
+    told = chatsquash.load(body, "gemini")
+    assert chatsquash.dump(told, "gemini") == body
+    assert chatsquash.losses(told, "anthropic") == chatsquash.losses(told, "gemini") == []
+    other = chatsquash.load({**body, "systemInstruction": {"parts": [{"text": "s"}], "role": "x"}}, "gemini")
+    assert chatsquash.losses(other, "anthropic") == ["turns[0].native.google.role"]

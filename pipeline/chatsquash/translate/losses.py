@@ -21,7 +21,7 @@ _INDEX = re.compile(r"\[(\+?)\d+\]")
 _ADDED = ("name", "mime", "apart", "provider")
 """Fields that a format may add where there was nothing."""
 _NOT_COMPARED = ("native", "made_up", "content")
-_HOLDERS = ("more", "message", "function", "functionCall", "functionResponse", "inlineData", "fileData")
+_HOLDERS = ("more", "message", "function", "custom", "functionCall", "functionResponse", "inlineData", "fileData")
 """Native members that only hold others, each of which is told by itself."""
 _OF_PARAMETERS: tuple[tuple[str, Json], ...] = (("type", "object"), ("properties", {}))
 """Members that say of parameters what holds for all of them, or nothing."""

@@ -20,7 +20,7 @@ _Met = tuple[int, int]
 
 def of_turns(before: Sequence[Turn], after: Sequence[Turn]) -> Iterator[Pair]:
     """The pairs of turns; by their places where the same speak in the same order."""
-    if list(map(_speaker, before)) == list(map(_speaker, after)):
+    if list(map(_place, before)) == list(map(_place, after)):
         return ((at, at, False) for at in range(len(before)))
     return _paired(before, after, (_said, _links, _speaker), _said)
 
@@ -48,6 +48,11 @@ def _links(turn: Turn) -> Hashable:
 def _speaker(turn: Turn) -> Hashable:
     """Who speaks; developers say what the system says."""
     return "system" if turn.role in PROMPTS else turn.role
+
+
+def _place(turn: Turn) -> Hashable:
+    """Who speaks, and whether he instructs, for which a format may have a place of its own."""
+    return _speaker(turn), turn.instructions
 
 
 def _identity(block: Block) -> Hashable:

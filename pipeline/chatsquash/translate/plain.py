@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from chatsquash.blocks import Block, Call, Reasoning, Result, Text, Turn
+from chatsquash.blocks import FORM, Block, Call, Reasoning, Result, Text, Turn
 from chatsquash.formats.calls import ERROR, UNPARSED
 from chatsquash.model import Conversation
 
@@ -35,7 +35,7 @@ def lost(conversation: Conversation, form: Any) -> list[str] | None:
         return None
     found, before, calls, known = list[str](), "", list[str](), set[str]()
     for at, turn in enumerate(conversation.turns):
-        if turn.native or turn.instructions or turn.role not in _BEHIND[before]:
+        if turn.native.keys() - {FORM} or turn.instructions or turn.role not in _BEHIND[before]:
             return None
         before = turn.role
         if before == "tool":

@@ -22,7 +22,7 @@ from chatsquash.blocks import (
     Text,
 )
 from chatsquash.formats.calls import EMPTY, Said, arguments, native
-from chatsquash.formats.values import Object, compact, string
+from chatsquash.formats.values import Object, compact, string, text_members
 from chatsquash.formats.writing import KEY
 from chatsquash.model import Json
 
@@ -107,14 +107,14 @@ def _call(block: Object, number: int) -> Block:
     own, name = string(block, "id"), block.get("name")
     if own and type(name) is str and "input" in block and len(block) == 4:  # as most are
         return Call(own, name, arguments(block.get("input")))
-    more = native(PROVIDER, block, "type", "name", "input", *(("id",) if isinstance(block.get("id"), str) else ()))
+    more = native(PROVIDER, block, "type", "input", *text_members(block, "id", "name"))
     known = name if isinstance(name, str) else None
     return Call(own or f"call_{number}", known, arguments(block.get("input")), made_up=not own, native=more)
 
 
 def _hosted_call(block: Object) -> HostedCall:
     usual = ("type",) if block["type"] == "server_tool_use" else ()
-    more = native(PROVIDER, block, "id", "name", "input", *usual)
+    more = native(PROVIDER, block, "id", "input", *text_members(block, "name"), *usual)
     return HostedCall(block["id"], string(block, "name"), arguments(block.get("input")), PROVIDER, more)
 
 

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from msgspec.structs import replace
 
-from chatsquash.blocks import Block, HostedCall, HostedResult, Result, Turn
+from chatsquash.blocks import FORM, Block, HostedCall, HostedResult, Native, Result, Turn
 from chatsquash.formats.base import LoadedTurn, TurnError
 from chatsquash.formats.calls import State, native, numbered, results_first
 from chatsquash.formats.gemini.blocks import PROVIDER, WAS_SYSTEM, Blocks, blocks_of, camel
@@ -19,6 +19,8 @@ START = State()
 HOSTED = "hosted_{}"
 """The id of a hosted call, with its number in the turn, where none was logged."""
 
+_SYSTEM_ROLES = ("system", "user", "", None)
+"""Those that say nothing of a system instruction, since there is only one."""
 _USER_ROLES = ("user", "function", "tool", "")
 
 
@@ -27,13 +29,16 @@ def system(value: Json) -> list[Turn]:
     if value is None:
         return []
     turn = value if isinstance(value, dict) and "parts" in value else {"parts": value}
-    held, more = opened(turn), native(PROVIDER, turn, "role", "parts")
+    held, role = opened(turn), turn.get("role")
+    is_usual = role in _SYSTEM_ROLES
+    form = native(FORM, {PROVIDER: {"role": role}}) if is_usual and role else Native()
+    more = {**native(PROVIDER, turn, "parts", *(["role"] if is_usual else [])), **form}
     turns = list[Turn]()
     for marked, run in groupby(held, _are_instructions):
         parts = [without(camel(part), "partMetadata") if marked else part for part in run]
         turns.append(Turn("system", tuple(blocks_of(parts, "system")), marked))
     first, *others = turns or [Turn("system")]
-    return [each for each in (replace(first, native=more), *others) if each.blocks or each.native]
+    return [each for each in (replace(first, native=more), *others) if each.blocks or each.native.keys() - {FORM}]
 
 
 def _are_instructions(part: Json) -> bool:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from chatsquash import chat
 from chatsquash.blocks import (  # fmt: skip
     FAILED,
+    FORM,
     PROMPTS,
     Block,
     Call,
@@ -52,7 +53,7 @@ def dump(conversation: Conversation) -> Json:
     body, own = dict[str, Any](), dict[str, Any]()
     for group in joined(turns):
         if group[0].role in PROMPTS and not contents:
-            own = own or native(group[0], PROVIDER)
+            own = own or {**native(group[0], FORM).get(PROVIDER, {}), **native(group[0], PROVIDER)}
             prompt += _prompted(group[0])
         elif made := writer.content(group):
             contents.append(made)

@@ -10,7 +10,7 @@ from chatsquash.blocks import Block, Media, Native, Other, Reasoning, Result, Te
 from chatsquash.formats import parts
 from chatsquash.formats.base import LoadedTurn, Tools, TurnError
 from chatsquash.formats.calls import State, arguments, call, native
-from chatsquash.formats.values import Object, compact, listed, string
+from chatsquash.formats.values import Object, compact, listed, string, text_members
 from chatsquash.formats.writing import KEY, are_instructions, came_out, is_failed
 from chatsquash.model import Json
 
@@ -101,9 +101,10 @@ def _call(logged: Json, number: int) -> Block:
     if not isinstance(function, dict):
         return Other(PROVIDER, {"tool_calls": logged})
     made = call(string(logged, "id"), number, function.get("name"), arguments(function.get("arguments")), {})
-    if len(logged) == 1 and len(function) == 2:  # as most are
+    if len(logged) == 1 and len(function) == 2 and made.name:  # as most are
         return made
-    rest = {**logged, "function": native(PROVIDER, function, "index", "name", "arguments").get(PROVIDER)}
+    inner = native(PROVIDER, function, "index", "arguments", *text_members(function, "name")).get(PROVIDER)
+    rest = {**logged, "function": inner}
     return replace(made, native=native(PROVIDER, rest, "type", "index", *([] if made.made_up else ["id"])))
 
 

@@ -9,7 +9,7 @@ from chatsquash.chat import PRIVATE
 from chatsquash.formats.calls import arguments, native
 from chatsquash.formats.openai_chat.content import PROVIDER
 from chatsquash.formats.openai_chat.members import identifier, is_empty
-from chatsquash.formats.values import Object, at, objects, string
+from chatsquash.formats.values import Object, at, objects, string, text_members
 from chatsquash.model import Json
 
 _SIGNATURES = (
@@ -47,27 +47,35 @@ def read(logged: Object, number: int) -> Call:
     custom, function = logged.get("custom"), logged.get("function")
     told = of == "custom", not is_empty(custom), not function
     is_custom = isinstance(custom, dict) and sum(told) > 1
-    held, member = (custom, "input") if is_custom else (function, "arguments")
+    holder, member = ("custom", "input") if is_custom else ("function", "arguments")
+    held = logged.get(holder)
     known: Object = held if isinstance(held, dict) else {}
     own, name = identifier(logged.get("id")) or "", string(known, "name") if "name" in known else None
     given = arguments(known.get(member), "" if is_custom else "{}")
     made = Call(own or f"call_{number}", name, given, is_custom, not own)
-    if of in ("function", "custom") and logged.keys() <= {"id", "type", of} and known.keys() <= {"name", member}:
+    is_plain = of == holder and isinstance(held, dict) and logged.keys() <= {"id", "type", holder}
+    if is_plain and own and name and known.keys() <= {"name", member}:
         return made  # as most are
-    more = {**_call_rest(logged, known, member, of)}
+    more = {**_call_rest(logged, holder, member)}
     return replace(made, native=more) if more else made
 
 
-def _call_rest(logged: Object, known: Object, member: str, of: Json) -> Native:
+def _call_rest(logged: Object, holder: str, member: str) -> Native:
     """What else a call has; a signature of Google's is his."""
+    held = logged[holder] if isinstance(logged.get(holder), dict) else None
+    known = held or {}
     signature = next((found for path in _SIGNATURES if isinstance(found := at(logged, *path), str) and found), "")
-    read = ["id", "index", "function", "custom", PRIVATE, *(["type"] if of in ("function", "custom", None, "") else [])]
+    known_types = ["type"] if logged.get("type") in _CALLS else []
+    said = [name for name in ("function", "custom") if is_empty(logged.get(name)) or (name == holder and held)]
+    named = ["id"] if identifier(logged.get("id")) else []
+    read = ["index", PRIVATE, *named, *said, *known_types]
     if signature:
         read += ["thought_signature", *_only(logged, "extra_content", {"google": {"thought_signature": signature}})]
         read += _only(logged, "provider_specific_fields", {"thought_signature": signature})
     rest = native(PROVIDER, logged, *read).get(PROVIDER, {})
-    inner = native(PROVIDER, known, "name", member, *(["thought_signature"] if signature else [])).get(PROVIDER, {})
-    whole = {**rest, **({"function": inner} if inner else {})}
+    told = ["thought_signature"] if signature else []
+    inner = native(PROVIDER, known, member, *text_members(known, "name"), *told).get(PROVIDER, {})
+    whole = {**rest, **({holder: inner} if inner else {})}
     return {
         **({PROVIDER: whole} if whole else {}),
         **({"google": {"thoughtSignature": signature}} if signature else {}),

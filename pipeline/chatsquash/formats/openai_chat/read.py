@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import reduce
-from itertools import groupby
+from itertools import chain, groupby
 
 from msgspec.structs import replace
 
 from chatsquash import chat, reasoning
 from chatsquash.blocks import (
     FORM,
+    OTHERS,
     Block,
     Call,
     Native,
@@ -66,16 +66,21 @@ def merged(turns: Iterable[Turn]) -> tuple[Turn, ...]:
         first, *others = held = list(run)
         if is_result and others:
             blocks = tuple(block for turn in held for block in turn.blocks)
-            found.append(replace(first, blocks=blocks, native=reduce(_merged, [turn.native for turn in held])))
+            found.append(replace(first, blocks=blocks, native=_merged(turn.native for turn in held)))
         else:
             found += held
     return tuple(found)
 
 
-def _merged(before: Native, after: Native) -> Native:
-    if not (before and after):
-        return before or after
-    return {name: {**after.get(name, {}), **before.get(name, {})} for name in {**before, **after}}
+def _merged(natives: Iterable[Native]) -> Native:
+    """The members of turns that became one; of a name that says something else later, the first is used."""
+    found, others = Native(), dict[str, list[Json]]()
+    for provider, members in chain.from_iterable(map(dict.items, natives)):
+        own = found.setdefault(provider, {})
+        differ = {name: value for name, value in members.items() if own.setdefault(name, value) != value}
+        if differ and provider != FORM:
+            others.setdefault(provider, []).append(differ)
+    return {**found, **({OTHERS: others} if others else {})}
 
 
 def load(turn: Json, state: State) -> LoadedTurn:

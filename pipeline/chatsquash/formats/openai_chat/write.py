@@ -11,11 +11,12 @@ from chatsquash.formats import view
 from chatsquash.formats.calls import defined, is_custom
 from chatsquash.formats.openai_chat.content import PROVIDER, SHARED
 from chatsquash.formats.openai_chat.read import tools
-from chatsquash.formats.values import Object, string, without
+from chatsquash.formats.values import Object, members, string, without
 from chatsquash.formats.writing import failed, file_name, instructed, mark, native
 from chatsquash.model import Conversation, Json, Tool
 
 _DETAILS = ("auto", "low", "high")
+_CALLED = ("id", "function", "custom")
 _CITED = ("start_index", "end_index")
 _TYPES = {"description": str, "parameters": dict, "strict": bool, "format": dict}
 
@@ -79,10 +80,10 @@ def _call(block: Call) -> Object:
     own = native(block, PROVIDER)
     made = view.call(block)
     of = made["type"]
-    made[of] = {"name": "", **made[of], **own.get("function", {})}
+    made[of] = {**members(own.get(of)), "name": "", **made[of]}
     signature = native(block, "google").get("thoughtSignature")
     signed = {"extra_content": {"google": {"thought_signature": signature}}} if signature else {}
-    return {**made, **signed, **{key: value for key, value in own.items() if key != "function"}}
+    return {**made, **signed, **{key: value for key, value in own.items() if key not in _CALLED}}
 
 
 def _result(block: Result) -> Object:

@@ -167,7 +167,8 @@ def _call(item: Object, of: str, number: int) -> Call:
     if not isinstance(given, str):
         given = arguments(given, "" if is_custom else "{}")
     logged, name = string(item, "call_id"), item.get("name")
-    more = native_of(item, "call_id", member, *text_members(item, "name")) if len(item) > 4 else {}
+    is_plain = logged and type(name) is str and len(item) == 4  # as most are
+    more = {} if is_plain else native_of(item, member, *text_members(item, "call_id", "name"))
     return Call(logged or f"call_{number}", name if isinstance(name, str) else None, given, is_custom, not logged, more)
 
 
@@ -244,7 +245,7 @@ def _answer(item: Object, calls: Calls) -> tuple[Turn, Calls]:
     answered, left = calls.lose() if astray else calls.answer(logged, name or None)
     if len(item) == 3 and logged and type(output) is str:  # as most are
         return Turn("tool", (Result(answered, content=(Text(output),) if output else ()),)), left
-    more = native_of(item, "call_id", "output", KEY, *(("name",) if name else ()))
+    more = native_of(item, "output", KEY, *text_members(item, "call_id", "name"))
     said, outcome = _output(item, output)
     if said.json:
         more = {PROVIDER: {**more.get(PROVIDER, {}), RAW: True}}

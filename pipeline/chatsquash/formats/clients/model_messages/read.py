@@ -49,9 +49,6 @@ def read(messages: list[Json]) -> list[tuple[Turn, int]]:
         results = tuple(block for block in blocks if type(block) is Result)
         if role != "tool":
             found.append((Turn(role, joined(blocks), are_instructions(options), own), number))
-        elif results and found and found[-1][0].role == "tool":
-            last, first = found[-1]
-            found[-1] = Turn(role, last.blocks + results, native={**own, **last.native}), first
         elif results:
             found.append((Turn(role, results, native=own), number))
         if role == "tool" and len(results) < len(blocks):
