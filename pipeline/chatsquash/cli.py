@@ -11,7 +11,19 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from chatsquash import __version__
-from chatsquash.click_options import Command, argument, is_typed, option, options, options_of, refuse_alone, rendering
+from chatsquash.click_options import (
+    SHARD_OPTIONS,
+    Command,
+    argument,
+    is_typed,
+    option,
+    options,
+    options_of,
+    refuse_alone,
+    refuse_beside,
+    rendering,
+    shard_options,
+)
 from chatsquash.errors import ChatsquashError
 
 if TYPE_CHECKING:
@@ -97,16 +109,31 @@ def cli() -> None:
     """
 
 
+_output = option(
+    "--output", "-o", default="out", show_default=True, metavar="DIR", help="Folder for records and reports."
+)
+_single_file = option("--single-file", is_flag=True, help="The same as --group-by none.")
+_DECIDING = ("cleaning", "sessions", "shape", "supplied", "reading", "addresses", "checks", "grouping")
+_TAKING = ("dataset", "filters", "duplicates", "reports", "paths", "days", "links", "bounds")
+
+
+def _telling(run: Any) -> Any:
+    """What a run says on the screen."""
+    as_json = option("--json", "as_json", is_flag=True, help="Print the summary as JSON on standard output.")
+    quiet = option("--quiet", "-q", is_flag=True, help="No progress and no summary.")
+    verbose = option("--verbose", "-v", is_flag=True, help="Show the role trace of sessions with errors.")
+    return as_json(quiet(verbose(run)))
+
+
 @cli.command(cls=Command)
-@argument("logs", nargs=-1, required=True)
-@option("--output", "-o", default="out", show_default=True, metavar="DIR", help="Folder for records and reports.")
-@options("cleaning", "sessions", "shape", "supplied", "reading", "addresses", "checks", "grouping")
-@option("--single-file", is_flag=True, help="The same as --group-by none.")
-@options("dataset", "filters", "duplicates", "reports", "paths", "days", "links", "bounds", "run")
-@option("--json", "as_json", is_flag=True, help="Print the summary as JSON on standard output.")
-@option("--quiet", "-q", is_flag=True, help="No progress and no summary.")
-@option("--verbose", "-v", is_flag=True, help="Show the role trace of sessions with errors.")
-def convert(logs: tuple[str, ...], **given: Any) -> int:
+@argument("logs", nargs=-1)
+@_output
+@option("--shard", metavar="K/N", help="Convert one shard of those that chatsquash shards made; no LOGS.")
+@options(*_DECIDING)
+@_single_file
+@options(*_TAKING, "run")
+@_telling
+def convert(logs: tuple[str, ...], *, shard: str | None, **given: Any) -> int:
     """Convert session logs (folders, files or globs) into a dataset, one record per session.
 
     Exits with 0 when all was written, 3 when a session or a line was left out, 1 when it was stopped, 2 when it
@@ -115,17 +142,81 @@ def convert(logs: tuple[str, ...], **given: Any) -> int:
     from chatsquash.platform import collect_less
     from chatsquash.report.progress import Watch
     from chatsquash.run.convert import convert as run
+
+    collect_less()
+    if shard is not None:
+        return _convert_shard(shard, logs, given)
+    if not logs:
+        raise click.UsageError("Missing argument 'LOGS...'.")
+    with Watch(quiet=given["quiet"], verbose=given["verbose"]) as watch:
+        summary = run(logs, given["output"], options_of(given), watch.observer)
+    return _told(summary, given)
+
+
+def _convert_shard(shard: str, logs: tuple[str, ...], given: dict[str, Any]) -> int:
+    from pathlib import Path
+
+    from chatsquash.report.progress import Watch
+    from chatsquash.run.shards import place
+    from chatsquash.run.shards.convert import convert_shard
+
+    wanted = place.parsed(shard)
+    refuse_beside("--shard", SHARD_OPTIONS, logs)
+    with Watch(quiet=given["quiet"], verbose=given["verbose"]) as watch:
+        done = convert_shard(Path(given["output"]), wanted, shard_options(given), watch.observer)
+    return _told(done, given, done.marker.complete)
+
+
+def _told(done: Any, given: dict[str, Any], complete: bool | None = None) -> int:
+    """Say what a run did; its exit code."""
     from chatsquash.text import shown
+
+    with _whoever_listens():
+        if given["as_json"]:
+            click.echo(shown(done.as_json(), indent=True))
+        elif not given["quiet"]:
+            click.echo(done.as_text(), err=True)
+    return 0 if (done.complete if complete is None else complete) else LEFT_OUT
+
+
+@cli.command(cls=Command)
+@argument("logs", nargs=-1, required=True)
+@_output
+@option("--shards", "-n", "count", type=click.IntRange(min=1), required=True, metavar="N", help="How many.")
+@options(*_DECIDING)
+@_single_file
+@options(*_TAKING, "strict", "force", "replace")
+def shards(logs: tuple[str, ...], *, count: int, **given: Any) -> None:
+    """Divide session logs into shards, to be converted on several machines with these options, and merged.
+
+    Each machine sees LOGS and the output folder under the same paths. Next: chatsquash convert --shard K/N, for each K
+    from 1 on, and chatsquash merge at the end.
+    """
+    from chatsquash.run.shards.divide import divide
+
+    divided = divide(logs, given["output"], options_of(given, makes_key=False), count)
+    with _whoever_listens():
+        click.echo(divided.as_text(), err=True)
+
+
+@cli.command(cls=Command)
+@argument("output", metavar="OUT")
+@_telling
+def merge(output: str, **given: Any) -> int:
+    """Write the dataset of all shards of an output folder, which is that of one run on one machine.
+
+    Exits as convert does.
+    """
+    from pathlib import Path
+
+    from chatsquash.platform import collect_less
+    from chatsquash.report.progress import Watch
+    from chatsquash.run.shards.merge import merge as run
 
     collect_less()
     with Watch(quiet=given["quiet"], verbose=given["verbose"]) as watch:
-        summary = run(logs, given["output"], options_of(given), watch.observer)
-    with _whoever_listens():
-        if given["as_json"]:
-            click.echo(shown(summary.as_json(), indent=True))
-        elif not given["quiet"]:
-            click.echo(summary.as_text(), err=True)
-    return 0 if summary.complete else LEFT_OUT
+        summary = run(Path(output), watch.observer)
+    return _told(summary, given)
 
 
 @cli.command(cls=Command)

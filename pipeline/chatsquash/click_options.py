@@ -109,6 +109,20 @@ def refuse_alone(template: str | None, bounds: Iterable[str]) -> None:
             raise click.UsageError(f"{_written(name)} has no effect without --template: add it.")
 
 
+SHARD_OPTIONS = ("output", "shard", "full", "workers", "anonymize_key", "quiet", "verbose", "as_json")
+"""What may stand beside ``--shard``: the listing has the rest."""
+
+
+def refuse_beside(flag: str, allowed: Iterable[str], logs: tuple[str, ...]) -> None:
+    """Refuse arguments and options that are typed beside another that has them from elsewhere."""
+    why = "the listing has them: leave it out, or make another listing with chatsquash shards"
+    if logs:
+        raise click.UsageError(f"{logs[0]} has no effect with {flag}, since {why}.")
+    for name in click.get_current_context().params:
+        if name not in allowed and is_typed(name):
+            raise click.UsageError(f"{_written(name)} has no effect with {flag}, since {why}.")
+
+
 def from_declarations(*chosen: str, of: type[Options] | None = None) -> list[click.Option]:
     """The options of groups, or of names, one after the other."""
     from chatsquash.options import Options, declared
@@ -197,8 +211,11 @@ def _written(name: str) -> str:
 # What was typed, as the options of a run
 
 
-def options_of(given: dict[str, Any]) -> Options:
-    """The options of ``convert``; the key, and what files hold, are their names until it is known what is needed."""
+def options_of(given: dict[str, Any], *, makes_key: bool = True) -> Options:
+    """The options of ``convert``; the key, and what files hold, are their names until it is known what is needed.
+
+    Without ``makes_key`` there is no key where none is named.
+    """
     from dataclasses import replace
 
     from chatsquash.options import Options, declared
@@ -208,10 +225,21 @@ def options_of(given: dict[str, Any]) -> Options:
     for each in declared():
         if each.secret or each.content:
             given[each.name] = given[each.name] or None  # no name is none
-    asked = without_idle(Options(**{each.name: given[each.name] for each in declared()}))
+    asked = without_idle(Options(**{each.name: given[each.name] for each in declared() if each.name in given}))
     group_by = _group_by(asked.group_by) if given["single_file"] else asked.group_by
-    key = load_key(given["anonymize_key"]) if asked.anonymize else None
+    needs_key = asked.anonymize and (makes_key or given["anonymize_key"])
+    key = load_key(given["anonymize_key"]) if needs_key else None
     return replace(asked, group_by=group_by, anonymize_key=key, workers=asked.workers or cores(), **_contents(asked))
+
+
+def shard_options(given: dict[str, Any]) -> Options:
+    """The options of a shard that no listing has."""
+    from chatsquash.options import Options
+    from chatsquash.platform import cores
+    from chatsquash.redact.keys import load_key
+
+    key = load_key(given["anonymize_key"]) if given["anonymize_key"] else None
+    return Options(anonymize_key=key, full=given["full"], workers=given["workers"] or cores())
 
 
 def _contents(asked: Options) -> dict[str, Any]:

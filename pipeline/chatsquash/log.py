@@ -59,6 +59,8 @@ class Log(Struct, frozen=True):
     are in the order of the file."""
     pieces: tuple[Piece, ...] = ()
     """The files that hold its lines, where these are several; numbers and offsets in ``spans`` count over all."""
+    number: int = 0
+    """Which of the logs of a run it is, or is of; from 0."""
 
     def at(self, line: int | None) -> tuple[str, int | None]:
         """The file of a line as reports show it, and the number of the line there."""

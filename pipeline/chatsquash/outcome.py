@@ -182,6 +182,8 @@ class Record(Struct, frozen=True, array_like=True):
     """How many of its messages are not trained on, by why; empty for those that are. Where flags are written."""
     held: Held | None = None
     """Where its line stands, on its way from another process."""
+    digest: bytes = b""
+    """The XXH3 of its line, 128 bits."""
 
 
 class Refused(Struct, frozen=True):

@@ -159,7 +159,8 @@ def test_run_json_names_inputs_outputs_options_and_sums(here):
     summary = convert("logs", "out", Options(exclude=("z*",), limit=10))
     run = manifest()
     assert list(run) == [
-        *("schema_version", "chatsquash_version", "compiled", "options", "counts", "seconds", "outputs", "inputs")
+        *("schema_version", "chatsquash_version", "compiled", "options", "counts", "records_made", "seconds"),
+        *("outputs", "inputs"),
     ]
     assert (run["schema_version"], run["chatsquash_version"]) == (1, chatsquash.__version__)
     counts = run["counts"]
@@ -278,7 +279,7 @@ def test_rejected_lines_are_told_by_where_their_bytes_are(here):
 
 
 def test_rejected_lines_are_kept_on_request_byte_for_byte_and_for_their_owner_alone(here, monkeypatch):
-    monkeypatch.setattr(convert_module, "_PIECE", 7)
+    monkeypatch.setattr(given, "_PIECE", 7)
     bad = [b"\xff\xfe\x00", b"{" * 50, b'{"a": 1}\r', BAD]
     write_log(here / "logs" / "a.jsonl", bad[0], log_line("x"), *bad[1:])
     write_log(here / "logs" / "b.jsonl", BAD + b" me@corp.de")

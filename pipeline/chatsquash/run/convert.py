@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import islice
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 from chatsquash.checks import dataset, reading
 from chatsquash.errors import StoppedError, UsageError
@@ -18,24 +18,20 @@ from chatsquash.log import Log
 from chatsquash.model import Finding, Found
 from chatsquash.options import Options
 from chatsquash.outcome import Outcome, Place, counted_once
-from chatsquash.read.sessions import cleared
 from chatsquash.records import presets
 from chatsquash.report.files import TakenSession
 from chatsquash.report.progress import Observer
 from chatsquash.report.summary import Summary
 from chatsquash.run.described import asked, described
 from chatsquash.run.filters import Filters
+from chatsquash.run.given import Converting, Given
 from chatsquash.run.incremental import Incremental
-from chatsquash.run.journal import Journals
 from chatsquash.run.manifest import Manifest
 from chatsquash.run.meetings import Meetings
 from chatsquash.run.reports import Reports
 from chatsquash.run.session import with_key
-from chatsquash.run.workers import chained, outcomes
 from chatsquash.sources.compression import stem
 from chatsquash.sources.find import Discovered, discover, nothing_to_read
-from chatsquash.sources.joined import opened_log
-from chatsquash.sources.logs import Logs
 from chatsquash.stages.session import INVALID, finding
 from chatsquash.text import printable
 from chatsquash.write.groups import LABELS, Groups
@@ -46,7 +42,6 @@ if TYPE_CHECKING:
     from chatsquash.write.dataset import Dataset
 
 _KEPT = "reports/rejected-lines.jsonl"
-_PIECE = 1 << 20
 
 
 def convert(
@@ -81,13 +76,19 @@ def convert(
     """
     started = time.monotonic()
     options = with_key(options or Options())
-    roots = [fspath(root) for root in ([logs] if isinstance(logs, str | PathLike) else logs)]
     out = Path(output)
+    found = find(logs, out, options)
+    return _converted(found, Output(out, force=options.force), options, observer, started)
+
+
+def find(logs: str | PathLike[str] | Iterable[str | PathLike[str]], out: Path, options: Options) -> Discovered:
+    """The session logs in directories, files and globs; raises ``UsageError`` where there are none."""
+    roots = [fspath(root) for root in ([logs] if isinstance(logs, str | PathLike) else logs)]
     _forget_documents()
     found = discover(roots, options, _is_document, out, lambda log: _days(log, options))
     if not found.logs:
         raise UsageError(nothing_to_read(roots, found))
-    return _converted(found, Output(out, force=options.force), options, observer, started)
+    return found
 
 
 def _days(log: Log, options: Options) -> list[str]:
@@ -103,11 +104,12 @@ def _converted(found: Discovered, out: Output, options: Options, observer: Obser
     try:
         if same := incremental.unchanged(found):
             return replace(same, output=printable(str(out.path)), seconds=time.monotonic() - started)
-        old = None if options.replace else _old_result(out)
+        old = None if options.replace else old_result(out)
         if old:
             old.refuse_other_logs(found.logs)
-        run = _Conversion(options, out, observer, summary)
-        run.all(found.logs, incremental)
+        run = Conversion(options, out, observer, summary, described(options))
+        run.all(Converting(found.logs, options, incremental, out.expanded))
+        summary.reused = incremental.journals.reused
         if old:
             old.refuse_nothing(summary)
         run.close(found, started)
@@ -121,13 +123,13 @@ def _converted(found: Discovered, out: Output, options: Options, observer: Obser
     return summary
 
 
-def _old_result(out: Output) -> OldResult | None:
+def old_result(out: Output) -> OldResult | None:
     """What an earlier run left in the output folder, where that has records."""
     if (left := out.result()) is None:
         return None
-    from chatsquash.run.old_result import old_result  # which a new folder does not need
+    from chatsquash.run import old_result as known  # which a new folder does not need
 
-    return old_result(out.path, *left)
+    return known.old_result(out.path, *left)
 
 
 def _forget_documents() -> None:
@@ -142,10 +144,17 @@ def _is_document(path: str, options: Options) -> bool | str:
     return documents.is_document(path, options)
 
 
-class _Conversion:
-    """Takes outcomes in order and writes what they hold."""
+class Conversion:
+    """Takes outcomes in order and writes what they hold; ``told`` are the options as ``run.json`` has them."""
 
-    def __init__(self, options: Options, out: Output, observer: Observer | None, summary: Summary) -> None:
+    def __init__(
+        self,
+        options: Options,
+        out: Output,
+        observer: Observer | None,
+        summary: Summary,
+        told: dict[str, object],
+    ) -> None:
         self._options = options
         self._out = out
         self._observer = observer
@@ -156,39 +165,30 @@ class _Conversion:
         self._rows: Counter[str] = Counter()
         self._filters = Filters(options)
         self._meetings: Meetings | None = None
-        self._journals: Journals | None = None
+        self._given: Given | None = None
         self._dataset: Dataset | None = None
         if options.folder:
             from chatsquash.write.dataset import Dataset  # which takes time to import
 
             self._dataset = Dataset(options, out)
-        self._manifest = Manifest(out, described(options))
+        self._manifest = Manifest(out, told)
         out.refuse_foreign(RUN, _KEPT)  # at once, not after the work is done
         self._reports = Reports(out, options)
 
-    def all(self, logs: Logs, incremental: Incremental) -> None:
-        """Convert every session, or take what the journals know of it."""
-        total, expanded = logs.size, self._out.expanded
-        self._journals = incremental.journals
+    def all(self, given: Given) -> None:
+        """Write every session."""
+        self._given = given
         by_chain = self._options.sessions_by == "chain"
-        found = chained(logs, self._options, expanded) if by_chain else None
-        self._meetings = None if by_chain else Meetings(logs)
-        if found:
-            done = outcomes(logs, self._options, incremental.journals, expanded, found.sessions())
-        else:
-            done = cleared(outcomes(logs, self._options, incremental.journals, expanded), expanded)
-        for log, outcome in islice(done, self._options.limit):
-            self._take(log, outcome)
-            incremental.take(outcome)
-            if not found:
+        self._meetings = None if by_chain else Meetings(given.logs)
+        for log, outcome in islice(given.sessions(), self._options.limit):
+            self._take(log, outcome, given)
+            given.taken(log, outcome)
+            if not by_chain:
                 self._manifest.add(log, outcome.digest)
-                incremental.see(log)
             if self._observer:
-                self._observer(log, incremental.journals.filled(outcome), total)
-        for log, digest in zip(logs, found.digests, strict=True) if found else ():
+                self._observer(log, given.filled(outcome), given.size)
+        for log, digest in given.inputs():
             self._manifest.add(log, digest)
-            incremental.see(log)
-        self._summary.reused = incremental.journals.reused
         self._reports.render()
 
     def close(self, found: Discovered, started: float) -> None:
@@ -218,8 +218,9 @@ class _Conversion:
         summary.seconds = time.monotonic() - started
         self._manifest.write(summary)
 
-    def _take(self, log: Log, outcome: Outcome) -> None:
-        self._stop_for(outcome, log.shown)
+    def _take(self, log: Log, outcome: Outcome, given: Given) -> None:
+        stop_for(outcome, log.shown, self._options)
+        self._manifest.records_made.add(outcome.records)
         if self._meetings and (met := self._meetings.take(log, outcome)):
             outcome = outcome.also(finding(met, outcome.session, log.shown))
         turns = outcome.records[0].usage.assistant_turns if outcome.records else None
@@ -228,7 +229,7 @@ class _Conversion:
         if not made and outcome.left_out is None:  # none of its conversations was asked for
             filtered = (f"--conversations {self._options.conversations}",)
         if self._options.keep_rejected and outcome.rejected:
-            outcome = self._keep(log, outcome)
+            outcome = self._keep(log, outcome, given)
         group = ""
         if outcome.records:
             group = self._groups.file(self._label(outcome.day, stem(log) if self._by_name else ""))
@@ -246,8 +247,8 @@ class _Conversion:
                 places += [place] if place else []
                 continue
             name = f"{group}.jsonl"
-            if record.held and self._journals:
-                self._out.join(name, self._journals.descriptor(record.held), record.held)
+            if record.held and self._given:
+                self._out.join(name, self._given.descriptor(record.held), record.held)
             else:
                 self._out.append(name, record.line)
             self._rows[name] += 1
@@ -263,38 +264,32 @@ class _Conversion:
         self._summary.findings[finding.severity, finding.code] += 1
         self._reports.note(finding)
 
-    def _stop_for(self, outcome: Outcome, file: str) -> None:
-        aborts = self._options.on_invalid == "abort"
-        if not aborts and not self._options.strict:
-            return
-        from chatsquash.run.stops import cut_short, why  # which few runs need
-
-        if aborts and outcome.left_out in INVALID:
-            raise StoppedError(f"stopped by --on-invalid abort, nothing was written: {why(outcome, file)}")
-        if self._options.strict and (outcome.left_out or outcome.rejected or cut_short(outcome)):
-            raise StoppedError(f"stopped by --strict, nothing was written: {why(outcome, file)}")
-
-    def _keep(self, log: Log, outcome: Outcome) -> Outcome:
+    def _keep(self, log: Log, outcome: Outcome, given: Given) -> Outcome:
         """Copy lines that could not be read; private, since nothing but credentials was taken out of them.
 
         The outcome has one finding more if the log is gone.
         """
-        from chatsquash.redact.credentials import without_credentials  # which few runs need
-
         try:
-            with opened_log(log, self._options) as file:
-                for rejected in outcome.rejected:
-                    file.seek(rejected.offset)
-                    pieces = without_credentials(_pieces(file, rejected.length))
-                    self._out.append_private(_KEPT, pieces)
+            for pieces in given.rejected(log, outcome):
+                self._out.append_private(_KEPT, pieces)
         except FileNotFoundError:  # it was there when the session was converted
-            vanished = finding(reading.changed_log("vanished"), outcome.session, log.shown)
-            return outcome.also(vanished)
+            return vanished(log, outcome)
         return outcome
 
 
-def _pieces(file: BinaryIO, length: int) -> Iterator[bytes]:
-    """So many bytes of a file, a moderate number at a time."""
-    while length and (piece := file.read(min(length, _PIECE))):
-        length -= len(piece)
-        yield piece
+def vanished(log: Log, outcome: Outcome) -> Outcome:
+    """The outcome of a log that is gone since it was converted."""
+    return outcome.also(finding(reading.changed_log("vanished"), outcome.session, log.shown))
+
+
+def stop_for(outcome: Outcome, file: str, options: Options) -> None:
+    """Raise ``StoppedError`` for an outcome that the options stop for."""
+    aborts = options.on_invalid == "abort"
+    if not aborts and not options.strict:
+        return
+    from chatsquash.run.stops import cut_short, why  # which few runs need
+
+    if aborts and outcome.left_out in INVALID:
+        raise StoppedError(f"stopped by --on-invalid abort, nothing was written: {why(outcome, file)}")
+    if options.strict and (outcome.left_out or outcome.rejected or cut_short(outcome)):
+        raise StoppedError(f"stopped by --strict, nothing was written: {why(outcome, file)}")

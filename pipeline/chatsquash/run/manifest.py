@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 import orjson
 
 import chatsquash
 from chatsquash import compiled
 from chatsquash.log import Log
+from chatsquash.outcome import Record
 from chatsquash.report.summary import Summary
 from chatsquash.text import printable, shown
 from chatsquash.write.store import RUN, Output
@@ -20,6 +24,7 @@ class Manifest:
     def __init__(self, out: Output, described: dict[str, object]) -> None:
         self._out, self._described = out, described
         self._inputs = bytearray()  # as they will be written, which takes a tenth of the memory of objects
+        self.records_made = RecordsMade()
 
     def add(self, log: Log, digest: str) -> None:
         """Add an input."""
@@ -38,6 +43,7 @@ class Manifest:
             "compiled": compiled.told() if compiled.module() else None,
             "options": self._described,
             "counts": summary.counts(),
+            "records_made": self.records_made.as_json(),
             "seconds": round(summary.seconds, 3),
             "outputs": written,
         }
@@ -45,3 +51,20 @@ class Manifest:
         rest = orjson.dumps(manifest, option=orjson.OPT_INDENT_2).removesuffix(b"\n}")
         for piece in (rest, b',\n  "inputs": [\n    ', self._inputs, b"\n  ]\n}\n"):
             self._out.write(RUN, piece)
+
+
+class RecordsMade:
+    """Records that sessions gave, before any of them is filtered: how many, and what tells them from others."""
+
+    def __init__(self) -> None:
+        self._count = self._sum = 0
+
+    def add(self, records: Iterable[Record]) -> None:
+        """Count some of them."""
+        for record in records:
+            self._count += 1
+            self._sum += int.from_bytes(record.digest, "big")
+
+    def as_json(self) -> dict[str, Any]:
+        """As ``run.json`` has them; the sum of their hashes is one whatever their order."""
+        return {"count": self._count, "xxh3_128_sum": f"{self._sum % (1 << 128):032x}"}

@@ -7,6 +7,8 @@ from io import FileIO
 from operator import lt
 from typing import Any
 
+from xxhash import xxh3_128_digest
+
 from chatsquash import compiled, footprint
 from chatsquash.chat import trace
 from chatsquash.checks._columns import Calls, Columns, are_matched
@@ -142,7 +144,8 @@ class CompiledWay:
         facts += line.findings
         if line.data is None:
             return None
-        return Record(line.data, self._plan.measure(view, {}), addresses=count), facts
+        usage, digest = self._plan.measure(view, {}), xxh3_128_digest(line.data)
+        return Record(line.data, usage, addresses=count, digest=digest), facts
 
 
 class Written:

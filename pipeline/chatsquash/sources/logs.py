@@ -47,8 +47,9 @@ class Logs(Sequence[Log]):
     def __getitem__(self, at: int | slice) -> Log | list[Log]:
         if isinstance(at, slice):
             return [self[each] for each in range(*at.indices(len(self)))]
-        number = range(len(self))[at] * _NUMBERS
-        start = self._numbers[number - _NUMBERS] if number else 0
-        stop, name, size, modified = self._numbers[number : number + _NUMBERS]
+        number = range(len(self))[at]
+        first = number * _NUMBERS
+        start = self._numbers[first - _NUMBERS] if first else 0
+        stop, name, size, modified = self._numbers[first : first + _NUMBERS]
         path = os.fsdecode(bytes(self._paths[start:stop]))
-        return Log(path, path, path[-name:], size, modified=None if modified == _NEVER else modified)
+        return Log(path, path, path[-name:], size, modified=None if modified == _NEVER else modified, number=number)

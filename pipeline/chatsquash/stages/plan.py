@@ -8,6 +8,7 @@ from operator import is_
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
+from xxhash import xxh3_128_digest
 
 from chatsquash.checks import examine
 from chatsquash.checks.contents import unfit
@@ -103,7 +104,9 @@ class Plan(NamedTuple):
         if line.data is None:
             assert line.refused
             return Refused(line.refused), found
-        return Record(line.data, usage, line.images, without, unflagged=line.unflagged, marks=line.marks), found
+        digest = xxh3_128_digest(line.data)
+        made = Record(line.data, usage, line.images, without, unflagged=line.unflagged, marks=line.marks, digest=digest)
+        return made, found
 
 
 def asks_for_kinds(options: Options) -> bool:

@@ -74,6 +74,8 @@ class Output:
         """The folder for what sessions gave."""
         self.expanded = self._ours.folder("expanded")
         """The folder for compressed logs that are taken apart; it goes with the run."""
+        self.shards = self._ours.folder("shards")
+        """The folder for what shards gave, until they are merged."""
         self._claimed = Claim(self._out, path)
         self._made: list[Path] = []
         self._lock: int | None = None
@@ -194,6 +196,10 @@ class Output:
     def remembered(self) -> tuple[bytes, bool]:
         """What the last run gave to ``commit`` to remember, and whether all its files stand as it left them."""
         return commit.remembered(self._out)
+
+    def clear(self, folder: Folder) -> None:
+        """Remove one of our folders with all that is in it, as far as that can be."""
+        self._ours.clear(folder.path.name)
 
     def is_decided(self) -> bool:
         """Whether a commit has begun that is to be finished, if need be by the next run."""

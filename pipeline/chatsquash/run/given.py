@@ -1,0 +1,109 @@
+"""Where the outcomes of a run come from: sessions that it converts, or that an earlier run did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import BinaryIO, Protocol
+
+from chatsquash.folder import Folder
+from chatsquash.log import Log
+from chatsquash.options import Options
+from chatsquash.outcome import Held, Outcome
+from chatsquash.read.sessions import cleared
+from chatsquash.run.incremental import Incremental
+from chatsquash.run.workers import chained, outcomes
+from chatsquash.sources.joined import opened_log
+from chatsquash.sources.logs import Logs
+
+_PIECE = 1 << 20
+
+
+class Given(Protocol):
+    """The sessions of a run in order, and what became of each."""
+
+    @property
+    def logs(self) -> Sequence[Log]:
+        """All logs, those at least whose sessions were given."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of all logs."""
+
+    def sessions(self) -> Iterator[tuple[Log, Outcome]]:
+        """Each session; of records that stand elsewhere it says where."""
+
+    def taken(self, log: Log, outcome: Outcome) -> None:
+        """Take note that a session was written."""
+
+    def inputs(self) -> Iterable[tuple[Log, str]]:
+        """The logs with their hashes, where sessions stand in several of them; else nothing."""
+
+    def filled(self, outcome: Outcome) -> Outcome:
+        """An outcome with the lines of its records."""
+
+    def descriptor(self, held: Held) -> int:
+        """That of the open file in which a record's line stands."""
+
+    def rejected(self, log: Log, outcome: Outcome) -> Iterator[Iterator[bytes]]:
+        """Each line of a log that could not be read, in pieces, without credentials.
+
+        Raises ``FileNotFoundError`` where it is gone.
+        """
+
+
+class Converting:
+    """Sessions that are converted now, or that the journals of earlier runs know."""
+
+    def __init__(self, logs: Logs, options: Options, incremental: Incremental, expanded: Folder) -> None:
+        self.logs, self.size = logs, logs.size
+        self._options, self._incremental, self._journals = options, incremental, incremental.journals
+        self._expanded = expanded
+        self._found = chained(logs, options, expanded) if options.sessions_by == "chain" else None
+
+    def sessions(self) -> Iterator[tuple[Log, Outcome]]:
+        """As ``Given`` has it."""
+        if self._found:
+            found = self._found.sessions()
+            return outcomes(self.logs, self._options, self._journals, self._expanded, found)
+        return cleared(outcomes(self.logs, self._options, self._journals, self._expanded), self._expanded)
+
+    def taken(self, log: Log, outcome: Outcome) -> None:
+        """As ``Given`` has it."""
+        self._incremental.take(outcome)
+        if not self._found:
+            self._incremental.see(log)
+
+    def inputs(self) -> Iterator[tuple[Log, str]]:
+        """As ``Given`` has it."""
+        for log, digest in zip(self.logs, self._found.digests, strict=True) if self._found else ():
+            yield log, digest
+            self._incremental.see(log)
+
+    def filled(self, outcome: Outcome) -> Outcome:
+        """As ``Given`` has it."""
+        return self._journals.filled(outcome)
+
+    def descriptor(self, held: Held) -> int:
+        """As ``Given`` has it."""
+        return self._journals.descriptor(held)
+
+    def rejected(self, log: Log, outcome: Outcome) -> Iterator[Iterator[bytes]]:
+        """As ``Given`` has it."""
+        return rejected_lines(log, outcome, self._options)
+
+
+def rejected_lines(log: Log, outcome: Outcome, options: Options) -> Iterator[Iterator[bytes]]:
+    """Each line of a log that could not be read, as ``Given.rejected`` has it; it is read before the next one is."""
+    from chatsquash.redact.credentials import without_credentials  # which few runs need
+
+    with opened_log(log, options) as file:
+        for rejected in outcome.rejected:
+            file.seek(rejected.offset)
+            yield without_credentials(_pieces(file, rejected.length))
+
+
+def _pieces(file: BinaryIO, length: int) -> Iterator[bytes]:
+    """So many bytes of a file, a moderate number at a time."""
+    while length and (piece := file.read(min(length, _PIECE))):
+        length -= len(piece)
+        yield piece

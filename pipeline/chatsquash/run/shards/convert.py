@@ -1,0 +1,218 @@
+"""One shard of a conversion: its logs in, a part and a marker out, wherever and as often as it runs."""
+
+from __future__ import annotations
+
+import time
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from msgspec import structs
+
+from chatsquash.errors import UsageError
+from chatsquash.folder import Folder
+from chatsquash.log import Log
+from chatsquash.options import Options
+from chatsquash.outcome import Outcome
+from chatsquash.read.sessions import cleared, expanded_copy
+from chatsquash.redact.pseudonyms import fingerprint
+from chatsquash.report.progress import Observer
+from chatsquash.report.summary import Summary
+from chatsquash.run.convert import stop_for, vanished
+from chatsquash.run.given import rejected_lines
+from chatsquash.run.manifest import RecordsMade
+from chatsquash.run.shards import listing as listings
+from chatsquash.run.shards import marker as markers
+from chatsquash.run.shards.listing import Job, Listing
+from chatsquash.run.shards.marker import Marker
+from chatsquash.run.shards.parts import PartWriter
+from chatsquash.run.shards.place import Shard, folder, passing
+from chatsquash.run.workers import outcomes
+from chatsquash.sources.compression import Expanded
+from chatsquash.sources.logs import Logs
+from chatsquash.sources.open import opened
+from chatsquash.text import counted
+
+
+@dataclass(frozen=True)
+class Converted:
+    """What a shard gave, for people."""
+
+    shard: Shard
+    marker: Marker
+    size: int
+    """Bytes of its logs."""
+    seconds: float
+    is_known: bool
+    """Whether it was converted before, so that nothing was done."""
+
+    def as_text(self) -> str:
+        """A line."""
+        made = counted(self.marker.records_made["count"], "record")
+        if self.is_known:
+            return f"shard {self.shard}: is converted ({made}); --full converts it again"
+        sessions = counted(self.marker.counts["sessions"]["seen"], "session")
+        rate = self.size / 1e6 / self.seconds if self.seconds else 0
+        took = f"{self.size / 1e6:,.1f} MB in {self.seconds:.2f} s ({rate:,.0f} MB/s)"
+        return f"shard {self.shard}: {sessions}, {made}, {took}"
+
+    def as_json(self) -> dict[str, object]:
+        """The same as JSON values."""
+        told = {"shard": str(self.shard), "known": self.is_known, "seconds": round(self.seconds, 3)}
+        return {**told, **self.marker.counts, "records_made": self.marker.records_made}
+
+
+def convert_shard(out: Path, shard: Shard, given: Options, observer: Observer | None = None) -> Converted:
+    """Convert the logs of a shard that a listing below an output folder gives it.
+
+    Of the options only ``workers``, ``full`` and ``anonymize_key`` are looked at; the listing has the others.  Raises
+    ``UsageError`` where there is no such listing or shard, or no key though addresses are replaced, and as ``convert``.
+    """
+    started = time.monotonic()
+    place = folder(out)
+    try:
+        listing = listings.read(place)
+        options, expected = _asked(place, listing, shard, given)
+        if not options.full and (known := markers.read_any(place, shard)) and _fits(place, known, expected):
+            return Converted(shard, known, 0, 0.0, is_known=True)
+        work = place.folder(passing())
+        try:
+            with listing.place():
+                logs = _logs(place, listing, shard, options, work)
+                found, size = _Shard(place, options, work).convert(logs, expected, observer)
+        finally:
+            place.clear(work.path.name)
+        found = markers.write(place, shard, found, lambda there: not options.full and _fits(place, there, expected))
+        return Converted(shard, found, size, time.monotonic() - started, is_known=False)
+    finally:
+        place.close()
+
+
+def _asked(place: Folder, listing: Listing, shard: Shard, given: Options) -> tuple[Options, Marker]:
+    """The options of a shard, and its marker as far as that is known before."""
+    if shard.count != listing.shards:
+        raise UsageError(f"--shard {shard}: {place.path} has {counted(listing.shards, 'shard')}")
+    chosen = listing.chosen()
+    key = given.anonymize_key if chosen.anonymize else None
+    if chosen.anonymize and key is None:
+        hint = "name the one key that all shards have with --anonymize-key-file"
+        raise UsageError(f"--shard {shard}: e-mail addresses are replaced, so it needs a key; {hint}")
+    own = fingerprint(key) if key else None
+    if listing.key_fingerprint not in (None, own):
+        raise UsageError(
+            f"--shard {shard}: the key is not that of the listing, {listing.key_fingerprint}; name that one"
+        )
+    options = replace(chosen, anonymize_key=key, workers=given.workers, full=given.full)
+    return options, markers.expected(listing, shard, own)
+
+
+def _fits(place: Folder, found: Marker, expected: Marker) -> bool:
+    """Whether a shard was converted so, and all that it gave is there."""
+    return found.other(expected) is None and markers.is_whole(place, found)
+
+
+class _Logs:
+    """The logs of a shard, and which job each of them is."""
+
+    def __init__(self, logs: Sequence[Log], jobs: array[int]) -> None:
+        self.logs, self.jobs = logs, jobs
+        self.size = logs.size if isinstance(logs, Logs) else sum(log.size for log in logs)
+
+
+def _logs(place: Folder, listing: Listing, shard: Shard, options: Options, work: Folder) -> _Logs:
+    """The logs of a shard, sessions that stand in several files as such."""
+    jobs = array("Q")
+    rows = listings.jobs(place, listing, shard)
+    if options.sessions_by == "chain":
+        copies = _Copies(options, work)
+        sessions = [copies.session(row.log(number)) for number, row in enumerate(_noted(rows, jobs))]
+        return _Logs(sessions, jobs)
+    logs = Logs()
+    for row in _noted(rows, jobs):
+        logs.append(row.log(0))
+    return _Logs(logs, jobs)
+
+
+def _noted(rows: Iterator[Job], jobs: array[int]) -> Iterator[Job]:
+    for row in rows:
+        jobs.append(row.number)
+        yield row
+
+
+class _Copies:
+    """Expanded copies of compressed logs, of which sessions have some lines only."""
+
+    def __init__(self, options: Options, work: Folder) -> None:
+        self._options, self._work = options, work
+        self._paths: dict[str, str] = {}
+
+    def session(self, log: Log) -> Log:
+        """A session whose lines can be read one by one."""
+        if log.spans is None:
+            return log
+        pieces = tuple(structs.replace(each, path=self._path(each.path, log)) for each in log.pieces)
+        return structs.replace(log, path=self._path(log.path, log), pieces=pieces)
+
+    def _path(self, path: str, log: Log) -> str:
+        if path not in self._paths:
+            try:
+                with opened(path, self._options) as file:
+                    is_compressed = isinstance(file, Expanded)
+                whole = structs.replace(log, path=path)
+                self._paths[path] = expanded_copy(whole, self._options, self._work) if is_compressed else path
+            except OSError:  # converting it will say what is wrong
+                self._paths[path] = path
+        return self._paths[path]
+
+
+class _Shard:
+    """Converts logs and writes what they gave, in order."""
+
+    def __init__(self, place: Folder, options: Options, work: Folder) -> None:
+        self._place, self._options, self._work = place, options, work
+
+    def convert(self, given: _Logs, expected: Marker, observer: Observer | None) -> tuple[Marker, int]:
+        """The marker of a shard with these logs, and their bytes."""
+        summary, made = Summary(has_flags=self._options.loss != "none"), RecordsMade()
+        writer = PartWriter(self._place)
+        try:
+            for log, outcome in self._outcomes(given):
+                stop_for(outcome, log.shown, self._options)
+                outcome = self._written(writer, given.jobs[log.number], log, outcome)  # noqa: PLW2901
+                summary.add(log, outcome)
+                made.add(outcome.records)
+                if observer:
+                    observer(log, outcome, given.size)
+            part, rejected = writer.close()
+        finally:
+            writer.discard()
+        summary.close()
+        marker = structs.replace(
+            expected,
+            part=part,
+            rejected=rejected,
+            records_made=made.as_json(),
+            counts=summary.counts(),
+            complete=summary.complete,
+        )
+        return marker, given.size
+
+    def _outcomes(self, given: _Logs) -> Iterator[tuple[Log, Outcome]]:
+        if not given.logs:
+            return iter(())
+        if self._options.sessions_by == "chain":
+            return outcomes(given.logs, self._options, None, self._work, given.logs)
+        return cleared(outcomes(given.logs, self._options, None, self._work), self._work)
+
+    def _written(self, writer: PartWriter, job: int, log: Log, outcome: Outcome) -> Outcome:
+        """Write an outcome; it has one finding more where lines are to be kept that are gone."""
+        if not (self._options.keep_rejected and outcome.rejected):
+            writer.add(job, log, outcome, iter(()))
+            return outcome
+        try:
+            writer.add(job, log, outcome, rejected_lines(log, outcome, self._options))
+        except FileNotFoundError:
+            outcome = vanished(log, outcome)
+            writer.add(job, log, outcome, iter(()))
+        return outcome

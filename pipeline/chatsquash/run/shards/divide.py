@@ -1,0 +1,164 @@
+"""Logs into shards: each has about as many bytes, and a session stands in one of them."""
+
+from __future__ import annotations
+
+import heapq
+import os
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from os import PathLike
+from pathlib import Path
+
+from msgspec import Struct
+
+from chatsquash.errors import UsageError
+from chatsquash.folder import Folder
+from chatsquash.log import Log
+from chatsquash.option_rules import refuse_wrong
+from chatsquash.options import Options
+from chatsquash.redact.pseudonyms import fingerprint
+from chatsquash.run.convert import find, old_result
+from chatsquash.run.shards import listing as listings
+from chatsquash.run.shards.listing import Listing
+from chatsquash.run.shards.place import INPUTS, ORDER, Shard
+from chatsquash.run.workers import chained
+from chatsquash.sources.find import Discovered
+from chatsquash.text import counted, printable
+from chatsquash.tree.index import Sets
+from chatsquash.write.store import Output
+
+MOST = 100_000
+"""Shards of a conversion."""
+
+
+class Divided(Struct):
+    """What a listing holds, for people."""
+
+    output: str
+    shards: int
+    logs: int
+    size: int
+    largest: int
+    """Bytes of the largest shard."""
+
+    def as_text(self) -> str:
+        """The next commands, too."""
+        logs = f"{counted(self.logs, 'log')} of {self.size / 1e6:,.1f} MB"
+        return "\n".join(
+            [
+                f"{logs} in {counted(self.shards, 'shard')}, the largest of {self.largest / 1e6:,.1f} MB",
+                f"next, for K from 1 to {self.shards}: chatsquash convert --shard K/{self.shards} -o {self.output}",
+                f"then: chatsquash merge {self.output}",
+            ]
+        )
+
+
+def divide(
+    logs: str | PathLike[str] | Iterable[str | PathLike[str]],
+    output: str | PathLike[str],
+    options: Options,
+    count: int,
+) -> Divided:
+    """Write a listing of session logs below an output folder, and which of so many shards has each of them.
+
+    What an earlier listing and its shards left there is removed.  Raises as ``convert``.
+    """
+    if not 1 <= count <= MOST:
+        raise UsageError(f"-n {count}: there are 1 to {MOST:,} shards")
+    if options.limit is not None:
+        raise UsageError("--limit: no shard knows what the others have; leave it out")
+    refuse_wrong(options)
+    path = Path(output)
+    found = find(logs, path, options)
+    out = Output(path, force=options.force)
+    try:
+        if not options.replace and (old := old_result(out)):
+            old.refuse_other_logs(found.logs)
+        out.clear(out.shards)
+        out.shards.make(mode=0o700)
+        return _written(out.shards, found, options, count, str(path))
+    finally:
+        out.discard()
+
+
+def _written(folder: Folder, found: Discovered, options: Options, count: int, output: str) -> Divided:
+    """Write all files of a listing, itself last."""
+    jobs, inputs = _jobs(found, options)
+    shards = _balanced(found.logs, jobs, count)
+    files: dict[str, str] = {}
+    if inputs is not None:
+        files[INPUTS] = listings.write_lines(folder, INPUTS, inputs)
+    sizes = [0] * count
+    members: list[array[int]] = [array("I") for _ in range(count)]
+    for number, shard in enumerate(shards):
+        members[shard].append(number)
+        sizes[shard] += jobs[number].size
+    for number, held in enumerate(members):
+        name = Shard(number + 1, count).logs
+        files[name] = listings.write_lines(folder, name, (listings.job(jobs[each], each) for each in held))
+    files[ORDER] = listings.write_order(folder, shards)
+    key = options.anonymize_key if options.anonymize else None
+    listing = Listing(
+        listings.described(options),
+        count,
+        len(shards),
+        found.logs.size,
+        files,
+        None if all(os.path.isabs(log.path) for log in found.logs) else os.getcwd(),
+        fingerprint(key) if key else None,
+        others=dict(found.others),
+        passed_over=found.passed_over,
+        findings=found.findings,
+    )
+    listings.write(folder, listing)
+    return Divided(printable(output), count, len(found.logs), found.logs.size, max(sizes))
+
+
+def _jobs(found: Discovered, options: Options) -> tuple[Sequence[Log], Iterator[tuple[str, int, str]] | None]:
+    """What is converted, and the logs with their hashes, where sessions stand in several."""
+    if options.sessions_by != "chain":
+        return found.logs, None
+    sessions = chained(found.logs, options)
+    jobs = list(sessions.sessions())
+    read = zip(found.logs, sessions.digests, strict=True)
+    return jobs, ((log.shown, log.size, digest) for log, digest in read)
+
+
+def _balanced(logs: Sequence[Log], jobs: Sequence[Log], count: int) -> array[int]:
+    """The number of the shard that has each job: the largest go first, each to the one that has least.
+
+    Jobs that share a log are in one shard, which then reads it alone.
+    """
+    if jobs is logs:
+        sizes = array("Q", (log.size for log in logs))
+        return _spread(sizes, count)
+    unit = _together(logs, jobs)
+    sizes = array("Q", bytes(8 * len(logs)))
+    for log in logs:
+        sizes[unit[log.number]] += log.size
+    shard = _spread(sizes, count)
+    numbers = {log.shown: log.number for log in logs}
+    return array("I", (shard[unit[numbers[job.shown]]] for job in jobs))
+
+
+def _together(logs: Sequence[Log], jobs: Sequence[Log]) -> list[int]:
+    """Of each log the first one that it shares a session with, through others, too."""
+    numbers = {log.shown: log.number for log in logs}
+    sets = Sets()
+    for _ in logs:
+        sets.add()
+    for job in jobs:
+        for piece in job.pieces:
+            sets.join(numbers[job.shown], numbers[piece.shown])
+    return [sets.find(number) for number in range(len(logs))]
+
+
+def _spread(sizes: array[int], count: int) -> array[int]:
+    """The shard of each unit of these sizes; of equal ones the first goes first."""
+    least = [(0, shard) for shard in range(count)]
+    found = array("I", bytes(4 * len(sizes)))
+    for unit in sorted(range(len(sizes)), key=sizes.__getitem__, reverse=True):
+        size, shard = least[0]
+        found[unit] = shard
+        heapq.heapreplace(least, (size + max(sizes[unit], 1), shard))
+    return found

@@ -1,0 +1,205 @@
+"""The listing of a conversation in shards: what is converted, with which options, and which shard has which logs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, chdir, nullcontext
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field
+from xxhash import xxh3_128, xxh3_128_hexdigest
+
+from chatsquash import __version__, jsonio
+from chatsquash.errors import UsageError
+from chatsquash.folder import Folder
+from chatsquash.log import Log, Piece
+from chatsquash.model import Finding
+from chatsquash.option_rules import refuse_wrong
+from chatsquash.options import Options
+from chatsquash.run.shards.place import INPUTS, LISTING, ORDER, Shard, dumped
+from chatsquash.run.version import code_digest
+from chatsquash.sources.find import Discovered
+
+_WHOLE = ("part", "whole", "cut", "reordered")
+"""What a log may be beside a whole file, where it is a session of one that holds several."""
+
+
+class Listing(Struct):
+    """What all shards of a conversion have in common."""
+
+    options: dict[str, Any]
+    """Without the key."""
+    shards: int
+    jobs: int
+    """What is converted: logs, or the sessions in them where these may stand in several."""
+    size: int
+    """Bytes of all logs."""
+    digests: dict[str, str]
+    """The XXH3 of the other files, 128 bits."""
+    folder: str | None = None
+    """Where the listing was made, if the paths of logs count from there."""
+    key_fingerprint: str | None = None
+    """That of the key, where it was named."""
+    version: str = __version__
+    code: str = field(default_factory=code_digest)
+    others: dict[str, int] = {}
+    passed_over: int = 0
+    findings: list[Finding] = []
+    digest: str = ""
+    """Of this listing as it was read."""
+
+    def chosen(self) -> Options:
+        """The options; raises ``UsageError`` where they are damaged."""
+        try:
+            options = msgspec.convert(self.options, Options)
+        except msgspec.ValidationError as problem:
+            raise UsageError(f"{LISTING}: holds options that are none ({problem}); make it again") from None
+        refuse_wrong(options)
+        return options
+
+    def place(self) -> AbstractContextManager[object]:
+        """Goes where paths of logs count from; raises ``UsageError`` where this machine has no such folder."""
+        if self.folder is None:
+            return nullcontext()
+        if not os.path.isdir(self.folder):
+            hint = "list them by absolute paths"
+            raise UsageError(f"{self.folder}: is not here, and the paths of the logs count from there; {hint}")
+        return chdir(self.folder)
+
+    def found(self) -> Discovered:
+        """What lay beside the logs."""
+        beside = Counter(self.others), self.passed_over, self.findings
+        return Discovered(others=beside[0], passed_over=beside[1], findings=beside[2])
+
+
+class Job(Struct, omit_defaults=True):
+    """A log as a listing has it, or a session that stands in several."""
+
+    number: int
+    path: str
+    name: str
+    size: int
+    modified: int | None
+    part: int | None = None
+    whole: int | None = None
+    cut: str | None = None
+    reordered: int | None = None
+    spans: list[int] | None = None
+    pieces: list[tuple[str, int, int, int, int | None]] = []
+    """Of each its path, lines and bytes before it, its size and when it was changed."""
+
+    def log(self, number: int) -> Log:
+        """The log, with the number that it has in its shard."""
+        pieces = tuple(Piece(path, path, *rest) for path, *rest in self.pieces)  # type: ignore[arg-type]
+        spans = None if self.spans is None else array("Q", self.spans)
+        whole = {name: getattr(self, name) for name in _WHOLE}
+        log = Log(self.path, self.path, self.name, self.size, spans, modified=self.modified, **whole)
+        return msgspec.structs.replace(log, pieces=pieces, number=number)
+
+
+def job(log: Log, number: int) -> Job:
+    """A log for the listing."""
+    pieces = [(each.shown, each.line, each.offset, each.size, each.modified) for each in log.pieces]
+    spans = None if log.spans is None else list(log.spans)
+    whole = {name: getattr(log, name) for name in _WHOLE}
+    return Job(number, log.shown, log.name, log.size, log.modified, spans=spans, pieces=pieces, **whole)
+
+
+# Writing
+
+
+def write(folder: Folder, listing: Listing) -> None:
+    """Write the listing itself, after all that it names."""
+    folder.replace(LISTING, dumped(msgspec.to_builtins(listing)))
+
+
+def write_lines(folder: Folder, name: str, rows: Iterable[Any]) -> str:
+    """Write a file of JSON lines; its hash."""
+    return write_pieces(folder, name, (dumped(msgspec.to_builtins(row)) for row in rows))
+
+
+def write_order(folder: Folder, order: array[int]) -> str:
+    """Write which shard has each job; the hash of the file."""
+    if sys.byteorder == "big":
+        order.byteswap()
+    return write_pieces(folder, ORDER, [order.tobytes()])
+
+
+def write_pieces(folder: Folder, name: str, pieces: Iterable[bytes]) -> str:
+    """Write a file; its hash."""
+    digest = xxh3_128()
+    with open(folder.create(name, 0o600), "wb") as file:
+        for piece in pieces:
+            digest.update(piece)
+            file.write(piece)
+    return digest.hexdigest()
+
+
+def described(options: Options) -> dict[str, Any]:
+    """Options as a listing holds them."""
+    held: dict[str, Any] = msgspec.to_builtins(replace(options, anonymize_key=None))
+    return held
+
+
+# Reading
+
+
+def read(folder: Folder) -> Listing:
+    """The listing of a conversion; raises ``UsageError`` where there is none, or another version wrote it."""
+    out = folder.path.parent.parent
+    try:
+        data = folder.read(LISTING)
+    except (FileNotFoundError, NotADirectoryError):
+        raise UsageError(f"{out}: holds no listing; make one with: chatsquash shards LOGS -o {out} -n 64") from None
+    try:
+        listing = msgspec.convert(jsonio.loads(data), Listing)
+    except (ValueError, RecursionError):
+        raise UsageError(f"{folder.path / LISTING}: is no listing; make it again") from None
+    if (listing.version, listing.code) != (__version__, code_digest()):
+        hint = "run that version, or make the listing again"
+        raise UsageError(f"{folder.path / LISTING}: was made by another chatsquash, {listing.version}; {hint}")
+    listing.digest = xxh3_128_hexdigest(data)
+    return listing
+
+
+def jobs(folder: Folder, listing: Listing, shard: Shard) -> Iterator[Job]:
+    """The jobs of a shard, in the order of the logs."""
+    return (msgspec.convert(row, Job) for row in _rows(folder, listing, shard.logs))
+
+
+def inputs(folder: Folder, listing: Listing) -> Iterator[tuple[str, int, str]]:
+    """Of each log its path, size and hash, where sessions stand in several."""
+    if INPUTS in listing.digests:
+        yield from (msgspec.convert(row, tuple[str, int, str]) for row in _rows(folder, listing, INPUTS))
+
+
+def order(folder: Folder, listing: Listing) -> array[int]:
+    """The number of the shard that has each job; the first shard is 0."""
+    found = array("I", b"".join(_checked(folder, listing, ORDER)))
+    if sys.byteorder == "big":
+        found.byteswap()
+    return found
+
+
+def _rows(folder: Folder, listing: Listing, name: str) -> Iterator[Any]:
+    return map(jsonio.loads, _checked(folder, listing, name))
+
+
+def _checked(folder: Folder, listing: Listing, name: str) -> Iterator[bytes]:
+    """The lines of a file; raises ``UsageError`` where it is not as it was written."""
+    digest = xxh3_128()
+    try:
+        with open(folder.open(name), "rb") as file:
+            for line in file:
+                digest.update(line)
+                yield line
+    except FileNotFoundError:
+        raise UsageError(f"{folder.path / name}: is gone; make the listing again") from None
+    if digest.hexdigest() != listing.digests.get(name):
+        raise UsageError(f"{folder.path / name}: is not as it was written; make the listing again")

@@ -1,0 +1,151 @@
+"""Shards to one dataset: the parts in the order of the logs, written as a run on one machine writes them."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+
+from xxhash import xxh3_128_digest
+
+from chatsquash.errors import UsageError
+from chatsquash.folder import Folder
+from chatsquash.log import Log
+from chatsquash.options import Options
+from chatsquash.outcome import Held, Outcome
+from chatsquash.report.progress import Observer
+from chatsquash.report.summary import Summary
+from chatsquash.run import payload
+from chatsquash.run.convert import Conversion, old_result
+from chatsquash.run.described import described
+from chatsquash.run.shards import listing as listings
+from chatsquash.run.shards import marker as markers
+from chatsquash.run.shards.listing import Listing
+from chatsquash.run.shards.marker import Marker
+from chatsquash.run.shards.parts import PartReader, Parts
+from chatsquash.run.shards.place import Shard, folder
+from chatsquash.sources.logs import Logs
+from chatsquash.text import counted
+from chatsquash.write.store import Output
+
+_NAMED = 20
+"""Shards that are missing, in an error."""
+
+
+def merge(out: Path, observer: Observer | None = None) -> Summary:
+    """Write the dataset of all shards into their output folder; what they gave is removed then.
+
+    Raises ``UsageError`` for shards that are missing, differ in what they must have alike, or are damaged, and as
+    ``convert``.
+    """
+    started = time.monotonic()
+    listing = listings.read(folder(out))
+    options = listing.chosen()
+    output = Output(out, force=options.force)
+    parts = Parts(output.shards)
+    try:
+        found = _markers(output.shards, listing)
+        summary = Summary(has_flags=options.loss != "none")
+        old = None if options.replace else old_result(output)
+        told = {**described(options), "anonymize_key_fingerprint": found[0].key_fingerprint}
+        run = Conversion(options, output, observer, summary, told)
+        run.all(Merging(parts, listing, found, options))
+        if old:
+            old.refuse_nothing(summary)
+        run.close(listing.found(), started)
+        output.commit()
+        output.clear(output.shards)
+        output.clear(output.journal)
+    finally:
+        parts.close()
+        output.discard()
+    return summary
+
+
+def _markers(folder: Folder, listing: Listing) -> list[Marker]:
+    """The markers of all shards, which go together."""
+    shards = [Shard(number + 1, listing.shards) for number in range(listing.shards)]
+    found = [(shard, markers.read(folder, shard)) for shard in shards]
+    missing = [shard.number for shard, marker in found if marker is None]
+    if missing:
+        hint = f"convert each with: chatsquash convert --shard K/{listing.shards} -o {folder.path.parent.parent}"
+        raise UsageError(
+            f"{counted(len(missing), 'shard')} of {listing.shards} not converted: {_runs(missing)}; {hint}"
+        )
+    known = [marker for _, marker in found if marker]
+    first = next((each for each in known if each.listing == listing.digest), None)
+    for marker in known:
+        if first is None or marker.listing != listing.digest:
+            raise UsageError(f"shard {marker.shard}: was converted by another listing; convert it again")
+        if what := first.other(marker):
+            again = f"convert one of them again with --full, so that {what} is the same"
+            raise UsageError(f"shards {first.shard} and {marker.shard} differ in {what}; {again}")
+        if not markers.is_whole(folder, marker):
+            raise UsageError(f"shard {marker.shard}: what it gave is gone or was cut; convert it again with --full")
+    return known
+
+
+def _runs(numbers: list[int]) -> str:
+    """Numbers in order, those in a row as one: ``1, 3-5``."""
+    runs = list[str]()
+    for _, run in groupby(enumerate(numbers), lambda each: each[1] - each[0]):
+        held = [number for _, number in run]
+        runs.append(str(held[0]) if len(held) == 1 else f"{held[0]}-{held[-1]}")
+    return ", ".join([*runs[:_NAMED], *(["..."] if len(runs) > _NAMED else [])])
+
+
+class Merging:
+    """The outcomes that shards gave, in the order of the logs, as ``Given`` has it."""
+
+    def __init__(self, parts: Parts, listing: Listing, found: list[Marker], options: Options) -> None:
+        self.logs, self.size = Logs(), listing.size
+        self._parts, self._listing, self._options = parts, listing, options
+        self._readers = [PartReader(parts, at, each.part) for at, each in enumerate(found)]
+        self._beside = [each.rejected.name if each.rejected else "" for each in found]
+        self._looks = options.folder or options.unique or options.max_chars is not None
+        self._shown = ""
+        self._rejected: tuple[str, list[tuple[int, int]]] = "", []
+        """Where the lines of the last session stand that could not be read: a file, and the places in it."""
+
+    def sessions(self) -> Iterator[tuple[Log, Outcome]]:
+        """As ``Given`` has it; raises ``UsageError`` for parts that are damaged."""
+        for job, shard in enumerate(listings.order(self._parts.folder, self._listing)):
+            for log, outcome, rejected in self._readers[shard].session(job):
+                if log.shown != self._shown:
+                    self._shown = log.shown
+                    self.logs.append(log)
+                self._rejected = self._beside[shard], rejected
+                yield log, self.filled(outcome) if self._looks else outcome
+        for reader in self._readers:
+            reader.end()
+
+    def taken(self, log: Log, outcome: Outcome) -> None:
+        """As ``Given`` has it: there is nothing to remember."""
+
+    def inputs(self) -> Iterator[tuple[Log, str]]:
+        """As ``Given`` has it."""
+        for path, size, digest in listings.inputs(self._parts.folder, self._listing):
+            yield Log(path, path, path, size), digest
+
+    def filled(self, outcome: Outcome) -> Outcome:
+        """As ``Given`` has it."""
+        filled = payload.filled(outcome, self._line)
+        for record in filled.records:
+            if xxh3_128_digest(record.line) != record.digest:
+                raise UsageError(f"{outcome.session}: its record is not as it was written; convert all shards again")
+        return filled
+
+    def descriptor(self, held: Held) -> int:
+        """As ``Given`` has it."""
+        return self._parts.open(self._readers[int(held.journal)].part.name)
+
+    def rejected(self, log: Log, outcome: Outcome) -> Iterator[Iterator[bytes]]:
+        """As ``Given`` has it; they are those of the session that was given last."""
+        del log, outcome
+        name, places = self._rejected
+        return (self._parts.pieces(name, place) for place in places)
+
+    def _line(self, held: Held) -> bytes:
+        return os.pread(self.descriptor(held), held.size, held.offset)
