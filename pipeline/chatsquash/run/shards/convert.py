@@ -72,8 +72,8 @@ def convert_shard(out: Path, shard: Shard, given: Options, observer: Observer | 
     started = time.monotonic()
     place = folder(out)
     try:
-        listing = listings.read(place)
-        options, expected = _asked(place, listing, shard, given)
+        listing = listings.read(place, out)
+        options, expected = _asked(listing, shard, given)
         if not options.full and (known := markers.read_any(place, shard)) and _fits(place, known, expected):
             return Converted(shard, known, 0, 0.0, is_known=True)
         work = place.folder(passing())
@@ -89,10 +89,10 @@ def convert_shard(out: Path, shard: Shard, given: Options, observer: Observer | 
         place.close()
 
 
-def _asked(place: Folder, listing: Listing, shard: Shard, given: Options) -> tuple[Options, Marker]:
+def _asked(listing: Listing, shard: Shard, given: Options) -> tuple[Options, Marker]:
     """The options of a shard, and its marker as far as that is known before."""
     if shard.count != listing.shards:
-        raise UsageError(f"--shard {shard}: {place.path} has {counted(listing.shards, 'shard')}")
+        raise UsageError(f"--shard {shard}: the listing is of {counted(listing.shards, 'shard')}")
     chosen = listing.chosen()
     key = given.anonymize_key if chosen.anonymize else None
     if chosen.anonymize and key is None:

@@ -150,9 +150,8 @@ def described(options: Options) -> dict[str, Any]:
 # Reading
 
 
-def read(folder: Folder) -> Listing:
-    """The listing of a conversion; raises ``UsageError`` where there is none, or another version wrote it."""
-    out = folder.path.parent.parent
+def read(folder: Folder, out: Path) -> Listing:
+    """The listing below an output folder; raises ``UsageError`` where there is none, or another version wrote it."""
     try:
         data = folder.read(LISTING)
     except (FileNotFoundError, NotADirectoryError):
@@ -170,25 +169,31 @@ def read(folder: Folder) -> Listing:
 
 def jobs(folder: Folder, listing: Listing, shard: Shard) -> Iterator[Job]:
     """The jobs of a shard, in the order of the logs."""
-    return (msgspec.convert(row, Job) for row in _rows(folder, listing, shard.logs))
+    return _rows(folder, listing, shard.logs, Job)
 
 
 def inputs(folder: Folder, listing: Listing) -> Iterator[tuple[str, int, str]]:
     """Of each log its path, size and hash, where sessions stand in several."""
     if INPUTS in listing.digests:
-        yield from (msgspec.convert(row, tuple[str, int, str]) for row in _rows(folder, listing, INPUTS))
+        yield from _rows(folder, listing, INPUTS, tuple[str, int, str])
 
 
 def order(folder: Folder, listing: Listing) -> array[int]:
     """The number of the shard that has each job; the first shard is 0."""
-    found = array("I", b"".join(_checked(folder, listing, ORDER)))
+    data = b"".join(_checked(folder, listing, ORDER))
+    found = array("I", data[: len(data) // 4 * 4])
     if sys.byteorder == "big":
         found.byteswap()
     return found
 
 
-def _rows(folder: Folder, listing: Listing, name: str) -> Iterator[Any]:
-    return map(jsonio.loads, _checked(folder, listing, name))
+def _rows(folder: Folder, listing: Listing, name: str, kind: Any) -> Iterator[Any]:
+    """The lines of a file as values of a type."""
+    for line in _checked(folder, listing, name):
+        try:
+            yield msgspec.convert(jsonio.loads(line), kind)
+        except (ValueError, RecursionError):
+            raise _damaged(folder, name) from None
 
 
 def _checked(folder: Folder, listing: Listing, name: str) -> Iterator[bytes]:
@@ -202,4 +207,8 @@ def _checked(folder: Folder, listing: Listing, name: str) -> Iterator[bytes]:
     except FileNotFoundError:
         raise UsageError(f"{folder.path / name}: is gone; make the listing again") from None
     if digest.hexdigest() != listing.digests.get(name):
-        raise UsageError(f"{folder.path / name}: is not as it was written; make the listing again")
+        raise _damaged(folder, name)
+
+
+def _damaged(folder: Folder, name: str) -> UsageError:
+    return UsageError(f"{folder.path / name}: is not as it was written; make the listing again")

@@ -62,7 +62,7 @@ def read(folder: Folder, shard: Shard) -> Marker | None:
         found = msgspec.convert(jsonio.loads(folder.read(shard.marker)), Marker)
     except FileNotFoundError:
         return None
-    except (ValueError, RecursionError):
+    except (OSError, ValueError, RecursionError):  # a link or a folder, too
         found = None
     if found is None or found.shard != shard.number:
         hint = f"convert the shard again with: chatsquash convert --shard {shard} --full"

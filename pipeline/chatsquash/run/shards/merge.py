@@ -41,12 +41,12 @@ def merge(out: Path, observer: Observer | None = None) -> Summary:
     ``convert``.
     """
     started = time.monotonic()
-    listing = listings.read(folder(out))
+    listing = listings.read(folder(out), out)
     options = listing.chosen()
     output = Output(out, force=options.force)
     parts = Parts(output.shards)
     try:
-        found = _markers(output.shards, listing)
+        found = _markers(output.shards, listing, out)
         summary = Summary(has_flags=options.loss != "none")
         old = None if options.replace else old_result(output)
         told = {**described(options), "anonymize_key_fingerprint": found[0].key_fingerprint}
@@ -64,13 +64,13 @@ def merge(out: Path, observer: Observer | None = None) -> Summary:
     return summary
 
 
-def _markers(folder: Folder, listing: Listing) -> list[Marker]:
+def _markers(folder: Folder, listing: Listing, out: Path) -> list[Marker]:
     """The markers of all shards, which go together."""
     shards = [Shard(number + 1, listing.shards) for number in range(listing.shards)]
     found = [(shard, markers.read(folder, shard)) for shard in shards]
     missing = [shard.number for shard, marker in found if marker is None]
     if missing:
-        hint = f"convert each with: chatsquash convert --shard K/{listing.shards} -o {folder.path.parent.parent}"
+        hint = f"convert each with: chatsquash convert --shard K/{listing.shards} -o {out}"
         raise UsageError(
             f"{counted(len(missing), 'shard')} of {listing.shards} not converted: {_runs(missing)}; {hint}"
         )
@@ -117,7 +117,8 @@ class Merging:
                     self._shown = log.shown
                     self.logs.append(log)
                 self._rejected = self._beside[shard], rejected
-                yield log, self.filled(outcome) if self._looks else outcome
+                filled = self.filled(outcome)
+                yield log, filled if self._looks else outcome  # whose lines are copied from where they stand
         for reader in self._readers:
             reader.end()
 
