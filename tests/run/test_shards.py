@@ -275,6 +275,17 @@ def test_files_that_hold_anything_are_refused(logs, name):
                 convert_shard(OUT, Shard(1, 1), Options(anonymize=False, full=True))
 
 
+@pytest.mark.parametrize("name", ["../../../secret", "/etc/passwd", "part-x", "a/b"])
+def test_a_marker_names_no_file_elsewhere(logs, name):
+    divide("logs", OUT, PLAIN, 1)
+    convert_shard(OUT, Shard(1, 1), PLAIN)
+    held = json.loads(marker(1, 1).read_text())
+    marker(1, 1).write_text(json.dumps({**held, "part": {"name": name, "size": 4}}))
+    with pytest.raises(UsageError, match=r"done-00001-of-00001.json: is no marker; convert the shard again with"):
+        merge(OUT)
+    assert not convert_shard(OUT, Shard(1, 1), PLAIN).is_known
+
+
 def test_no_link_is_followed(logs, tmp_path):
     divide("logs", OUT, PLAIN, 1)
     target = tmp_path / "target"

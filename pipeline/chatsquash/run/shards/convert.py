@@ -19,7 +19,7 @@ from chatsquash.read.sessions import cleared, expanded_copy
 from chatsquash.redact.pseudonyms import fingerprint
 from chatsquash.report.progress import Observer
 from chatsquash.report.summary import Summary
-from chatsquash.run.convert import stop_for, vanished
+from chatsquash.run.convert import forget_documents, stop_for, vanished
 from chatsquash.run.given import rejected_lines
 from chatsquash.run.manifest import RecordsMade
 from chatsquash.run.shards import listing as listings
@@ -70,6 +70,7 @@ def convert_shard(out: Path, shard: Shard, given: Options, observer: Observer | 
     ``UsageError`` where there is no such listing or shard, or no key though addresses are replaced, and as ``convert``.
     """
     started = time.monotonic()
+    forget_documents()
     place = folder(out)
     try:
         listing = listings.read(place, out)

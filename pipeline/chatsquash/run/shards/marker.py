@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -25,6 +26,9 @@ _SAME = (
 """What all shards of a dataset have alike."""
 
 
+_NAMES = re.compile("(part|rejected)-[0-9a-f]{32}")
+
+
 class Marker(Struct):
     """What is known of a shard that is converted."""
 
@@ -43,6 +47,10 @@ class Marker(Struct):
     """As ``run.json`` has them, before what needs all shards."""
     complete: bool = True
     """Whether every session was written and every line could be read."""
+
+    def is_named(self) -> bool:
+        """Whether its files have names of ours, which lead nowhere else."""
+        return all(_NAMES.fullmatch(each.name) for each in (self.part, self.rejected) if each)
 
     def other(self, than: Marker) -> str | None:
         """What is not as in another marker, though it has to be; ``None`` where both belong together."""
@@ -64,7 +72,7 @@ def read(folder: Folder, shard: Shard) -> Marker | None:
         return None
     except (OSError, ValueError, RecursionError):  # a link or a folder, too
         found = None
-    if found is None or found.shard != shard.number:
+    if found is None or found.shard != shard.number or not found.is_named():
         hint = f"convert the shard again with: chatsquash convert --shard {shard} --full"
         raise UsageError(f"{folder.path / shard.marker}: is no marker; {hint}")
     return found
