@@ -12,10 +12,9 @@ from msgspec import Struct
 
 from chatsquash import jsonio
 from chatsquash.errors import UsageError
-from chatsquash.folder import Folder
-from chatsquash.run.shards.listing import Listing
+from chatsquash.run.shards.listing import Listing, dumped
 from chatsquash.run.shards.parts import Written
-from chatsquash.run.shards.place import Shard, dumped, passing
+from chatsquash.run.shards.place import Place, Shard
 
 _SAME = (
     ("listing", "the listing"),
@@ -64,47 +63,38 @@ def expected(listing: Listing, shard: Shard, key_fingerprint: str | None) -> Mar
     )
 
 
-def read(folder: Folder, shard: Shard) -> Marker | None:
+def read(place: Place, shard: Shard) -> Marker | None:
     """The marker of a shard; ``None`` for one that is not converted.  Raises ``UsageError`` for one that is damaged."""
     try:
-        found = msgspec.convert(jsonio.loads(folder.read(shard.marker)), Marker)
+        found = msgspec.convert(jsonio.loads(place.read(shard.marker)), Marker)
     except FileNotFoundError:
         return None
     except (OSError, ValueError, RecursionError):  # a link or a folder, too
         found = None
     if found is None or found.shard != shard.number or not found.is_named():
         hint = f"convert the shard again with: chatsquash convert --shard {shard} --full"
-        raise UsageError(f"{folder.path / shard.marker}: is no marker; {hint}")
+        raise UsageError(f"{place.shown(shard.marker)}: is no marker; {hint}")
     return found
 
 
-def is_whole(folder: Folder, marker: Marker) -> bool:
+def is_whole(place: Place, marker: Marker) -> bool:
     """Whether the files of a shard are there, as long as they were written."""
-    statuses = ((each, folder.status(each.name)) for each in (marker.part, marker.rejected) if each)
-    return all(status is not None and status.st_size == each.size for each, status in statuses)
+    return all(place.size(each.name) == each.size for each in (marker.part, marker.rejected) if each)
 
 
-def write(folder: Folder, shard: Shard, marker: Marker, fits: Callable[[Marker], bool]) -> Marker:
+def write(place: Place, shard: Shard, marker: Marker, fits: Callable[[Marker], bool]) -> Marker:
     """Write the marker of a shard unless one that ``fits`` is there, which is then the one that counts."""
-    name = passing()
-    with open(folder.create(name, 0o600), "wb") as file:
-        file.write(dumped(msgspec.to_builtins(marker)))
-    folder.sync(name)
-    try:
-        while True:
-            with suppress(FileExistsError):
-                folder.link(name, folder, shard.marker)
-                folder.sync()
-                return marker
-            if (there := read_any(folder, shard)) and fits(there):
-                return there
-            folder.remove(shard.marker)
-    finally:
-        folder.remove(name)
+    while True:
+        with suppress(FileExistsError):
+            place.create(shard.marker, dumped(marker))
+            return marker
+        if (there := read_any(place, shard)) and fits(there):
+            return there
+        place.remove(shard.marker)
 
 
-def read_any(folder: Folder, shard: Shard) -> Marker | None:
+def read_any(place: Place, shard: Shard) -> Marker | None:
     """The marker of a shard; ``None`` for one that is damaged, too."""
     with suppress(UsageError):
-        return read(folder, shard)
+        return read(place, shard)
     return None
