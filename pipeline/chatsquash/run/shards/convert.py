@@ -63,10 +63,13 @@ class Converted:
         return {**told, **self.marker.counts, "records_made": self.marker.records_made}
 
 
-def convert_shard(out: Path, shard: Shard, given: Options, observer: Observer | None = None) -> Converted:
+def convert_shard(
+    out: Path, shard: Shard, given: Options, observer: Observer | None = None, processes: int | None = None
+) -> Converted:
     """Convert the logs of a shard that a listing below an output folder gives it.
 
-    Of the options only ``workers``, ``full`` and ``anonymize_key`` are looked at; the listing has the others.  Raises
+    Of the options only ``workers``, ``full`` and ``anonymize_key`` are looked at; the listing has the others.
+    ``processes`` is how many convert beside this one, which then outlives them; else as many as are worth it.  Raises
     ``UsageError`` where there is no such listing or shard, or no key though addresses are replaced, and as ``convert``.
     """
     started = time.monotonic()
@@ -80,7 +83,7 @@ def convert_shard(out: Path, shard: Shard, given: Options, observer: Observer | 
         try:
             with listing.place():
                 logs = _logs(place, listing, shard, options, work)
-                found, size = _Shard(place, options, work).convert(logs, expected, observer)
+                found, size = _Shard(place, options, work, processes).convert(logs, expected, observer)
         finally:
             place.clear(work.path.name)
         found = markers.write(place, shard, found, lambda there: not options.full and _fits(place, there, expected))
@@ -169,8 +172,8 @@ class _Copies:
 class _Shard:
     """Converts logs and writes what they gave, in order."""
 
-    def __init__(self, place: Folder, options: Options, work: Folder) -> None:
-        self._place, self._options, self._work = place, options, work
+    def __init__(self, place: Folder, options: Options, work: Folder, processes: int | None) -> None:
+        self._place, self._options, self._work, self._processes = place, options, work, processes
 
     def convert(self, given: _Logs, expected: Marker, observer: Observer | None) -> tuple[Marker, int]:
         """The marker of a shard with these logs, and their bytes."""
@@ -202,8 +205,9 @@ class _Shard:
         if not given.logs:
             return iter(())
         if self._options.sessions_by == "chain":
-            return outcomes(given.logs, self._options, None, self._work, given.logs)
-        return cleared(outcomes(given.logs, self._options, None, self._work), self._work)
+            return outcomes(given.logs, self._options, None, self._work, given.logs, processes=self._processes)
+        found = outcomes(given.logs, self._options, None, self._work, processes=self._processes)
+        return cleared(found, self._work)
 
     def _written(self, writer: PartWriter, job: int, log: Log, outcome: Outcome) -> Outcome:
         """Write an outcome; it has one finding more where lines are to be kept that are gone."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from chatsquash.redact.pseudonyms import fingerprint
 from chatsquash.run.convert import find, old_result
 from chatsquash.run.shards import listing as listings
 from chatsquash.run.shards.listing import Listing
-from chatsquash.run.shards.place import INPUTS, ORDER, Shard
+from chatsquash.run.shards.place import INPUTS, LISTING, ORDER, Shard
 from chatsquash.run.workers import chained
 from chatsquash.sources.find import Discovered
 from chatsquash.text import counted, printable
@@ -28,6 +29,12 @@ from chatsquash.write.store import Output
 
 MOST = 100_000
 """Shards of a conversion."""
+_SHARD_SIZES = 500_000_000, 2_000_000_000
+"""Bytes of the logs of a shard, at least and at most, where their number follows from the bytes."""
+_FRESH = "fresh"
+"""The folder in which a listing is written."""
+_MANY = 1000
+"""Shards from which on they become larger, not more."""
 
 
 class Divided(Struct):
@@ -60,24 +67,69 @@ def divide(
 ) -> Divided:
     """Write a listing of session logs below an output folder, and which of so many shards has each of them.
 
-    What an earlier listing and its shards left there is removed.  Raises as ``convert``.
+    Where an earlier listing there is the same, byte for byte, what was converted by it stays; any other is removed with
+    its shards.  It is the same for the same logs with their sizes and times, options and number of shards.  Raises as
+    ``convert``.
     """
     if not 1 <= count <= MOST:
         raise UsageError(f"-n {count}: there are 1 to {MOST:,} shards")
+    return _divided(_found(logs, output, options), output, options, count)
+
+
+def divide_by_size(
+    logs: str | PathLike[str] | Iterable[str | PathLike[str]], output: str | PathLike[str], options: Options
+) -> Divided:
+    """As ``divide``; the number of shards follows from the bytes of the logs alone."""
+    found = _found(logs, output, options)
+    return _divided(found, output, options, shards_for(found.logs.size))
+
+
+def shards_for(size: int) -> int:
+    """How many shards so many bytes of logs make: of half a gigabyte each, of two at most where there are many."""
+    least, most = _SHARD_SIZES
+    each = min(max(size // _MANY, least), most)
+    return min(max(-(-size // each), 1), MOST)
+
+
+def _found(
+    logs: str | PathLike[str] | Iterable[str | PathLike[str]], output: str | PathLike[str], options: Options
+) -> Discovered:
     if options.limit is not None:
         raise UsageError("--limit: no shard knows what the others have; leave it out")
     refuse_wrong(options)
+    return find(logs, Path(output), options)
+
+
+def _divided(found: Discovered, output: str | PathLike[str], options: Options, count: int) -> Divided:
     path = Path(output)
-    found = find(logs, path, options)
     out = Output(path, force=options.force)
     try:
         if not options.replace and (old := old_result(out)):
             old.refuse_other_logs(found.logs)
-        out.clear(out.shards)
         out.shards.make(mode=0o700)
-        return _written(out.shards, found, options, count, str(path))
+        out.shards.clear(_FRESH)
+        fresh = out.shards.folder(_FRESH)
+        fresh.make(mode=0o700)
+        divided = _written(fresh, found, options, count, str(path))
+        _take(out.shards, fresh)
+        return divided
     finally:
         out.discard()
+
+
+def _take(place: Folder, fresh: Folder) -> None:
+    """Put a listing in its place, itself last; what was converted by another one is removed."""
+    known = b""
+    with suppress(OSError):
+        known = place.read(LISTING)
+    if known != fresh.read(LISTING):
+        for name in (LISTING, *place.names()):
+            if name != _FRESH:
+                place.clear(name)
+    for name in sorted(fresh.names(), key=lambda name: name == LISTING):
+        fresh.move(name, place, name)
+    place.sync()
+    place.clear(_FRESH)
 
 
 def _written(folder: Folder, found: Discovered, options: Options, count: int, output: str) -> Divided:

@@ -142,8 +142,9 @@ def write_pieces(folder: Folder, name: str, pieces: Iterable[bytes]) -> str:
 
 
 def described(options: Options) -> dict[str, Any]:
-    """Options as a listing holds them."""
-    held: dict[str, Any] = msgspec.to_builtins(replace(options, anonymize_key=None))
+    """Options as a listing holds them: without the key, and without what each shard is given anew."""
+    shared = replace(options, anonymize_key=None, workers=1, full=False, resume=False)
+    held: dict[str, Any] = msgspec.to_builtins(shared)
     return held
 
 
