@@ -15,6 +15,7 @@ from chatsquash.click_options import (
     SHARD_OPTIONS,
     Command,
     argument,
+    engine_options,
     is_typed,
     option,
     options,
@@ -23,6 +24,7 @@ from chatsquash.click_options import (
     refuse_beside,
     rendering,
     shard_options,
+    where_of,
 )
 from chatsquash.errors import ChatsquashError
 
@@ -132,6 +134,7 @@ def _telling(run: Any) -> Any:
 @options(*_DECIDING)
 @_single_file
 @options(*_TAKING, "run")
+@engine_options
 @_telling
 def convert(logs: tuple[str, ...], *, shard: str | None, **given: Any) -> int:
     """Convert session logs (folders, files or globs) into a dataset, one record per session.
@@ -141,16 +144,19 @@ def convert(logs: tuple[str, ...], *, shard: str | None, **given: Any) -> int:
     """
     from chatsquash.platform import collect_less
     from chatsquash.report.progress import Watch
-    from chatsquash.run.convert import convert as run
+    from chatsquash.run.engines import engine
 
     collect_less()
     if shard is not None:
         return _convert_shard(shard, logs, given)
     if not logs:
         raise click.UsageError("Missing argument 'LOGS...'.")
+    where = where_of(given)
+    runs = engine(where.engine)
+    asked = options_of(given, makes_key=runs.MAKES_KEY)
     with Watch(quiet=given["quiet"], verbose=given["verbose"]) as watch:
-        summary = run(logs, given["output"], options_of(given), watch.observer)
-    return _told(summary, given)
+        done = runs.convert(logs, given["output"], asked, where, watch)
+    return _told(done, given)
 
 
 def _convert_shard(shard: str, logs: tuple[str, ...], given: dict[str, Any]) -> int:

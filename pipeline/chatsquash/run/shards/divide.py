@@ -27,6 +27,10 @@ from chatsquash.write.store import Output
 
 MOST = 100_000
 """Shards of a conversion."""
+_SHARD_SIZES = 500_000_000, 2_000_000_000
+"""Bytes of the logs of a shard, at least and at most, where their number follows from the bytes."""
+_MANY = 1000
+"""Shards from which on they become larger, not more."""
 
 
 class Divided(Struct):
@@ -59,32 +63,57 @@ def divide(
 ) -> Divided:
     """Write a listing of session logs below an output folder, and which of so many shards has each of them.
 
-    What an earlier listing and its shards left there is removed.  Raises as ``convert``.
+    Where an earlier listing there is the same, byte for byte, what was converted by it stays; any other is removed with
+    its shards.  It is the same for the same logs with their sizes and times, options and number of shards.  Raises as
+    ``convert``.
     """
     if not 1 <= count <= MOST:
         raise UsageError(f"-n {count}: there are 1 to {MOST:,} shards")
+    return _divided(_found(logs, output, options), output, options, count)
+
+
+def divide_by_size(
+    logs: str | PathLike[str] | Iterable[str | PathLike[str]], output: str | PathLike[str], options: Options
+) -> Divided:
+    """As ``divide``; the number of shards follows from the bytes of the logs alone."""
+    found = _found(logs, output, options)
+    return _divided(found, output, options, shards_for(found.logs.size))
+
+
+def shards_for(size: int) -> int:
+    """How many shards so many bytes of logs make: of half a gigabyte each, of two at most where there are many."""
+    least, most = _SHARD_SIZES
+    each = min(max(size // _MANY, least), most)
+    return min(max(-(-size // each), 1), MOST)
+
+
+def _found(
+    logs: str | PathLike[str] | Iterable[str | PathLike[str]], output: str | PathLike[str], options: Options
+) -> Discovered:
     if options.limit is not None:
         raise UsageError("--limit: no shard knows what the others have; leave it out")
     refuse_wrong(options)
+    return find(logs, Path(output), options)
+
+
+def _divided(found: Discovered, output: str | PathLike[str], options: Options, count: int) -> Divided:
     path = Path(output)
-    found = find(logs, path, options)
     out = Output(path, force=options.force)
     try:
         if not options.replace and (old := old_result(out)):
             old.refuse_other_logs(found.logs)
-        out.clear(out.shards)
         out.shards.make(mode=0o700)
         place = FolderPlace(path, out.shards)
         try:
-            return _written(place, found, options, count, str(path))
+            return _written(place, found, options, count)
         finally:
             place.close()
     finally:
         out.discard()
 
 
-def _written(place: Place, found: Discovered, options: Options, count: int, output: str) -> Divided:
-    """Write all files of a listing, itself last."""
+def _written(place: Place, found: Discovered, options: Options, count: int) -> Divided:
+    """Write all files of a listing, itself last; what was converted by another one goes."""
     jobs, inputs = _jobs(found, options)
     shards = _balanced(found.logs, jobs, count)
     files: dict[str, str] = {}
@@ -112,8 +141,8 @@ def _written(place: Place, found: Discovered, options: Options, count: int, outp
         passed_over=found.passed_over,
         findings=found.findings,
     )
-    listings.write(place, listing)
-    return Divided(printable(output), count, len(found.logs), found.logs.size, max(sizes))
+    listings.take(place, listing)
+    return Divided(printable(place.out), count, len(found.logs), found.logs.size, max(sizes))
 
 
 def _jobs(found: Discovered, options: Options) -> tuple[Sequence[Log], Iterator[tuple[str, int, str]] | None]:

@@ -33,13 +33,13 @@ _NAMED = 20
 """Shards that are missing, in an error."""
 
 
-def merge(out: Path, observer: Observer | None = None) -> Summary:
+def merge(out: Path, observer: Observer | None = None, started: float | None = None) -> Summary:
     """Write the dataset of all shards into their output folder; what they gave is removed then.
 
-    Raises ``UsageError`` for shards that are missing, differ in what they must have alike, or are damaged, and as
-    ``convert``.
+    ``started`` is when the whole conversion began, by the monotonic clock.  Raises ``UsageError`` for shards that are
+    missing, differ in what they must have alike, or are damaged, and as ``convert``.
     """
-    started = time.monotonic()
+    started = time.monotonic() if started is None else started
     place = place_in(out)
     listing = listings.read(place)
     options = listing.chosen()

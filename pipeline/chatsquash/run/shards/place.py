@@ -82,8 +82,8 @@ class Place(Protocol):
     def descriptor(self, name: str) -> int | None:
         """An open file that the system can copy from; ``None`` where it cannot."""
 
-    def write(self, name: str, pieces: Iterable[bytes]) -> str:
-        """Write a file whole; its hash."""
+    def stage(self, name: str, pieces: Iterable[bytes]) -> str:
+        """Write a file of ``work``; its hash."""
 
     def keep(self, name: str, to: str) -> None:
         """Give a file of ``work`` its name here; another one that has it holds the same."""
@@ -93,6 +93,9 @@ class Place(Protocol):
 
     def remove(self, name: str) -> None:
         """Remove a file; there may be none."""
+
+    def clear(self) -> None:
+        """Remove all but ``work``."""
 
     def close(self) -> None:
         """Let go of all that is open, and of ``work``."""
@@ -139,14 +142,13 @@ class FolderPlace:
         self._open.move_to_end(name)
         return self._open[name]
 
-    def write(self, name: str, pieces: Iterable[bytes]) -> str:
+    def stage(self, name: str, pieces: Iterable[bytes]) -> str:
         """As ``Place`` has it."""
         digest = xxh3_128()
         with open(self.work.create(name, 0o600), "wb") as file:
             for piece in pieces:
                 digest.update(piece)
                 file.write(piece)
-        self.keep(name, name)
         return digest.hexdigest()
 
     def keep(self, name: str, to: str) -> None:
@@ -169,6 +171,12 @@ class FolderPlace:
     def remove(self, name: str) -> None:
         """As ``Place`` has it."""
         self._folder.remove(name)
+
+    def clear(self) -> None:
+        """As ``Place`` has it."""
+        for name in self._folder.names():
+            if name != self.work.path.name:
+                self._folder.clear(name)
 
     def close(self) -> None:
         """As ``Place`` has it."""
