@@ -16,6 +16,7 @@ from xxhash import xxh3_128
 from chatsquash.errors import UsageError
 from chatsquash.log import Log
 from chatsquash.report.summary import Summary
+from chatsquash.sources.open import raw
 from chatsquash.text import counted, printable
 
 _NAMED = 3  # folders of an old result, in an error
@@ -103,7 +104,7 @@ def old_result(folder: Path, written: bytes, changed: float) -> OldResult | None
 def _hash(log: Log) -> str:
     """The hash of a log's bytes; empty where it cannot be read, which converting it will say."""
     try:
-        with open(log.path, "rb") as file:
+        with raw(log.path) as file:
             return hashlib.file_digest(file, xxh3_128).hexdigest()
     except OSError:
         return ""

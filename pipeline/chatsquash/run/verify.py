@@ -28,7 +28,7 @@ from chatsquash.report.files.rejected import REJECTED
 from chatsquash.report.files.replies import REPLIES
 from chatsquash.report.files.sessions import SESSIONS
 from chatsquash.run.parts import parts
-from chatsquash.sources.open import opened
+from chatsquash.sources.open import opened, raw
 from chatsquash.write.claim import inside
 from chatsquash.write.commit import RUN, is_pending
 from chatsquash.write.store import StagedFile
@@ -208,7 +208,7 @@ def _log(path: str, told: list[dict[str, Json]], options: Options, taken: int | 
     log = Log(_spelled(path), path, Path(path).name, 0)
     digests = [each["xxh3_128"] for each in told if each["xxh3_128"]]  # empty: it could not be read then, either
     try:
-        with open(log.path, "rb", buffering=0) as file:
+        with raw(log.path) as file:
             whole = {hashlib.file_digest(file, xxh3_128).hexdigest()} if digests else set()
             if set(digests) != whole and sorted(digests) != sorted(islice(_parts(log, options), taken)):
                 yield f"{path}: is not what it was when it was converted"

@@ -20,10 +20,14 @@ class Logs(Sequence[Log]):
     def __init__(self) -> None:
         self._paths = bytearray()
         self._numbers = array("q")
+        self._queries: dict[int, str] = {}
+        """What stands behind the names of some, in URLs, and is not shown."""
 
     def append(self, log: Log) -> None:
         """Add a log."""
-        self._paths += os.fsencode(log.path)
+        if log.path != log.shown:
+            self._queries[len(self)] = log.path.removeprefix(log.shown)
+        self._paths += os.fsencode(log.shown)
         modified = _NEVER if log.modified is None else log.modified
         self._numbers.extend((len(self._paths), len(log.name), log.size, modified))
 
@@ -47,8 +51,10 @@ class Logs(Sequence[Log]):
     def __getitem__(self, at: int | slice) -> Log | list[Log]:
         if isinstance(at, slice):
             return [self[each] for each in range(*at.indices(len(self)))]
-        number = range(len(self))[at] * _NUMBERS
+        at = range(len(self))[at]
+        number = at * _NUMBERS
         start = self._numbers[number - _NUMBERS] if number else 0
         stop, name, size, modified = self._numbers[number : number + _NUMBERS]
-        path = os.fsdecode(bytes(self._paths[start:stop]))
-        return Log(path, path, path[-name:], size, modified=None if modified == _NEVER else modified)
+        shown = os.fsdecode(bytes(self._paths[start:stop]))
+        path = shown + self._queries[at] if at in self._queries else shown
+        return Log(path, shown, shown[-name:], size, modified=None if modified == _NEVER else modified)
