@@ -220,12 +220,11 @@ def verify(output: str, *, logs: bool) -> int:
 
     Prints what does not agree. Exits with 3 when something does not.
     """
-    from pathlib import Path
-
     from chatsquash.run.verify import verify as run
     from chatsquash.text import counted, escaped
+    from chatsquash.write.outputs import place_of
 
-    done = run(Path(output), logs=logs)
+    done = run(place_of(output), logs=logs)
     for problem in done.problems:
         click.echo(escaped(problem))
     compared = [counted(done.files, "file"), *([counted(done.logs, "log")] if logs else [])]

@@ -7,14 +7,6 @@ from bisect import bisect_left
 
 from msgspec import Struct
 
-REMOTE = frozenset(("s3", "gs", "az", "https", "http", "hf", "sftp"))
-"""The schemes of URLs that name what lies in a store."""
-
-
-def is_remote(path: str) -> bool:
-    """Whether a path is a URL of a store."""
-    return "://" in path and path.partition("://")[0] in REMOTE
-
 
 class Piece(Struct, frozen=True):
     """A file that holds some of a session's lines, which are numbered as if its files stood behind one another."""

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from chatsquash import footprint
 from chatsquash.folder import Folder
-from chatsquash.log import Log, is_remote
+from chatsquash.log import Log
 from chatsquash.options import Options
 from chatsquash.read import envelopes
 from chatsquash.read.lines import CHUNK, Line, lines
@@ -20,6 +20,7 @@ from chatsquash.read.members import members
 from chatsquash.sources.changes import as_found
 from chatsquash.sources.compression import Expanded
 from chatsquash.sources.open import opened, shortage
+from chatsquash.urls import is_remote
 
 T = TypeVar("T")
 SPAN = 4

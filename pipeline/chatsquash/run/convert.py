@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
 from os import PathLike, fspath
-from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from chatsquash.checks import dataset, reading
@@ -39,6 +38,7 @@ from chatsquash.sources.logs import Logs
 from chatsquash.stages.session import INVALID, finding
 from chatsquash.text import printable
 from chatsquash.write.groups import LABELS, Groups
+from chatsquash.write.outputs import output_in, place_of
 from chatsquash.write.store import RUN, Output
 
 if TYPE_CHECKING:
@@ -58,8 +58,8 @@ def convert(
     """Convert session logs into a dataset folder.
 
     Args:
-        logs: Directories, files or globs, in order.
-        output: The folder for records and reports; made if it is not there.
+        logs: Directories, files, globs or URLs, in order.
+        output: The folder for records and reports, or its URL in a store; made if it is not there.
         options: What to do; by default what the command does, in this process.
         observer: Called after each session with its log, its outcome and the bytes of all logs.
 
@@ -82,12 +82,12 @@ def convert(
     started = time.monotonic()
     options = with_key(options or Options())
     roots = [fspath(root) for root in ([logs] if isinstance(logs, str | PathLike) else logs)]
-    out = Path(output)
+    out = place_of(output)
     _forget_documents()
     found = discover(roots, options, _is_document, out, lambda log: _days(log, options))
     if not found.logs:
         raise UsageError(nothing_to_read(roots, found))
-    return _converted(found, Output(out, force=options.force), options, observer, started)
+    return _converted(found, output_in(out, force=options.force), options, observer, started)
 
 
 def _days(log: Log, options: Options) -> list[str]:
@@ -102,7 +102,7 @@ def _converted(found: Discovered, out: Output, options: Options, observer: Obser
     summary = Summary(has_flags=options.loss != "none")
     try:
         if same := incremental.unchanged(found):
-            return replace(same, output=printable(str(out.path)), seconds=time.monotonic() - started)
+            return replace(same, output=printable(out.shown), seconds=time.monotonic() - started)
         old = None if options.replace else _old_result(out)
         if old:
             old.refuse_other_logs(found.logs)
@@ -127,7 +127,7 @@ def _old_result(out: Output) -> OldResult | None:
         return None
     from chatsquash.run.old_result import old_result  # which a new folder does not need
 
-    return old_result(out.path, *left)
+    return old_result(out.shown, *left)
 
 
 def _forget_documents() -> None:
@@ -214,7 +214,7 @@ class _Conversion:
             self._dataset.describe(summary.counts(), asked(self._options))
         else:
             summary.files = [file.name for file in self._out.staged() if "/" not in file.name]
-        summary.output = printable(str(self._out.path))
+        summary.output = printable(self._out.shown)
         summary.seconds = time.monotonic() - started
         self._manifest.write(summary)
 

@@ -6,7 +6,6 @@ import hashlib
 import os
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -50,7 +49,7 @@ class _OldRun(Struct):
 class OldResult(NamedTuple):
     """What an earlier run left in an output folder; one without records is none."""
 
-    folder: Path
+    folder: str
     records: int
     logs: list[_Input]
     written: datetime
@@ -91,7 +90,7 @@ def _roots(folders: list[str]) -> list[str]:
 _HINT = "nothing was replaced: choose another folder with --output, or replace it with --replace"
 
 
-def old_result(folder: Path, written: bytes, changed: float) -> OldResult | None:
+def old_result(folder: str, written: bytes, changed: float) -> OldResult | None:
     """The result in an output folder by its ``run.json``, changed at that time; ``None`` where it has no records."""
     try:
         run = msgspec.json.decode(written, type=_OldRun)

@@ -6,9 +6,10 @@ import io
 import os
 from typing import Any, BinaryIO
 
-from chatsquash.log import Log, is_remote
+from chatsquash.log import Log
 from chatsquash.sources.find import DOCUMENTS
 from chatsquash.sources.places import is_raw
+from chatsquash.urls import is_remote
 
 GREW, SHRANK, VANISHED, REWRITTEN = "grew", "shrank", "vanished", "was written to"
 _STEP = 1 << 16

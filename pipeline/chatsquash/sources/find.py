@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct, field
 
 from chatsquash.errors import UsageError
-from chatsquash.log import Log, is_remote
+from chatsquash.log import Log
 from chatsquash.model import OURS, STAGED, Finding
 from chatsquash.options import Options
 from chatsquash.sources.compression import KINDS, uncompressed
@@ -24,6 +24,7 @@ from chatsquash.sources.days import check_dates, is_between, path_day
 from chatsquash.sources.globs import Root, expand, fits, matches
 from chatsquash.sources.logs import Logs
 from chatsquash.text import escaped, listed
+from chatsquash.urls import is_remote, refuse_unknown
 
 SUFFIXES = (".jsonl", ".ndjson")
 DOCUMENTS = (".json", ".db")
@@ -93,6 +94,8 @@ class _Search(Struct):
         try:
             is_folder = stat.S_ISDIR(os.stat(given).st_mode)  # noqa: PTH116 - Path("") would be the present folder
         except OSError as problem:
+            if "://" in given:
+                refuse_unknown(given)
             if not glob.has_magic(given):
                 raise UsageError(f"{given}: cannot be read ({problem.strerror})") from None
             for root in expand(given):

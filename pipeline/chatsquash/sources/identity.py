@@ -7,7 +7,8 @@ from typing import BinaryIO
 
 from xxhash import xxh3_128, xxh3_128_digest
 
-from chatsquash.log import Log, is_remote
+from chatsquash.log import Log
+from chatsquash.urls import is_remote
 
 _NEVER_WAITING = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 """Flags that open a log without waiting, whatever took its place since it was found."""

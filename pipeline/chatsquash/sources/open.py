@@ -9,10 +9,10 @@ from errno import EINVAL, EISDIR, EMFILE, ENFILE, ENOMEM
 from typing import BinaryIO
 
 from chatsquash.errors import ShortageError
-from chatsquash.log import is_remote
 from chatsquash.options import Options
 from chatsquash.sources.compression import HEAD, Expanded, recognise
 from chatsquash.sources.places import read_at
+from chatsquash.urls import is_remote
 
 _SCARCE = frozenset((EMFILE, ENFILE, ENOMEM))
 """Why a log cannot be opened that has nothing to do with the log."""

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from xxhash import xxh3_128
 
-from chatsquash.log import is_remote
 from chatsquash.outcome import Relative
+from chatsquash.urls import is_remote
 
 if TYPE_CHECKING:
     from chatsquash.stores import Stored

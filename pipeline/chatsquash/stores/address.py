@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 from chatsquash.errors import UsageError
-from chatsquash.log import REMOTE
+from chatsquash.urls import REMOTE, refuse_unknown
 
 _HOSTS = {
     "s3": r"[A-Za-z0-9][A-Za-z0-9._-]*",
@@ -46,8 +46,7 @@ def address(given: str) -> Address:
     """The parts of a URL; raises ``UsageError`` for one that names no store, or holds credentials."""
     scheme, _, rest = given.partition("://")
     if scheme not in REMOTE:
-        known = ", ".join(f"{each}://" for each in sorted(REMOTE))
-        raise UsageError(f"{scheme}://: is no store that is known; known are {known}")
+        refuse_unknown(given)
     host, _, key = rest.partition("/")
     user = host.rpartition("@")[0]
     if ":" in user or (user and scheme != "sftp") or (scheme in ("s3", "gs", "az") and ":" in host):

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from errno import EACCES, EEXIST, EINVAL, EIO, ENOENT
+from errno import EACCES, EEXIST, EINVAL, EIO, ENOENT, ENOTSUP
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +17,10 @@ from obstore.store import AzureStore, GCSStore, S3Store
 
 from chatsquash.errors import UsageError
 from chatsquash.stores.base import Piece, StaleError, Stored, state
+from chatsquash.stores.limits import part_size
 
-PARTS = 10_000
-"""Parts that an upload may have; Azure takes more."""
-LARGEST = 5 << 40
-"""Bytes of an object that all of these stores take."""
-_LEAST = 8 << 20
-_AT_ONCE = 128 << 20
-"""Bytes of parts that are under way together, unless one has more."""
+_AT_ONCE = 64 << 20
+"""Bytes of the parts of a file that are under way together, unless one has more."""
 _RETRIES: Any = {
     "max_retries": 10,
     "retry_timeout": timedelta(minutes=3),
@@ -56,6 +52,14 @@ _WHY = (
     ("InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|TokenRefreshRequired", EACCES, "its credentials are wrong"),
 )
 """What the words of an answer mean, in the order in which they are looked for."""
+
+
+_KINDS: dict[type[Exception], tuple[int, str]] = {
+    FileNotFoundError: (ENOENT, "there is no such object"),
+    exceptions.PermissionDeniedError: (EACCES, "the store does not allow it"),
+    exceptions.UnauthenticatedError: (EACCES, "the store does not allow it"),
+    exceptions.NotSupportedError: (ENOTSUP, "the store cannot do that"),
+}
 
 
 def opened(scheme: str, bucket: str) -> Objects:
@@ -153,11 +157,6 @@ class Objects:
                 continue  # which is as it should be
 
 
-def part_size(size: int) -> int:
-    """Bytes of each part of an object of this size, so that ``PARTS`` suffice."""
-    return max(_LEAST, -(-size // PARTS))
-
-
 class _NoRangeError(OSError):
     """What was asked for begins behind the end."""
 
@@ -194,18 +193,19 @@ def _words() -> Iterator[None]:
 
 def _in_words(problem: Exception) -> OSError:
     said = str(problem)
-    for words, number, why in _WHY:
-        if re.search(words, said):
-            return OSError(number, why)
-    if isinstance(problem, FileNotFoundError):
-        return OSError(ENOENT, "there is no such object")
-    if isinstance(problem, exceptions.PermissionDeniedError | exceptions.UnauthenticatedError):
-        return OSError(EACCES, "the store does not allow it")
+    known = next(((number, why) for words, number, why in _WHY if re.search(words, said)), None)
+    if known:
+        return OSError(*known)
+    if isinstance(problem, tuple(_KINDS)):
+        return OSError(*next(told for kind, told in _KINDS.items() if isinstance(problem, kind)))
     if isinstance(problem, exceptions.InvalidPathError | ValueError):
         key = re.search(r'[Pp]ath "([^"\n]{1,200})"', said)
         named = f" {key[1]!r}" if key else ""
         return OSError(EINVAL, f"a key{named} has empty parts, or . or .., which is not read: rename it")
-    code = _CODE.search(said)
-    if code and "416" in code.groups() + tuple(re.findall(r"status code: (\d+)", said)):
+    codes = {code for found in _CODE.findall(said) for code in found if code}
+    if "416" in codes:
         return _NoRangeError(EINVAL, "it ends before that")
-    return OSError(EIO, f"the store said {code[1] or code[2]}" if code else "the store could not be reached")
+    if codes.intersection(("NotImplemented", "501")):
+        return OSError(ENOTSUP, "the store cannot do that")
+    code = next(iter(sorted(codes, reverse=True)), None)
+    return OSError(EIO, f"the store said {code}" if code else "the store could not be reached")

@@ -65,8 +65,11 @@ class Output:
     would take the place of one that is not in the record of what we wrote.
     """
 
+    resumes = True  # whether a later run goes on from what this one leaves
+
     def __init__(self, path: Path, *, force: bool = False) -> None:
         self.path = path
+        self.shown = str(path)
         self._out = Folder(path)
         self._ours = self._out.folder(OURS)
         self._staging = self._ours.folder(commit.STAGING)
