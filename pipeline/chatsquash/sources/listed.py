@@ -46,6 +46,8 @@ class Listing(Struct):
     """The URL of the output, which is never read."""
     earlier: list[str] = field(default_factory=list)
     """The folders that another run wrote its output to, which are passed over."""
+    _out: str | None = None
+    """What the keys of the output begin with, where it is in the store that is listed."""
     _keys: bytearray = field(default_factory=bytearray)
     _numbers: array[int] = field(default_factory=lambda: array("q"))
 
@@ -60,6 +62,9 @@ class Listing(Struct):
 
     def _entries(self, place: Address) -> Iterator[Entry]:
         store = stores.store(place)
+        self._out = _inside(self.out, place)
+        if self._out is not None and f"{place.key}/".startswith(self._out):
+            raise UsageError(f"{place.shown}: lies in the output, which is never read; choose another with --output")
         found = _status(store, place.key)
         if found and not place.shown.endswith("/"):
             if not stores.listable(place) and place.shown.lower().endswith(_LIST):
@@ -102,6 +107,8 @@ class Listing(Struct):
         last, is_sorted = "", True
         for page in store.list(folder):
             for each in page:
+                if self._out is not None and each.key.startswith(self._out):
+                    continue
                 if f"/{OURS}/" in f"/{each.key}":
                     ours.add(f"/{each.key}".partition(f"/{OURS}/")[0].removeprefix("/"))
                     continue
@@ -111,7 +118,8 @@ class Listing(Struct):
                 keys += each.key.encode("utf-8", "surrogatepass")
                 numbers.extend((len(keys), each.size, -1 if each.state is None else each.state))
         self._keys, self._numbers = keys, numbers
-        self.earlier = sorted(each for each in ours if f"{each}/" != f"{folder.rstrip('/')}/" or each)
+        ours.discard(folder.rstrip("/"))  # which was named
+        self.earlier = sorted(ours)
         places: Iterator[int] = iter(range(len(numbers) // 3))
         if not is_sorted:
             places = iter(sorted(places, key=lambda at: _order(self._at(at).key)))
@@ -132,6 +140,15 @@ class Listing(Struct):
             before = None if _is_below(each.key, ours) else each
         if before:
             yield before
+
+
+def _inside(out: str | None, place: Address) -> str | None:
+    """What the keys of the output begin with, if it is in the same store as a place."""
+    if out is None:
+        return None
+    there = stores.address(out)
+    folder = "".join(f"{part}/" for part in there.key.split("/") if part)
+    return folder if (there.scheme, there.host) == (place.scheme, place.host) and folder else None
 
 
 def _is_below(key: str, folders: set[str]) -> bool:

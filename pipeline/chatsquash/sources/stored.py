@@ -83,10 +83,10 @@ class StoredLog(Placed):
         start = next((start for start, end in self._ends.items() if start <= at < end), None)
         if start is None:
             follows = at in self._ends.values()
-            start = self._ask(at, _STEP if follows else max(wanted, _JUMP))
-        elif not self._known and self._is_followed(start):
+            return self._ask(at, _STEP if follows else max(wanted, _JUMP))
+        self._ranges.move_to_end(start)  # which goes last now
+        if not self._known and self._is_followed(start):
             self._ask_ahead(start)
-        self._ranges.move_to_end(start)
         return start
 
     def _is_followed(self, start: int) -> bool:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import random
 import re
+import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from errno import EACCES, EEXIST, EINVAL, EIO, ENOENT, ENOTSUP
 from pathlib import Path
@@ -27,6 +29,7 @@ _RETRIES: Any = {
     "backoff": {"init_backoff": timedelta(milliseconds=100), "max_backoff": timedelta(seconds=15), "base": 2},
 }
 """How obstore repeats what failed on the way, with jitter; what a body lacks is asked for from there on."""
+_TRIES = 4
 _CLIENT: Any = {
     "connect_timeout": timedelta(seconds=10),
     "read_timeout": timedelta(seconds=60),
@@ -43,12 +46,18 @@ _WHY = (
         "it is archived: restore it first, or pass it over with --exclude",
     ),
     (
-        "PermanentRedirect|AuthorizationHeaderMalformed|IllegalLocationConstraint|TemporaryRedirect|status code: 301",
+        "PermanentRedirect|AuthorizationHeaderMalformed|IllegalLocationConstraint|TemporaryRedirect"
+        "|redirect without LOCATION|status code: 301",
         EIO,
         "the bucket is in another region: set AWS_REGION to that",
     ),
     ("NoSuchBucket|ContainerNotFound|bucket does not exist", ENOENT, "there is no such bucket or container"),
     (r"169\.254\.169\.254|metadata\.google\.internal|MissingCredential", EACCES, "no credentials were found for it"),
+    (
+        "<Code>(AccessDenied|AuthorizationFailure|AuthorizationPermissionMismatch|AllAccessDisabled)",
+        EACCES,
+        "the store does not allow it",
+    ),
     ("InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|TokenRefreshRequired", EACCES, "its credentials are wrong"),
 )
 """What the words of an answer mean, in the order in which they are looked for."""
@@ -110,9 +119,22 @@ class Objects:
 
     def list(self, folder: str) -> Iterator[Iterable[Stored]]:
         """As ``Store`` has it."""
-        with _words():
-            for page in obstore.list(self._store, folder or None, chunk_size=1000):
-                yield [_stored(each) for each in page]
+        pages: Any = None
+        last: str | None = None
+
+        def following() -> Any:
+            """The next page; the listing is begun anew behind the last one where it broke off."""
+            nonlocal pages
+            pages = pages or iter(obstore.list(self._store, folder or None, offset=last, chunk_size=1000))
+            try:
+                return next(pages, None)
+            except Exception:
+                pages = None
+                raise
+
+        while page := _told(following):
+            last = page[-1]["path"]
+            yield [_stored(each) for each in page]
 
     def inside(self, folder: str) -> Iterable[str]:
         """As ``Store`` has it."""
@@ -122,12 +144,22 @@ class Objects:
     def get(self, key: str, start: int, size: int, tag: str | None) -> Piece:
         """As ``Store`` has it."""
         options: Any = {"range": (start, start + size), **({"if_match": tag} if tag else {})}
+
+        def read() -> Piece:
+            got = obstore.get(self._store, key, options=options)
+            return _piece(got.meta, memoryview(got.bytes()))
+
         try:
-            with _words():
-                got = obstore.get(self._store, key, options=options)
-                return _piece(got.meta, memoryview(got.bytes()))
-        except _NoRangeError:  # of an empty object there is none
-            return _piece(_told(lambda: obstore.head(self._store, key)), b"")
+            piece: Piece = _told(read)
+        except OSError as problem:
+            if problem.errno not in (EINVAL, EIO) or start:
+                raise
+            with suppress(OSError):
+                told = _told(lambda: obstore.head(self._store, key))
+                if not told["size"]:  # of which there is no range, as some answers say less clearly
+                    return _piece(told, b"")
+            raise
+        return piece
 
     def put(self, key: str, data: bytes) -> None:
         """As ``WritableStore`` has it."""
@@ -151,14 +183,8 @@ class Objects:
     def delete(self, keys: Iterable[str]) -> None:
         """As ``WritableStore`` has it."""
         for key in keys:
-            try:
+            with suppress(FileNotFoundError):  # which is as it should be
                 _told(lambda key=key: obstore.delete(self._store, key))  # type: ignore[misc]
-            except FileNotFoundError:
-                continue  # which is as it should be
-
-
-class _NoRangeError(OSError):
-    """What was asked for begins behind the end."""
 
 
 def _stored(meta: Any) -> Stored:
@@ -173,7 +199,18 @@ def _state(meta: Any) -> int | None:
     return state(meta["e_tag"], str(meta["last_modified"]))
 
 
+class _PassingError(OSError):
+    """What broke on the way, where the library does not try once more."""
+
+
 def _told(call: Callable[[], Any]) -> Any:
+    """What a call gives, which is made once more where its answer was lost."""
+    for tried in range(1, _TRIES):
+        try:
+            with _words():
+                return call()
+        except _PassingError:
+            time.sleep(random.uniform(0, 0.05 * 4**tried))  # noqa: S311 - keeps no secret
     with _words():
         return call()
 
@@ -203,9 +240,9 @@ def _in_words(problem: Exception) -> OSError:
         named = f" {key[1]!r}" if key else ""
         return OSError(EINVAL, f"a key{named} has empty parts, or . or .., which is not read: rename it")
     codes = {code for found in _CODE.findall(said) for code in found if code}
-    if "416" in codes:
-        return _NoRangeError(EINVAL, "it ends before that")
-    if codes.intersection(("NotImplemented", "501")):
-        return OSError(ENOTSUP, "the store cannot do that")
-    code = next(iter(sorted(codes, reverse=True)), None)
-    return OSError(EIO, f"the store said {code}" if code else "the store could not be reached")
+    if codes:
+        numbers = {"416": EINVAL, "NotImplemented": ENOTSUP, "501": ENOTSUP}
+        number = next((numbers[code] for code in codes if code in numbers), EIO)
+        return OSError(number, f"the store said {max(codes)}")
+    is_tried = re.search(r"after \d+ retries", said)
+    return (OSError if is_tried else _PassingError)(EIO, "the store could not be reached")

@@ -28,7 +28,6 @@ _LARGE = 256 << 20
 """Bytes from which on a file is written alone, in several parts at a time."""
 _MOST = 256 << 20
 """Bytes of a record or a ``run.json`` that is looked at."""
-_TRIES = 3
 _ANOTHER = "or choose another place with --output"
 
 
@@ -122,25 +121,25 @@ class Bucket:
     # The lock
 
     def _lock(self) -> None:
+        """Take the lock, as far as the store can tell two runs apart that want it at once."""
+        self._take()
+        if not self._is_locked():
+            raise self._locked(self._held()[0])
+
+    def _take(self) -> None:
         data = json.dumps({"owner": owner(), "begun": int(time.time()), "token": self._token}).encode()
         key = self._folder + _LOCK
         try:
             self._store.create(key, data)
         except FileExistsError:
             held, tag = self._held()
-            if held.get("token") == self._token:  # an answer was lost, and it was asked for twice
-                return
-            if not self._is_left(held):
-                raise self._locked(held) from None
-            self._store.create(key, data, instead=tag)
+            if held.get("token") != self._token and self._is_left(held):
+                self._store.create(key, data, instead=tag)
         except OSError as problem:
             if problem.errno != ENOTSUP:
                 raise
-            if self.status(_LOCK):
-                raise self._locked(self._held()[0]) from None
-            self._store.put(key, data)
-        if not self._is_locked():
-            raise self._locked(self._held()[0])
+            if not self.status(_LOCK):
+                self._store.put(key, data)
 
     def _held(self) -> tuple[dict[str, Any], str | None]:
         """What the lock says, and its tag."""
@@ -198,17 +197,11 @@ class Bucket:
                 self._store.put(f"{key}{OURS}/{RECORD}", record(names))
 
     def _upload(self, folder: Path, name: str) -> None:
-        """Write a file; once more where the last answer of an upload in parts was lost."""
-        for tried in range(1, _TRIES + 1):
-            try:
-                self._store.upload(self._folder + name, folder / name)
-            except OSError as problem:
-                if tried == _TRIES:
-                    raise OSError(
-                        problem.errno, f"{self.shown}/{name}: cannot be written ({problem.strerror})"
-                    ) from None
-            else:
-                return
+        try:
+            self._store.upload(self._folder + name, folder / name)
+        except OSError as problem:
+            why = f"{self.shown}/{name}: cannot be written ({problem.strerror})"
+            raise OSError(problem.errno, why) from None
 
     def _refuse_lost(self) -> None:
         if not self._is_locked():

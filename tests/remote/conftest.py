@@ -1,0 +1,57 @@
+"""Stores on this machine."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.remote.logs import Bucket
+from tests.remote.proxy import proxy
+
+ROOT = Path(__file__).parents[2]
+SECRET = "wJalrXUtnFEMI/K7MDENG/made+up+secret/EXAMPLE"
+_NEEDED = ("obstore", "fsspec", "moto", "boto3")
+_numbers = itertools.count(1)
+
+
+def pytest_collection_modifyitems(items):
+    missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
+        skip = pytest.mark.skip(reason=f"needs {', '.join(missing)}")
+        for item in items:
+            if Path(__file__).parent in item.path.parents:
+                item.add_marker(skip)
+
+
+@pytest.fixture(scope="session")
+def moto():
+    """The port of an S3 service."""
+    command = [sys.executable, "-m", "tests.remote.serve"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(command, cwd=ROOT, **pipes) as service:
+        yield int(service.stdout.readline())
+        service.stdin.close()
+
+
+@pytest.fixture
+def s3(moto, monkeypatch, here):
+    """A new bucket behind a proxy that breaks nothing yet; the environment has what it needs."""
+    with proxy(moto) as server:
+        for name, value in {
+            "AWS_ACCESS_KEY_ID": "AKIAMADEUPEXAMPLE",
+            "AWS_SECRET_ACCESS_KEY": SECRET,
+            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{server.server_port}",
+            "AWS_ALLOW_HTTP": "true",
+            "AWS_REGION": "us-east-1",
+        }.items():
+            monkeypatch.setenv(name, value)
+        from chatsquash import stores
+
+        stores._opened.cache_clear()
+        yield Bucket(f"bucket-{next(_numbers)}", server, moto)
+        stores._opened.cache_clear()
