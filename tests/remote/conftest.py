@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import subprocess
 import sys
@@ -15,17 +14,7 @@ from tests.remote.proxy import proxy
 
 ROOT = Path(__file__).parents[2]
 SECRET = "wJalrXUtnFEMI/K7MDENG/made+up+secret/EXAMPLE"
-_NEEDED = ("obstore", "fsspec", "moto", "boto3")
 _numbers = itertools.count(1)
-
-
-def pytest_collection_modifyitems(items):
-    missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
-    if missing:
-        skip = pytest.mark.skip(reason=f"needs {', '.join(missing)}")
-        for item in items:
-            if Path(__file__).parent in item.path.parents:
-                item.add_marker(skip)
 
 
 @pytest.fixture(scope="session")

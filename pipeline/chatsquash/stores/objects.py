@@ -38,7 +38,7 @@ _CLIENT: Any = {
 }
 _PLAIN = {"s3": "AWS_ALLOW_HTTP", "gs": "GOOGLE_ALLOW_HTTP", "az": "AZURE_ALLOW_HTTP"}
 """Variables that allow connections that are not encrypted, as to a service on this machine."""
-_CODE = re.compile(r"<Code>(\w{1,60})</Code>|status code: (\d{3})")
+_CODE = re.compile(r"<Code>([A-Z][A-Za-z]*[a-z][A-Za-z]*)</Code>|status code: (\d{3})")
 _WHY = (
     (
         "InvalidObjectState|BlobArchived|BlobBeingRehydrated",
@@ -46,8 +46,10 @@ _WHY = (
         "it is archived: restore it first, or pass it over with --exclude",
     ),
     (
-        "PermanentRedirect|AuthorizationHeaderMalformed|IllegalLocationConstraint|TemporaryRedirect"
-        "|redirect without LOCATION|status code: 301",
+        (
+            "PermanentRedirect|AuthorizationHeaderMalformed|IllegalLocationConstraint|TemporaryRedirect"
+            "|redirect without LOCATION|status code: 301"
+        ),
         EIO,
         "the bucket is in another region: set AWS_REGION to that",
     ),
