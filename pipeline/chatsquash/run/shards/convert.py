@@ -64,7 +64,7 @@ class Converted:
 
 
 def convert_shard(
-    out: Path, shard: Shard, given: Options, observer: Observer | None = None, processes: int | None = None
+    out: Path | str, shard: Shard, given: Options, observer: Observer | None = None, processes: int | None = None
 ) -> Converted:
     """Convert the logs of a shard that a listing below an output folder gives it.
 

@@ -18,12 +18,13 @@ from chatsquash.redact.pseudonyms import fingerprint
 from chatsquash.run.convert import find, old_result
 from chatsquash.run.shards import listing as listings
 from chatsquash.run.shards.listing import Listing
-from chatsquash.run.shards.place import INPUTS, ORDER, FolderPlace, Place, Shard
+from chatsquash.run.shards.place import INPUTS, ORDER, Place, Shard, place_in
 from chatsquash.run.workers import chained
 from chatsquash.sources.find import Discovered
 from chatsquash.text import counted, printable
 from chatsquash.tree.index import Sets
-from chatsquash.write.store import Output
+from chatsquash.urls import is_remote
+from chatsquash.write.outputs import output_in, place_of
 
 MOST = 100_000
 """Shards of a conversion."""
@@ -93,17 +94,20 @@ def _found(
     if options.limit is not None:
         raise UsageError("--limit: no shard knows what the others have; leave it out")
     refuse_wrong(options)
-    return find(logs, Path(output), options)
+    found = find(logs, place_of(output), options)
+    if signed := next((log for log in found.logs if log.path != log.shown), None):
+        hint = "no listing holds signatures: name it without one"
+        raise UsageError(f"{signed.shown}: is named by an address with a signature, and {hint}")
+    return found
 
 
 def _divided(found: Discovered, output: str | PathLike[str], options: Options, count: int) -> Divided:
-    path = Path(output)
-    out = Output(path, force=options.force)
+    where = place_of(output)
+    out = output_in(where, force=options.force)
     try:
         if not options.replace and (old := old_result(out)):
             old.refuse_other_logs(found.logs)
-        out.shards.make(mode=0o700)
-        place = FolderPlace(path, out.shards)
+        place = place_in(where)
         try:
             return _written(place, found, options, count)
         finally:
@@ -135,7 +139,7 @@ def _written(place: Place, found: Discovered, options: Options, count: int) -> D
         len(shards),
         found.logs.size,
         files,
-        None if all(Path(log.path).is_absolute() for log in found.logs) else str(Path.cwd()),
+        str(Path.cwd()) if any(map(_is_relative, found.logs)) else None,
         fingerprint(key) if key else None,
         others=dict(found.others),
         passed_over=found.passed_over,
@@ -143,6 +147,10 @@ def _written(place: Place, found: Discovered, options: Options, count: int) -> D
     )
     listings.take(place, listing)
     return Divided(printable(place.out), count, len(found.logs), found.logs.size, max(sizes))
+
+
+def _is_relative(log: Log) -> bool:
+    return not (is_remote(log.path) or Path(log.path).is_absolute())
 
 
 def _jobs(found: Discovered, options: Options) -> tuple[Sequence[Log], Iterator[tuple[str, int, str]] | None]:

@@ -61,6 +61,8 @@ class Place(Protocol):
 
     out: str
     """The output folder, as messages name it."""
+    can_copy: bool
+    """Whether its files have descriptors."""
     work: Folder
     """A folder of this process for what is not finished; it goes in ``close``."""
 
@@ -79,8 +81,8 @@ class Place(Protocol):
     def read_at(self, name: str, size: int, offset: int) -> bytes:
         """So many bytes of a file, or those that there are."""
 
-    def descriptor(self, name: str) -> int | None:
-        """An open file that the system can copy from; ``None`` where it cannot."""
+    def descriptor(self, name: str) -> int:
+        """An open file that the system can copy from."""
 
     def stage(self, name: str, pieces: Iterable[bytes]) -> str:
         """Write a file of ``work``; its hash."""
@@ -104,9 +106,11 @@ class Place(Protocol):
 class FolderPlace:
     """A folder below an output folder; no link in it is followed."""
 
-    def __init__(self, out: Path, folder: Folder | None = None) -> None:
+    can_copy = True
+
+    def __init__(self, out: Path) -> None:
         self.out = str(out)
-        self._folder = folder or Folder(out).folder(OURS).folder(NAME)
+        self._folder = Folder(out).folder(OURS).folder(NAME)
         self.work = self._folder.folder(f"tmp-{os.urandom(8).hex()}")
         self._open: OrderedDict[str, int] = OrderedDict()
 
@@ -144,12 +148,8 @@ class FolderPlace:
 
     def stage(self, name: str, pieces: Iterable[bytes]) -> str:
         """As ``Place`` has it."""
-        digest = xxh3_128()
-        with open(self.work.create(name, 0o600), "wb") as file:
-            for piece in pieces:
-                digest.update(piece)
-                file.write(piece)
-        return digest.hexdigest()
+        self._folder.make(mode=0o700)
+        return staged(self.work, name, pieces)
 
     def keep(self, name: str, to: str) -> None:
         """As ``Place`` has it."""
@@ -184,9 +184,24 @@ class FolderPlace:
             os.close(self._open.popitem()[1])
         with suppress(OSError):
             self._folder.clear(self.work.path.name)
+            self._folder.remove_folder()  # does nothing to one that is not empty
         self._folder.close()
 
 
-def place_in(out: Path) -> Place:
-    """Where the shards of an output meet."""
-    return FolderPlace(out)
+def staged(work: Folder, name: str, pieces: Iterable[bytes]) -> str:
+    """Write a new file; its hash."""
+    digest = xxh3_128()
+    with open(work.create(name, 0o600), "wb") as file:
+        for piece in pieces:
+            digest.update(piece)
+            file.write(piece)
+    return digest.hexdigest()
+
+
+def place_in(out: Path | str) -> Place:
+    """Where the shards of an output meet: of a folder, or of the URL of one in a store."""
+    if isinstance(out, Path):
+        return FolderPlace(out)
+    from chatsquash.run.shards.stored import StorePlace  # which a folder does not need
+
+    return StorePlace(out)
