@@ -49,9 +49,11 @@ class Given:
         385, "MB/s", "what a core reads of a store if it does nothing else", "obstore over loopback, 300 to 470"
     )
     requests: float = _told(5500, "a second", "reads that the store answers", f"{_S3}: GET, a prefix")
-    part: float = _told(8, "MB", "one read, at most", "the part size of common S3 clients")
+    part: float = _told(8, "MB", "one read, at most", "the code: 4 MiB, then 8 MiB")
     wait: float = _told(0.1, "s", "from asking for a log to its first byte", _S3 + ": 0.1 to 0.2 s")
-    ahead: float = _told(1, "", "logs that a slot asks for at a time", "one log after another")
+    ahead: float = _told(
+        1, "", "logs that a slot asks for at a time", "the code: it reads ahead in a log, not in the next"
+    )
     page: float = _told(0.2, "s", "a page of the listing", _S3 + ": first byte after 0.1 to 0.2 s")
     keys: float = _told(1000, "", "logs on a page", "Amazon S3 API, ListObjectsV2")
     boot: float = _told(90, "s", "until a machine is there", _ASSUMED)

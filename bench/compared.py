@@ -124,7 +124,7 @@ def local(rates: Rates, sizes: Mapping[str, tuple[int, int]]) -> Given:
         log=whole / MB / sum(count for _, count in sizes.values()),
         records=records / whole,
         start=rates.start,
-        divide=rates.divide,
-        join=rates.join,
+        divide=rates.divide.cpu,
+        join=rates.join.cpu,
         copy=rates.copy / MB,
     )

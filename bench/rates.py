@@ -21,7 +21,7 @@ SHAPES = tuple(name for name, each in PROFILES.items() if each.repeats == 1 and 
 MB = 1_000_000
 _IDLE = 0.1
 """Cores that others may use while a time is taken."""
-_TRIES = 8
+_TRIES = 4
 _PAUSE = 5  # seconds
 _COPIED = 1_000 * MB
 
@@ -43,6 +43,15 @@ class Rate:
 
 
 @dataclass(frozen=True)
+class Step:
+    """What a step that is made once takes for each log, its start aside."""
+
+    cpu: float
+    memory: float
+    """Bytes."""
+
+
+@dataclass(frozen=True)
 class Rates:
     """All that was measured."""
 
@@ -57,35 +66,36 @@ class Rates:
     """Bytes a second that one thread reads of logs that are not there."""
     copy: float
     """Bytes a second of ``copy_file_range``, until they are on the disk."""
-    divide: float
-    """CPU seconds of ``shards`` for each log."""
-    join: float
-    """CPU seconds of ``merge`` for each log."""
+    divide: Step
+    """``shards``."""
+    join: Step
+    """``merge``."""
     shapes: dict[str, Rate]
 
 
 def measure(data: Path, rounds: int) -> Rates:
     """Convert every shape with one worker, read logs and copy bytes."""
     bench = Bench(data, [], rounds, quick=False)
-    started = [measured(bench, [bench.convert(_logs("small", data), "--workers", "1")]) for _ in range(3 * rounds)]
+    started = [measured(bench, [bench.convert(logs_of("small", data), "--workers", "1")]) for _ in range(3 * rounds)]
     runs: list[Run] = list(started)
     shapes = {}
     for name in SHAPES:
         print(f"measuring {name} ...", flush=True)
         shapes[name] = _rate(bench, name, runs)
-    cached, disk = _reading(bench, _logs("standard", data), rounds)
+    cached, disk = _reading(bench, logs_of("standard", data), rounds)
     others = median(map(busy, runs))
     start = median(run["cpu"] for run in started)
-    divide, join = _around(bench, _logs("tiny", data), start)
+    divide, join = around(bench, logs_of("tiny", data), min(started, key=lambda run: run["cpu"]))
     return Rates(machine(), others, start, cached, disk, copying(data), divide, join, shapes)
 
 
-def _logs(name: str, data: Path) -> Path:
+def logs_of(name: str, data: Path) -> Path:
+    """The logs of a shape."""
     return generate(name, profile(name, quick=False), data)
 
 
 def _rate(bench: Bench, name: str, runs: list[Run]) -> Rate:
-    logs = _logs(name, bench.data)
+    logs = logs_of(name, bench.data)
     command = bench.convert(logs, "--workers", "1")
     took = [measured(bench, [command]) for _ in range(bench.rounds)]
     runs += took
@@ -94,15 +104,19 @@ def _rate(bench: Bench, name: str, runs: list[Run]) -> Rate:
     return Rate(size, len(files), median(run["cpu"] for run in took), records_of(bench, command))
 
 
-def _around(bench: Bench, logs: Path, start: float) -> tuple[float, float]:
-    """CPU seconds for each log that ``shards`` and ``merge`` take."""
+def around(bench: Bench, logs: Path, started: Run) -> tuple[Step, Step]:
+    """What ``shards`` and ``merge`` take."""
     count = sum(1 for _ in logs.rglob("*.jsonl"))
     divide, convert, merge = commands(bench, logs)
     with Fresh(bench.out):
-        divided = taken(bench, [divide])["cpu"]
+        divided = taken(bench, [divide])
         taken(bench, [convert])
-        merged = taken(bench, [merge])["cpu"]
-    return (divided - start) / count, (merged - start) / count
+        merged = taken(bench, [merge])
+    return _step(divided, started, count), _step(merged, started, count)
+
+
+def _step(run: Run, started: Run, count: int) -> Step:
+    return Step((run["cpu"] - started["cpu"]) / count, max(0, run["peak"] - started["peak"]) / count)
 
 
 def commands(bench: Bench, logs: Path, shards: int = 8, nodes: int = 1) -> tuple[Command, Command, Command]:

@@ -13,7 +13,7 @@ from bench.cluster import MB, TB, Given, Took, simulate
 from bench.commands import HERE
 from bench.compared import Compared, compare
 from bench.kept import Kept, keep, kept
-from bench.rates import Rates, measure
+from bench.rates import Rates, Step, measure
 from bench.table import markdown
 
 DOCS = HERE.parent / "docs" / "scaling.md"
@@ -22,6 +22,8 @@ SIZES = {"1 TB": TB, "100 TB": 100 * TB}
 FLEETS = {"1 TB": (1, 4, 16), "100 TB": (16, 64, 256)}
 FILES = {"wait": 0.001, "page": 1.0, "requests": 1e9, "fetch": 1000.0}
 """A file system that all machines see: a file opens in 1 ms, and of 1,000 the sizes are known after a second."""
+MORE = 8.0
+"""Shards at a time for each core, where logs are waited for."""
 TYPICAL = {"1 TB": 4, "100 TB": 64}
 """The machines with which shapes and assumptions are compared."""
 SEEDS = (1, 2, 3)
@@ -49,8 +51,8 @@ def given(rates: Rates, shape: str = SHAPE) -> Given:
         log=rate.size / rate.logs / MB,
         records=rate.records / rate.size,
         start=rates.start,
-        divide=rates.divide,
-        join=rates.join,
+        divide=rates.divide.cpu,
+        join=rates.join.cpu,
         copy=rates.copy / MB,
     )
 
@@ -103,8 +105,8 @@ def _rates(rates: Rates) -> str:
         ["reading logs in the page cache (`wc`)", f"{rates.cached / MB:,.0f} MB/s"],
         ["reading logs that are not there, one thread", f"{rates.disk / MB:,.0f} MB/s"],
         ["one copy (`copy_file_range`, to the disk)", f"{rates.copy / MB:,.0f} MB/s"],
-        ["`chatsquash shards`, a log", f"{rates.divide * 1e6:.0f} µs"],
-        ["`chatsquash merge`, a log", f"{rates.join * 1e6:.0f} µs"],
+        ["`chatsquash shards`, a log", _step(rates.divide)],
+        ["`chatsquash merge`, a log", _step(rates.join)],
         ["cores that others used meanwhile", f"{rates.others:.1f}"],
     ]
     shapes = [["logs", "MB", "a log, MB", "MB/s a core", "records, of the logs"]]
@@ -115,6 +117,10 @@ def _rates(rates: Rates) -> str:
             [name, f"{rate.size / MB:,.0f}", f"{mean:.3g}", f"{speed:,.0f}", f"{rate.records / rate.size:.1%}"]
         )
     return f"{markdown(lines)}\n\n{markdown(shapes)}"
+
+
+def _step(step: Step) -> str:
+    return f"{step.cpu * 1e6:.0f} µs, {step.memory:,.0f} bytes of memory"
 
 
 def _compared(found: Sequence[Compared]) -> str:
@@ -135,14 +141,19 @@ def _assumptions(of: Given) -> str:
 
 
 def _hours(rates: Rates, size: str) -> str:
-    lines = [
-        ["machines", "hours", "listing", "converting", "merging", "all machines", "with files: hours", "all machines"]
-    ]
+    """Of the shape as it stands, with more shards at a time, and of files."""
+    of = given(rates)
+    others = {"more at a time": replace(of, slots=MORE), "files": replace(of, **FILES)}
+    head = ["machines", "hours", "listing", "converting", "merging", "all machines"]
+    lines = [head + [cell for name in others for cell in (f"{name}: hours", "all machines")]]
     for machines in FLEETS[size]:
-        took = middle(given(rates), SIZES[size], machines)
-        files = middle(replace(given(rates), **FILES), SIZES[size], machines)
-        parts = [f"{each:.2f}" for each in (took.hours, took.listing, took.converting, took.merging)]
-        lines.append([str(machines), *parts, f"{took.machines:,.1f}", f"{files.hours:.2f}", f"{files.machines:,.1f}"])
+        took = middle(of, SIZES[size], machines)
+        row = [str(machines), *(f"{each:.2f}" for each in (took.hours, took.listing, took.converting, took.merging))]
+        row.append(f"{took.machines:,.1f}")
+        for other in others.values():
+            found = middle(other, SIZES[size], machines)
+            row += [f"{found.hours:.2f}", f"{found.machines:,.1f}"]
+        lines.append(row)
     return markdown(lines)
 
 

@@ -1,14 +1,11 @@
 #!/bin/sh
-# sh slurm.sh LOGS OUT KEY SHARDS [OPTION OF convert ...]
+# sh slurm.sh OUT KEY SHARDS
 #
-# LOGS, OUT and KEY are paths on a file system that all nodes see. CPUS (4) are the cores of one shard.
+# OUT, which chatsquash shards has made, and KEY are paths on a file system that all nodes see, as the logs are.
+# CPUS (4) are the cores of one shard.
 set -eu
-[ $# -ge 4 ] || { echo "usage: sh slurm.sh LOGS OUT KEY SHARDS [OPTION ...]" >&2; exit 2; }
-logs=$1 OUT=$2 KEY=$3 SHARDS=$4
-shift 4
-export OUT KEY SHARDS # which sbatch hands on to its jobs
-
-chatsquash shards "$logs" -o "$OUT" -n "$SHARDS" "$@"
+[ $# -eq 3 ] || { echo "usage: sh slurm.sh OUT KEY SHARDS" >&2; exit 2; }
+export OUT="$1" KEY="$2" SHARDS="$3" # which sbatch hands on to its jobs
 
 # Exit code 3 says that some lines or sessions were left out, which is no failure of the shard.
 # shellcheck disable=SC2016 # the jobs expand it

@@ -57,10 +57,13 @@ class Cluster:
         assert done.returncode == code, printed
         return printed
 
+    def divide(self, shards: int = 4) -> None:
+        """The first step."""
+        self.run("chatsquash", "shards", str(self.logs), "-o", str(self.out), "-n", str(shards), *OPTIONS)
+
     def recipe(self, name: str, *words: str, code: int = 0) -> str:
         """What a script of the recipes prints, over four shards."""
-        paths = [str(path) for path in (self.logs, self.out, self.key)]
-        return self.run("sh", str(RECIPES / name), *paths, "4", *words, code=code)
+        return self.run("sh", str(RECIPES / name), str(self.out), str(self.key), "4", *words, code=code)
 
     def holds_what_a_local_run_gives(self, code: int = 0) -> None:
         """The merged dataset is that of one run, byte for byte."""

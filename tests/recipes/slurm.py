@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager
 from getpass import getuser
 from pathlib import Path
 
-from .clusters import OPTIONS, RECIPES, Cluster
+from .clusters import RECIPES, Cluster
 
 NEEDED = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "sinfo", "scontrol")
 _PATH = os.pathsep.join([os.environ["PATH"], "/usr/sbin", "/usr/local/sbin"])
@@ -58,6 +58,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="slurm-") as folder:
         cluster = Cluster(Path(folder))
         cluster.break_a_log()
+        cluster.divide()
         with _slurm(Path(folder) / "slurm") as config:
             last = _submitted(cluster, config)
             _wait(f"job {last}", lambda: not _said(config, "squeue", "--noheader"))
@@ -124,9 +125,8 @@ def _said(config: Path, *command: str) -> str:
 
 def _submitted(cluster: Cluster, config: Path) -> str:
     """The number of the job that merges."""
-    paths = [str(path) for path in (cluster.logs, cluster.out, cluster.key)]
     environment = cluster.environment() | {"SLURM_CONF": str(config), "CPUS": "1"}
-    command = ["sh", str(RECIPES / "slurm.sh"), *paths, "4", *OPTIONS]
+    command = ["sh", str(RECIPES / "slurm.sh"), str(cluster.out), str(cluster.key), "4"]
     done = subprocess.run(command, env=environment, cwd=cluster.shared, stdout=subprocess.PIPE, check=True)
     return done.stdout.decode().splitlines()[-1]
 
