@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-import os
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
@@ -104,7 +103,7 @@ def _written(folder: Folder, found: Discovered, options: Options, count: int, ou
         len(shards),
         found.logs.size,
         files,
-        None if all(os.path.isabs(log.path) for log in found.logs) else os.getcwd(),
+        None if all(Path(log.path).is_absolute() for log in found.logs) else str(Path.cwd()),
         fingerprint(key) if key else None,
         others=dict(found.others),
         passed_over=found.passed_over,

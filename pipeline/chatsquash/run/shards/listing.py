@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, chdir, nullcontext
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -67,7 +67,7 @@ class Listing(Struct):
         """Goes where paths of logs count from; raises ``UsageError`` where this machine has no such folder."""
         if self.folder is None:
             return nullcontext()
-        if not os.path.isdir(self.folder):
+        if not Path(self.folder).is_dir():
             hint = "list them by absolute paths"
             raise UsageError(f"{self.folder}: is not here, and the paths of the logs count from there; {hint}")
         return chdir(self.folder)
