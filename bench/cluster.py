@@ -1,7 +1,7 @@
 """A small model of a run over machines: a listing, shards that slots of machines take in turns, one merge at the end.
 
 Events are those of simpy: a machine comes up and is lost, a shard is taken, fails or is done. What flows, bytes over a
-network, is no event: each slot has its part of the network all the time.
+network, is no event: each slot that has a shard has an equal part of it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ from typing import Any, NamedTuple
 import simpy
 
 HOUR = 3600.0
+_WAVES = 2
+"""How many shards for each slot are left when the end begins."""
+_PIECES = 8
 MB = 1e6
 TB = 1e12
 
@@ -87,14 +90,19 @@ class Took(NamedTuple):
         return self.listing + self.converting + self.merging
 
 
-def speed(given: Given, machines: int, shards: int) -> float:
-    """MB/s of a slot: what it waits for, its part of the cores, of the network or of the store, whichever is least."""
-    busy = min(machines * _slots(given), shards)
-    on_one = math.ceil(busy / machines)
+def own_speed(given: Given, machines: int, shards: int) -> float:
+    """MB/s of a slot that nothing but its machine limits: what it waits for, and its part of the cores."""
     work = 1 / given.core + 1 / given.fetch
     waiting = given.wait / given.ahead / given.log
+    on_one = math.ceil(min(machines * _slots(given), shards) / machines)
+    return min(1 / (work + waiting), given.cores / on_one / work)
+
+
+def share(given: Given, machines: int, shards: int) -> float:
+    """MB/s that a slot gets of the network of its machine, and of what the store answers, whichever is less."""
+    busy = min(machines * _slots(given), shards)
     store = given.requests * min(given.part, given.log) / busy
-    return min(1 / (work + waiting), given.cores / on_one / work, given.network / on_one, store)
+    return min(given.network / math.ceil(busy / machines), store)
 
 
 def _slots(given: Given) -> int:
@@ -114,7 +122,7 @@ class Cluster:
     def __init__(self, given: Given, shards: Sequence[float], machines: int, seed: int) -> None:
         self.given = given
         self.attempts = 0
-        self._speed = speed(given, machines, len(shards))
+        self._machines = machines
         self._random = Random(seed)
         self._env = simpy.Environment()
         self._waiting = simpy.Store(self._env)
@@ -149,8 +157,7 @@ class Cluster:
                 shard = yield asked
                 self.attempts += 1
                 failed = self._random.random() < self.given.fails
-                took = self._took(shard) * slower
-                yield self._env.timeout(took * self._random.random() if failed else took)
+                yield from self._convert(shard * (self._random.random() if failed else 1), slower)
             except simpy.Interrupt:
                 self._lose(asked)
                 return
@@ -159,11 +166,22 @@ class Cluster:
             else:
                 self._finish()
 
-    def _took(self, shard: float) -> float:
-        """Seconds of a shard; the spread makes some longer and others shorter, and none on the whole."""
+    def _convert(self, size: float, slower: float) -> Steps:
+        """A shard in one go; near the end in pieces, since those that are left then share what others leave.
+
+        The spread makes some shards longer and others shorter, and none on the whole.
+        """
         sigma = self.given.spread
         by_chance = self._random.lognormvariate(-sigma * sigma / 2, sigma) if sigma else 1.0
-        return self.given.place + (self.given.start + shard / self._speed) * by_chance
+        yield self._env.timeout(self.given.place + self.given.start * by_chance * slower)
+        last = self._left < _WAVES * self._machines * _slots(self.given)
+        pieces = _PIECES if last else 1
+        for _ in range(pieces):
+            parts = (
+                own_speed(self.given, self._machines, self._left) / slower,
+                share(self.given, self._machines, self._left),
+            )
+            yield self._env.timeout(size / pieces / min(parts) * by_chance)
 
     def _lose(self, asked: simpy.resources.store.StoreGet) -> None:
         if asked.triggered:

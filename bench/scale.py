@@ -20,8 +20,8 @@ DOCS = HERE.parent / "docs" / "scaling.md"
 SHAPE = "standard"
 SIZES = {"1 TB": TB, "100 TB": 100 * TB}
 FLEETS = {"1 TB": (1, 4, 16), "100 TB": (16, 64, 256)}
-FILES = {"wait": 0.001, "page": 1.0, "requests": 1e9, "fetch": 1000.0}
-"""A file system that all machines see: a file opens in 1 ms, and of 1,000 the sizes are known after a second."""
+FILES = {"wait": 0.001, "page": 0.3, "requests": 1e9, "fetch": 1000.0}
+"""A file system that all machines see: a file opens in 1 ms, its size is known after 0.3 ms, a core reads 1 GB/s."""
 MORE = 8.0
 """Shards at a time for each core, where logs are waited for."""
 TYPICAL = {"1 TB": 4, "100 TB": 64}
@@ -84,6 +84,7 @@ def regions(known: Kept, sizes: Sequence[str] = tuple(SIZES)) -> dict[str, str]:
         "machine": "\n".join(f"- {name}: {value}" for name, value in known.rates.machine.items()),
         "rates": _rates(known.rates),
         "compared": _compared(known.compared),
+        "memory": _memory(known.rates),
         "assumptions": _assumptions(given(known.rates)),
     }
     for size in sizes:
@@ -129,6 +130,17 @@ def _compared(found: Sequence[Compared]) -> str:
         size = [each.logs, f"{each.size / 1e9:.1f}", f"{each.count:,}", each.run, str(each.nodes)]
         times = [f"{each.predicted:.1f} s", f"{each.measured:.1f} s", f"{each.error:+.0%}", f"{each.others:.1f}"]
         lines.append([*size, *times])
+    return markdown(lines)
+
+
+def _memory(rates: Rates) -> str:
+    """Of the two steps that one machine makes alone."""
+    lines = [["", "logs", "`chatsquash shards`", "`chatsquash merge`"]]
+    for name, size in SIZES.items():
+        logs = size / MB / given(rates).log
+        lines.append(
+            [name, f"{logs:,.0f}", *(f"{logs * each.memory / 1e9:.1f} GB" for each in (rates.divide, rates.join))]
+        )
     return markdown(lines)
 
 

@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 import pytest
 
 from bench import scale
-from bench.cluster import HOUR, MB, Cluster, Given, divided, simulate, speed
+from bench.cluster import HOUR, MB, Cluster, Given, divided, own_speed, share, simulate
 from bench.compared import _LOCAL, Compared
 from bench.kept import Kept, keep, kept
 
@@ -136,6 +136,18 @@ def test_regions_are_placed_by_their_names_and_others_stay():
     assert list(scale.shown(page)) == ["a", "b"]
 
 
-def test_speed_is_that_of_the_slowest_part():
-    parts = [{"network": 10}, {"requests": 1, "part": 10}, {"core": 10}, {"fetch": 100 / 9}]
-    assert [speed(replace(QUIET, **part), 1, 1) for part in parts] == [pytest.approx(10)] * 4
+def test_a_slot_has_its_part_of_what_is_shared():
+    given = replace(QUIET, cores=4, network=100, requests=10, part=5)
+    assert [share(given, machines, 100) for machines in (1, 2)] == [12.5, 6.25]
+    assert share(given, 1, 2) == 25  # the others have nothing to do
+    assert own_speed(replace(given, fetch=25), 1, 100) == pytest.approx(20)
+
+
+def test_what_others_leave_is_shared_by_those_that_are_left():
+    given = replace(QUIET, start=0, network=100, cores=2, spread=0)
+    assert seconds(given, 3) == pytest.approx(20 + 10)
+
+
+def test_a_slow_machine_is_no_slower_where_the_network_is():
+    given = replace(QUIET, network=20, slow=1, slower=3, start=0)
+    assert seconds(given, 2) == pytest.approx(100)

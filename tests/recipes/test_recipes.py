@@ -8,6 +8,7 @@ import kubernetes_validate
 import pytest
 import yaml
 
+from . import slurm
 from .clusters import OPTIONS, RECIPES, Cluster, dataset
 
 SCRIPTS = sorted(RECIPES.glob("*.sh"))
@@ -96,6 +97,13 @@ def test_the_merge_of_an_array_fails_where_a_shard_is_missing(cluster):
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
 def test_scripts_say_what_they_want(cluster, script):
     assert cluster.run("sh", str(script), "logs", code=2).startswith(f"usage: sh {script.name} OUT KEY SHARDS")
+
+
+def test_slurm_that_is_not_installed_is_told_in_one_line(monkeypatch, capsys):
+    monkeypatch.setattr(slurm, "_PATH", "/nowhere")
+    slurm.main()
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith("Slurm is not tested: munged, slurmctld, ")
 
 
 # Kubernetes
