@@ -126,7 +126,7 @@ def _telling(run: Any) -> Any:
 
 
 @cli.command(cls=Command)
-@argument("logs", nargs=-1)
+@argument("logs", nargs=-1, metavar="LOGS...")
 @_output
 @option("--shard", metavar="K/N", help="Convert one shard of those that chatsquash shards made; no LOGS.")
 @options(*_DECIDING)

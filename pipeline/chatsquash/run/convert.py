@@ -84,7 +84,7 @@ def convert(
 def find(logs: str | PathLike[str] | Iterable[str | PathLike[str]], out: Path, options: Options) -> Discovered:
     """The session logs in directories, files and globs; raises ``UsageError`` where there are none."""
     roots = [fspath(root) for root in ([logs] if isinstance(logs, str | PathLike) else logs)]
-    _forget_documents()
+    forget_documents()
     found = discover(roots, options, _is_document, out, lambda log: _days(log, options))
     if not found.logs:
         raise UsageError(nothing_to_read(roots, found))
@@ -132,7 +132,7 @@ def old_result(out: Output) -> OldResult | None:
     return known.old_result(out.path, *left)
 
 
-def _forget_documents() -> None:
+def forget_documents() -> None:
     """Let go of documents of an earlier run, if there was one that read any."""
     if documents := sys.modules.get("chatsquash.read.documents"):
         documents.forget()

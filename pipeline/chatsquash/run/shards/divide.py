@@ -11,7 +11,6 @@ from pathlib import Path
 from msgspec import Struct
 
 from chatsquash.errors import UsageError
-from chatsquash.folder import Folder
 from chatsquash.log import Log
 from chatsquash.option_rules import refuse_wrong
 from chatsquash.options import Options
@@ -19,7 +18,7 @@ from chatsquash.redact.pseudonyms import fingerprint
 from chatsquash.run.convert import find, old_result
 from chatsquash.run.shards import listing as listings
 from chatsquash.run.shards.listing import Listing
-from chatsquash.run.shards.place import INPUTS, ORDER, Shard
+from chatsquash.run.shards.place import INPUTS, ORDER, FolderPlace, Place, Shard
 from chatsquash.run.workers import chained
 from chatsquash.sources.find import Discovered
 from chatsquash.text import counted, printable
@@ -75,18 +74,22 @@ def divide(
             old.refuse_other_logs(found.logs)
         out.clear(out.shards)
         out.shards.make(mode=0o700)
-        return _written(out.shards, found, options, count, str(path))
+        place = FolderPlace(path, out.shards)
+        try:
+            return _written(place, found, options, count, str(path))
+        finally:
+            place.close()
     finally:
         out.discard()
 
 
-def _written(folder: Folder, found: Discovered, options: Options, count: int, output: str) -> Divided:
+def _written(place: Place, found: Discovered, options: Options, count: int, output: str) -> Divided:
     """Write all files of a listing, itself last."""
     jobs, inputs = _jobs(found, options)
     shards = _balanced(found.logs, jobs, count)
     files: dict[str, str] = {}
     if inputs is not None:
-        files[INPUTS] = listings.write_lines(folder, INPUTS, inputs)
+        files[INPUTS] = listings.write_lines(place, INPUTS, inputs)
     sizes = [0] * count
     members: list[array[int]] = [array("I") for _ in range(count)]
     for number, shard in enumerate(shards):
@@ -94,8 +97,8 @@ def _written(folder: Folder, found: Discovered, options: Options, count: int, ou
         sizes[shard] += jobs[number].size
     for number, held in enumerate(members):
         name = Shard(number + 1, count).logs
-        files[name] = listings.write_lines(folder, name, (listings.job(jobs[each], each) for each in held))
-    files[ORDER] = listings.write_order(folder, shards)
+        files[name] = listings.write_lines(place, name, (listings.job(jobs[each], each) for each in held))
+    files[ORDER] = listings.write_order(place, shards)
     key = options.anonymize_key if options.anonymize else None
     listing = Listing(
         listings.described(options),
@@ -109,7 +112,7 @@ def _written(folder: Folder, found: Discovered, options: Options, count: int, ou
         passed_over=found.passed_over,
         findings=found.findings,
     )
-    listings.write(folder, listing)
+    listings.write(place, listing)
     return Divided(printable(output), count, len(found.logs), found.logs.size, max(sizes))
 
 
