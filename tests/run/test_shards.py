@@ -305,6 +305,21 @@ def test_no_link_is_followed(logs, tmp_path):
     merge(OUT)
 
 
+def test_a_full_disk_names_the_folder_and_leaves_nothing(command, logs, monkeypatch):
+    command("shards", "logs", "-n", "1", "--no-anonymize")
+    before = tree(SHARDS)
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("chatsquash.platform.sync", full)
+        code, _, err = command("convert", "--shard", "1/1")
+    told = "No space left on device; nothing of shard 1/1 is kept, and the same command converts it"
+    assert (code, err) == (1, f"error: out/.chatsquash/shards: {told}\n")
+    assert tree(SHARDS) == before
+
+
 # What is left
 
 

@@ -85,6 +85,10 @@ def convert_shard(
             found, size = _Shard(place, options, processes).convert(logs, expected, observer)
         found = markers.write(place, shard, found, lambda there: not options.full and _fits(place, there, expected))
         return Converted(shard, found, size, time.monotonic() - started, is_known=False)
+    except OSError as problem:
+        problem.filename = problem.filename or place.shown("")
+        problem.add_note(f"nothing of shard {shard} is kept, and the same command converts it")
+        raise
     finally:
         place.close()
 
