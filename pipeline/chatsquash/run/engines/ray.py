@@ -157,6 +157,7 @@ class Tasks:
     def __init__(self, ray: Any, run: Run, size: int, watch: Watch) -> None:
         self._ray, self._run, self._size, self._watch = ray, run, size, watch
         self._task = ray.remote(num_cpus=1, max_retries=_ATTEMPTS, scheduling_strategy="SPREAD")(_node.convert)
+        self._head = _cluster.Head(ray)
         self._under_way: dict[Any, int] = {}
         self._done = 0
         self._nodes = self._most = 0
@@ -180,7 +181,7 @@ class Tasks:
 
     def _fill(self, waiting: Iterator[int]) -> int:
         """Give the cluster as many tasks as it may have; how many it has."""
-        if time.monotonic() - self._looked >= _LOOK:
+        if time.monotonic() - self._looked >= _LOOK and self._head.answers():
             self._looked = time.monotonic()
             self._nodes = len(_cluster.alive(self._ray))
             self._most = max(_AHEAD * int(self._ray.cluster_resources().get("CPU", 1)), _AHEAD)
