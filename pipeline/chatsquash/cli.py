@@ -128,7 +128,7 @@ def _telling(run: Any) -> Any:
 
 
 @cli.command(cls=Command)
-@argument("logs", nargs=-1)
+@argument("logs", nargs=-1, metavar="LOGS...")
 @_output
 @option("--shard", metavar="K/N", help="Convert one shard of those that chatsquash shards made; no LOGS.")
 @options(*_DECIDING)
@@ -160,16 +160,15 @@ def convert(logs: tuple[str, ...], *, shard: str | None, **given: Any) -> int:
 
 
 def _convert_shard(shard: str, logs: tuple[str, ...], given: dict[str, Any]) -> int:
-    from pathlib import Path
-
     from chatsquash.report.progress import Watch
     from chatsquash.run.shards import place
     from chatsquash.run.shards.convert import convert_shard
+    from chatsquash.write.outputs import place_of
 
     wanted = place.parsed(shard)
     refuse_beside("--shard", SHARD_OPTIONS, logs)
     with Watch(quiet=given["quiet"], verbose=given["verbose"]) as watch:
-        done = convert_shard(Path(given["output"]), wanted, shard_options(given), watch.observer)
+        done = convert_shard(place_of(given["output"]), wanted, shard_options(given), watch.observer)
     return _told(done, given, done.marker.complete)
 
 
@@ -213,15 +212,14 @@ def merge(output: str, **given: Any) -> int:
 
     Exits as convert does.
     """
-    from pathlib import Path
-
     from chatsquash.platform import collect_less
     from chatsquash.report.progress import Watch
     from chatsquash.run.shards.merge import merge as run
+    from chatsquash.write.outputs import place_of
 
     collect_less()
     with Watch(quiet=given["quiet"], verbose=given["verbose"]) as watch:
-        summary = run(Path(output), watch.observer)
+        summary = run(place_of(output), watch.observer)
     return _told(summary, given)
 
 
@@ -317,12 +315,11 @@ def verify(output: str, *, logs: bool) -> int:
 
     Prints what does not agree. Exits with 3 when something does not.
     """
-    from pathlib import Path
-
     from chatsquash.run.verify import verify as run
     from chatsquash.text import counted, escaped
+    from chatsquash.write.outputs import place_of
 
-    done = run(Path(output), logs=logs)
+    done = run(place_of(output), logs=logs)
     for problem in done.problems:
         click.echo(escaped(problem))
     compared = [counted(done.files, "file"), *([counted(done.logs, "log")] if logs else [])]

@@ -166,7 +166,7 @@ def test_an_interrupt_ends_with_130(command, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("chatsquash.run.convert.outcomes", interrupt)
+    monkeypatch.setattr("chatsquash.run.given.outcomes", interrupt)
     code, out, err = command("convert", "logs")
     assert (code, out, err.strip()) == (130, "", "interrupted")
     assert not Path("out").exists()
@@ -305,7 +305,7 @@ def test_shells_can_complete_the_command(command, monkeypatch, shell):
 def test_there_are_as_many_workers_as_cores_unless_told_otherwise(command, monkeypatch, options, count):
     seen = []
     monkeypatch.setattr("chatsquash.platform.cores", lambda: 3)
-    monkeypatch.setattr("chatsquash.run.convert.outcomes", lambda jobs, options, *_: seen.append(options.workers) or [])
+    monkeypatch.setattr("chatsquash.run.given.outcomes", lambda jobs, options, *_: seen.append(options.workers) or [])
     command("convert", "logs", *options)
     assert seen == [count]
 

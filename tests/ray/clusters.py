@@ -12,7 +12,7 @@ from typing import Any
 # Ray reads them when it is imported; clusters here ask for a token, as the one that the command starts does.
 os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN="0" * 64, RAY_USAGE_STATS_ENABLED="0")
 
-from ray.cluster_utils import Cluster  # noqa: E402
+from ray.cluster_utils import Cluster
 
 ROOT = Path(__file__).parents[2]
 _FAST = {"health_check_period_ms": 500, "health_check_failure_threshold": 4, "health_check_initial_delay_ms": 500}

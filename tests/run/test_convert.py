@@ -15,6 +15,7 @@ import chatsquash
 from chatsquash import Options, convert
 from chatsquash.errors import StoppedError, UsageError
 from chatsquash.run import convert as convert_module
+from chatsquash.run import given as given_module
 from chatsquash.run import in_memory, session, workers
 from chatsquash.sources.compression import stem
 from tests.checks.rows import assistant, call, result, tool
@@ -279,7 +280,7 @@ def test_rejected_lines_are_told_by_where_their_bytes_are(here):
 
 
 def test_rejected_lines_are_kept_on_request_byte_for_byte_and_for_their_owner_alone(here, monkeypatch):
-    monkeypatch.setattr(given, "_PIECE", 7)
+    monkeypatch.setattr(given_module, "_PIECE", 7)
     bad = [b"\xff\xfe\x00", b"{" * 50, b'{"a": 1}\r', BAD]
     write_log(here / "logs" / "a.jsonl", bad[0], log_line("x"), *bad[1:])
     write_log(here / "logs" / "b.jsonl", BAD + b" me@corp.de")

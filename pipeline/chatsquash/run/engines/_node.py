@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -13,13 +12,12 @@ from typing import TypedDict
 
 from chatsquash import __version__
 from chatsquash.errors import ChatsquashError
-from chatsquash.folder import Folder
 from chatsquash.options import Options
 from chatsquash.platform import collect_less
 from chatsquash.run.shards import listing as listings
 from chatsquash.run.shards.convert import convert_shard
 from chatsquash.run.shards.listing import Listing
-from chatsquash.run.shards.place import Shard, folder
+from chatsquash.run.shards.place import Place, Shard, place_in
 from chatsquash.run.version import code_digest
 
 
@@ -48,14 +46,13 @@ class Run:
     code: str = field(default_factory=code_digest)
 
     @property
-    def place(self) -> Folder:
-        """The folder of the shards."""
-        return folder(Path(self.out))
+    def place(self) -> Place:
+        """Where the shards meet."""
+        return place_in(Path(self.out))
 
-    @property
-    def trial(self) -> str:
-        """The folder in it where each node writes a file."""
-        return f"trial-{self.token}"
+    def trial(self, node: str) -> str:
+        """The file that a node writes there."""
+        return f"trial-{self.token}-{node}"
 
 
 class Problem(TypedDict):
@@ -87,7 +84,7 @@ def look(run: Run, name: str) -> Problem | str:
             if missing:
                 raise _unseen_logs(missing[0])
             contents = f"{run.token} {name}"
-            place.replace(f"{run.trial}/{name}", contents.encode())
+            place.create(run.trial(name), contents.encode())
             return contents
         finally:
             place.close()
@@ -104,7 +101,7 @@ def _refuse_other_code(run: Run) -> None:
         raise ChatsquashError(f"{here}: has {other} of chatsquash; install one build on all nodes")
 
 
-def _seen(run: Run, place: Folder) -> list[tuple[str, bool]]:
+def _seen(run: Run, place: Place) -> list[tuple[str, bool]]:
     """Some logs, and whether this node sees each; raises ``ChatsquashError`` where it does not see the listing."""
     try:
         listing = listings.read(place)
@@ -172,7 +169,7 @@ def _converted(run: Run, shard: Shard) -> ShardDone:
     begun = f"begun-{shard.number}"
     try:
         try:
-            os.close(place.create(begun, 0o600))
+            place.create(begun, b"")
             processes = None
         except FileExistsError:
             processes = 1

@@ -20,7 +20,7 @@ from chatsquash.run.manifest import RecordsMade
 from chatsquash.run.shards import listing as listings
 from chatsquash.run.shards.divide import Divided, divide_by_size
 from chatsquash.run.shards.merge import merge
-from chatsquash.run.shards.place import Shard, folder
+from chatsquash.run.shards.place import Shard, place_in
 from chatsquash.text import counted, printable
 
 MAKES_KEY = False
@@ -89,7 +89,7 @@ def convert(logs: Sequence[str], output: str, options: Options, where: Where, wa
 
 def _run(out: Path, divided: Divided, options: Options) -> Run:
     """What all tasks are given; of the listing no more than that is kept here."""
-    place = folder(out)
+    place = place_in(out)
     try:
         listing = listings.read(place)
         first = range(1, min(divided.shards, _SAMPLES) + 1)
@@ -110,15 +110,14 @@ class Trial:
 
     def all(self) -> None:
         """Raise ``ChatsquashError`` for the first node with which something is wrong."""
-        place = self._run.place
+        place, nodes = self._run.place, _cluster.alive(self._ray)
         try:
-            place.make(self._run.trial, 0o700)
-            nodes = _cluster.alive(self._ray)
             asked = [(node, self._ask(node["NodeID"])) for node in nodes]
             for node, answer in asked:
                 self._refuse(node, self._answer(node, answer))
         finally:
-            place.clear(self._run.trial)
+            for node in nodes:
+                place.remove(self._run.trial(node["NodeID"]))
             place.close()
 
     def _ask(self, node: str) -> Any:
@@ -141,7 +140,7 @@ class Trial:
             raise _error(answer)
         place = self._run.place
         try:
-            written = place.read(f"{self._run.trial}/{node['NodeID']}").decode()
+            written = place.read(self._run.trial(node["NodeID"])).decode()
         except OSError:
             written = ""
         if written != answer:

@@ -19,7 +19,7 @@ from chatsquash.read.sessions import cleared, expanded_copy
 from chatsquash.redact.pseudonyms import fingerprint
 from chatsquash.report.progress import Observer
 from chatsquash.report.summary import Summary
-from chatsquash.run.convert import stop_for, vanished
+from chatsquash.run.convert import forget_documents, stop_for, vanished
 from chatsquash.run.given import rejected_lines
 from chatsquash.run.manifest import RecordsMade
 from chatsquash.run.shards import listing as listings
@@ -27,7 +27,7 @@ from chatsquash.run.shards import marker as markers
 from chatsquash.run.shards.listing import Job, Listing
 from chatsquash.run.shards.marker import Marker
 from chatsquash.run.shards.parts import PartWriter
-from chatsquash.run.shards.place import Shard, folder, passing
+from chatsquash.run.shards.place import Place, Shard, place_in
 from chatsquash.run.workers import outcomes
 from chatsquash.sources.compression import Expanded
 from chatsquash.sources.logs import Logs
@@ -64,7 +64,7 @@ class Converted:
 
 
 def convert_shard(
-    out: Path, shard: Shard, given: Options, observer: Observer | None = None, processes: int | None = None
+    out: Path | str, shard: Shard, given: Options, observer: Observer | None = None, processes: int | None = None
 ) -> Converted:
     """Convert the logs of a shard that a listing below an output folder gives it.
 
@@ -73,29 +73,26 @@ def convert_shard(
     ``UsageError`` where there is no such listing or shard, or no key though addresses are replaced, and as ``convert``.
     """
     started = time.monotonic()
-    place = folder(out)
+    forget_documents()
+    place = place_in(out)
     try:
         listing = listings.read(place)
-        options, expected = _asked(place, listing, shard, given)
+        options, expected = _asked(listing, shard, given)
         if not options.full and (known := markers.read_any(place, shard)) and _fits(place, known, expected):
             return Converted(shard, known, 0, 0.0, is_known=True)
-        work = place.folder(passing())
-        try:
-            with listing.place():
-                logs = _logs(place, listing, shard, options, work)
-                found, size = _Shard(place, options, work, processes).convert(logs, expected, observer)
-        finally:
-            place.clear(work.path.name)
+        with listing.place():
+            logs = _logs(place, listing, shard, options)
+            found, size = _Shard(place, options, processes).convert(logs, expected, observer)
         found = markers.write(place, shard, found, lambda there: not options.full and _fits(place, there, expected))
         return Converted(shard, found, size, time.monotonic() - started, is_known=False)
     finally:
         place.close()
 
 
-def _asked(place: Folder, listing: Listing, shard: Shard, given: Options) -> tuple[Options, Marker]:
+def _asked(listing: Listing, shard: Shard, given: Options) -> tuple[Options, Marker]:
     """The options of a shard, and its marker as far as that is known before."""
     if shard.count != listing.shards:
-        raise UsageError(f"--shard {shard}: {place.path} has {counted(listing.shards, 'shard')}")
+        raise UsageError(f"--shard {shard}: the listing is of {counted(listing.shards, 'shard')}")
     chosen = listing.chosen()
     key = given.anonymize_key if chosen.anonymize else None
     if chosen.anonymize and key is None:
@@ -110,7 +107,7 @@ def _asked(place: Folder, listing: Listing, shard: Shard, given: Options) -> tup
     return options, markers.expected(listing, shard, own)
 
 
-def _fits(place: Folder, found: Marker, expected: Marker) -> bool:
+def _fits(place: Place, found: Marker, expected: Marker) -> bool:
     """Whether a shard was converted so, and all that it gave is there."""
     return found.other(expected) is None and markers.is_whole(place, found)
 
@@ -123,12 +120,12 @@ class _Logs:
         self.size = logs.size if isinstance(logs, Logs) else sum(log.size for log in logs)
 
 
-def _logs(place: Folder, listing: Listing, shard: Shard, options: Options, work: Folder) -> _Logs:
+def _logs(place: Place, listing: Listing, shard: Shard, options: Options) -> _Logs:
     """The logs of a shard, sessions that stand in several files as such."""
     jobs = array("Q")
     rows = listings.jobs(place, listing, shard)
     if options.sessions_by == "chain":
-        copies = _Copies(options, work)
+        copies = _Copies(options, place.work)
         sessions = [copies.session(row.log(number)) for number, row in enumerate(_noted(rows, jobs))]
         return _Logs(sessions, jobs)
     logs = Logs()
@@ -172,8 +169,8 @@ class _Copies:
 class _Shard:
     """Converts logs and writes what they gave, in order."""
 
-    def __init__(self, place: Folder, options: Options, work: Folder, processes: int | None) -> None:
-        self._place, self._options, self._work, self._processes = place, options, work, processes
+    def __init__(self, place: Place, options: Options, processes: int | None) -> None:
+        self._place, self._options, self._processes = place, options, processes
 
     def convert(self, given: _Logs, expected: Marker, observer: Observer | None) -> tuple[Marker, int]:
         """The marker of a shard with these logs, and their bytes."""
@@ -202,12 +199,12 @@ class _Shard:
         return marker, given.size
 
     def _outcomes(self, given: _Logs) -> Iterator[tuple[Log, Outcome]]:
+        work = self._place.work
         if not given.logs:
             return iter(())
         if self._options.sessions_by == "chain":
-            return outcomes(given.logs, self._options, None, self._work, given.logs, processes=self._processes)
-        found = outcomes(given.logs, self._options, None, self._work, processes=self._processes)
-        return cleared(found, self._work)
+            return outcomes(given.logs, self._options, None, work, given.logs, processes=self._processes)
+        return cleared(outcomes(given.logs, self._options, None, work, processes=self._processes), work)
 
     def _written(self, writer: PartWriter, job: int, log: Log, outcome: Outcome) -> Outcome:
         """Write an outcome; it has one finding more where lines are to be kept that are gone."""

@@ -5,14 +5,12 @@ from __future__ import annotations
 import heapq
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 
 from msgspec import Struct
 
 from chatsquash.errors import UsageError
-from chatsquash.folder import Folder
 from chatsquash.log import Log
 from chatsquash.option_rules import refuse_wrong
 from chatsquash.options import Options
@@ -20,19 +18,18 @@ from chatsquash.redact.pseudonyms import fingerprint
 from chatsquash.run.convert import find, old_result
 from chatsquash.run.shards import listing as listings
 from chatsquash.run.shards.listing import Listing
-from chatsquash.run.shards.place import INPUTS, LISTING, ORDER, Shard
+from chatsquash.run.shards.place import INPUTS, ORDER, Place, Shard, place_in
 from chatsquash.run.workers import chained
 from chatsquash.sources.find import Discovered
 from chatsquash.text import counted, printable
 from chatsquash.tree.index import Sets
-from chatsquash.write.store import Output
+from chatsquash.urls import is_remote
+from chatsquash.write.outputs import output_in, place_of
 
 MOST = 100_000
 """Shards of a conversion."""
 _SHARD_SIZES = 500_000_000, 2_000_000_000
 """Bytes of the logs of a shard, at least and at most, where their number follows from the bytes."""
-_FRESH = "fresh"
-"""The folder in which a listing is written."""
 _MANY = 1000
 """Shards from which on they become larger, not more."""
 
@@ -97,48 +94,35 @@ def _found(
     if options.limit is not None:
         raise UsageError("--limit: no shard knows what the others have; leave it out")
     refuse_wrong(options)
-    return find(logs, Path(output), options)
+    found = find(logs, place_of(output), options)
+    if signed := next((log for log in found.logs if log.path != log.shown), None):
+        hint = "no listing holds signatures: name it without one"
+        raise UsageError(f"{signed.shown}: is named by an address with a signature, and {hint}")
+    return found
 
 
 def _divided(found: Discovered, output: str | PathLike[str], options: Options, count: int) -> Divided:
-    path = Path(output)
-    out = Output(path, force=options.force)
+    where = place_of(output)
+    out = output_in(where, force=options.force)
     try:
         if not options.replace and (old := old_result(out)):
             old.refuse_other_logs(found.logs)
-        out.shards.make(mode=0o700)
-        out.shards.clear(_FRESH)
-        fresh = out.shards.folder(_FRESH)
-        fresh.make(mode=0o700)
-        divided = _written(fresh, found, options, count, str(path))
-        _take(out.shards, fresh)
-        return divided
+        place = place_in(where)
+        try:
+            return _written(place, found, options, count)
+        finally:
+            place.close()
     finally:
         out.discard()
 
 
-def _take(place: Folder, fresh: Folder) -> None:
-    """Put a listing in its place, itself last; what was converted by another one is removed."""
-    known = b""
-    with suppress(OSError):
-        known = place.read(LISTING)
-    if known != fresh.read(LISTING):
-        for name in (LISTING, *place.names()):
-            if name != _FRESH:
-                place.clear(name)
-    for name in sorted(fresh.names(), key=lambda name: name == LISTING):
-        fresh.move(name, place, name)
-    place.sync()
-    place.clear(_FRESH)
-
-
-def _written(folder: Folder, found: Discovered, options: Options, count: int, output: str) -> Divided:
-    """Write all files of a listing, itself last."""
+def _written(place: Place, found: Discovered, options: Options, count: int) -> Divided:
+    """Write all files of a listing, itself last; what was converted by another one goes."""
     jobs, inputs = _jobs(found, options)
     shards = _balanced(found.logs, jobs, count)
     files: dict[str, str] = {}
     if inputs is not None:
-        files[INPUTS] = listings.write_lines(folder, INPUTS, inputs)
+        files[INPUTS] = listings.write_lines(place, INPUTS, inputs)
     sizes = [0] * count
     members: list[array[int]] = [array("I") for _ in range(count)]
     for number, shard in enumerate(shards):
@@ -146,8 +130,8 @@ def _written(folder: Folder, found: Discovered, options: Options, count: int, ou
         sizes[shard] += jobs[number].size
     for number, held in enumerate(members):
         name = Shard(number + 1, count).logs
-        files[name] = listings.write_lines(folder, name, (listings.job(jobs[each], each) for each in held))
-    files[ORDER] = listings.write_order(folder, shards)
+        files[name] = listings.write_lines(place, name, (listings.job(jobs[each], each) for each in held))
+    files[ORDER] = listings.write_order(place, shards)
     key = options.anonymize_key if options.anonymize else None
     listing = Listing(
         listings.described(options),
@@ -155,14 +139,18 @@ def _written(folder: Folder, found: Discovered, options: Options, count: int, ou
         len(shards),
         found.logs.size,
         files,
-        None if all(Path(log.path).is_absolute() for log in found.logs) else str(Path.cwd()),
+        str(Path.cwd()) if any(map(_is_relative, found.logs)) else None,
         fingerprint(key) if key else None,
         others=dict(found.others),
         passed_over=found.passed_over,
         findings=found.findings,
     )
-    listings.write(folder, listing)
-    return Divided(printable(output), count, len(found.logs), found.logs.size, max(sizes))
+    listings.take(place, listing)
+    return Divided(printable(place.out), count, len(found.logs), found.logs.size, max(sizes))
+
+
+def _is_relative(log: Log) -> bool:
+    return not (is_remote(log.path) or Path(log.path).is_absolute())
 
 
 def _jobs(found: Discovered, options: Options) -> tuple[Sequence[Log], Iterator[tuple[str, int, str]] | None]:

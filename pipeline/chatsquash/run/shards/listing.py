@@ -6,7 +6,7 @@ import sys
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, chdir, nullcontext
+from contextlib import AbstractContextManager, chdir, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,11 @@ from xxhash import xxh3_128, xxh3_128_hexdigest
 
 from chatsquash import __version__, jsonio
 from chatsquash.errors import UsageError
-from chatsquash.folder import Folder
 from chatsquash.log import Log, Piece
 from chatsquash.model import Finding
 from chatsquash.option_rules import refuse_wrong
 from chatsquash.options import Options
-from chatsquash.run.shards.place import INPUTS, LISTING, ORDER, Shard, dumped
+from chatsquash.run.shards.place import INPUTS, LISTING, ORDER, Place, Shard
 from chatsquash.run.version import code_digest
 from chatsquash.sources.find import Discovered
 
@@ -114,31 +113,37 @@ def job(log: Log, number: int) -> Job:
 # Writing
 
 
-def write(folder: Folder, listing: Listing) -> None:
-    """Write the listing itself, after all that it names."""
-    folder.replace(LISTING, dumped(msgspec.to_builtins(listing)))
+def take(place: Place, listing: Listing) -> None:
+    """Put a listing and the files that were written for it in their places, itself last.
+
+    Where the same one is there, byte for byte, nothing changes; else all that stood there goes.
+    """
+    data = dumped(listing)
+    with suppress(OSError):
+        if place.read(LISTING) == data:
+            return
+    place.clear()
+    for name in listing.digests:
+        place.keep(name, name)
+    place.stage(LISTING, [data])
+    place.keep(LISTING, LISTING)
 
 
-def write_lines(folder: Folder, name: str, rows: Iterable[Any]) -> str:
+def write_lines(place: Place, name: str, rows: Iterable[Any]) -> str:
     """Write a file of JSON lines; its hash."""
-    return write_pieces(folder, name, (dumped(msgspec.to_builtins(row)) for row in rows))
+    return place.stage(name, map(dumped, rows))
 
 
-def write_order(folder: Folder, order: array[int]) -> str:
+def write_order(place: Place, order: array[int]) -> str:
     """Write which shard has each job; the hash of the file."""
     if sys.byteorder == "big":
         order.byteswap()
-    return write_pieces(folder, ORDER, [order.tobytes()])
+    return place.stage(ORDER, [order.tobytes()])
 
 
-def write_pieces(folder: Folder, name: str, pieces: Iterable[bytes]) -> str:
-    """Write a file; its hash."""
-    digest = xxh3_128()
-    with open(folder.create(name, 0o600), "wb") as file:
-        for piece in pieces:
-            digest.update(piece)
-            file.write(piece)
-    return digest.hexdigest()
+def dumped(value: Any) -> bytes:
+    """A line of JSON, whatever names of files hold."""
+    return jsonio.dumps(msgspec.to_builtins(value)) + b"\n"
 
 
 def described(options: Options) -> dict[str, Any]:
@@ -151,56 +156,66 @@ def described(options: Options) -> dict[str, Any]:
 # Reading
 
 
-def read(folder: Folder) -> Listing:
-    """The listing of a conversion; raises ``UsageError`` where there is none, or another version wrote it."""
-    out = folder.path.parent.parent
+def read(place: Place) -> Listing:
+    """The listing below an output folder; raises ``UsageError`` where there is none, or another version wrote it."""
     try:
-        data = folder.read(LISTING)
+        data = place.read(LISTING)
     except (FileNotFoundError, NotADirectoryError):
-        raise UsageError(f"{out}: holds no listing; make one with: chatsquash shards LOGS -o {out} -n 64") from None
+        raise UsageError(
+            f"{place.out}: holds no listing; make one with: chatsquash shards LOGS -o {place.out} -n 64"
+        ) from None
     try:
         listing = msgspec.convert(jsonio.loads(data), Listing)
     except (ValueError, RecursionError):
-        raise UsageError(f"{folder.path / LISTING}: is no listing; make it again") from None
+        raise UsageError(f"{place.shown(LISTING)}: is no listing; make it again") from None
     if (listing.version, listing.code) != (__version__, code_digest()):
         hint = "run that version, or make the listing again"
-        raise UsageError(f"{folder.path / LISTING}: was made by another chatsquash, {listing.version}; {hint}")
+        raise UsageError(f"{place.shown(LISTING)}: was made by another chatsquash, {listing.version}; {hint}")
     listing.digest = xxh3_128_hexdigest(data)
     return listing
 
 
-def jobs(folder: Folder, listing: Listing, shard: Shard) -> Iterator[Job]:
+def jobs(place: Place, listing: Listing, shard: Shard) -> Iterator[Job]:
     """The jobs of a shard, in the order of the logs."""
-    return (msgspec.convert(row, Job) for row in _rows(folder, listing, shard.logs))
+    return _rows(place, listing, shard.logs, Job)
 
 
-def inputs(folder: Folder, listing: Listing) -> Iterator[tuple[str, int, str]]:
+def inputs(place: Place, listing: Listing) -> Iterator[tuple[str, int, str]]:
     """Of each log its path, size and hash, where sessions stand in several."""
     if INPUTS in listing.digests:
-        yield from (msgspec.convert(row, tuple[str, int, str]) for row in _rows(folder, listing, INPUTS))
+        yield from _rows(place, listing, INPUTS, tuple[str, int, str])
 
 
-def order(folder: Folder, listing: Listing) -> array[int]:
+def order(place: Place, listing: Listing) -> array[int]:
     """The number of the shard that has each job; the first shard is 0."""
-    found = array("I", b"".join(_checked(folder, listing, ORDER)))
+    data = b"".join(_checked(place, listing, ORDER))
+    found = array("I", data[: len(data) // 4 * 4])
     if sys.byteorder == "big":
         found.byteswap()
     return found
 
 
-def _rows(folder: Folder, listing: Listing, name: str) -> Iterator[Any]:
-    return map(jsonio.loads, _checked(folder, listing, name))
+def _rows(place: Place, listing: Listing, name: str, kind: Any) -> Iterator[Any]:
+    """The lines of a file as values of a type."""
+    for line in _checked(place, listing, name):
+        try:
+            yield msgspec.convert(jsonio.loads(line), kind)
+        except (ValueError, RecursionError):
+            raise _damaged(place, name) from None
 
 
-def _checked(folder: Folder, listing: Listing, name: str) -> Iterator[bytes]:
+def _checked(place: Place, listing: Listing, name: str) -> Iterator[bytes]:
     """The lines of a file; raises ``UsageError`` where it is not as it was written."""
     digest = xxh3_128()
     try:
-        with open(folder.open(name), "rb") as file:
-            for line in file:
-                digest.update(line)
-                yield line
+        for line in place.lines(name):
+            digest.update(line)
+            yield line
     except FileNotFoundError:
-        raise UsageError(f"{folder.path / name}: is gone; make the listing again") from None
+        raise UsageError(f"{place.shown(name)}: is gone; make the listing again") from None
     if digest.hexdigest() != listing.digests.get(name):
-        raise UsageError(f"{folder.path / name}: is not as it was written; make the listing again")
+        raise _damaged(place, name)
+
+
+def _damaged(place: Place, name: str) -> UsageError:
+    return UsageError(f"{place.shown(name)}: is not as it was written; make the listing again")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from itertools import groupby
@@ -11,7 +10,6 @@ from pathlib import Path
 from xxhash import xxh3_128_digest
 
 from chatsquash.errors import UsageError
-from chatsquash.folder import Folder
 from chatsquash.log import Log
 from chatsquash.options import Options
 from chatsquash.outcome import Held, Outcome
@@ -24,53 +22,54 @@ from chatsquash.run.shards import listing as listings
 from chatsquash.run.shards import marker as markers
 from chatsquash.run.shards.listing import Listing
 from chatsquash.run.shards.marker import Marker
-from chatsquash.run.shards.parts import PartReader, Parts
-from chatsquash.run.shards.place import Shard, folder
+from chatsquash.run.shards.parts import PartReader
+from chatsquash.run.shards.place import Place, Shard, place_in
 from chatsquash.sources.logs import Logs
 from chatsquash.text import counted
-from chatsquash.write.store import Output
+from chatsquash.write.outputs import output_in
 
+_PIECE = 1 << 20
 _NAMED = 20
 """Shards that are missing, in an error."""
 
 
-def merge(out: Path, observer: Observer | None = None, started: float | None = None) -> Summary:
+def merge(out: Path | str, observer: Observer | None = None, started: float | None = None) -> Summary:
     """Write the dataset of all shards into their output folder; what they gave is removed then.
 
     ``started`` is when the whole conversion began, by the monotonic clock.  Raises ``UsageError`` for shards that are
     missing, differ in what they must have alike, or are damaged, and as ``convert``.
     """
     started = time.monotonic() if started is None else started
-    listing = listings.read(folder(out))
+    place = place_in(out)
+    listing = listings.read(place)
     options = listing.chosen()
-    output = Output(out, force=options.force)
-    parts = Parts(output.shards)
+    output = output_in(out, force=options.force)
     try:
-        found = _markers(output.shards, listing)
+        found = _markers(place, listing)
         summary = Summary(has_flags=options.loss != "none")
         old = None if options.replace else old_result(output)
         told = {**described(options), "anonymize_key_fingerprint": found[0].key_fingerprint}
         run = Conversion(options, output, observer, summary, told)
-        run.all(Merging(parts, listing, found, options))
+        run.all(Merging(place, listing, found, options))
         if old:
             old.refuse_nothing(summary)
         run.close(listing.found(), started)
         output.commit()
-        output.clear(output.shards)
+        place.clear()
         output.clear(output.journal)
     finally:
-        parts.close()
+        place.close()
         output.discard()
     return summary
 
 
-def _markers(folder: Folder, listing: Listing) -> list[Marker]:
+def _markers(place: Place, listing: Listing) -> list[Marker]:
     """The markers of all shards, which go together."""
     shards = [Shard(number + 1, listing.shards) for number in range(listing.shards)]
-    found = [(shard, markers.read(folder, shard)) for shard in shards]
+    found = [(shard, markers.read(place, shard)) for shard in shards]
     missing = [shard.number for shard, marker in found if marker is None]
     if missing:
-        hint = f"convert each with: chatsquash convert --shard K/{listing.shards} -o {folder.path.parent.parent}"
+        hint = f"convert each with: chatsquash convert --shard K/{listing.shards} -o {place.out}"
         raise UsageError(
             f"{counted(len(missing), 'shard')} of {listing.shards} not converted: {_runs(missing)}; {hint}"
         )
@@ -82,7 +81,7 @@ def _markers(folder: Folder, listing: Listing) -> list[Marker]:
         if what := first.other(marker):
             again = f"convert one of them again with --full, so that {what} is the same"
             raise UsageError(f"shards {first.shard} and {marker.shard} differ in {what}; {again}")
-        if not markers.is_whole(folder, marker):
+        if not markers.is_whole(place, marker):
             raise UsageError(f"shard {marker.shard}: what it gave is gone or was cut; convert it again with --full")
     return known
 
@@ -99,25 +98,27 @@ def _runs(numbers: list[int]) -> str:
 class Merging:
     """The outcomes that shards gave, in the order of the logs, as ``Given`` has it."""
 
-    def __init__(self, parts: Parts, listing: Listing, found: list[Marker], options: Options) -> None:
+    def __init__(self, place: Place, listing: Listing, found: list[Marker], options: Options) -> None:
         self.logs, self.size = Logs(), listing.size
-        self._parts, self._listing, self._options = parts, listing, options
-        self._readers = [PartReader(parts, at, each.part) for at, each in enumerate(found)]
+        self._place, self._listing = place, listing
+        self._readers = [PartReader(place, at, each.part) for at, each in enumerate(found)]
         self._beside = [each.rejected.name if each.rejected else "" for each in found]
-        self._looks = options.folder or options.unique or options.max_chars is not None
+        is_read = options.folder or options.unique or options.max_chars is not None
+        self._looks = is_read or not place.can_copy
         self._shown = ""
         self._rejected: tuple[str, list[tuple[int, int]]] = "", []
         """Where the lines of the last session stand that could not be read: a file, and the places in it."""
 
     def sessions(self) -> Iterator[tuple[Log, Outcome]]:
         """As ``Given`` has it; raises ``UsageError`` for parts that are damaged."""
-        for job, shard in enumerate(listings.order(self._parts.folder, self._listing)):
+        for job, shard in enumerate(listings.order(self._place, self._listing)):
             for log, outcome, rejected in self._readers[shard].session(job):
                 if log.shown != self._shown:
                     self._shown = log.shown
                     self.logs.append(log)
                 self._rejected = self._beside[shard], rejected
-                yield log, self.filled(outcome) if self._looks else outcome
+                filled = self.filled(outcome)
+                yield log, filled if self._looks else outcome  # whose lines are copied from where they stand
         for reader in self._readers:
             reader.end()
 
@@ -126,7 +127,7 @@ class Merging:
 
     def inputs(self) -> Iterator[tuple[Log, str]]:
         """As ``Given`` has it."""
-        for path, size, digest in listings.inputs(self._parts.folder, self._listing):
+        for path, size, digest in listings.inputs(self._place, self._listing):
             yield Log(path, path, path, size), digest
 
     def filled(self, outcome: Outcome) -> Outcome:
@@ -139,13 +140,21 @@ class Merging:
 
     def descriptor(self, held: Held) -> int:
         """As ``Given`` has it."""
-        return self._parts.open(self._readers[int(held.journal)].part.name)
+        return self._place.descriptor(self._part(held))
 
     def rejected(self, log: Log, outcome: Outcome) -> Iterator[Iterator[bytes]]:
         """As ``Given`` has it; they are those of the session that was given last."""
         del log, outcome
         name, places = self._rejected
-        return (self._parts.pieces(name, place) for place in places)
+        return (self._pieces(name, *place) for place in places)
+
+    def _pieces(self, name: str, offset: int, left: int) -> Iterator[bytes]:
+        while left and (piece := self._place.read_at(name, min(left, _PIECE), offset)):
+            offset, left = offset + len(piece), left - len(piece)
+            yield piece
+
+    def _part(self, held: Held) -> str:
+        return self._readers[int(held.journal)].part.name
 
     def _line(self, held: Held) -> bytes:
-        return os.pread(self.descriptor(held), held.size, held.offset)
+        return self._place.read_at(self._part(held), held.size, held.offset)

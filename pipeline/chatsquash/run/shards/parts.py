@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import struct
-from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
@@ -14,15 +13,13 @@ from xxhash import xxh3_64_digest, xxh3_128
 
 from chatsquash import jsonio
 from chatsquash.errors import UsageError
-from chatsquash.folder import Folder
 from chatsquash.log import Log, Piece
 from chatsquash.outcome import Outcome
 from chatsquash.run import payload
-from chatsquash.run.shards.place import passing
+from chatsquash.run.shards.place import Place
 
 _FRAME = struct.Struct("<QQQ8s")
 """The job, the length of what is told of it, that of its records' lines behind that, and the hash of the first."""
-_OPEN_FILES = 64
 _PIECE = 1 << 20
 _DAMAGED = "is not as it was written; convert the shard again with --full"
 
@@ -58,9 +55,9 @@ class Written(Struct):
 class PartWriter:
     """Writes the outcomes of a shard, and the lines that could not be read; nothing has its name until ``close``."""
 
-    def __init__(self, folder: Folder) -> None:
-        self._folder = folder
-        self._files: dict[str, tuple[str, BinaryIO, Any]] = {}
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._files: dict[str, tuple[BinaryIO, Any]] = {}
         self._ends: dict[str, int] = {}
 
     def add(self, job: int, log: Log, outcome: Outcome, rejected: Iterator[Iterator[bytes]]) -> None:
@@ -77,15 +74,12 @@ class PartWriter:
         """Finish the files: that of the outcomes, and that of the lines that could not be read, if there are any."""
         self._write("part")
         written = {kind: self._finished(kind) for kind in list(self._files)}
-        self._folder.sync()
         return written["part"], written.get("rejected")
 
     def discard(self) -> None:
-        """Remove what is not finished."""
+        """Close what is not finished."""
         while self._files:
-            _, (name, file, _) = self._files.popitem()
-            file.close()
-            self._folder.remove(name)
+            self._files.popitem()[1][0].close()
 
     def _rejected(self, pieces: Iterator[bytes]) -> tuple[int, int]:
         """Where a line stands then, and how long it is."""
@@ -96,21 +90,19 @@ class PartWriter:
 
     def _write(self, kind: str, *pieces: bytes) -> None:
         if kind not in self._files:
-            name = passing()
-            file = os.fdopen(self._folder.create(name, 0o600), "wb", buffering=_PIECE)
-            self._files[kind] = name, file, xxh3_128()
-        _, file, digest = self._files[kind]
+            file = os.fdopen(self._place.work.create(kind, 0o600), "wb", buffering=_PIECE)
+            self._files[kind] = file, xxh3_128()
+        file, digest = self._files[kind]
         for piece in pieces:
             file.write(piece)
             digest.update(piece)
         self._ends[kind] = self._ends.get(kind, 0) + sum(map(len, pieces))
 
     def _finished(self, kind: str) -> Written:
-        name, file, digest = self._files[kind]
+        file, digest = self._files[kind]
         file.close()
-        self._folder.sync(name)
         written = Written(f"{kind}-{digest.hexdigest()}", self._ends[kind])
-        self._folder.move(name, self._folder, written.name)
+        self._place.keep(kind, written.name)
         del self._files[kind]
         return written
 
@@ -118,9 +110,9 @@ class PartWriter:
 class PartReader:
     """Reads the outcomes of a shard in order."""
 
-    def __init__(self, parts: Parts, shard: int, part: Written) -> None:
+    def __init__(self, place: Place, shard: int, part: Written) -> None:
         self.part = part
-        self._parts, self._shard = parts, shard
+        self._place, self._shard = place, shard
         self._at = 0
         self._waiting: tuple[int, int, int, bytes] | None = None
 
@@ -154,7 +146,7 @@ class PartReader:
     def _read(self, offset: int, size: int) -> bytes:
         if offset + size > self.part.size:
             raise self._damaged()
-        data = os.pread(self._parts.open(self.part.name), size, offset)
+        data = self._place.read_at(self.part.name, size, offset)
         if len(data) < size:
             raise self._damaged()
         return data
@@ -168,40 +160,7 @@ class PartReader:
             raise self._damaged() from None
 
     def _damaged(self) -> UsageError:
-        return UsageError(f"shard {self._shard + 1}: {self._parts.folder.path / self.part.name}: {_DAMAGED}")
-
-
-class Parts:
-    """The open files of shards, of which there may be more than can be open."""
-
-    def __init__(self, folder: Folder) -> None:
-        self.folder = folder
-        self._open: OrderedDict[str, int] = OrderedDict()
-
-    def open(self, name: str) -> int:
-        """A descriptor of a file; it is closed when many others were asked for."""
-        if name not in self._open:
-            try:
-                descriptor = self.folder.open(name)
-            except FileNotFoundError:
-                raise UsageError(f"{self.folder.path / name}: is gone; convert its shard again with --full") from None
-            if len(self._open) >= _OPEN_FILES:
-                os.close(self._open.popitem(last=False)[1])
-            self._open[name] = descriptor
-        self._open.move_to_end(name)
-        return self._open[name]
-
-    def pieces(self, name: str, place: tuple[int, int]) -> Iterator[bytes]:
-        """So many bytes of a file, a moderate number at a time."""
-        offset, left = place
-        while left and (piece := os.pread(self.open(name), min(left, _PIECE), offset)):
-            offset, left = offset + len(piece), left - len(piece)
-            yield piece
-
-    def close(self) -> None:
-        """Close all files."""
-        while self._open:
-            os.close(self._open.popitem()[1])
+        return UsageError(f"shard {self._shard + 1}: {self._place.shown(self.part.name)}: {_DAMAGED}")
 
 
 def _packed(told: _Told) -> bytes:

@@ -1,22 +1,24 @@
-"""The folder of shards below OUT, which every machine of a conversion sees."""
+"""Where shards meet: the files of a listing, of what shards gave and of their markers, which every machine sees."""
 
 from __future__ import annotations
 
 import os
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
 from msgspec import Struct
+from xxhash import xxh3_128
 
-from chatsquash import jsonio
 from chatsquash.errors import UsageError
 from chatsquash.folder import Folder
 from chatsquash.model import OURS
 
 NAME = "shards"
 LISTING, ORDER, INPUTS = "listing.json", "order.u32", "inputs.jsonl"
-PASSING = "tmp-"
-"""What the names of files begin with that nobody has finished."""
+_OPEN_FILES = 64
 
 
 class Shard(Struct, frozen=True):
@@ -54,16 +56,152 @@ def parsed(text: str) -> Shard:
     return shard
 
 
-def folder(out: Path) -> Folder:
-    """The folder of an output folder; it need not be there."""
-    return Folder(out).folder(OURS).folder(NAME)
+class Place(Protocol):
+    """The files, by names without folders.  All raise ``OSError``."""
+
+    out: str
+    """The output folder, as messages name it."""
+    can_copy: bool
+    """Whether its files have descriptors."""
+    work: Folder
+    """A folder of this process for what is not finished; it goes in ``close``."""
+
+    def shown(self, name: str) -> str:
+        """A file, as messages name it."""
+
+    def read(self, name: str) -> bytes:
+        """What is in a small file."""
+
+    def lines(self, name: str) -> Iterator[bytes]:
+        """The lines of a file."""
+
+    def size(self, name: str) -> int | None:
+        """The bytes of a file; ``None`` where there is none."""
+
+    def read_at(self, name: str, size: int, offset: int) -> bytes:
+        """So many bytes of a file, or those that there are."""
+
+    def descriptor(self, name: str) -> int:
+        """An open file that the system can copy from."""
+
+    def stage(self, name: str, pieces: Iterable[bytes]) -> str:
+        """Write a file of ``work``; its hash."""
+
+    def keep(self, name: str, to: str) -> None:
+        """Give a file of ``work`` its name here; another one that has it holds the same."""
+
+    def create(self, name: str, data: bytes) -> None:
+        """Write a small file where nothing has its name; raises ``FileExistsError`` where something does."""
+
+    def remove(self, name: str) -> None:
+        """Remove a file; there may be none."""
+
+    def clear(self) -> None:
+        """Remove all but ``work``."""
+
+    def close(self) -> None:
+        """Let go of all that is open, and of ``work``."""
 
 
-def passing() -> str:
-    """A new name for a file that is not finished."""
-    return f"{PASSING}{os.urandom(8).hex()}"
+class FolderPlace:
+    """A folder below an output folder; no link in it is followed."""
+
+    can_copy = True
+
+    def __init__(self, out: Path) -> None:
+        self.out = str(out)
+        self._folder = Folder(out).folder(OURS).folder(NAME)
+        self.work = self._folder.folder(f"tmp-{os.urandom(8).hex()}")
+        self._open: OrderedDict[str, int] = OrderedDict()
+
+    def shown(self, name: str) -> str:
+        """As ``Place`` has it."""
+        return str(Path(self.out, OURS, NAME, name))
+
+    def read(self, name: str) -> bytes:
+        """As ``Place`` has it."""
+        return self._folder.read(name)
+
+    def lines(self, name: str) -> Iterator[bytes]:
+        """As ``Place`` has it."""
+        with open(self._folder.open(name), "rb") as file:
+            yield from file
+
+    def size(self, name: str) -> int | None:
+        """As ``Place`` has it."""
+        status = self._folder.status(name)
+        return status.st_size if status else None
+
+    def read_at(self, name: str, size: int, offset: int) -> bytes:
+        """As ``Place`` has it."""
+        return os.pread(self.descriptor(name), size, offset)
+
+    def descriptor(self, name: str) -> int:
+        """As ``Place`` has it; it is closed when many others were asked for."""
+        if name not in self._open:
+            descriptor = self._folder.open(name)
+            if len(self._open) >= _OPEN_FILES:
+                os.close(self._open.popitem(last=False)[1])
+            self._open[name] = descriptor
+        self._open.move_to_end(name)
+        return self._open[name]
+
+    def stage(self, name: str, pieces: Iterable[bytes]) -> str:
+        """As ``Place`` has it."""
+        self._folder.make(mode=0o700)
+        return staged(self.work, name, pieces)
+
+    def keep(self, name: str, to: str) -> None:
+        """As ``Place`` has it."""
+        self.work.sync(name)
+        self.work.move(name, self._folder, to)
+        self._folder.sync()
+
+    def create(self, name: str, data: bytes) -> None:
+        """As ``Place`` has it."""
+        with open(self.work.create(name, 0o600), "wb") as file:
+            file.write(data)
+        self.work.sync(name)
+        try:
+            self.work.link(name, self._folder, name)
+            self._folder.sync()
+        finally:
+            self.work.remove(name)
+
+    def remove(self, name: str) -> None:
+        """As ``Place`` has it."""
+        self._folder.remove(name)
+
+    def clear(self) -> None:
+        """As ``Place`` has it."""
+        for name in self._folder.names():
+            if name != self.work.path.name:
+                self._folder.clear(name)
+
+    def close(self) -> None:
+        """As ``Place`` has it."""
+        while self._open:
+            os.close(self._open.popitem()[1])
+        with suppress(OSError):
+            self._folder.clear(self.work.path.name)
+            self._folder.remove_folder()  # does nothing to one that is not empty
+        self._folder.close()
 
 
-def dumped(value: Any) -> bytes:
-    """JSON on one line, whatever names of files hold."""
-    return jsonio.dumps(value) + b"\n"
+def staged(work: Folder, name: str, pieces: Iterable[bytes]) -> str:
+    """Write a new file; its hash."""
+    digest = xxh3_128()
+    with open(work.create(name, 0o600), "wb") as file:
+        for piece in pieces:
+            digest.update(piece)
+            file.write(piece)
+    return digest.hexdigest()
+
+
+def place_in(out: Path | str) -> Place:
+    """Where the shards of an output meet: of a folder, or of the URL of one in a store."""
+    if isinstance(out, Path):
+        return FolderPlace(out)
+    from chatsquash.run.shards.stored import StorePlace  # which a folder does not need
+
+    return StorePlace(out)
