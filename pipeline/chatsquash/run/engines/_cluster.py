@@ -23,6 +23,8 @@ _STORE = 80_000_000
 """Bytes of shared memory for values that tasks pass on, of which there are none: the least that Ray takes."""
 _PATIENCE = 20.0
 """Seconds for which the head of a cluster may not answer, since one can be started anew in its place."""
+_CONNECTING = 2.0
+"""Seconds in which it has to answer each time."""
 _ALWAYS = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_NUM_REDIS_GET_RETRIES": "2",  # attempts to find the head, of five seconds each
@@ -118,7 +120,7 @@ def _unjoined(address: str, why: str) -> UsageError:
 
 def _connect(address: str) -> None:
     host, _, port = address.rpartition(":")
-    socket.create_connection((host.strip("[]"), int(port)), _PATIENCE / 10).close()
+    socket.create_connection((host.strip("[]"), int(port)), _CONNECTING).close()
 
 
 def _silence() -> None:
