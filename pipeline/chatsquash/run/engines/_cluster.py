@@ -33,6 +33,7 @@ _ALWAYS = {
 _ALONE = {
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # the way to have all ports on loopback only
     "RAY_memory_monitor_refresh_ms": "0",  # the system ends what takes all memory, as it does without Ray
+    "RAY_worker_niceness": "0",  # as the processes of a local run
     "RAY_AUTH_MODE": "token",
 }
 
