@@ -7,7 +7,7 @@ TRAIN := .venv-train
 TORCH ?= torch
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 
-.PHONY: help convert test conformance test-ray train check check-code fuzz fuzz-fixed fuzz-plain fuzz-fast simulate soak format docs bench profile clean
+.PHONY: help convert test test-ray test-slurm conformance train check check-code fuzz fuzz-fixed fuzz-plain fuzz-fast simulate soak format docs bench scale profile clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -44,6 +44,9 @@ $(VENV)/accelerator: $(VENV)/installed $(ACCELERATOR)
 # Bytecode is kept in the environment, so that no worker and no command that a test starts compiles the package anew.
 test: $(VENV)/accelerator ## Run all tests
 	@PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX="$(CURDIR)/$(VENV)/bytecode" $(BIN)/python -m pytest -n auto
+
+test-slurm: $(VENV)/installed ## Run the recipe for Slurm on a cluster of one node on loopback, where Slurm and munge are
+	@$(BIN)/python -m tests.recipes.slurm
 
 # Stands in the environment, so that it goes when that is made anew. Oumi comes without what it trains models with, which
 # its types do not need.
@@ -124,6 +127,9 @@ docs: $(VENV)/installed ## Write the generated pages anew
 
 bench: $(VENV)/installed ## Time it beside BASE (7bffabf), a naive converter and others; writes docs/performance.md
 	@$(BIN)/python -m bench.run --base $(or $(BASE),7bffabf) $(BENCH)
+
+scale: $(VENV)/installed ## What runs over terabytes cost, by a model; writes docs/scaling.md; SCALE for options
+	@$(BIN)/python -m bench.scale $(SCALE)
 
 profile: $(VENV)/installed ## Where the CPU time of the logs PROFILE (standard) goes: read, judge, check, write, run
 	@$(BIN)/python -m bench.phases $(or $(PROFILE),standard)

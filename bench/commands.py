@@ -99,10 +99,15 @@ def _run_by(program: str, command: Command) -> Command:
 
 
 def measured(bench: Bench, commands: Commands, cores: Iterable[int] = ()) -> Run:
-    """What commands take that run side by side, each on the core that it is given."""
+    """What commands take that run side by side, each on the core that it is given; what they write is removed."""
     with Fresh(bench.out):
-        launcher = [sys.executable, "-IS", str(HERE / "measure.py"), json.dumps(commands), json.dumps(list(cores))]
-        done = subprocess.run(launcher, env=bench.environment(), capture_output=True, text=True, check=False)
+        return taken(bench, commands, cores)
+
+
+def taken(bench: Bench, commands: Commands, cores: Iterable[int] = ()) -> Run:
+    """The same, of commands that find the output folder as it is, and leave what they write."""
+    launcher = [sys.executable, "-IS", str(HERE / "measure.py"), json.dumps(commands), json.dumps(list(cores))]
+    done = subprocess.run(launcher, env=bench.environment(), capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(done.stderr)
     took: Run = json.loads(done.stdout)

@@ -24,7 +24,7 @@ def summary(results: Results) -> str:
             lines.append([what, *promised, "", f"not measured: {why}"])
         else:
             lines.append([what, *promised, row.unit.text.format(value), verdict(row, value)])
-    return _markdown(lines)
+    return markdown(lines)
 
 
 def ratios(results: Results) -> str:
@@ -40,7 +40,7 @@ def ratios(results: Results) -> str:
                 pure = [f"{middle(times['one' + PURE], 'cpu'):.3f}", f"{gain(results, name, 'one' + PURE):.2f}x"]
             shown = [f"{middle(times['one' + BASE], 'cpu'):.3f}", f"{now:.3f}", f"{gain(results, name, 'one'):.2f}x"]
             lines.append([name, *shown, *pure, naive])
-    return _markdown(lines) if len(lines) > 1 else ""
+    return markdown(lines) if len(lines) > 1 else ""
 
 
 def details(results: Results) -> str:
@@ -55,7 +55,7 @@ def details(results: Results) -> str:
             speed = "" if same == "help" else f"{size['bytes'] / MB / took:,.0f}"
             cpu, most = f"{middle(runs, 'cpu'):.3f}", f"{peak(results, name, variant):.1f}"
             lines.append([name, *amount, label, f"{took:.3f}", speed, cpu, most])
-    return _markdown(lines)
+    return markdown(lines)
 
 
 def _label(variant: str, base: str) -> tuple[str, str]:
@@ -79,7 +79,7 @@ def costs(results: Results) -> str:
         shown += ["" if value is None or name == options.PLAIN else f"{value:+.3f}" for value in more]
         told = f"`{words}`" if words else ""
         lines.append([name, told, *shown, "**dearer**" if name in dearer else ""])
-    return _markdown(lines)
+    return markdown(lines)
 
 
 def peers(results: Results) -> str:
@@ -92,7 +92,7 @@ def peers(results: Results) -> str:
             ours = results["sizes"][row["logs"]]["bytes"] / MB / middle(results["times"][row["logs"]]["one"], "cpu")
             shown = [f"{row['bytes'] / MB:.1f}", f"{middle(runs, 'cpu'):.3f}", f"{speed:,.0f}", f"{ours:,.0f}"]
         lines.append([row["peer"], row["version"], row["logs"], *shown, row.get("why", "")])
-    return _markdown(lines)
+    return markdown(lines)
 
 
 def division(results: Results) -> str:
@@ -102,7 +102,7 @@ def division(results: Results) -> str:
         [f"{each.cores}", f"{each.slowest:.3f}", f"{whole / each.slowest:.2f}x", f"{each.cpu:.3f}"]
         for each in results["division"]
     ]
-    return _markdown([["cores", "CPU seconds of the slowest", "speed-up", "CPU seconds of all"], *lines])
+    return markdown([["cores", "CPU seconds of the slowest", "speed-up", "CPU seconds of all"], *lines])
 
 
 def beside(results: Results) -> str:
@@ -115,7 +115,7 @@ def beside(results: Results) -> str:
                 shares = [median(ours[what] / theirs[what] for ours, theirs in pairs) for what in ("seconds", "cpu")]
                 took = [f"{middle(runs, what):.3f}" for what in ("seconds", "cpu")]
                 lines.append([name, _RUNS[variant], *took, *(f"{share:.3f}" for share in shares)])
-    return _markdown(lines)
+    return markdown(lines)
 
 
 _RUNS = {
@@ -139,7 +139,8 @@ _LOGS_OF = {"tenth": "standard", "tenth_two": "standard", "chat": "chat"}
 """The logs of variants that are timed on others than their profile's."""
 
 
-def _markdown(lines: list[list[str]]) -> str:
+def markdown(lines: list[list[str]]) -> str:
+    """Cells as a table, its columns aligned; the first line is the head."""
     lines = [[cell.replace("|", "\\|") for cell in line] for line in lines]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     rows = [

@@ -32,6 +32,7 @@ def pages() -> dict[str, str]:
         "docs/cli.md": with_regions("docs/cli.md", command_line()),
         "docs/formats.md": with_regions("docs/formats.md", format_tables()),
         "docs/presets.md": with_regions("docs/presets.md", presets.regions()),
+        "docs/shards-recipes.md": with_regions("docs/shards-recipes.md", recipes()),
     }
 
 
@@ -43,6 +44,12 @@ def with_regions(page: str, made: dict[str, str]) -> str:
     return _REGION.sub(
         lambda found: f"<!-- generated: {found[1]} -->\n\n{made[found[1]]}\n\n<!-- /generated -->", written
     )
+
+
+def recipes() -> dict[str, str]:
+    """The regions of ``docs/shards-recipes.md``: the files themselves."""
+    files = sorted((ROOT / "docs" / "recipes").iterdir())
+    return {path.name: f"```{path.suffix[1:]}\n{path.read_text(encoding='utf-8')}```" for path in files}
 
 
 def format_tables() -> dict[str, str]:

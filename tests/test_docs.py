@@ -179,7 +179,7 @@ def test_json_examples_parse(block):
 
 
 def test_blocks_are_of_languages_that_are_tested_or_need_no_test():
-    assert {block.language for block in ALL} <= {"console", "json", "python", "sh", "text", "toml"}
+    assert {block.language for block in ALL} <= {"console", "json", "python", "sh", "text", "toml", "yaml"}
 
 
 def test_every_page_of_docs_is_named_in_the_readme():

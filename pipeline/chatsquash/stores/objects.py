@@ -246,5 +246,6 @@ def _in_words(problem: Exception) -> OSError:
         numbers = {"416": EINVAL, "NotImplemented": ENOTSUP, "501": ENOTSUP}
         number = next((numbers[code] for code in codes if code in numbers), EIO)
         return OSError(number, f"the store said {max(codes)}")
-    is_tried = re.search(r"after \d+ retries", said)
+    tried = re.search(r"after (\d+) retries, max_retries: (\d+)", said)
+    is_tried = tried and int(tried[1]) >= int(tried[2])  # else it gave up what may have been done already
     return (OSError if is_tried else _PassingError)(EIO, "the store could not be reached")
