@@ -1,8 +1,10 @@
-"""The command with shards that are small, so that small logs are many tasks: ``python -m tests.ray.driver``."""
+"""The command as it is for large logs, for small ones: many shards, and locally as many processes as are asked for."""
 
 from chatsquash.__main__ import main
+from chatsquash.run import workers
 from chatsquash.run.shards import divide
 
 if __name__ == "__main__":
     divide._SHARD_SIZES = 3_000_000, 3_000_000
+    workers._WORTH_A_PROCESS = 1
     main()

@@ -7,7 +7,9 @@ import os
 import secrets
 import shutil
 import signal
+import socket
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -15,14 +17,23 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from chatsquash.errors import UsageError
+from chatsquash.errors import ChatsquashError, UsageError
 
 _STORE = 80_000_000
 """Bytes of shared memory for values that tasks pass on, of which there are none: the least that Ray takes."""
-_ALWAYS = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_task_oom_retries": "3"}
+_PATIENCE = 20.0
+"""Seconds for which the head of a cluster may not answer, since one can be started anew in its place."""
+_CONNECTING = 2.0
+"""Seconds in which it has to answer each time."""
+_ALWAYS = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_NUM_REDIS_GET_RETRIES": "2",  # attempts to find the head, of five seconds each
+    "RAY_task_oom_retries": "3",
+}
 _ALONE = {
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # the way to have all ports on loopback only
     "RAY_memory_monitor_refresh_ms": "0",  # the system ends what takes all memory, as it does without Ray
+    "RAY_worker_niceness": "0",  # as the processes of a local run
     "RAY_AUTH_MODE": "token",
 }
 
@@ -84,14 +95,33 @@ def _begin(ray: Any, address: str | None, cores: int, here: str | None) -> None:
         "_node_ip_address": "127.0.0.1",
         "_temp_dir": here,
     }
+    if address and address != "auto":
+        _refuse_nobody(address)
     try:
         ray.init(address=address or "local", **quiet, **({} if address else alone))
     except Exception as problem:  # noqa: BLE001 - Ray has no class for what may go wrong here
         why = str(problem).strip().partition("\n")[0] or type(problem).__name__
         if address:
-            hint = "see whether it runs, with: ray status"
-            raise UsageError(f"--address {address}: no Ray cluster can be joined there ({why}); {hint}") from None
+            raise _unjoined(address, why) from None
         raise UsageError(f"--engine ray: Ray does not start on this machine ({why})") from None
+
+
+def _refuse_nobody(address: str) -> None:
+    """Raise ``UsageError`` where nothing listens, which Ray would wait for."""
+    try:
+        _connect(address)
+    except (OSError, ValueError) as problem:
+        raise _unjoined(address, str(problem)) from None
+
+
+def _unjoined(address: str, why: str) -> UsageError:
+    hint = "name it as HOST:PORT, and see whether it runs with: ray status"
+    return UsageError(f"--address {address}: no Ray cluster can be joined there ({why}); {hint}")
+
+
+def _connect(address: str) -> None:
+    host, _, port = address.rpartition(":")
+    socket.create_connection((host.strip("[]"), int(port)), _CONNECTING).close()
 
 
 def _silence() -> None:
@@ -99,6 +129,26 @@ def _silence() -> None:
     logger = logging.getLogger("ray")
     logger.addHandler(logging.NullHandler())
     logger.propagate = False
+
+
+class Head:
+    """The head of a cluster, without which Ray waits for a minute and then ends the process."""
+
+    def __init__(self, ray: Any) -> None:
+        self.address = str(ray.get_runtime_context().gcs_address)
+        self._answered = time.monotonic()
+
+    def answers(self) -> bool:
+        """Whether it is there now; raises ``ChatsquashError`` where it has not been for long."""
+        try:
+            _connect(self.address)
+        except OSError:
+            if time.monotonic() - self._answered > _PATIENCE:
+                hint = "join another one with --address"
+                raise ChatsquashError(f"{self.address}: the head of the Ray cluster is gone; {hint}") from None
+            return False
+        self._answered = time.monotonic()
+        return True
 
 
 def alive(ray: Any) -> list[dict[str, Any]]:

@@ -19,6 +19,8 @@ from chatsquash.run.shards.convert import convert_shard
 from chatsquash.run.shards.listing import Listing
 from chatsquash.run.shards.place import Place, Shard, place_in
 from chatsquash.run.version import code_digest
+from chatsquash.sources.open import opened
+from chatsquash.urls import is_remote
 
 
 def ray_version() -> str:
@@ -32,8 +34,8 @@ class Run:
 
     token: str
     """What tells this run from others."""
-    out: str
-    """The output folder, an absolute path."""
+    out: Path | str
+    """The output folder, as an absolute path, or the URL of one in a store."""
     shards: int
     listing: str
     """The hash of the listing."""
@@ -41,14 +43,14 @@ class Run:
     """Some of the logs that are there where the run began, with their sizes."""
     full: bool
     key: bytes | None = field(repr=False)
-    ray: str = field(default_factory=ray_version)
+    ray: str
     version: str = __version__
     code: str = field(default_factory=code_digest)
 
     @property
     def place(self) -> Place:
         """Where the shards meet."""
-        return place_in(Path(self.out))
+        return place_in(self.out)
 
     def trial(self, node: str) -> str:
         """The file that a node writes there."""
@@ -108,7 +110,7 @@ def _seen(run: Run, place: Place) -> list[tuple[str, bool]]:
     except (ChatsquashError, OSError):
         listing = None
     if listing is None or listing.digest != run.listing:
-        hint = "--engine ray needs an OUT that every node sees under one path"
+        hint = "--engine ray needs an OUT that every node sees: one path, or a store"
         raise ChatsquashError(f"{socket.gethostname()}: does not see what was written to {run.out}; {hint}")
     sizes = dict(seen(listing, [path for path, _ in run.samples]))
     return [(path, sizes.get(path) == size) for path, size in run.samples]
@@ -120,12 +122,20 @@ def seen(listing: Listing, paths: list[str]) -> tuple[tuple[str, int], ...]:
     with listing.place():
         for path in paths:
             with suppress(OSError):
-                found.append((path, Path(path).stat().st_size))
+                found.append((path, _size(path)))
     return tuple(found)
 
 
+def _size(path: str) -> int:
+    """The bytes of a log; of one in a store it is enough that it can be opened."""
+    if not is_remote(path):
+        return Path(path).stat().st_size
+    with opened(path):
+        return 0
+
+
 def _unseen_logs(path: str) -> ChatsquashError:
-    hint = "--engine ray needs LOGS that every node sees under the same paths"
+    hint = "--engine ray needs LOGS that every node sees: the same paths, or a store"
     return ChatsquashError(f"{socket.gethostname()}: does not see {path} as it is where the run began; {hint}")
 
 
@@ -174,7 +184,7 @@ def _converted(run: Run, shard: Shard) -> ShardDone:
         except FileExistsError:
             processes = 1
         try:
-            done = convert_shard(Path(run.out), shard, given, processes=processes)
+            done = convert_shard(run.out, shard, given, processes=processes)
         finally:
             place.remove(begun)
         size = done.size

@@ -22,6 +22,7 @@ from chatsquash.run.shards.divide import Divided, divide_by_size
 from chatsquash.run.shards.merge import merge
 from chatsquash.run.shards.place import Shard, place_in
 from chatsquash.text import counted, printable
+from chatsquash.write.outputs import place_of
 
 MAKES_KEY = False
 _SAMPLES = 8
@@ -74,20 +75,21 @@ def convert(logs: Sequence[str], output: str, options: Options, where: Where, wa
         raise UsageError(f"--engine ray: e-mail addresses are replaced, so it needs a key; {hint}")
     _cluster.refuse_missing()
     divided = divide_by_size(logs, output, options)
-    run = _run(Path(output).absolute(), divided, options)
+    out = place_of(output)
+    run = _run(out.absolute() if isinstance(out, Path) else out, divided, options)
     with _cluster.joined(where.address, options.workers) as ray:
         Trial(ray, run).all()
         tasks = Tasks(ray, run, divided.size, watch)
         tasks.all()
     if where.merge:
         watch.begin()
-        return merge(Path(output), watch.observer, started)
+        return merge(out, watch.observer, started)
     made = tasks.made.as_json()
     seconds = time.monotonic() - started
     return Unmerged(printable(output), run.shards, tasks.complete, made, divided.size, seconds)
 
 
-def _run(out: Path, divided: Divided, options: Options) -> Run:
+def _run(out: Path | str, divided: Divided, options: Options) -> Run:
     """What all tasks are given; of the listing no more than that is kept here."""
     place = place_in(out)
     try:
@@ -99,7 +101,9 @@ def _run(out: Path, divided: Divided, options: Options) -> Run:
     finally:
         place.close()
     key = options.anonymize_key if options.anonymize else None
-    return Run(secrets.token_hex(8), str(out), divided.shards, listing.digest, samples, options.full, key)
+    return Run(
+        secrets.token_hex(8), out, divided.shards, listing.digest, samples, options.full, key, _node.ray_version()
+    )
 
 
 class Trial:
@@ -144,7 +148,7 @@ class Trial:
         except OSError:
             written = ""
         if written != answer:
-            hint = "--engine ray needs an OUT that every node sees under one path"
+            hint = "--engine ray needs an OUT that every node sees: one path, or a store"
             raise ChatsquashError(
                 f"{node['NodeManagerHostname']}: what it wrote to {self._run.out} is not here; {hint}"
             )
@@ -156,6 +160,7 @@ class Tasks:
     def __init__(self, ray: Any, run: Run, size: int, watch: Watch) -> None:
         self._ray, self._run, self._size, self._watch = ray, run, size, watch
         self._task = ray.remote(num_cpus=1, max_retries=_ATTEMPTS, scheduling_strategy="SPREAD")(_node.convert)
+        self._head = _cluster.Head(ray)
         self._under_way: dict[Any, int] = {}
         self._done = 0
         self._nodes = self._most = 0
@@ -179,7 +184,7 @@ class Tasks:
 
     def _fill(self, waiting: Iterator[int]) -> int:
         """Give the cluster as many tasks as it may have; how many it has."""
-        if time.monotonic() - self._looked >= _LOOK:
+        if time.monotonic() - self._looked >= _LOOK and self._head.answers():
             self._looked = time.monotonic()
             self._nodes = len(_cluster.alive(self._ray))
             self._most = max(_AHEAD * int(self._ray.cluster_resources().get("CPU", 1)), _AHEAD)

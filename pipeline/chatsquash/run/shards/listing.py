@@ -116,13 +116,13 @@ def job(log: Log, number: int) -> Job:
 def take(place: Place, listing: Listing) -> None:
     """Put a listing and the files that were written for it in their places, itself last.
 
-    Where the same one is there, byte for byte, nothing changes; else all that stood there goes.
+    Where the same one is there, byte for byte, what was converted by it stays; else all that stood there goes.
     """
-    data = dumped(listing)
+    data, known = dumped(listing), b""
     with suppress(OSError):
-        if place.read(LISTING) == data:
-            return
-    place.clear()
+        known = place.read(LISTING)
+    if data != known:
+        place.clear()
     for name in listing.digests:
         place.keep(name, name)
     place.stage(LISTING, [data])
