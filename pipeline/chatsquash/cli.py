@@ -99,7 +99,14 @@ def cli() -> None:
 
 @cli.command(cls=Command)
 @argument("logs", nargs=-1, required=True)
-@option("--output", "-o", default="out", show_default=True, metavar="DIR", help="Folder for records and reports.")
+@option(
+    "--output",
+    "-o",
+    default="out",
+    show_default=True,
+    metavar="DIR",
+    help="Folder for records and reports, or its URL.",
+)
 @options("cleaning", "sessions", "shape", "supplied", "reading", "addresses", "checks", "grouping")
 @option("--single-file", is_flag=True, help="The same as --group-by none.")
 @options("dataset", "filters", "duplicates", "reports", "paths", "days", "links", "bounds", "run")
@@ -107,7 +114,7 @@ def cli() -> None:
 @option("--quiet", "-q", is_flag=True, help="No progress and no summary.")
 @option("--verbose", "-v", is_flag=True, help="Show the role trace of sessions with errors.")
 def convert(logs: tuple[str, ...], **given: Any) -> int:
-    """Convert session logs (folders, files or globs) into a dataset, one record per session.
+    """Convert session logs (folders, files, globs or URLs) into a dataset, one record per session.
 
     Exits with 0 when all was written, 3 when a session or a line was left out, 1 when it was stopped, 2 when it
     could not start.
@@ -216,7 +223,7 @@ def stats(
 @argument("output", metavar="OUT")
 @option("--logs", is_flag=True, help="Also compare the logs with their hashes.")
 def verify(output: str, *, logs: bool) -> int:
-    """Compare an output folder with its run.json: the hash of every file, counts and sums.
+    """Compare an output folder, or its URL, with its run.json: the hash of every file, counts and sums.
 
     Prints what does not agree. Exits with 3 when something does not.
     """
@@ -240,7 +247,7 @@ def verify(output: str, *, logs: bool) -> int:
     "--definitions", is_flag=True, help="Only print definitions and system prompt, for --tools-file and --system-file."
 )
 def inspect(logs: tuple[str, ...], *, verbose: bool, definitions: bool, **given: Any) -> None:
-    """Show session logs (folders, files or globs) entry by entry, to see why a session came out as it did."""
+    """Show session logs (folders, files, globs or URLs) entry by entry, to see why a session came out as it did."""
     from chatsquash.options import Options
     from chatsquash.run.inspect import inspect as run
 

@@ -19,7 +19,7 @@ OPTIONS = [
     Options(workers=1, conversations="all", sessions_by="id"),
     Options(workers=1, sessions_by="chain"),
     Options(workers=1, format="parquet", metadata=True),
-    Options(workers=1, keep_rejected=True),
+    Options(workers=1, keep_rejected=True, exclude=("documents", "broken*")),
 ]
 
 

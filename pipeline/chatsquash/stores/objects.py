@@ -190,7 +190,7 @@ class Objects:
 
 
 def _stored(meta: Any) -> Stored:
-    return Stored(meta["path"], meta["size"], _state(meta))
+    return Stored(meta["path"], meta["size"], _state(meta), meta["last_modified"].timestamp())
 
 
 def _piece(meta: Any, data: bytes | memoryview) -> Piece:
