@@ -37,11 +37,12 @@ class Proxy(ThreadingHTTPServer):
 
     def fault(self, method: str, path: str, span: str) -> str | None:
         key = method, path, span
+        named = method, path.partition("/")[2].partition("/")[2], span  # without the bucket
         with self._lock:
             self.requests.append(key)
-            self._met[key] += 1
-            chance = random.Random(f"{self.seed} {key} {self._met[key]}")
-            if self.seed is None or self._met[key] > _TIMES or chance.random() > self.share:
+            self._met[named] += 1
+            chance = random.Random(f"{self.seed} {named} {self._met[named]}")
+            if self.seed is None or self._met[named] > _TIMES or chance.random() > self.share:
                 return None
             fault = chance.choice(FAULTS)
             self.done[fault] += 1

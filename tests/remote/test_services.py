@@ -12,7 +12,7 @@ from chatsquash.run.verify import verify
 from chatsquash.sources import stored
 from tests.conftest import tree
 from tests.remote import azure, google
-from tests.remote.logs import comparable, folder, log
+from tests.remote.logs import SAMPLES, comparable, folder, log
 from tests.run.outputs import findings
 
 ONE = Options(workers=1, anonymize=False)
@@ -30,7 +30,7 @@ def small(monkeypatch):
 def is_as_local(url):
     """A run over a store equals the local one; what changes is told, and two runs at once are told apart."""
     store = stores.store(stores.address(url))._store
-    convert(folder(), "local", ONE)
+    convert(folder(samples=SAMPLES / "anthropic"), "local", ONE)
     for path in sorted(path for path in Path("logs").rglob("*") if path.is_file()):
         obstore.put(store, path.as_posix(), path.read_bytes())
     convert(f"{url}/logs", f"{url}/out", ONE)

@@ -24,7 +24,6 @@ class Host(threading.Thread):
 
     def __init__(self, home):
         super().__init__(daemon=True)
-        self.loop = asyncio.new_event_loop()
         self.port = 0
         key = asyncssh.generate_private_key("ssh-ed25519")
         user = asyncssh.generate_private_key("ssh-ed25519")
@@ -38,15 +37,14 @@ class Host(threading.Thread):
 
     def run(self):
         async def serve():
-            self._over = asyncio.Event()
+            self.loop, self._over = asyncio.get_running_loop(), asyncio.Event()
             async with await asyncssh.listen("127.0.0.1", 0, sftp_factory=True, **self._given) as server:
                 self.port = server.get_port()
                 self.known.write_text(f"[127.0.0.1]:{self.port} {self._public}")
                 self.started.set()
                 await self._over.wait()
 
-        self.loop.run_until_complete(serve())
-        self.loop.close()
+        asyncio.run(serve())
 
     def stop(self):
         self.loop.call_soon_threadsafe(self._over.set)

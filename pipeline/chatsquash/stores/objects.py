@@ -246,5 +246,6 @@ def _in_words(problem: Exception) -> OSError:
         numbers = {"416": EINVAL, "NotImplemented": ENOTSUP, "501": ENOTSUP}
         number = next((numbers[code] for code in codes if code in numbers), EIO)
         return OSError(number, f"the store said {max(codes)}")
-    is_tried = re.search(r"after \d+ retries", said)
+    # What was not asked for twice, since it might be done twice, is here: each call of ours may be.
+    is_tried = re.search(r"after (\d+) retries, max_retries: \1\b| in \d{2,}[.\d]*s\b", said)
     return (OSError if is_tried else _PassingError)(EIO, "the store could not be reached")
