@@ -23,7 +23,7 @@ class Proxy(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 64
 
-    def __init__(self, port: int, seed: int | None = None, share: float = 0.4) -> None:
+    def __init__(self, port: int, seed: int | None = None, share: float = 0.5) -> None:
         super().__init__(("127.0.0.1", 0), _Passing)
         self.port, self.seed, self.share = port, seed, share
         self.done: Counter[str] = Counter()
