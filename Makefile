@@ -7,7 +7,7 @@ TRAIN := .venv-train
 TORCH ?= torch
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 
-.PHONY: help convert test test-ray test-slurm conformance train check check-code fuzz fuzz-fixed fuzz-plain fuzz-fast simulate soak format docs bench scale profile clean
+.PHONY: help convert test test-ray test-slurm remote conformance train check check-code fuzz fuzz-fixed fuzz-plain fuzz-fast simulate soak format docs bench scale profile clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -47,6 +47,14 @@ test: $(VENV)/accelerator ## Run all tests
 
 test-slurm: $(VENV)/installed ## Run the recipe for Slurm on a cluster of one node on loopback, where Slurm and munge are
 	@$(BIN)/python -m tests.recipes.slurm
+
+# Azurite plays Azure, and comes from npm; where that is missing, its test is skipped and says so.
+$(VENV)/azurite: $(VENV)/installed
+	@npm install --silent --no-fund --no-audit --prefix $@ azurite > $@.log 2>&1 \
+	  || { rm -rf $@; echo "Azurite cannot be installed here, so az:// is not tested: see $@.log"; }
+
+remote: $(VENV)/azurite ## Convert over stores of this machine with PLANS (50) plans of faults
+	@FAULT_PLANS=$(or $(PLANS),50) $(BIN)/python -m pytest -n auto -rs tests/remote
 
 # Stands in the environment, so that it goes when that is made anew. Oumi comes without what it trains models with, which
 # its types do not need.

@@ -112,7 +112,12 @@ def cli() -> None:
 
 
 _output = option(
-    "--output", "-o", default="out", show_default=True, metavar="DIR", help="Folder for records and reports."
+    "--output",
+    "-o",
+    default="out",
+    show_default=True,
+    metavar="DIR",
+    help="Folder for records and reports, or its URL.",
 )
 _single_file = option("--single-file", is_flag=True, help="The same as --group-by none.")
 _DECIDING = ("cleaning", "sessions", "shape", "supplied", "reading", "addresses", "checks", "grouping")
@@ -137,7 +142,7 @@ def _telling(run: Any) -> Any:
 @engine_options
 @_telling
 def convert(logs: tuple[str, ...], *, shard: str | None, **given: Any) -> int:
-    """Convert session logs (folders, files or globs) into a dataset, one record per session.
+    """Convert session logs (folders, files, globs or URLs) into a dataset, one record per session.
 
     Exits with 0 when all was written, 3 when a session or a line was left out, 1 when it was stopped, 2 when it
     could not start.
@@ -311,7 +316,7 @@ def stats(
 @argument("output", metavar="OUT")
 @option("--logs", is_flag=True, help="Also compare the logs with their hashes.")
 def verify(output: str, *, logs: bool) -> int:
-    """Compare an output folder with its run.json: the hash of every file, counts and sums.
+    """Compare an output folder, or its URL, with its run.json: the hash of every file, counts and sums.
 
     Prints what does not agree. Exits with 3 when something does not.
     """
@@ -335,7 +340,7 @@ def verify(output: str, *, logs: bool) -> int:
     "--definitions", is_flag=True, help="Only print definitions and system prompt, for --tools-file and --system-file."
 )
 def inspect(logs: tuple[str, ...], *, verbose: bool, definitions: bool, **given: Any) -> None:
-    """Show session logs (folders, files or globs) entry by entry, to see why a session came out as it did."""
+    """Show session logs (folders, files, globs or URLs) entry by entry, to see why a session came out as it did."""
     from chatsquash.options import Options
     from chatsquash.run.inspect import inspect as run
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,8 @@ from tests.remote.proxy import proxy
 
 ROOT = Path(__file__).parents[2]
 SECRET = "wJalrXUtnFEMI/K7MDENG/made+up+secret/EXAMPLE"
+PAGE = 50
+"""Keys in a page of a listing."""
 _numbers = itertools.count(1)
 
 
@@ -21,8 +24,9 @@ _numbers = itertools.count(1)
 def moto():
     """The port of an S3 service."""
     command = [sys.executable, "-m", "tests.remote.serve"]
+    few = {**os.environ, "MOTO_S3_DEFAULT_MAX_KEYS": str(PAGE)}
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen(command, cwd=ROOT, **pipes) as service:
+    with subprocess.Popen(command, cwd=ROOT, env=few, **pipes) as service:
         yield int(service.stdout.readline())
         service.stdin.close()
 

@@ -61,10 +61,10 @@ def log(count, words=20, session="s"):
     return b"".join(line(number, words, session) for number in range(count))
 
 
-def folder(path="logs"):
+def folder(path="logs", samples=SAMPLES):
     """A folder with logs of all kinds: samples, large, compressed, nested, several sessions in a file, broken, empty."""
     root = Path(path)
-    shutil.copytree(SAMPLES, root / "samples")
+    shutil.copytree(samples, root / "samples")
     (root / "a-b").mkdir()
     made = {
         "a-b/large.jsonl": log(40, 100, "large"),

@@ -23,7 +23,7 @@ class Proxy(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 64
 
-    def __init__(self, port: int, seed: int | None = None, share: float = 0.4) -> None:
+    def __init__(self, port: int, seed: int | None = None, share: float = 0.5) -> None:
         super().__init__(("127.0.0.1", 0), _Passing)
         self.port, self.seed, self.share = port, seed, share
         self.done: Counter[str] = Counter()
@@ -37,11 +37,12 @@ class Proxy(ThreadingHTTPServer):
 
     def fault(self, method: str, path: str, span: str) -> str | None:
         key = method, path, span
+        named = method, path.partition("/")[2].partition("/")[2], span  # without the bucket
         with self._lock:
             self.requests.append(key)
-            self._met[key] += 1
-            chance = random.Random(f"{self.seed} {key} {self._met[key]}")
-            if self.seed is None or self._met[key] > _TIMES or chance.random() > self.share:
+            self._met[named] += 1
+            chance = random.Random(f"{self.seed} {named} {self._met[named]}")
+            if self.seed is None or self._met[named] > _TIMES or chance.random() > self.share:
                 return None
             fault = chance.choice(FAULTS)
             self.done[fault] += 1

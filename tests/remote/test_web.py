@@ -16,7 +16,7 @@ from tests.remote.web import web as serving
 from tests.run.outputs import findings, manifest
 
 ONE = Options(workers=1, anonymize=False)
-SIGNED = "?X-Amz-Credential=hidden&X-Amz-Signature=hidden"
+SIGNED = "?X-Amz-Credential=hidden/20260101/s3&X-Amz-Signature=hidden"
 
 
 @pytest.fixture
@@ -63,6 +63,13 @@ def test_a_signature_is_sent_as_it_was_given(web):
     web.files[path] = log(1)
     assert convert(f"{web.url}{path}", "out", ONE).written == 1
     assert {asked for asked, _ in web.asked} == {path}
+
+
+def test_one_file_with_a_signature_is_named_without_it(web):
+    web.files[f"/logs/a.jsonl{SIGNED}"] = log(1)
+    [found] = discover([f"{web.url}/logs/a.jsonl{SIGNED}"], ONE, lambda *_: False).logs
+    assert (found.name, found.shown) == ("a.jsonl", f"{web.url}/logs/a.jsonl")
+    assert convert(f"{web.url}/logs/a.jsonl{SIGNED}", "out", ONE).written == 1
 
 
 def test_a_file_that_changed_since_it_was_found_is_told(web):

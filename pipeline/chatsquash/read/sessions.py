@@ -60,7 +60,7 @@ def split(
                 found = as_found(file, log)
                 parts = parts_of(log, found, options)
                 # Of a log in a store, each session would ask for all of it.
-                is_copied = len(parts) > 1 and expanded is not None and is_remote(log.path)
+                is_copied = len(parts) > 1 and is_remote(log.path) and log.size <= options.max_expanded
                 return _of_copy(log, found, expanded, parts_of, options) if is_copied and expanded else parts
             if expanded is None:
                 parts = parts_of(log, file, options)

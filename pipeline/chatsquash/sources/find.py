@@ -115,6 +115,9 @@ class _Search(Struct):
         asked = _spelled_suffix(given)
         listing = Listing(self.out if isinstance(self.out, str) else None)
         for entry in listing.entries(given):
+            above = entry.name.rpartition("/")[0]
+            if above and matches(above, self.options.exclude):
+                continue  # as folders that are not looked into
             # The same URL twice, by two arguments, is the same file.
             if (met := hash(entry.path)) in self.seen:
                 self.found.others[SAME_FILE] += 1

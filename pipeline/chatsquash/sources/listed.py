@@ -70,7 +70,7 @@ class Listing(Struct):
             if not stores.listable(place) and place.shown.lower().endswith(_LIST):
                 yield from self._of_list(store, place, found)
             else:
-                yield _entry(place, found, place.key.rpartition("/")[2])
+                yield _entry(place, found, place.shown.rpartition("/")[2])
             return
         if not stores.listable(place):
             raise UsageError(f"{place.shown}: {_NO_KEY}; folders cannot be listed there: write a text file of URLs")
@@ -170,7 +170,6 @@ def _status(store: Store, key: str) -> Stored | None:
 
 def _entry(place: Address, found: Stored, name: str) -> Entry:
     path = place.url(found.key) if stores.listable(place) else place.key
-    name = name.partition("?")[0] if not stores.listable(place) else name
     return Entry(path, name, found.size, found.state)
 
 

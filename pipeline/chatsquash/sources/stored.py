@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from concurrent.futures import Future, ThreadPoolExecutor
+from errno import EINVAL, EIO
 from functools import lru_cache
 from typing import Any
 
+from chatsquash.errors import UsageError
 from chatsquash.sources.compression import Placed
 from chatsquash.stores import Piece, located, shown
 
@@ -30,7 +32,10 @@ class StoredLog(Placed):
     """
 
     def __init__(self, path: str) -> None:
-        self._store, self._key = located(path)
+        try:
+            self._store, self._key = located(path)
+        except UsageError as problem:  # of this log, then
+            raise OSError(EINVAL, str(problem)) from None
         self.name = shown(path)
         first = self._store.get(self._key, 0, FIRST, None)
         self.size, self.state, self._tag = first.size, first.state, first.tag
@@ -116,7 +121,7 @@ class StoredLog(Placed):
         if isinstance(found, Future):
             data = memoryview(found.result().data)
             if len(data) < self._ends[start] - start:
-                raise OSError(5, "the store gave less than there is")
+                raise OSError(EIO, "the store gave less than there is")
             found = self._ranges[start] = data
         return found
 

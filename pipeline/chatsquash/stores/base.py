@@ -18,6 +18,8 @@ class Stored(NamedTuple):
     """Bytes."""
     state: int | None
     """What tells it from what it was, in 63 bits; ``None`` where the store does not say."""
+    changed: float = 0.0
+    """When that was last changed, in seconds since the epoch; 0 where nobody asked."""
 
 
 class Piece(NamedTuple):

@@ -87,6 +87,8 @@ class Web:
             if answer.status == 416:
                 return Piece(b"", start, None, tag)
             _refuse(answer.status)
+            if answer.url.scheme != key.partition(":")[0]:
+                raise OSError(ENOTSUP, "the server leads to a connection that is not encrypted, or to this machine")
             if answer.status != 206 and start:
                 raise OSError(ENOTSUP, "the server gives no part of a file, which is needed for one so large")
             seen = answer.headers.get("ETag")

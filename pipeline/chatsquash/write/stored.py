@@ -40,10 +40,10 @@ class StoredOutput(Output):
         if RUN not in self._bucket.ours:
             return None
         try:
-            with self._bucket.reading(RUN) as file:
-                return file.read(), 0.0
+            written, status = self._bucket.read(RUN), self._bucket.status(RUN)
         except OSError:
             return None
+        return (written, status.changed) if status else None
 
     def refuse_foreign(self, *names: str) -> None:
         """As ``Output`` has it."""
