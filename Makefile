@@ -7,7 +7,7 @@ TRAIN := .venv-train
 TORCH ?= torch
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 
-.PHONY: help convert test test-slurm conformance train check check-code fuzz fuzz-fixed fuzz-plain fuzz-fast simulate soak format docs bench scale profile clean
+.PHONY: help convert test test-ray test-slurm conformance train check check-code fuzz fuzz-fixed fuzz-plain fuzz-fast simulate soak format docs bench scale profile clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -58,6 +58,14 @@ $(VENV)/conformance: $(VENV)/installed
 
 conformance: $(VENV)/conformance ## Hold the formats to the libraries they come from
 	@$(BIN)/python -m pytest -n auto -rs tests/conformance
+
+$(VENV)/ray: $(VENV)/installed
+	@echo "Installing Ray ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[ray]'
+	@touch $@
+
+test-ray: $(VENV)/ray ## Convert on Ray clusters of two nodes that are killed, here on loopback
+	@$(BIN)/python -m pytest -n0 tests/ray
 
 # An environment of its own, since what trains models is large; torch comes without what GPUs need.
 $(TRAIN)/installed: pyproject.toml

@@ -15,6 +15,7 @@ from chatsquash.click_options import (
     SHARD_OPTIONS,
     Command,
     argument,
+    engine_options,
     is_typed,
     option,
     options,
@@ -23,6 +24,7 @@ from chatsquash.click_options import (
     refuse_beside,
     rendering,
     shard_options,
+    where_of,
 )
 from chatsquash.errors import ChatsquashError
 
@@ -132,6 +134,7 @@ def _telling(run: Any) -> Any:
 @options(*_DECIDING)
 @_single_file
 @options(*_TAKING, "run")
+@engine_options
 @_telling
 def convert(logs: tuple[str, ...], *, shard: str | None, **given: Any) -> int:
     """Convert session logs (folders, files or globs) into a dataset, one record per session.
@@ -141,29 +144,31 @@ def convert(logs: tuple[str, ...], *, shard: str | None, **given: Any) -> int:
     """
     from chatsquash.platform import collect_less
     from chatsquash.report.progress import Watch
-    from chatsquash.run.convert import convert as run
+    from chatsquash.run.engines import engine
 
     collect_less()
     if shard is not None:
         return _convert_shard(shard, logs, given)
     if not logs:
         raise click.UsageError("Missing argument 'LOGS...'.")
+    where = where_of(given)
+    runs = engine(where.engine)
+    asked = options_of(given, makes_key=runs.MAKES_KEY)
     with Watch(quiet=given["quiet"], verbose=given["verbose"]) as watch:
-        summary = run(logs, given["output"], options_of(given), watch.observer)
-    return _told(summary, given)
+        done = runs.convert(logs, given["output"], asked, where, watch)
+    return _told(done, given)
 
 
 def _convert_shard(shard: str, logs: tuple[str, ...], given: dict[str, Any]) -> int:
-    from pathlib import Path
-
     from chatsquash.report.progress import Watch
     from chatsquash.run.shards import place
     from chatsquash.run.shards.convert import convert_shard
+    from chatsquash.write.outputs import place_of
 
     wanted = place.parsed(shard)
     refuse_beside("--shard", SHARD_OPTIONS, logs)
     with Watch(quiet=given["quiet"], verbose=given["verbose"]) as watch:
-        done = convert_shard(Path(given["output"]), wanted, shard_options(given), watch.observer)
+        done = convert_shard(place_of(given["output"]), wanted, shard_options(given), watch.observer)
     return _told(done, given, done.marker.complete)
 
 
@@ -207,15 +212,14 @@ def merge(output: str, **given: Any) -> int:
 
     Exits as convert does.
     """
-    from pathlib import Path
-
     from chatsquash.platform import collect_less
     from chatsquash.report.progress import Watch
     from chatsquash.run.shards.merge import merge as run
+    from chatsquash.write.outputs import place_of
 
     collect_less()
     with Watch(quiet=given["quiet"], verbose=given["verbose"]) as watch:
-        summary = run(Path(output), watch.observer)
+        summary = run(place_of(output), watch.observer)
     return _told(summary, given)
 
 
@@ -311,12 +315,11 @@ def verify(output: str, *, logs: bool) -> int:
 
     Prints what does not agree. Exits with 3 when something does not.
     """
-    from pathlib import Path
-
     from chatsquash.run.verify import verify as run
     from chatsquash.text import counted, escaped
+    from chatsquash.write.outputs import place_of
 
-    done = run(Path(output), logs=logs)
+    done = run(place_of(output), logs=logs)
     for problem in done.problems:
         click.echo(escaped(problem))
     compared = [counted(done.files, "file"), *([counted(done.logs, "log")] if logs else [])]

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from chatsquash.option_rules import Pair
     from chatsquash.options import Declared, GroupBy, Options
+    from chatsquash.run.engines import Where
 
 _Run = TypeVar("_Run", bound="Callable[..., Any]")
 _MAKERS = "makers_of_parameters"
@@ -48,6 +49,17 @@ def option(*names: str, **settings: Any) -> Callable[[_Run], _Run]:
 def options(*chosen: str) -> Callable[[_Run], _Run]:
     """The declared options of groups, or of names, one after the other."""
     return _with(lambda: from_declarations(*chosen))
+
+
+def engine_options(run: _Run) -> _Run:
+    """Where a conversion runs."""
+
+    def declarations() -> list[click.Option]:
+        from chatsquash.run.engines import Where
+
+        return from_declarations("engine", of=Where)
+
+    return _with(declarations)(run)
 
 
 def _with(make: Callable[[], Iterable[click.Parameter]]) -> Callable[[_Run], _Run]:
@@ -123,7 +135,26 @@ def refuse_beside(flag: str, allowed: Iterable[str], logs: tuple[str, ...]) -> N
             raise click.UsageError(f"{_written(name)} has no effect with {flag}, since {why}.")
 
 
-def from_declarations(*chosen: str, of: type[Options] | None = None) -> list[click.Option]:
+def where_of(given: dict[str, Any]) -> Where:
+    """Where a conversion runs; what is typed beside that and has no effect there is refused."""
+    from chatsquash.options import declared
+    from chatsquash.run.engines import Where
+
+    where = Where(**{each.name: given[each.name] for each in declared(Where)})
+    engine = f"--engine {where.engine}"
+    if where.engine == "local":
+        idle = {"address": engine, "merge": engine}
+    else:
+        idle = {"resume": f"{engine}, which always goes on with what is there"}
+        if where.address:
+            idle["workers"] = f"--address {where.address}, which has as many as it has"
+    for name, why in idle.items():
+        if is_typed(name):
+            raise click.UsageError(f"{_written(name)} has no effect with {why}: leave it out.")
+    return where
+
+
+def from_declarations(*chosen: str, of: type[Any] | None = None) -> list[click.Option]:
     """The options of groups, or of names, one after the other."""
     from chatsquash.options import Options, declared
 

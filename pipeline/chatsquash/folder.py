@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from errno import EINVAL, ELOOP, ESTALE
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from chatsquash import platform
 
@@ -119,6 +119,10 @@ class Folder:
         """What is in a file."""
         with open(self.open(name), "rb") as file:
             return file.read()
+
+    def reading(self, name: str) -> BinaryIO:
+        """A file, to be read."""
+        return open(self.open(name), "rb")
 
     # What is changed
 

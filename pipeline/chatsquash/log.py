@@ -41,7 +41,9 @@ class Log(Struct, frozen=True):
     part: int | None = None
     """Which conversation of a document it is, where there are several."""
     modified: int | None = None
-    """When the file was last changed, as it was found, in nanoseconds since the epoch; ``None`` if nobody looked."""
+    """When the file was last changed, as it was found, in nanoseconds since the epoch; ``None`` if nobody looked.
+
+    Of one in a store what its tag comes to in 63 bits."""
     whole: int | None = None
     """Bytes of the file, where ``size`` is that of the session's own lines."""
 
@@ -49,6 +51,11 @@ class Log(Struct, frozen=True):
     def file_size(self) -> int:
         """Bytes of the file, as it was found."""
         return self.size if self.whole is None else self.whole
+
+    @property
+    def is_copy(self) -> bool:
+        """Whether what is opened is a copy of what is in it; of a URL only the query is not shown."""
+        return self.path != self.shown and not self.path.startswith((f"{self.shown}?", f"{self.shown}#"))
 
     cut: str | None = None
     """Why the rest of a file was not read, of which this is the last session."""

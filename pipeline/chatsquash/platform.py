@@ -32,7 +32,8 @@ def collect_less() -> None:
 
 def start_method() -> str:
     """How worker processes start: by a fork where nothing with threads is loaded, which takes milliseconds."""
-    threaded = threading.active_count() > 1 or "polars" in sys.modules
+    # Nor do the clients of stores outlive a fork.
+    threaded = threading.active_count() > 1 or not {"polars", "ray", "obstore", "fsspec"}.isdisjoint(sys.modules)
     return "fork" if sys.platform.startswith("linux") and not threaded else "spawn"
 
 

@@ -359,3 +359,14 @@ def test_shards_are_named_so_that_their_files_stand_in_order():
     names = [Shard(number, 100).marker for number in (2, 10, 100)]
     assert names == sorted(names)
     assert place.parsed("3/64") == Shard(3, 64)
+
+
+def test_the_same_listing_made_again_keeps_what_was_converted(logs):
+    divide("logs", OUT, PLAIN, 2)
+    convert_shard(OUT, Shard(1, 2), PLAIN)
+    before = tree(SHARDS)
+    divide("logs", OUT, PLAIN, 2)
+    assert tree(SHARDS) == before
+    assert convert_shard(OUT, Shard(1, 2), PLAIN).is_known
+    divide("logs", OUT, Options(anonymize=False, preset="hf"), 2)
+    assert not marker(1, 2).exists()

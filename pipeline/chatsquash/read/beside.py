@@ -22,9 +22,9 @@ def pattern(form: str, path: object) -> str | None:
     """A glob for what lies beside a document of a format; ``path`` is where it lies, if that is a text."""
     if form not in documents.names() or not isinstance(path, str) or not path:
         return None
-    place = Path(path).absolute()
-    other = documents.beside(form, uncompressed(place.name))
-    return f"{glob.escape(str(place.parent))}/{other}" if other else None
+    folder, _, name = relatives.absolute(path).rpartition("/")
+    other = documents.beside(form, uncompressed(name))
+    return f"{glob.escape(folder)}/{other}" if other else None
 
 
 def read(beside: str, options: Options) -> Json:

@@ -15,8 +15,10 @@ from chatsquash.formats import documents
 from chatsquash.formats.base import TurnError
 from chatsquash.model import Json, Rejected
 from chatsquash.options import Options
+from chatsquash.sources import relatives
 from chatsquash.sources.beginnings import read
 from chatsquash.sources.compression import Expanded
+from chatsquash.sources.open import raw
 
 LONGEST = 256 << 20
 """Bytes of a file that is looked at; a document is held in memory whole."""
@@ -64,16 +66,16 @@ def refuse_unsaved(data: bytes, path: str) -> None:
     if not data.startswith(DATABASE):
         return
     log, journal = Path(f"{path}-wal"), Path(f"{path}-journal")
-    if log.is_file() and log.stat().st_size:
+    if relatives.size_of(f"{path}-wal"):
         raise TurnError(f"is a database with changes that are only in {log.name}: end the program that writes it")
-    if journal.is_file() and _begins(journal):
+    if relatives.size_of(f"{path}-journal") and _begins(f"{path}-journal"):
         what = f"is a database in the middle of a change, which {journal.name} tells how to undo"
         raise TurnError(f"{what}: end the program that writes it, or start it once")
 
 
-def _begins(journal: Path) -> bool:
+def _begins(journal: str) -> bool:
     """Whether a journal holds anything: some programs leave it behind empty, or with zeros in place of its header."""
-    with journal.open("rb") as file:
+    with raw(journal) as file:
         return file.read(1) not in (b"", b"\0")
 
 

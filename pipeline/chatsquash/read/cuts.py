@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from chatsquash.read.layout import Core, Layout, layout
 from chatsquash.read.lines import Line, fill, make_room
 from chatsquash.read.repeats import find
+from chatsquash.sources.places import read_at
 
 # No log can hold these by chance or by intent: they are drawn anew in every process.
 DRAWN = os.urandom(16).hex()
@@ -117,7 +118,7 @@ class Cuts(Struct):
     def again(self, place: tuple[int, int, int]) -> Line:
         """A line that was read before, by its place."""
         number, offset, size = place
-        data = bytearray(os.pread(self.file.fileno(), size, offset))
+        data = bytearray(read_at(self.file, size, offset))
         length = len(data.removesuffix(b"\n"))
         return Line(number, offset, length, data, 0, length, size)
 

@@ -22,6 +22,7 @@ from chatsquash.sources import relatives
 from chatsquash.sources.beginnings import beginning
 from chatsquash.sources.compression import Expanded, uncompressed
 from chatsquash.sources.open import opened
+from chatsquash.sources.places import status_of
 
 _GLANCE = 1 << 16
 _DEFAULTS = Options()
@@ -144,7 +145,7 @@ def is_document(path: str, options: Options = _DEFAULTS) -> bool | str:
 
     Of a database, only what its first rows tell is read.  One that is read with another file is no document itself.
     """
-    if any(map(os.path.isfile, documents.owners(path))):
+    if any(map(relatives.is_file, documents.owners(path))):
         return PART
     try:
         with opened(path, options) as file:
@@ -226,23 +227,14 @@ def alone(file: BinaryIO, options: Options) -> LogDocument | None:
 def forget(file: BinaryIO | None = None) -> None:
     """Let go of the document that was read last, unless it is the one in a file."""
     global _last  # noqa: PLW0603 - as above
-    if _last and (file is None or _last[0][0] != _status(file)):  # type: ignore[index]
+    if _last and (file is None or _last[0][0] != status_of(file)):  # type: ignore[index]
         _last = None
 
 
 def _key(file: BinaryIO, options: Options) -> tuple[object, ...] | None:
-    status = _status(file)
+    status = status_of(file)
     bounds = options.max_memory, options.max_database_time, options.max_expansion, options.max_expanded
     return (status, options.from_format, *bounds) if status else None
-
-
-def _status(file: BinaryIO) -> tuple[int, ...] | None:
-    """What tells a file from any other, and from what it was; ``None`` for what is no file on a disk."""
-    try:
-        status = os.fstat(file.fileno())
-    except (OSError, ValueError):
-        return None
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def _read(held: Held, file: BinaryIO, options: Options) -> LogDocument:

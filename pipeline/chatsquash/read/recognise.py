@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from io import FileIO
 from typing import Any, BinaryIO, Literal, NamedTuple
 
@@ -18,6 +17,7 @@ from chatsquash.read.envelopes import Envelope
 from chatsquash.read.exchange import Exchange
 from chatsquash.read.lines import LONGEST, Line
 from chatsquash.read.members import REFUSED
+from chatsquash.sources.places import read_at
 
 _ANSWERED = 4
 """The rank up to which evidence stands in the response."""
@@ -80,7 +80,7 @@ def is_other(file: FileIO) -> bool:
 
     They hold a line, and no response of chat, or a second line whose messages begin otherwise.
     """
-    begun = os.pread(file.fileno(), _GLANCE, 0)
+    begun = read_at(file, _GLANCE, 0)
     first, feed, second = begun.partition(b"\n")
     if feed and not any(name in begun for name in _CHOICES):
         return True

@@ -20,6 +20,7 @@ from chatsquash.read.members import members
 from chatsquash.sources.changes import as_found
 from chatsquash.sources.compression import Expanded
 from chatsquash.sources.open import opened, shortage
+from chatsquash.urls import is_remote
 
 T = TypeVar("T")
 SPAN = 4
@@ -56,18 +57,28 @@ def split(
             if held := documents.count(file, options):
                 return [replace(log, part=part) for part in range(held)]
             if not isinstance(file, Expanded):
-                return parts_of(log, as_found(file, log), options)
+                found = as_found(file, log)
+                parts = parts_of(log, found, options)
+                # Of a log in a store, each session would ask for all of it.
+                is_copied = len(parts) > 1 and expanded is not None and is_remote(log.path)
+                return _of_copy(log, found, expanded, parts_of, options) if is_copied and expanded else parts
             if expanded is None:
                 parts = parts_of(log, file, options)
             else:
-                name = _copy(file, expanded)
-                with _or_shortage(file, expanded):
-                    descriptor = expanded.open(name)
-                with open(descriptor, "rb", buffering=0) as copy:
-                    parts = [replace(part, path=f"{expanded.path}/{name}") for part in parts_of(log, copy, options)]
+                parts = _of_copy(log, file, expanded, parts_of, options)
             return [*parts[:-1], replace(parts[-1], cut=file.problem)]
     except OSError:
         return [log]
+
+
+def _of_copy(log: Log, file: BinaryIO, folder: Folder, parts_of: Parts, options: Options) -> list[Log]:
+    """The sessions in a copy of what a file gives."""
+    file.seek(0)
+    name = _copy(file, folder)
+    with _or_shortage(file, folder):
+        descriptor = folder.open(name)
+    with open(descriptor, "rb", buffering=0) as copy:
+        return [replace(part, path=f"{folder.path}/{name}") for part in parts_of(log, copy, options)]
 
 
 def expanded_copy(log: Log, options: Options, folder: Folder) -> str:
@@ -87,8 +98,8 @@ def cleared(done: Iterable[tuple[Log, T]], expanded: Folder) -> Iterator[tuple[L
         yield log, outcome
 
 
-def _copy(file: Expanded, folder: Folder) -> str:
-    """The name of a new file with what is in a compressed one, for its owner alone.
+def _copy(file: BinaryIO, folder: Folder) -> str:
+    """The name of a new file with what is in another one, for its owner alone.
 
     Raises ``ShortageError`` where there is no room for it.
     """
@@ -106,12 +117,12 @@ def _copy(file: Expanded, folder: Folder) -> str:
 
 
 @contextmanager
-def _or_shortage(file: Expanded, folder: Folder) -> Iterator[None]:
+def _or_shortage(file: BinaryIO, folder: Folder) -> Iterator[None]:
     """Whatever goes wrong with the copy is no damage of the log."""
     try:
         yield
     except OSError as problem:
-        raise shortage(str(file.name), f"expanded into {folder.path}", problem) from None
+        raise shortage(str(getattr(file, "name", "a log")), f"expanded into {folder.path}", problem) from None
 
 
 def _write(descriptor: int, piece: bytes) -> None:

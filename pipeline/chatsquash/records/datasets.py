@@ -13,6 +13,7 @@ from chatsquash.read.lines import lines
 from chatsquash.sources.compression import KINDS, Expanded, uncompressed
 from chatsquash.sources.find import SUFFIXES
 from chatsquash.sources.open import opened
+from chatsquash.urls import refuse_remote
 
 PARQUET = ".parquet"
 COLUMNS = ("messages", "tools", "conversations", "system")
@@ -62,6 +63,7 @@ def rows(path: str, *beside: str) -> Iterator[Row]:
 
 def files(path: str) -> list[Path]:
     """The files of a dataset, by name; raises ``UsageError`` for a folder without any."""
+    refuse_remote(path)
     folder = Path(path)
     if not folder.is_dir():
         return [folder]

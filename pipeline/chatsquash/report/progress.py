@@ -40,6 +40,17 @@ class Bar:
         if self._bar is not None:
             self._bar.update(size)
 
+    def note(self, text: str) -> None:
+        """What stands behind the bar, if there is one."""
+        if self._bar is not None:
+            self._bar.set_postfix_str(text, refresh=False)
+
+    def begin(self) -> None:
+        """Begin another bar, from nothing."""
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+
     def say(self, line: str) -> None:
         """A line beside the bar."""
         if self._bar is not None:

@@ -35,6 +35,7 @@ from chatsquash.sources.find import Discovered, discover, nothing_to_read
 from chatsquash.stages.session import INVALID, finding
 from chatsquash.text import printable
 from chatsquash.write.groups import LABELS, Groups
+from chatsquash.write.outputs import output_in, place_of
 from chatsquash.write.store import RUN, Output
 
 if TYPE_CHECKING:
@@ -53,8 +54,8 @@ def convert(
     """Convert session logs into a dataset folder.
 
     Args:
-        logs: Directories, files or globs, in order.
-        output: The folder for records and reports; made if it is not there.
+        logs: Directories, files, globs or URLs, in order.
+        output: The folder for records and reports, or its URL in a store; made if it is not there.
         options: What to do; by default what the command does, in this process.
         observer: Called after each session with its log, its outcome and the bytes of all logs.
 
@@ -76,12 +77,12 @@ def convert(
     """
     started = time.monotonic()
     options = with_key(options or Options())
-    out = Path(output)
+    out = place_of(output)
     found = find(logs, out, options)
-    return _converted(found, Output(out, force=options.force), options, observer, started)
+    return _converted(found, output_in(out, force=options.force), options, observer, started)
 
 
-def find(logs: str | PathLike[str] | Iterable[str | PathLike[str]], out: Path, options: Options) -> Discovered:
+def find(logs: str | PathLike[str] | Iterable[str | PathLike[str]], out: Path | str, options: Options) -> Discovered:
     """The session logs in directories, files and globs; raises ``UsageError`` where there are none."""
     roots = [fspath(root) for root in ([logs] if isinstance(logs, str | PathLike) else logs)]
     forget_documents()
@@ -103,7 +104,7 @@ def _converted(found: Discovered, out: Output, options: Options, observer: Obser
     summary = Summary(has_flags=options.loss != "none")
     try:
         if same := incremental.unchanged(found):
-            return replace(same, output=printable(str(out.path)), seconds=time.monotonic() - started)
+            return replace(same, output=printable(out.shown), seconds=time.monotonic() - started)
         old = None if options.replace else old_result(out)
         if old:
             old.refuse_other_logs(found.logs)
@@ -129,7 +130,7 @@ def old_result(out: Output) -> OldResult | None:
         return None
     from chatsquash.run import old_result as known  # which a new folder does not need
 
-    return known.old_result(out.path, *left)
+    return known.old_result(out.shown, *left)
 
 
 def forget_documents() -> None:
@@ -214,7 +215,7 @@ class Conversion:
             self._dataset.describe(summary.counts(), asked(self._options))
         else:
             summary.files = [file.name for file in self._out.staged() if "/" not in file.name]
-        summary.output = printable(str(self._out.path))
+        summary.output = printable(self._out.shown)
         summary.seconds = time.monotonic() - started
         self._manifest.write(summary)
 

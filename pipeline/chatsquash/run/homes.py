@@ -104,7 +104,7 @@ _last: tuple[object, Found] | None = None
 def find(document: LogDocument, place: Place, log: Log, options: Options) -> Found | None:
     """The file of the session that began a sub-agent; ``None`` where nobody knows where that would be."""
     global _last  # noqa: PLW0603 - one of a process
-    path = str(Path(log.path).absolute())
+    path = relatives.absolute(log.path)
     pattern = formats.home(document.format, uncompressed(path), place.begun)
     if pattern is None:
         return None

@@ -107,7 +107,7 @@ class Incremental:
             problem.add_note("all was written before")
         elif self._out.is_decided():
             problem.add_note("all is converted, the same command puts the files in their places")
-        elif self.journals.own() or self.journals.reused:
+        elif self._out.resumes and (self.journals.own() or self.journals.reused):
             # Of none that was taken in order, others behind it may be done all the same.
             done = f"{counted(taken, 'session')} done, " if taken else ""
             problem.add_note(f"{done}nothing new written; the same command with --resume goes on from there")

@@ -65,6 +65,11 @@ class RecordsMade:
             self._count += 1
             self._sum += int.from_bytes(record.digest, "big")
 
+    def add_made(self, made: dict[str, Any]) -> None:
+        """Add those that a part of the sessions gave, as ``as_json`` has them."""
+        self._count += made["count"]
+        self._sum += int(made["xxh3_128_sum"], 16)
+
     def as_json(self) -> dict[str, Any]:
         """As ``run.json`` has them; the sum of their hashes is one whatever their order."""
         return {"count": self._count, "xxh3_128_sum": f"{self._sum % (1 << 128):032x}"}

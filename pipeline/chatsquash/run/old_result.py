@@ -6,7 +6,6 @@ import hashlib
 import os
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -16,6 +15,7 @@ from xxhash import xxh3_128
 from chatsquash.errors import UsageError
 from chatsquash.log import Log
 from chatsquash.report.summary import Summary
+from chatsquash.sources.open import raw
 from chatsquash.text import counted, printable
 
 _NAMED = 3  # folders of an old result, in an error
@@ -49,7 +49,7 @@ class _OldRun(Struct):
 class OldResult(NamedTuple):
     """What an earlier run left in an output folder; one without records is none."""
 
-    folder: Path
+    folder: str
     records: int
     logs: list[_Input]
     written: datetime
@@ -90,7 +90,7 @@ def _roots(folders: list[str]) -> list[str]:
 _HINT = "nothing was replaced: choose another folder with --output, or replace it with --replace"
 
 
-def old_result(folder: Path, written: bytes, changed: float) -> OldResult | None:
+def old_result(folder: str, written: bytes, changed: float) -> OldResult | None:
     """The result in an output folder by its ``run.json``, changed at that time; ``None`` where it has no records."""
     try:
         run = msgspec.json.decode(written, type=_OldRun)
@@ -103,7 +103,7 @@ def old_result(folder: Path, written: bytes, changed: float) -> OldResult | None
 def _hash(log: Log) -> str:
     """The hash of a log's bytes; empty where it cannot be read, which converting it will say."""
     try:
-        with open(log.path, "rb") as file:
+        with raw(log.path) as file:
             return hashlib.file_digest(file, xxh3_128).hexdigest()
     except OSError:
         return ""

@@ -12,6 +12,7 @@ from chatsquash.outcome import Outcome
 from chatsquash.read.transcript import NotPlainError
 from chatsquash.redact.pseudonyms import Anonymizer
 from chatsquash.sources.identity import Hashed
+from chatsquash.sources.places import is_raw
 from chatsquash.stages.plan import Plan, asks_for_kinds
 from chatsquash.stages.session import Session
 from chatsquash.stages.transcribed import PlainWay
@@ -31,7 +32,7 @@ class PlainLogs:
 
     def read(self, file: BinaryIO, log: Log) -> tuple[Outcome | Session, Hashed] | None:
         """What the lines of a log come to, and its hash; ``None`` for any other, which stands at its beginning then."""
-        if self._way is None or log.spans is not None or log.part is not None or type(file) is not FileIO:
+        if self._way is None or log.spans is not None or log.part is not None or not is_raw(file):
             return None
         if not self._may_be(file):
             return None

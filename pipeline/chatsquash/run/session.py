@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from errno import ESTALE
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
@@ -108,11 +109,19 @@ class Converter:
 
         ``also`` looks at the open log once it was read.
         """
+        try:
+            return self._converted(log, observer, also)
+        except OSError as problem:
+            if problem.errno != ESTALE or observer:
+                raise
+            return self._converted(log, None, also)  # as it is now
+
+    def _converted(self, log: Log, observer: EntryObserver | None, also: Also | None) -> Outcome:
         with opened_log(log, self._options) as file:
             outcome = self.read(file, log, observer)
             if also:
                 also(log, file, self.hashed)
-            how = change(log)
+            how = change(log, file)
             return self._changed(file, log, outcome, how) if how else outcome
 
     def _changed(self, file: BinaryIO, log: Log, outcome: Outcome, how: str) -> Outcome:
@@ -137,7 +146,7 @@ class Converter:
             read, session = _PLAIN, came_to
         if self._is_apart(session, log) or self._is_out_of_order(session, log):
             raise MixedSessionsError
-        assert is_whole(session, file, log) or change(log), log
+        assert is_whole(session, file, log) or change(log, file), log
         snapshot = session.snapshot
         records, left_out, later, covered = self._records(read, session, file, log)
         name = session.id or stem(log)

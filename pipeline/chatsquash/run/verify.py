@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
+from typing import BinaryIO, NamedTuple, Protocol
 
 import orjson
 from xxhash import xxh3_128
@@ -28,9 +29,9 @@ from chatsquash.report.files.rejected import REJECTED
 from chatsquash.report.files.replies import REPLIES
 from chatsquash.report.files.sessions import SESSIONS
 from chatsquash.run.parts import parts
-from chatsquash.sources.open import opened
+from chatsquash.sources.open import opened, raw
 from chatsquash.write.claim import inside
-from chatsquash.write.commit import RUN, is_pending
+from chatsquash.write.commit import PLAN, RUN
 from chatsquash.write.store import StagedFile
 
 _PIECE = 1 << 20
@@ -53,25 +54,64 @@ class Verified:
     """Where and what, a line each."""
 
 
-def verify(out: Path, *, logs: bool = False) -> Verified:
+class _Folder(Protocol):
+    """What is looked at of an output folder, or of what is one in a store."""
+
+    def status(self, name: str) -> object | None:
+        """What stands under a name."""
+
+    def read(self, name: str) -> bytes:
+        """What is in a file; raises ``OSError``."""
+
+    def reading(self, name: str) -> BinaryIO:
+        """A file, to be read; raises ``OSError``."""
+
+    def close(self) -> None:
+        """Let go of it."""
+
+
+class _Place(NamedTuple):
+    """An output folder, and what it is called."""
+
+    folder: _Folder
+    shown: Path | str
+
+    def __truediv__(self, name: str) -> str:
+        return str(self.shown / name) if isinstance(self.shown, Path) else f"{self.shown}/{name}"
+
+    def __str__(self) -> str:
+        return str(self.shown)
+
+
+def verify(out: Path | str, *, logs: bool = False) -> Verified:
     """Compare an output folder with its ``run.json``: hashes, counts and sums; with ``logs`` the inputs, too.
 
-    Raises ``UsageError`` for a folder without a ``run.json`` that can be read.
+    A text is the URL of one in a store.  Raises ``UsageError`` for one without a ``run.json`` that can be read.
     """
-    with closing(Folder(out)) as folder:
-        return _verified(out, folder, logs=logs)
+    place = _place(out)
+    with closing(place.folder):
+        return _verified(place, logs=logs)
 
 
-def _verified(out: Path, folder: Folder, *, logs: bool) -> Verified:
+def _place(out: Path | str) -> _Place:
+    if isinstance(out, Path):
+        return _Place(Folder(out), out)
+    from chatsquash.write.bucket import Bucket  # which a folder does not need
+
+    bucket = Bucket(out)
+    return _Place(bucket, bucket.shown)
+
+
+def _verified(out: _Place, *, logs: bool) -> Verified:
     done = Verified()
-    run = _run(out, folder)
+    run = _run(out)
     try:
-        if is_pending(folder):
+        if out.folder.status(f"{OURS}/{PLAN}"):
             done.problems.append(f"{out}: a run was killed while its files took their places: convert again")
         for told in run["outputs"]:
             done.files += 1
-            done.problems += _file(out, folder, told)
-        done.problems += _counts(out, folder, run)
+            done.problems += _file(out, told)
+        done.problems += _counts(out, run)
         left = len(run["inputs"])
         for path, inputs in groupby(run["inputs"], itemgetter("path")) if logs else ():
             told = list(inputs)
@@ -85,11 +125,11 @@ def _verified(out: Path, folder: Folder, *, logs: bool) -> Verified:
     return done
 
 
-def _run(out: Path, folder: Folder) -> dict[str, Json]:
+def _run(out: _Place) -> dict[str, Json]:
     try:
-        run = orjson.loads(folder.read(RUN))
+        run = orjson.loads(out.folder.read(RUN))
     except OSError as problem:
-        is_unfinished = isinstance(problem, FileNotFoundError) and (out / OURS).is_dir()
+        is_unfinished = isinstance(problem, FileNotFoundError) and out.folder.status(OURS)
         why = "no run was finished there" if is_unfinished else problem.strerror
         raise UsageError(f"{out / RUN}: cannot be read, {why}: convert again, or name another folder") from None
     except ValueError:
@@ -99,13 +139,13 @@ def _run(out: Path, folder: Folder) -> dict[str, Json]:
     return run
 
 
-def _file(out: Path, folder: Folder, told: dict[str, Json]) -> Iterator[str]:
+def _file(out: _Place, told: dict[str, Json]) -> Iterator[str]:
     """How a file differs from what is told of it."""
     name = inside(told["path"])
     path = out / name
     staged = StagedFile(name)
     try:
-        with open(folder.open(name), "rb") as file:
+        with out.folder.reading(name) as file:
             while piece := file.read(_PIECE):
                 staged.add(piece)
     except OSError as problem:
@@ -114,11 +154,11 @@ def _file(out: Path, folder: Folder, told: dict[str, Json]) -> Iterator[str]:
     size, lines, digest = staged.size, staged.lines, staged.digest.hexdigest()
     if (size, digest) != (told["size"], told["sha256"]):
         yield f"{path}: has {size:,} bytes and the hash {digest}, not {told['size']:,} and {told['sha256']}"
-    elif path.suffix not in _PACKED and lines != told["lines"]:
+    elif not name.endswith(_PACKED) and lines != told["lines"]:
         yield f"{path}: has {lines:,} lines, not {told['lines']:,}"
 
 
-def _counts(out: Path, folder: Folder, run: dict[str, Json]) -> Iterator[str]:
+def _counts(out: _Place, run: dict[str, Json]) -> Iterator[str]:
     """Which counts do not agree with each other, or with the files."""
     counts = run["counts"]
     for name in ("sessions", "lines", "bytes", "replies", "conversations"):
@@ -138,10 +178,10 @@ def _counts(out: Path, folder: Folder, run: dict[str, Json]) -> Iterator[str]:
         yield f"{out / RUN}: tells of {sessions:,} sessions, {inputs:,} inputs are named"
     rejected = ("rejected lines", lines[REJECTED], counts["lines"]["unreadable"])
     replies = [("replies", lines[REPLIES], counts["replies"]["logged"])] if REPLIES in lines else []
-    for what, there, told in (rejected, *replies, *_findings(folder, counts)):
+    for what, there, told in (rejected, *replies, *_findings(out, counts)):
         if there != told:
             yield f"{out / RUN}: tells of {told:,} {what}, the reports have {there:,}"
-    if SESSIONS in lines and (out / SESSIONS).is_file():  # else it was said already, or is a run of before
+    if SESSIONS in lines and out.folder.status(SESSIONS):  # else it was said already, or is a run of before
         yield from _table(out, counts["sessions"], _written(counts), lines)
 
 
@@ -151,11 +191,11 @@ def _written(counts: dict[str, Json]) -> int:
     return int(told["written"])
 
 
-def _table(out: Path, told: dict[str, Json], written: int, lines: dict[str, int]) -> Iterator[str]:
+def _table(out: _Place, told: dict[str, Json], written: int, lines: dict[str, int]) -> Iterator[str]:
     """Which sums over the session table do not agree with the counts, or with the files that it names."""
     rows: Counter[str] = Counter()
     kinds: Counter[str] = Counter()
-    with (out / SESSIONS).open("rb") as file:
+    with out.folder.reading(SESSIONS) as file:
         for session in map(orjson.loads, file):
             kinds[_kind(session)] += 1
             if (name := session["file"]) is not None:
@@ -188,10 +228,10 @@ def _total(value: Json) -> int:
     return sum(map(_total, value.values())) if isinstance(value, dict) else int(value)
 
 
-def _findings(folder: Folder, counts: dict[str, Json]) -> Iterator[tuple[str, int, int]]:
+def _findings(out: _Place, counts: dict[str, Json]) -> Iterator[tuple[str, int, int]]:
     """Of each severity, in the dataset and in filtered sessions: what it is, how many there are, and are told of."""
     there: Counter[tuple[str, str]] = Counter()
-    with suppress(OSError), open(folder.open(FINDINGS), "rb") as file:  # where it cannot be read, that was said
+    with suppress(OSError), out.folder.reading(FINDINGS) as file:  # where it cannot be read, that was said
         for line in map(orjson.loads, file):
             there["filtered_findings" if line.get("filtered") else "findings", line["severity"]] += 1
     told = {
@@ -208,7 +248,7 @@ def _log(path: str, told: list[dict[str, Json]], options: Options, taken: int | 
     log = Log(_spelled(path), path, Path(path).name, 0)
     digests = [each["xxh3_128"] for each in told if each["xxh3_128"]]  # empty: it could not be read then, either
     try:
-        with open(log.path, "rb", buffering=0) as file:
+        with raw(log.path) as file:
             whole = {hashlib.file_digest(file, xxh3_128).hexdigest()} if digests else set()
             if set(digests) != whole and sorted(digests) != sorted(islice(_parts(log, options), taken)):
                 yield f"{path}: is not what it was when it was converted"

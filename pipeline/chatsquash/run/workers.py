@@ -32,17 +32,20 @@ _WORTH_A_PROCESS = 8 << 20
 """Bytes of logs below which starting a process takes longer than it saves."""
 
 
-def outcomes(
+def outcomes(  # noqa: PLR0913
     logs: Sequence[Log],
     options: Options,
     journals: Journals | None = None,
     expanded: Folder | None = None,
     found: Iterable[Log] | None = None,
+    *,
+    processes: int | None = None,
 ) -> Iterator[tuple[Log, Outcome]]:
     """The outcome of every session, in the order of the logs, at most a few batches ahead of the one asked for.
 
     What the journals know is taken from there; what is found is added to them.  ``expanded`` is the folder for
     compressed logs that are split, as ``split`` has it.  ``found`` are the sessions in the logs, where they are known.
+    So many ``processes`` convert; else as many of ``workers`` as are worth it, which may be this one alone.
     """
     # The bytes of a document count once, however many of its conversations are to be converted.
     size = logs.size if isinstance(logs, Logs) else sum(log.size for log in logs if not log.part)
@@ -56,10 +59,10 @@ def outcomes(
     if by_id:
         sessions = (part for log in logs for part in _parts(log, options, expanded))
     writer = journals.writer if journals else None
-    if workers <= 1:
+    if workers <= 1 and processes is None:
         convert = partial(_here, Converter(options), writer)
     else:
-        convert = partial(_spread, options, workers, journals)
+        convert = partial(_spread, options, processes or workers, journals)
     if journals and not journals.is_empty():
         done = _known_or(convert, sessions, journals, options)
     else:
@@ -78,7 +81,7 @@ def outcomes(
         if divided == [log]:
             yield log, unreadable(log, OSError(EIO, "it changed while it was read"))
         else:
-            yield from outcomes(divided, options, journals, expanded)
+            yield from outcomes(divided, options, journals, expanded, processes=processes)
 
 
 def chained(logs: Sequence[Log], options: Options, expanded: Folder | None = None) -> Chained:

@@ -8,28 +8,56 @@ from typing import Any, BinaryIO
 
 from chatsquash.log import Log
 from chatsquash.sources.find import DOCUMENTS
+from chatsquash.sources.places import is_raw
+from chatsquash.urls import is_remote
 
 GREW, SHRANK, VANISHED, REWRITTEN = "grew", "shrank", "vanished", "was written to"
 _STEP = 1 << 16
 
 
-def change(log: Log) -> str | None:
-    """What happened to a log since it was found; to the first of its files that changed, where it has several."""
+def change(log: Log, file: BinaryIO | None = None) -> str | None:
+    """What happened to a log since it was found; to the first of its files that changed, where it has several.
+
+    ``file`` is the log, where it is open: of one in a store that is what it was when it was opened.
+    """
     if log.pieces:
-        return next((how for each in log.pieces if (how := _change(each.shown, each.size, each.modified))), None)
+        pieces = log.pieces
+        return next((how for each in pieces if (how := _change(each.shown, each.size, each.modified))), None)
+    if file is not None and (told := getattr(file, "identity", None)):
+        return _differs(told[1], told[2], log.file_size, log.modified)
     return _change(log.shown, log.file_size, log.modified)
 
 
 def _change(path: str, size: int, modified: int | None) -> str | None:
     if modified is None:
         return None
+    if is_remote(path):
+        return _stored_change(path, size, modified)
     try:
         status = os.stat(path)  # noqa: PTH116 - a Path takes longer
     except OSError:
         return VANISHED
-    if status.st_size != size:
-        return GREW if status.st_size > size else SHRANK
-    return REWRITTEN if status.st_mtime_ns != modified else None
+    return _differs(status.st_size, status.st_mtime_ns, size, modified)
+
+
+def _stored_change(path: str, size: int, modified: int) -> str | None:
+    """The same of a log in a store; one whose address is shown only in part cannot be asked about, and was read."""
+    from chatsquash.stores import located  # which local files do not need
+
+    try:
+        store, key = located(path)
+        found = store.status(key)
+    except OSError:
+        return None
+    return _differs(found.size, found.state, size, modified) if found else VANISHED
+
+
+def _differs(size: int, modified: int | None, before: int, found: int | None) -> str | None:
+    if found is None:
+        return None
+    if size != before:
+        return GREW if size > before else SHRANK
+    return REWRITTEN if modified != found else None
 
 
 def as_found(file: BinaryIO, log: Log) -> BinaryIO:
@@ -37,9 +65,9 @@ def as_found(file: BinaryIO, log: Log) -> BinaryIO:
 
     What is no text of lines, such as a document, has none to stop at.
     """
-    is_whole = log.part is None and log.path == log.shown  # neither a document nor a copy of a compressed log
-    is_text = is_whole and not log.path.endswith(DOCUMENTS) and isinstance(file, io.FileIO)
-    if not is_text or change(log) != GREW:
+    is_whole = log.part is None and not log.is_copy  # neither a document nor a copy of a compressed log
+    is_text = is_whole and not log.shown.endswith(DOCUMENTS) and is_raw(file)
+    if not is_text or change(log, file) != GREW:
         return file
     return _UpTo(file, _whole_lines(file, log.file_size))
 

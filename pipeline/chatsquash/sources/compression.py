@@ -114,7 +114,7 @@ class Expanded(Placed):
     def __init__(self, file: io.FileIO, kind: Compression, options: Options) -> None:
         self._file, self._kind = file, kind
         self.name = file.name
-        size = os.fstat(file.fileno()).st_size
+        size = file.seek(0, os.SEEK_END)
         self._most, self._beyond = min(
             (size * options.max_expansion, f"{options.max_expansion:,} times its size (--max-expansion allows more)"),
             (options.max_expanded, f"{options.max_expanded:,} bytes (--max-expanded allows more)"),
@@ -144,6 +144,11 @@ class Expanded(Placed):
         self._stream = self._piece = self._file.tell() - len(given)
         """Where the stream begins in the file, and the last piece of it that the decoder was given."""
         self._of_stream, self._known, self._careful = 0, known, careful
+
+    @property
+    def identity(self) -> tuple[object, ...] | None:
+        """That of the compressed file, where it lies in a store."""
+        return getattr(self._file, "identity", None)
 
     def fileno(self) -> int:
         """The descriptor of the compressed file."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -23,6 +24,7 @@ from chatsquash.sources.days import check_dates, is_between, path_day
 from chatsquash.sources.globs import Root, expand, fits, matches
 from chatsquash.sources.logs import Logs
 from chatsquash.text import escaped, listed
+from chatsquash.urls import is_remote, refuse_unknown
 
 SUFFIXES = (".jsonl", ".ndjson")
 DOCUMENTS = (".json", ".db")
@@ -52,10 +54,10 @@ def discover(
     logs: Iterable[str],
     options: Options,
     is_document: IsDocument,
-    out: Path | None = None,
+    out: Path | str | None = None,
     days_of: Callable[[Log], list[str]] = lambda _: [],
 ) -> Discovered:
-    """The session logs in directories, files and globs; ``out``, the output folder, is never read.
+    """The session logs in directories, files, globs and URLs; ``out``, the output folder or its URL, is never read.
 
     ``is_document`` tells whether a file with the suffix of documents is to be read, or what it is a part of.
     ``days_of`` gives the days of the sessions in a log whose path has none; it is asked only where options choose by
@@ -65,7 +67,10 @@ def discover(
     found = Discovered()
     search = _Search(options, is_document, out, days_of, found, Copies(found.logs))
     for given in logs:
-        search.argument(given)
+        if is_remote(given):
+            search.stored(given)
+        else:
+            search.argument(given)
     return found
 
 
@@ -74,7 +79,7 @@ class _Search(Struct):
 
     options: Options
     is_document: IsDocument
-    out: Path | None
+    out: Path | str | None
     days_of: Callable[[Log], list[str]]
     found: Discovered
     copies: Copies
@@ -89,6 +94,8 @@ class _Search(Struct):
         try:
             is_folder = stat.S_ISDIR(os.stat(given).st_mode)  # noqa: PTH116 - Path("") would be the present folder
         except OSError as problem:
+            if "://" in given:
+                refuse_unknown(given)
             if not glob.has_magic(given):
                 raise UsageError(f"{given}: cannot be read ({problem.strerror})") from None
             for root in expand(given):
@@ -100,6 +107,24 @@ class _Search(Struct):
             self._folder(Root(path, PurePosixPath()))
         else:
             self._file(str(path), path.name, (_suffix(path.name),))
+
+    def stored(self, given: str) -> None:
+        """What a URL names in a store."""
+        from chatsquash.sources.listed import Listing, entry_log  # which local files do not need
+
+        asked = _spelled_suffix(given)
+        listing = Listing(self.out if isinstance(self.out, str) else None)
+        for entry in listing.entries(given):
+            # The same URL twice, by two arguments, is the same file.
+            if (met := hash(entry.path)) in self.seen:
+                self.found.others[SAME_FILE] += 1
+                continue
+            self.seen.add(met)
+            if self._is_wanted(entry.path, entry.name, asked):
+                self._add(entry_log(entry))
+        for folder in listing.earlier:
+            self.found.others[EARLIER_OUTPUT] += folder not in self.outputs
+            self.outputs.add(folder)
 
     def _fitting(self, root: Root) -> None:
         path = root.base / root.below
@@ -148,6 +173,11 @@ class _Search(Struct):
 
     def _file(self, path: str, name: str, asked: tuple[str, ...], *, linked: bool = True) -> None:
         """A file, which is a log if its suffix is that of logs or asked for."""
+        if self._is_wanted(path, name, asked):
+            self._take(path, name, linked=linked)
+
+    def _is_wanted(self, path: str, name: str, asked: tuple[str, ...]) -> bool:
+        """Whether a file is a log to convert, by its name; what else it is is counted."""
         suffix = _suffix(name)
         inner = _suffix(uncompressed(name)) if suffix in KINDS else suffix
         is_log = inner in SUFFIXES or inner in asked or suffix in asked
@@ -159,7 +189,8 @@ class _Search(Struct):
         elif (self.options.include and not matches(name, self.options.include)) or matches(name, self.options.exclude):
             self.found.passed_over += 1
         else:
-            self._take(path, name, linked=linked)
+            return True
+        return False
 
     def _take(self, path: str, name: str, *, linked: bool) -> None:
         try:
@@ -203,7 +234,7 @@ class _Search(Struct):
 
     def _is_out(self, path: Path) -> bool:
         # realpath, since Path.resolve raises for links that lead to themselves
-        return self.out is not None and Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.out))
+        return isinstance(self.out, Path) and Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.out))
 
     def _is_earlier_output(self, folder: Path) -> bool:
         """Whether another run wrote a folder, which is then passed over; it counts once, unless it is temporary."""
@@ -229,6 +260,12 @@ def _suffix(name: str) -> str:
     last = name.rpartition("/")[2]
     dot = last.rfind(".")
     return last[dot:].lower() if 0 < dot < len(last) - 1 else ""
+
+
+def _spelled_suffix(url: str) -> tuple[str, ...]:
+    """The suffix that a URL spells out, of a file or in a glob."""
+    suffix = _suffix(re.split(r"[?#]", url, maxsplit=1)[0] if url.startswith("http") else url)
+    return (suffix,) if suffix and not glob.has_magic(suffix) else ()
 
 
 def nothing_to_read(roots: list[str], found: Discovered) -> str:

@@ -8,6 +8,7 @@ from typing import BinaryIO
 from xxhash import xxh3_128, xxh3_128_digest
 
 from chatsquash.log import Log
+from chatsquash.urls import is_remote
 
 _NEVER_WAITING = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 """Flags that open a log without waiting, whatever took its place since it was found."""
@@ -56,7 +57,9 @@ def identify(log: Log, file: BinaryIO | None = None, hashed: Hashed | None = Non
 
 
 def _ends(log: Log, file: BinaryIO | None, hashed: Hashed | None) -> bytes:
-    if file is not None and log.path == log.shown:
+    if is_remote(log.shown):  # whose tag tells more; one without a tag is never what it was
+        return b"" if log.modified is not None else os.urandom(16)
+    if file is not None and not log.is_copy:
         return (hashed and hashed.ends(log)) or _read_ends(log, file.fileno())
     descriptor = os.open(log.shown, _NEVER_WAITING)
     try:

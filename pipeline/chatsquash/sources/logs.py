@@ -20,10 +20,14 @@ class Logs(Sequence[Log]):
     def __init__(self) -> None:
         self._paths = bytearray()
         self._numbers = array("q")
+        self._queries: dict[int, str] = {}
+        """What stands behind the names of some, in URLs, and is not shown."""
 
     def append(self, log: Log) -> None:
         """Add a log."""
-        self._paths += os.fsencode(log.path)
+        if log.path != log.shown:
+            self._queries[len(self)] = log.path.removeprefix(log.shown)
+        self._paths += os.fsencode(log.shown)
         modified = _NEVER if log.modified is None else log.modified
         self._numbers.extend((len(self._paths), len(log.name), log.size, modified))
 
@@ -51,5 +55,6 @@ class Logs(Sequence[Log]):
         first = number * _NUMBERS
         start = self._numbers[first - _NUMBERS] if first else 0
         stop, name, size, modified = self._numbers[first : first + _NUMBERS]
-        path = os.fsdecode(bytes(self._paths[start:stop]))
-        return Log(path, path, path[-name:], size, modified=None if modified == _NEVER else modified, number=number)
+        shown = os.fsdecode(bytes(self._paths[start:stop]))
+        path, when = shown + self._queries.get(number, ""), None if modified == _NEVER else modified
+        return Log(path, shown, shown[-name:], size, modified=when, number=number)

@@ -1,4 +1,4 @@
-"""The bytes of a log, whichever way they lie on the disk."""
+"""The bytes of a log, whichever way they lie on the disk, or in a store."""
 
 from __future__ import annotations
 
@@ -11,9 +11,28 @@ from typing import BinaryIO
 from chatsquash.errors import ShortageError
 from chatsquash.options import Options
 from chatsquash.sources.compression import HEAD, Expanded, recognise
+from chatsquash.sources.places import read_at
+from chatsquash.urls import is_remote
 
 _SCARCE = frozenset((EMFILE, ENFILE, ENOMEM))
 """Why a log cannot be opened that has nothing to do with the log."""
+
+
+def raw(path: str | os.PathLike[str]) -> io.FileIO:
+    """The bytes of a file as it stands on a disk or in a store, unbuffered; raises as ``opened``."""
+    # Without waiting for a pipe's other end, which may have taken the place of a file since that was found.
+    if isinstance(path, str) and is_remote(path):
+        from chatsquash.sources.stored import StoredLog  # which local files do not need
+
+        return StoredLog(path)  # type: ignore[return-value]
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(descriptor)
+        raise OSError(EINVAL, os.strerror(EISDIR) if stat.S_ISDIR(mode) else "it is no regular file")
+    file = io.FileIO(descriptor)
+    file.name = os.fspath(path)  # as files have it that were opened by name
+    return file
 
 
 def opened(path: str | os.PathLike[str], options: Options | None = None) -> BinaryIO:
@@ -31,23 +50,13 @@ def opened(path: str | os.PathLike[str], options: Options | None = None) -> Bina
 
 
 def _opened(path: str | os.PathLike[str], options: Options) -> BinaryIO:
-    # Without waiting for a pipe's other end, which may have taken the place of a file since that was found.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    file = raw(path)
     try:
-        kind = recognise(_first(descriptor))
-        file = io.FileIO(descriptor)
-        file.name = os.fspath(path)  # as files have it that were opened by name
+        kind = recognise(read_at(file, HEAD, 0))
         return Expanded(file, kind, options) if kind else file  # type: ignore[return-value]
     except BaseException:
-        os.close(descriptor)
+        file.close()
         raise
-
-
-def _first(descriptor: int) -> bytes:
-    mode = os.fstat(descriptor).st_mode
-    if not stat.S_ISREG(mode):
-        raise OSError(EINVAL, os.strerror(EISDIR) if stat.S_ISDIR(mode) else "it is no regular file")
-    return os.pread(descriptor, HEAD, 0)
 
 
 def shortage(path: str, what: str, problem: OSError) -> ShortageError:

@@ -16,6 +16,7 @@ from chatsquash.translate.output import Output, is_lines, output
 from chatsquash.translate.sendable import ForeignReasoning
 from chatsquash.translate.sources import STREAM, Sources
 from chatsquash.translate.work import Done, Wanted, translated
+from chatsquash.urls import refuse_remote
 
 _SHOWN = 20  # lines that cannot be read
 _WORTH_A_PROCESS = 8 << 20
@@ -124,6 +125,7 @@ def write_all(
     cannot be read, told or written, and ``LossError``.
     """
     _refuse_wrong(wanted)
+    refuse_remote(wanted.output)
     inputs = list(inputs)
     out = None if wanted.output == STREAM else Path(wanted.output)
     sources = Sources(wanted.from_format, out)

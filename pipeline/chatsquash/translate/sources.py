@@ -25,6 +25,7 @@ from chatsquash.sources.compression import uncompressed
 from chatsquash.sources.find import discover, nothing_to_read
 from chatsquash.sources.open import opened
 from chatsquash.translate import conversations
+from chatsquash.urls import refuse_remote
 
 STREAM = "-"
 """Standard input, or standard output."""
@@ -83,6 +84,7 @@ class Sources(Struct):
         Of the output of a conversion only the records are taken.  What is not read in a folder is counted.
         """
         for number, given in enumerate(inputs):
+            refuse_remote(given)
             path = Path(given)
             if given == STREAM:
                 if stdin is None:

@@ -30,7 +30,7 @@ def lock(folder: Folder, name: str) -> int:
             _take(descriptor)
             if _is_ours_alone(folder, name, descriptor):
                 os.ftruncate(descriptor, 0)
-                os.pwrite(descriptor, f"process {os.getpid()} on {os.uname().nodename}".encode(), 0)
+                os.pwrite(descriptor, owner().encode(), 0)
                 return descriptor
         except BaseException:
             _drop(descriptor)
@@ -52,6 +52,11 @@ def is_held(descriptor: int) -> bool:
     return descriptor in _held.values()
 
 
+def owner() -> str:
+    """This process, as locks name it."""
+    return f"process {os.getpid()} on {os.uname().nodename}"
+
+
 def _take(descriptor: int) -> None:
     """Lock an open file.
 
@@ -63,7 +68,7 @@ def _take(descriptor: int) -> None:
     except (BlockingIOError, PermissionError) as problem:  # some systems say this, some that
         raise _locked(descriptor, problem.errno) from None
     except OSError as problem:  # a file system without locks
-        if _is_alive(os.pread(descriptor, _OWNER, 0)):
+        if is_alive(os.pread(descriptor, _OWNER, 0)):
             raise _locked(descriptor, problem.errno) from None
     if _held.setdefault(platform.identity(descriptor), descriptor) != descriptor:
         raise _locked(descriptor, EAGAIN)
@@ -91,11 +96,11 @@ def _locked(descriptor: int, number: int | None) -> BlockingIOError:
     return BlockingIOError(number, owner.decode("utf-8", "replace"))
 
 
-def _is_alive(owner: bytes) -> bool:
-    """Whether a lock's owner is another process of this host that still runs."""
+def is_alive(owner: bytes) -> bool | None:
+    """Whether a lock's owner is another process that runs; ``None`` for this one, and one that this host cannot see."""
     found = re.fullmatch(r"process (\d+) on (.*)", owner.decode("utf-8", "replace"))
     if not found or found[2] != os.uname().nodename or int(found[1]) == os.getpid():
-        return False
+        return None
     try:
         os.kill(int(found[1]), 0)
     except PermissionError:

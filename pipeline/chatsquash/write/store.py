@@ -65,8 +65,11 @@ class Output:
     would take the place of one that is not in the record of what we wrote.
     """
 
+    resumes = True  # whether a later run goes on from what this one leaves
+
     def __init__(self, path: Path, *, force: bool = False) -> None:
         self.path = path
+        self.shown = str(path)
         self._out = Folder(path)
         self._ours = self._out.folder(OURS)
         self._staging = self._ours.folder(commit.STAGING)
@@ -74,8 +77,6 @@ class Output:
         """The folder for what sessions gave."""
         self.expanded = self._ours.folder("expanded")
         """The folder for compressed logs that are taken apart; it goes with the run."""
-        self.shards = self._ours.folder("shards")
-        """The folder for what shards gave, until they are merged."""
         self._claimed = Claim(self._out, path)
         self._made: list[Path] = []
         self._lock: int | None = None

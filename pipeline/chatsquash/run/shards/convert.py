@@ -63,10 +63,13 @@ class Converted:
         return {**told, **self.marker.counts, "records_made": self.marker.records_made}
 
 
-def convert_shard(out: Path, shard: Shard, given: Options, observer: Observer | None = None) -> Converted:
+def convert_shard(
+    out: Path | str, shard: Shard, given: Options, observer: Observer | None = None, processes: int | None = None
+) -> Converted:
     """Convert the logs of a shard that a listing below an output folder gives it.
 
-    Of the options only ``workers``, ``full`` and ``anonymize_key`` are looked at; the listing has the others.  Raises
+    Of the options only ``workers``, ``full`` and ``anonymize_key`` are looked at; the listing has the others.
+    ``processes`` is how many convert beside this one, which then outlives them; else as many as are worth it.  Raises
     ``UsageError`` where there is no such listing or shard, or no key though addresses are replaced, and as ``convert``.
     """
     started = time.monotonic()
@@ -79,7 +82,7 @@ def convert_shard(out: Path, shard: Shard, given: Options, observer: Observer | 
             return Converted(shard, known, 0, 0.0, is_known=True)
         with listing.place():
             logs = _logs(place, listing, shard, options)
-            found, size = _Shard(place, options).convert(logs, expected, observer)
+            found, size = _Shard(place, options, processes).convert(logs, expected, observer)
         found = markers.write(place, shard, found, lambda there: not options.full and _fits(place, there, expected))
         return Converted(shard, found, size, time.monotonic() - started, is_known=False)
     finally:
@@ -166,8 +169,8 @@ class _Copies:
 class _Shard:
     """Converts logs and writes what they gave, in order."""
 
-    def __init__(self, place: Place, options: Options) -> None:
-        self._place, self._options = place, options
+    def __init__(self, place: Place, options: Options, processes: int | None) -> None:
+        self._place, self._options, self._processes = place, options, processes
 
     def convert(self, given: _Logs, expected: Marker, observer: Observer | None) -> tuple[Marker, int]:
         """The marker of a shard with these logs, and their bytes."""
@@ -196,12 +199,12 @@ class _Shard:
         return marker, given.size
 
     def _outcomes(self, given: _Logs) -> Iterator[tuple[Log, Outcome]]:
+        work = self._place.work
         if not given.logs:
             return iter(())
         if self._options.sessions_by == "chain":
-            return outcomes(given.logs, self._options, None, self._place.work, given.logs)
-        work = self._place.work
-        return cleared(outcomes(given.logs, self._options, None, work), work)
+            return outcomes(given.logs, self._options, None, work, given.logs, processes=self._processes)
+        return cleared(outcomes(given.logs, self._options, None, work, processes=self._processes), work)
 
     def _written(self, writer: PartWriter, job: int, log: Log, outcome: Outcome) -> Outcome:
         """Write an outcome; it has one finding more where lines are to be kept that are gone."""

@@ -18,15 +18,20 @@ from chatsquash.redact.pseudonyms import fingerprint
 from chatsquash.run.convert import find, old_result
 from chatsquash.run.shards import listing as listings
 from chatsquash.run.shards.listing import Listing
-from chatsquash.run.shards.place import INPUTS, ORDER, FolderPlace, Place, Shard
+from chatsquash.run.shards.place import INPUTS, ORDER, Place, Shard, place_in
 from chatsquash.run.workers import chained
 from chatsquash.sources.find import Discovered
 from chatsquash.text import counted, printable
 from chatsquash.tree.index import Sets
-from chatsquash.write.store import Output
+from chatsquash.urls import is_remote
+from chatsquash.write.outputs import output_in, place_of
 
 MOST = 100_000
 """Shards of a conversion."""
+_SHARD_SIZES = 500_000_000, 2_000_000_000
+"""Bytes of the logs of a shard, at least and at most, where their number follows from the bytes."""
+_MANY = 1000
+"""Shards from which on they become larger, not more."""
 
 
 class Divided(Struct):
@@ -59,32 +64,60 @@ def divide(
 ) -> Divided:
     """Write a listing of session logs below an output folder, and which of so many shards has each of them.
 
-    What an earlier listing and its shards left there is removed.  Raises as ``convert``.
+    Where an earlier listing there is the same, byte for byte, what was converted by it stays; any other is removed with
+    its shards.  It is the same for the same logs with their sizes and times, options and number of shards.  Raises as
+    ``convert``.
     """
     if not 1 <= count <= MOST:
         raise UsageError(f"-n {count}: there are 1 to {MOST:,} shards")
+    return _divided(_found(logs, output, options), output, options, count)
+
+
+def divide_by_size(
+    logs: str | PathLike[str] | Iterable[str | PathLike[str]], output: str | PathLike[str], options: Options
+) -> Divided:
+    """As ``divide``; the number of shards follows from the bytes of the logs alone."""
+    found = _found(logs, output, options)
+    return _divided(found, output, options, shards_for(found.logs.size))
+
+
+def shards_for(size: int) -> int:
+    """How many shards so many bytes of logs make: of half a gigabyte each, of two at most where there are many."""
+    least, most = _SHARD_SIZES
+    each = min(max(size // _MANY, least), most)
+    return min(max(-(-size // each), 1), MOST)
+
+
+def _found(
+    logs: str | PathLike[str] | Iterable[str | PathLike[str]], output: str | PathLike[str], options: Options
+) -> Discovered:
     if options.limit is not None:
         raise UsageError("--limit: no shard knows what the others have; leave it out")
     refuse_wrong(options)
-    path = Path(output)
-    found = find(logs, path, options)
-    out = Output(path, force=options.force)
+    found = find(logs, place_of(output), options)
+    if signed := next((log for log in found.logs if log.path != log.shown), None):
+        hint = "no listing holds signatures: name it without one"
+        raise UsageError(f"{signed.shown}: is named by an address with a signature, and {hint}")
+    return found
+
+
+def _divided(found: Discovered, output: str | PathLike[str], options: Options, count: int) -> Divided:
+    where = place_of(output)
+    out = output_in(where, force=options.force)
     try:
         if not options.replace and (old := old_result(out)):
             old.refuse_other_logs(found.logs)
-        out.clear(out.shards)
-        out.shards.make(mode=0o700)
-        place = FolderPlace(path, out.shards)
+        place = place_in(where)
         try:
-            return _written(place, found, options, count, str(path))
+            return _written(place, found, options, count)
         finally:
             place.close()
     finally:
         out.discard()
 
 
-def _written(place: Place, found: Discovered, options: Options, count: int, output: str) -> Divided:
-    """Write all files of a listing, itself last."""
+def _written(place: Place, found: Discovered, options: Options, count: int) -> Divided:
+    """Write all files of a listing, itself last; what was converted by another one goes."""
     jobs, inputs = _jobs(found, options)
     shards = _balanced(found.logs, jobs, count)
     files: dict[str, str] = {}
@@ -106,14 +139,18 @@ def _written(place: Place, found: Discovered, options: Options, count: int, outp
         len(shards),
         found.logs.size,
         files,
-        None if all(Path(log.path).is_absolute() for log in found.logs) else str(Path.cwd()),
+        str(Path.cwd()) if any(map(_is_relative, found.logs)) else None,
         fingerprint(key) if key else None,
         others=dict(found.others),
         passed_over=found.passed_over,
         findings=found.findings,
     )
-    listings.write(place, listing)
-    return Divided(printable(output), count, len(found.logs), found.logs.size, max(sizes))
+    listings.take(place, listing)
+    return Divided(printable(place.out), count, len(found.logs), found.logs.size, max(sizes))
+
+
+def _is_relative(log: Log) -> bool:
+    return not (is_remote(log.path) or Path(log.path).is_absolute())
 
 
 def _jobs(found: Discovered, options: Options) -> tuple[Sequence[Log], Iterator[tuple[str, int, str]] | None]:

@@ -6,7 +6,7 @@ import sys
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, chdir, nullcontext
+from contextlib import AbstractContextManager, chdir, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -113,21 +113,32 @@ def job(log: Log, number: int) -> Job:
 # Writing
 
 
-def write(place: Place, listing: Listing) -> None:
-    """Write the listing itself, after all that it names."""
-    place.write(LISTING, [dumped(listing)])
+def take(place: Place, listing: Listing) -> None:
+    """Put a listing and the files that were written for it in their places, itself last.
+
+    Where the same one is there, byte for byte, nothing changes; else all that stood there goes.
+    """
+    data = dumped(listing)
+    with suppress(OSError):
+        if place.read(LISTING) == data:
+            return
+    place.clear()
+    for name in listing.digests:
+        place.keep(name, name)
+    place.stage(LISTING, [data])
+    place.keep(LISTING, LISTING)
 
 
 def write_lines(place: Place, name: str, rows: Iterable[Any]) -> str:
     """Write a file of JSON lines; its hash."""
-    return place.write(name, map(dumped, rows))
+    return place.stage(name, map(dumped, rows))
 
 
 def write_order(place: Place, order: array[int]) -> str:
     """Write which shard has each job; the hash of the file."""
     if sys.byteorder == "big":
         order.byteswap()
-    return place.write(ORDER, [order.tobytes()])
+    return place.stage(ORDER, [order.tobytes()])
 
 
 def dumped(value: Any) -> bytes:
@@ -136,8 +147,9 @@ def dumped(value: Any) -> bytes:
 
 
 def described(options: Options) -> dict[str, Any]:
-    """Options as a listing holds them."""
-    held: dict[str, Any] = msgspec.to_builtins(replace(options, anonymize_key=None))
+    """Options as a listing holds them: without the key, and without what each shard is given anew."""
+    shared = replace(options, anonymize_key=None, workers=1, full=False, resume=False)
+    held: dict[str, Any] = msgspec.to_builtins(shared)
     return held
 
 

@@ -26,24 +26,24 @@ from chatsquash.run.shards.parts import PartReader
 from chatsquash.run.shards.place import Place, Shard, place_in
 from chatsquash.sources.logs import Logs
 from chatsquash.text import counted
-from chatsquash.write.store import Output
+from chatsquash.write.outputs import output_in
 
 _PIECE = 1 << 20
 _NAMED = 20
 """Shards that are missing, in an error."""
 
 
-def merge(out: Path, observer: Observer | None = None) -> Summary:
+def merge(out: Path | str, observer: Observer | None = None, started: float | None = None) -> Summary:
     """Write the dataset of all shards into their output folder; what they gave is removed then.
 
-    Raises ``UsageError`` for shards that are missing, differ in what they must have alike, or are damaged, and as
-    ``convert``.
+    ``started`` is when the whole conversion began, by the monotonic clock.  Raises ``UsageError`` for shards that are
+    missing, differ in what they must have alike, or are damaged, and as ``convert``.
     """
-    started = time.monotonic()
+    started = time.monotonic() if started is None else started
     place = place_in(out)
     listing = listings.read(place)
     options = listing.chosen()
-    output = Output(out, force=options.force)
+    output = output_in(out, force=options.force)
     try:
         found = _markers(place, listing)
         summary = Summary(has_flags=options.loss != "none")
@@ -55,7 +55,7 @@ def merge(out: Path, observer: Observer | None = None) -> Summary:
             old.refuse_nothing(summary)
         run.close(listing.found(), started)
         output.commit()
-        output.clear(output.shards)
+        place.clear()
         output.clear(output.journal)
     finally:
         place.close()
@@ -103,7 +103,8 @@ class Merging:
         self._place, self._listing = place, listing
         self._readers = [PartReader(place, at, each.part) for at, each in enumerate(found)]
         self._beside = [each.rejected.name if each.rejected else "" for each in found]
-        self._looks = options.folder or options.unique or options.max_chars is not None
+        is_read = options.folder or options.unique or options.max_chars is not None
+        self._looks = is_read or not place.can_copy
         self._shown = ""
         self._rejected: tuple[str, list[tuple[int, int]]] = "", []
         """Where the lines of the last session stand that could not be read: a file, and the places in it."""
@@ -139,9 +140,7 @@ class Merging:
 
     def descriptor(self, held: Held) -> int:
         """As ``Given`` has it."""
-        descriptor = self._place.descriptor(self._part(held))
-        assert descriptor is not None  # else the lines were filled in
-        return descriptor
+        return self._place.descriptor(self._part(held))
 
     def rejected(self, log: Log, outcome: Outcome) -> Iterator[Iterator[bytes]]:
         """As ``Given`` has it; they are those of the session that was given last."""

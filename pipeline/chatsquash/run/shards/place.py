@@ -61,6 +61,8 @@ class Place(Protocol):
 
     out: str
     """The output folder, as messages name it."""
+    can_copy: bool
+    """Whether its files have descriptors."""
     work: Folder
     """A folder of this process for what is not finished; it goes in ``close``."""
 
@@ -79,11 +81,11 @@ class Place(Protocol):
     def read_at(self, name: str, size: int, offset: int) -> bytes:
         """So many bytes of a file, or those that there are."""
 
-    def descriptor(self, name: str) -> int | None:
-        """An open file that the system can copy from; ``None`` where it cannot."""
+    def descriptor(self, name: str) -> int:
+        """An open file that the system can copy from."""
 
-    def write(self, name: str, pieces: Iterable[bytes]) -> str:
-        """Write a file whole; its hash."""
+    def stage(self, name: str, pieces: Iterable[bytes]) -> str:
+        """Write a file of ``work``; its hash."""
 
     def keep(self, name: str, to: str) -> None:
         """Give a file of ``work`` its name here; another one that has it holds the same."""
@@ -94,6 +96,9 @@ class Place(Protocol):
     def remove(self, name: str) -> None:
         """Remove a file; there may be none."""
 
+    def clear(self) -> None:
+        """Remove all but ``work``."""
+
     def close(self) -> None:
         """Let go of all that is open, and of ``work``."""
 
@@ -101,9 +106,11 @@ class Place(Protocol):
 class FolderPlace:
     """A folder below an output folder; no link in it is followed."""
 
-    def __init__(self, out: Path, folder: Folder | None = None) -> None:
+    can_copy = True
+
+    def __init__(self, out: Path) -> None:
         self.out = str(out)
-        self._folder = folder or Folder(out).folder(OURS).folder(NAME)
+        self._folder = Folder(out).folder(OURS).folder(NAME)
         self.work = self._folder.folder(f"tmp-{os.urandom(8).hex()}")
         self._open: OrderedDict[str, int] = OrderedDict()
 
@@ -139,15 +146,10 @@ class FolderPlace:
         self._open.move_to_end(name)
         return self._open[name]
 
-    def write(self, name: str, pieces: Iterable[bytes]) -> str:
+    def stage(self, name: str, pieces: Iterable[bytes]) -> str:
         """As ``Place`` has it."""
-        digest = xxh3_128()
-        with open(self.work.create(name, 0o600), "wb") as file:
-            for piece in pieces:
-                digest.update(piece)
-                file.write(piece)
-        self.keep(name, name)
-        return digest.hexdigest()
+        self._folder.make(mode=0o700)
+        return staged(self.work, name, pieces)
 
     def keep(self, name: str, to: str) -> None:
         """As ``Place`` has it."""
@@ -170,15 +172,36 @@ class FolderPlace:
         """As ``Place`` has it."""
         self._folder.remove(name)
 
+    def clear(self) -> None:
+        """As ``Place`` has it."""
+        for name in self._folder.names():
+            if name != self.work.path.name:
+                self._folder.clear(name)
+
     def close(self) -> None:
         """As ``Place`` has it."""
         while self._open:
             os.close(self._open.popitem()[1])
         with suppress(OSError):
             self._folder.clear(self.work.path.name)
+            self._folder.remove_folder()  # does nothing to one that is not empty
         self._folder.close()
 
 
-def place_in(out: Path) -> Place:
-    """Where the shards of an output meet."""
-    return FolderPlace(out)
+def staged(work: Folder, name: str, pieces: Iterable[bytes]) -> str:
+    """Write a new file; its hash."""
+    digest = xxh3_128()
+    with open(work.create(name, 0o600), "wb") as file:
+        for piece in pieces:
+            digest.update(piece)
+            file.write(piece)
+    return digest.hexdigest()
+
+
+def place_in(out: Path | str) -> Place:
+    """Where the shards of an output meet: of a folder, or of the URL of one in a store."""
+    if isinstance(out, Path):
+        return FolderPlace(out)
+    from chatsquash.run.shards.stored import StorePlace  # which a folder does not need
+
+    return StorePlace(out)

@@ -1,0 +1,66 @@
+"""What runs a conversion: one module per engine, found by looking in this folder, and where it runs as options."""
+
+# No annotation is a string here, since the declarations read the types of the fields.
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
+
+from chatsquash.options import Options, option
+from chatsquash.registry import Room
+
+if TYPE_CHECKING:
+    from chatsquash.report.progress import Watch
+
+_engine = partial(option, group="engine", decides="nothing", on_card=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Where a conversion runs, which decides no byte of its result."""
+
+    engine: str = _engine(
+        "local", "What converts: this machine, or tasks of a Ray cluster.", choices_of=("chatsquash.run.engines",)
+    )
+    address: str | None = _engine(
+        None,
+        "The Ray cluster, as HOST:PORT or auto.",
+        metavar="ADDRESS",
+        usually="one of this machine alone, for this run",
+    )
+    merge: bool = _engine(True, "Write the dataset at the end; without, what the shards gave stays.")
+
+
+class Done(Protocol):
+    """What an engine did, for people."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether every session was written and every line could be read."""
+
+    def as_text(self) -> str:
+        """A few lines."""
+
+    def as_json(self) -> dict[str, object]:
+        """The same as JSON values."""
+
+
+class Engine(Protocol):
+    """What a module of this folder has."""
+
+    MAKES_KEY: bool
+    """Whether a key of pseudonyms is made where none is named."""
+
+    def convert(self, logs: Sequence[str], output: str, options: Options, where: Where, watch: "Watch") -> Done:
+        """Convert session logs; raises as ``run.convert``."""
+
+
+_room: Room[Any] = Room(sys.modules[__name__])
+names = _room.names
+
+
+def engine(name: str) -> Engine:
+    """The engine of a name."""
+    found: Engine = _room.named(name)
+    return found

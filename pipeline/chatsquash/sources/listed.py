@@ -1,0 +1,194 @@
+"""What URLs name in stores: files by themselves, below a folder, fitting a glob, or in a list of URLs."""
+
+from __future__ import annotations
+
+import glob
+from array import array
+from collections.abc import Iterator
+from errno import EACCES
+
+from msgspec import Struct, field
+
+from chatsquash import stores
+from chatsquash.errors import UsageError
+from chatsquash.log import Log
+from chatsquash.model import OURS
+from chatsquash.sources.globs import fits
+from chatsquash.stores import Store, Stored
+from chatsquash.stores.address import Address
+
+_LIST = ".txt"
+_LONGEST_LIST = 64 << 20
+"""Bytes of a list of URLs."""
+_NO_KEY = "names no file"
+
+
+class Entry(Struct, frozen=True):
+    """A file in a store, as a listing has it."""
+
+    path: str
+    """Its URL."""
+    name: str
+    """Its path below what was named."""
+    size: int
+    state: int | None
+
+
+def entry_log(entry: Entry) -> Log:
+    """A file in a store as a log."""
+    return Log(entry.path, stores.shown(entry.path), entry.name, entry.size, modified=entry.state)
+
+
+class Listing(Struct):
+    """What a URL names, in the order in which a folder on a disk is gone through: part by part of the names."""
+
+    out: str | None = None
+    """The URL of the output, which is never read."""
+    earlier: list[str] = field(default_factory=list)
+    """The folders that another run wrote its output to, which are passed over."""
+    _out: str | None = None
+    """What the keys of the output begin with, where it is in the store that is listed."""
+    _keys: bytearray = field(default_factory=bytearray)
+    _numbers: array[int] = field(default_factory=lambda: array("q"))
+
+    def entries(self, given: str) -> Iterator[Entry]:
+        """The files that a URL names; raises ``UsageError`` for one that names none, and for what cannot be listed."""
+        place = stores.address(given)
+        try:
+            yield from self._entries(place)
+        except OSError as problem:
+            why = problem.strerror or type(problem).__name__
+            raise UsageError(f"{place.shown}: cannot be listed ({why})") from None
+
+    def _entries(self, place: Address) -> Iterator[Entry]:
+        store = stores.store(place)
+        self._out = _inside(self.out, place)
+        if self._out is not None and f"{place.key}/".startswith(self._out):
+            raise UsageError(f"{place.shown}: lies in the output, which is never read; choose another with --output")
+        found = _status(store, place.key)
+        if found and not place.shown.endswith("/"):
+            if not stores.listable(place) and place.shown.lower().endswith(_LIST):
+                yield from self._of_list(store, place, found)
+            else:
+                yield _entry(place, found, place.key.rpartition("/")[2])
+            return
+        if not stores.listable(place):
+            raise UsageError(f"{place.shown}: {_NO_KEY}; folders cannot be listed there: write a text file of URLs")
+        folder, pattern = _divided(place.key)
+        count = 0
+        for each in self._sorted(store, folder):
+            name = each.key[len(folder) :].lstrip("/")
+            if not pattern or _fits(tuple(name.split("/")), pattern):
+                count += 1
+                yield _entry(place, each, name)
+        if not count:
+            raise UsageError(f"{place.shown}: {'nothing matches' if pattern else 'nothing lies there'}")
+
+    def _of_list(self, store: Store, place: Address, found: Stored) -> Iterator[Entry]:
+        """The files of a text file with a URL on each line; empty lines and those with # are none."""
+        if found.size > _LONGEST_LIST:
+            raise UsageError(f"{place.shown}: has more than {_LONGEST_LIST:,} bytes, so it is no list of URLs")
+        text = bytes(store.get(place.key, 0, _LONGEST_LIST, None).data).decode("utf-8", "replace")
+        for number, line in enumerate(text.splitlines(), 1):
+            url = line.strip()
+            if not url or url.startswith("#"):
+                continue
+            if not url.startswith(f"{place.scheme}://"):
+                raise UsageError(f"{place.shown}:{number}: is no URL that begins with {place.scheme}://")
+            named = stores.address(url)
+            if (there := _status(stores.store(named), named.key)) is None:
+                raise UsageError(f"{place.shown}:{number}: {named.shown} {_NO_KEY}")
+            yield _entry(named, there, named.shown.partition("://")[2])
+
+    def _sorted(self, store: Store, folder: str) -> Iterator[Stored]:
+        """What lies below a folder, without the outputs of earlier runs."""
+        keys, numbers = bytearray(), array("q")
+        ours: set[str] = set()
+        last, is_sorted = "", True
+        for page in store.list(folder):
+            for each in page:
+                if self._out is not None and each.key.startswith(self._out):
+                    continue
+                if f"/{OURS}/" in f"/{each.key}":
+                    ours.add(f"/{each.key}".partition(f"/{OURS}/")[0].removeprefix("/"))
+                    continue
+                order = _order(each.key)
+                is_sorted = is_sorted and last <= order
+                last = order
+                keys += each.key.encode("utf-8", "surrogatepass")
+                numbers.extend((len(keys), each.size, -1 if each.state is None else each.state))
+        self._keys, self._numbers = keys, numbers
+        ours.discard(folder.rstrip("/"))  # which was named
+        self.earlier = sorted(ours)
+        places: Iterator[int] = iter(range(len(numbers) // 3))
+        if not is_sorted:
+            places = iter(sorted(places, key=lambda at: _order(self._at(at).key)))
+        yield from self._without(ours, map(self._at, places))
+
+    def _at(self, at: int) -> Stored:
+        start = self._numbers[3 * at - 3] if at else 0
+        stop, size, state = self._numbers[3 * at : 3 * at + 3]
+        return Stored(self._keys[start:stop].decode("utf-8", "surrogatepass"), size, None if state < 0 else state)
+
+    @staticmethod
+    def _without(ours: set[str], found: Iterator[Stored]) -> Iterator[Stored]:
+        """The same without outputs, and without the empty objects that some programs let stand for folders."""
+        before: Stored | None = None
+        for each in found:
+            if before and not (before.size == 0 and each.key.startswith(f"{before.key}/")):
+                yield before
+            before = None if _is_below(each.key, ours) else each
+        if before:
+            yield before
+
+
+def _inside(out: str | None, place: Address) -> str | None:
+    """What the keys of the output begin with, if it is in the same store as a place."""
+    if out is None:
+        return None
+    there = stores.address(out)
+    folder = "".join(f"{part}/" for part in there.key.split("/") if part)
+    return folder if (there.scheme, there.host) == (place.scheme, place.host) and folder else None
+
+
+def _is_below(key: str, folders: set[str]) -> bool:
+    if not folders:
+        return False
+    parts = key.split("/")
+    return any("/".join(parts[:count]) in folders for count in range(len(parts)))
+
+
+def _status(store: Store, key: str) -> Stored | None:
+    """What stands under a key; whoever may only list is not told, and lists."""
+    try:
+        return store.status(key) if key and not key.endswith("/") else None
+    except OSError as problem:
+        if problem.errno == EACCES:
+            return None
+        raise
+
+
+def _entry(place: Address, found: Stored, name: str) -> Entry:
+    path = place.url(found.key) if stores.listable(place) else place.key
+    name = name.partition("?")[0] if not stores.listable(place) else name
+    return Entry(path, name, found.size, found.state)
+
+
+def _order(key: str) -> str:
+    """A key so that texts compare as its parts do, one after the other."""
+    return key.replace("/", "\0")
+
+
+def _divided(key: str) -> tuple[str, tuple[str, ...]]:
+    """The folder that is listed, with a slash behind it, and the pattern of what is wanted below it."""
+    parts = [part for part in key.split("/") if part]
+    fixed = next((at for at, part in enumerate(parts) if glob.has_magic(part)), len(parts))
+    pattern = (*parts[fixed:], "**") if fixed < len(parts) else ()
+    return "".join(f"{part}/" for part in parts[:fixed]), pattern
+
+
+def _fits(parts: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
+    """Whether a name fits, as on a disk: what begins with a dot only where the pattern says so."""
+    shallow = pattern[: pattern.index("**")]
+    hidden = any(part[:1] == "." and fit[:1] != "." for part, fit in zip(parts, shallow, strict=False))
+    return not hidden and fits(parts, pattern)

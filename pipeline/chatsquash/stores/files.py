@@ -1,0 +1,220 @@
+"""Files of others that are only read: a web server's, the Hugging Face Hub's, a host's by SFTP; by fsspec."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from errno import EACCES, EIO, ENOENT, ENOTSUP
+from typing import Any, TypeVar
+
+from fsspec.asyn import sync
+
+from chatsquash.stores.base import Piece, StaleError, Store, Stored, state
+
+T = TypeVar("T")
+_TRIES = 6
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 10.0
+"""Seconds before the second try, about, and before any."""
+_SECONDS = 120
+"""Seconds that one request may take."""
+_PASSING = (429, 500, 502, 503, 504)
+"""Answers that another try may better."""
+
+
+def opened(scheme: str, host: str) -> Store:
+    """What is read at a host; raises ``ImportError`` where its library is not installed, and ``OSError``."""
+    if scheme in ("https", "http"):
+        return Web()
+    if scheme == "hf":
+        from huggingface_hub import HfFileSystem
+
+        return Tree(HfFileSystem(skip_instance_cache=True), f"{host}/")
+    from sshfs import SSHFileSystem
+
+    user, _, place = host.rpartition("@")
+    name, _, port = place.partition(":")
+    given = {**({"username": user} if user else {}), **({"port": int(port)} if port else {})}
+    with _words():
+        # Else it would take any host for the one that is meant.
+        known: Any = {"known_hosts": (), "connect_timeout": 15, "login_timeout": 30, "skip_instance_cache": True}
+        return Tree(SSHFileSystem(name, **known, **given), "/")
+
+
+class Web:
+    """Single files by their URLs."""
+
+    def __init__(self) -> None:
+        from fsspec.implementations.http import HTTPFileSystem
+
+        # Of a compressed log the bytes are wanted as they are.
+        self._files: Any = HTTPFileSystem(
+            encoded=True, client_kwargs={"auto_decompress": False}, skip_instance_cache=True, use_listings_cache=False
+        )
+
+    def status(self, key: str) -> Stored | None:
+        """As ``Store`` has it."""
+        try:
+            piece = self.get(key, 0, 1, None)
+        except FileNotFoundError:
+            return None
+        return Stored(key, piece.size, piece.state)
+
+    def list(self, folder: str) -> Iterator[Iterable[Stored]]:
+        """Nothing, since web servers do not tell."""
+        del folder
+        yield from ()
+
+    def inside(self, folder: str) -> Iterable[str]:
+        """Nothing either."""
+        del folder
+        return ()
+
+    def get(self, key: str, start: int, size: int, tag: str | None) -> Piece:
+        """As ``Store`` has it."""
+        piece: Piece = _patiently(lambda: sync(self._files.loop, self._get, key, start, size, tag, timeout=_SECONDS))
+        return piece
+
+    async def _get(self, key: str, start: int, size: int, tag: str | None) -> Piece:
+        session = await self._files.set_session()
+        headers = {"Range": f"bytes={start}-{start + size - 1}", "Accept-Encoding": "identity"}
+        # A weak tag is none to ask by, and some servers do not know the question: so the answer is looked at, too.
+        headers |= {"If-Match": tag} if tag and not tag.startswith("W/") else {}
+        async with session.get(self._files.encode_url(key), headers=headers) as answer:
+            if answer.status == 412:
+                raise StaleError
+            if answer.status == 416:
+                return Piece(b"", start, None, tag)
+            _refuse(answer.status)
+            if answer.status != 206 and start:
+                raise OSError(ENOTSUP, "the server gives no part of a file, which is needed for one so large")
+            seen = answer.headers.get("ETag")
+            if tag and seen and seen != tag:
+                raise StaleError
+            data = bytearray()
+            while len(data) < size and (more := await answer.content.read(size - len(data))):
+                data += more
+            whole = _size(answer.headers, len(data))
+            if len(data) < min(size, whole - start):
+                raise _PassingError(EIO, "the answer of the server ends early")
+            told = f"{answer.headers['Last-Modified']} {whole}" if "Last-Modified" in answer.headers else None
+            return Piece(bytes(data), whole, state(seen, told), seen)
+
+
+class Tree:
+    """Files in folders."""
+
+    def __init__(self, files: Any, root: str) -> None:
+        self._files, self._root = files, root
+
+    def status(self, key: str) -> Stored | None:
+        """As ``Store`` has it."""
+        try:
+            told = _patiently(lambda: self._files.info(self._root + key))
+        except FileNotFoundError:
+            return None
+        return self._stored(told, key) if told["type"] == "file" else None
+
+    def list(self, folder: str) -> Iterator[Iterable[Stored]]:
+        """As ``Store`` has it."""
+        found = _patiently(lambda: self._files.find(self._root + folder, detail=True))
+        yield [self._stored(told, self._key(path)) for path, told in found.items() if told["type"] == "file"]
+
+    def inside(self, folder: str) -> Iterable[str]:
+        """As ``Store`` has it."""
+        found = _patiently(lambda: self._files.ls(self._root + folder, detail=True))
+        return [self._key(told["name"]) for told in found if told["type"] == "file"]
+
+    def get(self, key: str, start: int, size: int, tag: str | None) -> Piece:
+        """As ``Store`` has it."""
+        self._files.invalidate_cache()
+        told = self.status(key)
+        if told is None:
+            raise OSError(ENOENT, "there is no such file")
+        if tag and tag != str(told.state):
+            raise StaleError
+
+        def read() -> bytes:
+            with self._files.open(self._root + key, "rb", block_size=size, cache_type="none") as file:
+                file.seek(start)
+                return bytes(file.read(size))
+
+        data = _patiently(read) if start < told.size else b""
+        return Piece(data, told.size, told.state, str(told.state))
+
+    def _key(self, path: str) -> str:
+        return path.removeprefix(self._root).removeprefix(self._root.lstrip("/"))
+
+    @staticmethod
+    def _stored(told: dict[str, Any], key: str) -> Stored:
+        tag = told.get("blob_id") or told.get("mtime") or None
+        return Stored(key, told["size"] or 0, state(None, f"{tag} {told['size']}" if tag else None))
+
+
+class _PassingError(OSError):
+    """What another try may better."""
+
+
+def _patiently(call: Callable[[], T]) -> T:
+    """Call, some times if need be, with pauses that grow and differ."""
+    for tried in range(1, _TRIES):
+        try:
+            with _words():
+                return call()
+        except _PassingError:
+            longest = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**tried)
+            time.sleep(random.uniform(_FIRST_PAUSE, longest))  # noqa: S311 - keeps no secret
+    with _words():
+        return call()
+
+
+@contextmanager
+def _words() -> Iterator[None]:
+    """Make an ``OSError`` of what the libraries raise, in our words: theirs may hold URLs with signatures."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise OSError(ENOENT, "there is no such file") from None
+    except PermissionError:
+        raise OSError(EACCES, "it is not allowed") from None
+    except (StaleError, _PassingError):
+        raise
+    except Exception as problem:  # noqa: BLE001 - each library has its own
+        raise _in_words(problem) from None
+
+
+def _in_words(problem: Exception) -> OSError:
+    answer = getattr(problem, "response", None)
+    status = getattr(answer, "status_code", None)
+    if isinstance(status, int):
+        try:
+            _refuse(status)
+        except OSError as told:
+            return told
+    if isinstance(problem, OSError) and problem.errno == ENOTSUP and problem.strerror:
+        return OSError(ENOTSUP, problem.strerror)
+    name = type(problem).__name__
+    if name in ("HostKeyNotVerifiable", "PermissionDenied"):
+        known = {"HostKeyNotVerifiable": "its key is not in known_hosts", "PermissionDenied": "it is not allowed"}
+        return OSError(EACCES, known[name])
+    is_passing = name.startswith(("Client", "Server", "FSTimeout", "Timeout", "Connection", "Protocol"))
+    return (_PassingError if is_passing else OSError)(EIO, f"it could not be reached or read: {name}")
+
+
+def _refuse(status: int) -> None:
+    """Raise ``OSError`` for an answer that is none."""
+    if status in (404, 410):
+        raise FileNotFoundError(ENOENT, "there is no such file")
+    if status in (401, 403):
+        raise PermissionError(EACCES, "it is not allowed")
+    if status in _PASSING:
+        raise _PassingError(EIO, f"the server said {status}")
+    if status >= 300:
+        raise OSError(ENOTSUP, f"the server said {status}")
+
+
+def _size(headers: Any, read: int) -> int:
+    """Bytes of all of a file, as an answer tells them."""
+    whole = headers.get("Content-Range", "").rpartition("/")[2] or headers.get("Content-Length", "")
+    return int(whole) if whole.isdecimal() else read

@@ -1,0 +1,251 @@
+"""Buckets of objects: S3, Google Cloud Storage and Azure, by obstore."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from errno import EACCES, EEXIST, EINVAL, EIO, ENOENT, ENOTSUP
+from pathlib import Path
+from typing import Any
+
+import obstore
+from obstore import exceptions
+from obstore.store import AzureStore, GCSStore, S3Store
+
+from chatsquash.errors import UsageError
+from chatsquash.stores.base import Piece, StaleError, Stored, state
+from chatsquash.stores.limits import part_size
+
+_AT_ONCE = 64 << 20
+"""Bytes of the parts of a file that are under way together, unless one has more."""
+_RETRIES: Any = {
+    "max_retries": 10,
+    "retry_timeout": timedelta(minutes=3),
+    "backoff": {"init_backoff": timedelta(milliseconds=100), "max_backoff": timedelta(seconds=15), "base": 2},
+}
+"""How obstore repeats what failed on the way, with jitter; what a body lacks is asked for from there on."""
+_TRIES = 4
+_CLIENT: Any = {
+    "connect_timeout": timedelta(seconds=10),
+    "read_timeout": timedelta(seconds=60),
+    "timeout": timedelta(hours=1),
+    "user_agent": "chatsquash",
+}
+_PLAIN = {"s3": "AWS_ALLOW_HTTP", "gs": "GOOGLE_ALLOW_HTTP", "az": "AZURE_ALLOW_HTTP"}
+"""Variables that allow connections that are not encrypted, as to a service on this machine."""
+_CODE = re.compile(r"<Code>([A-Z][A-Za-z]*[a-z][A-Za-z]*)</Code>|status code: (\d{3})")
+_WHY = (
+    (
+        "InvalidObjectState|BlobArchived|BlobBeingRehydrated",
+        EACCES,
+        "it is archived: restore it first, or pass it over with --exclude",
+    ),
+    (
+        (
+            "PermanentRedirect|AuthorizationHeaderMalformed|IllegalLocationConstraint|TemporaryRedirect"
+            "|redirect without LOCATION|status code: 301"
+        ),
+        EIO,
+        "the bucket is in another region: set AWS_REGION to that",
+    ),
+    ("NoSuchBucket|ContainerNotFound|bucket does not exist", ENOENT, "there is no such bucket or container"),
+    (r"169\.254\.169\.254|metadata\.google\.internal|MissingCredential", EACCES, "no credentials were found for it"),
+    (
+        "<Code>(AccessDenied|AuthorizationFailure|AuthorizationPermissionMismatch|AllAccessDisabled)",
+        EACCES,
+        "the store does not allow it",
+    ),
+    ("InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|TokenRefreshRequired", EACCES, "its credentials are wrong"),
+)
+"""What the words of an answer mean, in the order in which they are looked for."""
+
+
+_KINDS: dict[type[Exception], tuple[int, str]] = {
+    FileNotFoundError: (ENOENT, "there is no such object"),
+    exceptions.PermissionDeniedError: (EACCES, "the store does not allow it"),
+    exceptions.UnauthenticatedError: (EACCES, "the store does not allow it"),
+    exceptions.NotSupportedError: (ENOTSUP, "the store cannot do that"),
+}
+
+
+def opened(scheme: str, bucket: str) -> Objects:
+    """A bucket, with credentials of the environment and of the files of its service."""
+    is_plain = os.environ.get(_PLAIN[scheme], "").lower() == "true"
+    given: Any = {"client_options": {**_CLIENT, "allow_http": is_plain}, "retry_config": _RETRIES}
+    try:
+        if scheme == "s3":
+            return Objects(S3Store(bucket, **given, **_shared()))
+        return Objects((GCSStore if scheme == "gs" else AzureStore)(bucket, **given))
+    except (exceptions.BaseError, ValueError) as problem:
+        code = type(problem).__name__
+        why = "what the environment and its files say of it cannot be used"
+        raise UsageError(f"{scheme}://{bucket}: {why} ({code}); docs/remote.md says what is read") from None
+
+
+def _shared() -> dict[str, Any]:
+    """What the files of AWS say, where the environment does not; the library reads only that."""
+    if os.environ.get("AWS_ACCESS_KEY_ID") or os.environ.get("AWS_SKIP_SIGNATURE"):
+        return {}
+    named = {"AWS_SHARED_CREDENTIALS_FILE": "~/.aws/credentials", "AWS_CONFIG_FILE": "~/.aws/config"}
+    paths = (Path(os.environ.get(name, usual)).expanduser() for name, usual in named.items())
+    if not any(path.is_file() for path in paths):
+        return {}
+    from botocore.session import Session  # which takes long to import
+    from obstore.auth.boto3 import Boto3CredentialProvider
+
+    session = Session()
+    if session.get_credentials() is None:
+        return {}
+    region = session.get_config_variable("region")
+    found = {"credential_provider": Boto3CredentialProvider(session)}
+    return {**found, "region": region} if region and not os.environ.get("AWS_REGION") else found
+
+
+class Objects:
+    """A bucket or container."""
+
+    def __init__(self, store: Any) -> None:
+        self._store = store
+
+    def status(self, key: str) -> Stored | None:
+        """As ``Store`` has it."""
+        try:
+            return _stored(_told(lambda: obstore.head(self._store, key))) if key else None
+        except FileNotFoundError:
+            return None
+
+    def list(self, folder: str) -> Iterator[Iterable[Stored]]:
+        """As ``Store`` has it."""
+        pages: Any = None
+        last: str | None = None
+
+        def following() -> Any:
+            """The next page; the listing is begun anew behind the last one where it broke off."""
+            nonlocal pages
+            pages = pages or iter(obstore.list(self._store, folder or None, offset=last, chunk_size=1000))
+            try:
+                return next(pages, None)
+            except Exception:
+                pages = None
+                raise
+
+        while page := _told(following):
+            last = page[-1]["path"]
+            yield [_stored(each) for each in page]
+
+    def inside(self, folder: str) -> Iterable[str]:
+        """As ``Store`` has it."""
+        found: Any = _told(lambda: obstore.list_with_delimiter(self._store, folder or None))
+        return [each["path"] for each in found["objects"]]
+
+    def get(self, key: str, start: int, size: int, tag: str | None) -> Piece:
+        """As ``Store`` has it."""
+        options: Any = {"range": (start, start + size), **({"if_match": tag} if tag else {})}
+
+        def read() -> Piece:
+            got = obstore.get(self._store, key, options=options)
+            return _piece(got.meta, memoryview(got.bytes()))
+
+        try:
+            piece: Piece = _told(read)
+        except OSError as problem:
+            if problem.errno not in (EINVAL, EIO) or start:
+                raise
+            with suppress(OSError):
+                told = _told(lambda: obstore.head(self._store, key))
+                if not told["size"]:  # of which there is no range, as some answers say less clearly
+                    return _piece(told, b"")
+            raise
+        return piece
+
+    def put(self, key: str, data: bytes) -> None:
+        """As ``WritableStore`` has it."""
+        _told(lambda: obstore.put(self._store, key, data, use_multipart=False))
+
+    def create(self, key: str, data: bytes, instead: str | None = None) -> None:
+        """As ``WritableStore`` has it."""
+        mode: Any = {"e_tag": instead} if instead else "create"
+        try:
+            _told(lambda: obstore.put(self._store, key, data, mode=mode))
+        except StaleError:
+            raise FileExistsError(EEXIST, "something else stands there") from None
+
+    def upload(self, key: str, path: Path) -> None:
+        """As ``WritableStore`` has it."""
+        size = path.stat().st_size
+        part = part_size(size)
+        at_once = max(1, _AT_ONCE // part)
+        _told(lambda: obstore.put(self._store, key, path, chunk_size=part, max_concurrency=at_once))
+
+    def delete(self, keys: Iterable[str]) -> None:
+        """As ``WritableStore`` has it."""
+        for key in keys:
+            with suppress(FileNotFoundError):  # which is as it should be
+                _told(lambda key=key: obstore.delete(self._store, key))  # type: ignore[misc]
+
+
+def _stored(meta: Any) -> Stored:
+    return Stored(meta["path"], meta["size"], _state(meta))
+
+
+def _piece(meta: Any, data: bytes | memoryview) -> Piece:
+    return Piece(data, meta["size"], _state(meta), meta["e_tag"])
+
+
+def _state(meta: Any) -> int | None:
+    return state(meta["e_tag"], str(meta["last_modified"]))
+
+
+class _PassingError(OSError):
+    """What broke on the way, where the library does not try once more."""
+
+
+def _told(call: Callable[[], Any]) -> Any:
+    """What a call gives, which is made once more where its answer was lost."""
+    for tried in range(1, _TRIES):
+        try:
+            with _words():
+                return call()
+        except _PassingError:
+            time.sleep(random.uniform(0, 0.05 * 4**tried))  # noqa: S311 - keeps no secret
+    with _words():
+        return call()
+
+
+@contextmanager
+def _words() -> Iterator[None]:
+    """Make an ``OSError`` of what obstore raises, in our words: its own may hold keys and signatures."""
+    try:
+        yield
+    except exceptions.PreconditionError:
+        raise StaleError from None
+    except exceptions.AlreadyExistsError:
+        raise FileExistsError(EEXIST, "something stands there already") from None
+    except (exceptions.BaseError, FileNotFoundError, ValueError) as problem:
+        raise _in_words(problem) from None
+
+
+def _in_words(problem: Exception) -> OSError:
+    said = str(problem)
+    known = next(((number, why) for words, number, why in _WHY if re.search(words, said)), None)
+    if known:
+        return OSError(*known)
+    if isinstance(problem, tuple(_KINDS)):
+        return OSError(*next(told for kind, told in _KINDS.items() if isinstance(problem, kind)))
+    if isinstance(problem, exceptions.InvalidPathError | ValueError):
+        key = re.search(r'[Pp]ath "([^"\n]{1,200})"', said)
+        named = f" {key[1]!r}" if key else ""
+        return OSError(EINVAL, f"a key{named} has empty parts, or . or .., which is not read: rename it")
+    codes = {code for found in _CODE.findall(said) for code in found if code}
+    if codes:
+        numbers = {"416": EINVAL, "NotImplemented": ENOTSUP, "501": ENOTSUP}
+        number = next((numbers[code] for code in codes if code in numbers), EIO)
+        return OSError(number, f"the store said {max(codes)}")
+    tried = re.search(r"after (\d+) retries, max_retries: (\d+)", said)
+    is_tried = tried and int(tried[1]) >= int(tried[2])  # else it gave up what may have been done already
+    return (OSError if is_tried else _PassingError)(EIO, "the store could not be reached")

@@ -1,0 +1,74 @@
+"""No credential is taken from a URL, and none is ever shown."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from chatsquash import stores
+from chatsquash.errors import UsageError
+from tests.conftest import tree
+from tests.remote.conftest import SECRET
+from tests.remote.logs import log
+
+ID = "AKIAMADEUPEXAMPLE"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "s3://user:hidden@bucket/logs",
+        "s3://user@bucket/logs",
+        "s3://user:hid/den@bucket/logs",
+        "gs://user:hidden@bucket/logs",
+        "az://user:hidden@container/logs",
+        "https://user:hidden@example.com/x.jsonl",
+        "https://hidden@example.com/x.jsonl",
+        "sftp://user:hidden@host/x.jsonl",
+        "hf://hidden@datasets/me/x",
+        "s3://bucket/logs?aws_secret_access_key=hidden",
+        "az://container/logs?sv=1&sig=hidden",
+    ],
+)
+def test_a_url_with_credentials_is_refused_and_not_repeated(url):
+    with pytest.raises(UsageError, match="holds credentials, which are taken from the environment") as problem:
+        stores.address(url)
+    assert "hid" not in str(problem.value)
+
+
+def run(*arguments, **environment):
+    command = [sys.executable, "-m", "chatsquash", *arguments]
+    done = subprocess.run(command, capture_output=True, env={**os.environ, **environment}, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_no_credential_appears_anywhere(s3, here):
+    s3.put("logs/a.jsonl", log(3))
+    s3.put("logs/b.jsonl", b"{broken\n")
+    s3.put("logs/c.jsonl", log(3), StorageClass="GLACIER")
+    url, shown = s3.url, []
+    wrong = [
+        lambda method, path, _: (403, f"<Error><Code>SignatureDoesNotMatch</Code>{SECRET}{ID}</Error>".encode()),
+        lambda method, path, _: (400, f"<Error><Code>{ID}</Code><Message>{SECRET}</Message></Error>".encode()),
+        lambda method, path, _: (500, f"{SECRET} {ID}".encode()),
+    ]
+    for arguments in (
+        ("convert", f"{url}/logs", "-o", "out", "-v", "--keep-rejected"),
+        ("convert", f"{url}/logs", "-o", f"{url}/out", "--json"),
+        ("verify", f"{url}/out", "--logs"),
+        ("inspect", f"{url}/logs/a.jsonl", "-v"),
+        ("convert", f"{url}/none", "-o", "none"),
+    ):
+        shown.append(run(*arguments))
+    for each in wrong:
+        s3.server.before = [each]
+        shown.append(run("convert", f"{url}/logs", "-o", "out"))
+    s3.server.before = []
+    shown.append(run("convert", f"{url}/logs", "-o", "out", AWS_ENDPOINT_URL="http://127.0.0.1:1"))
+    assert [code for code, _ in shown] == [3, 3, 0, 0, 2, 2, 2, 2, 2]
+    written = [data or b"" for data in tree(Path(here)).values()] + list(s3.files("out").values())
+    for text in (*(said for _, said in shown), *written):
+        for secret in (SECRET, ID, SECRET.replace("/", "%2F"), "Signature=", "Traceback"):
+            assert secret.encode() not in text

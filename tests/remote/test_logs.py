@@ -1,0 +1,203 @@
+"""Logs in a bucket: which are found, in which order, and what is said of those that cannot be read."""
+
+from pathlib import Path
+
+import pytest
+
+from chatsquash import Options, convert
+from chatsquash.errors import UsageError
+from chatsquash.sources import stored
+from chatsquash.sources.find import discover
+from tests.remote.logs import folder, line, log
+from tests.run.outputs import findings, manifest
+
+ONE = Options(workers=1, anonymize=False)
+
+
+def names(*urls, **options):
+    found = discover(list(urls), Options(**options), lambda *_: False)
+    return [each.name for each in found.logs]
+
+
+def test_a_listing_of_several_pages_has_the_order_of_a_folder(s3, here):
+    keys = [f"{name}{number}.jsonl" for number in range(400) for name in ("a", "a/", "a-b/")]
+    keys += ["a.jsonl", "a/b/c.jsonl", "é/x.jsonl", "Z.jsonl"]
+    for key in keys:
+        (here / "logs" / key).parent.mkdir(parents=True, exist_ok=True)
+        (here / "logs" / key).write_bytes(b"{}")
+        s3.put(f"logs/{key}", b"{}")
+    assert names(f"{s3.url}/logs") == names("logs")
+    asked = [path for method, path, _ in s3.server.requests if method == "GET" and "list-type=2" in path]
+    assert len(asked) == 2  # of 1000 keys each
+
+
+@pytest.mark.parametrize(
+    "given, options, expected",
+    [
+        ("/logs/", {}, ["a/x.jsonl", "a/y.jsonl.gz", "b.ndjson"]),
+        ("/logs", {"include": ("a",)}, ["a/x.jsonl", "a/y.jsonl.gz"]),
+        ("/logs", {"exclude": ("*.gz",)}, ["a/x.jsonl", "b.ndjson"]),
+        ("/logs", {"limit": 1}, ["a/x.jsonl"]),
+        ("/logs/a/x.jsonl", {}, ["x.jsonl"]),
+        ("/logs/a/x.txt", {}, ["x.txt"]),
+        ("/logs/*/x.*", {}, ["a/x.jsonl"]),
+        ("/logs/**/*.txt", {}, ["a/x.txt"]),
+        ("", {"include": ("logs/b.ndjson",)}, ["logs/b.ndjson"]),
+    ],
+)
+def test_what_is_a_log_is_told_as_in_a_folder(s3, given, options, expected):
+    for key in ("a/x.jsonl", "a/y.jsonl.gz", "a/x.txt", "b.ndjson", ".hidden/x.toml"):
+        s3.put(f"logs/{key}", b"{}")
+    s3.put("logs/a/", b"")  # as some programs let stand for folders
+    assert names(f"{s3.url}{given}", **options) == expected
+
+
+def test_days_are_told_by_paths_and_by_what_logs_say(s3):
+    s3.put("logs/2026-05-05/x.jsonl", log(1))
+    s3.put("logs/x.jsonl", log(1))
+    chosen = Options(since="2026-01-01", until="2026-01-31", workers=1, anonymize=False)
+    assert convert(f"{s3.url}/logs", "out", chosen).sessions == 1
+    assert manifest()["inputs"][0]["path"] == f"{s3.url}/logs/x.jsonl"
+
+
+def test_the_output_and_that_of_earlier_runs_is_not_read(s3):
+    s3.put("logs/a.jsonl", log(1))
+    convert(f"{s3.url}/logs", f"{s3.url}/logs/out", ONE)
+    assert convert(f"{s3.url}/logs", f"{s3.url}/logs/out", ONE).others == {}
+    summary = convert(f"{s3.url}/logs", "out", ONE)
+    assert (summary.sessions, dict(summary.others)) == (1, {"earlier output": 1})
+
+
+@pytest.mark.parametrize("key", ["logs//x.jsonl", "logs/../x.jsonl"])
+def test_a_key_that_is_no_path_stops_the_run_and_is_named(s3, key):
+    s3.put(key, b"{}")
+    with pytest.raises(UsageError, match=r"cannot be listed \(a key .*has empty parts, or \. or \.\."):
+        convert(s3.url, "out", ONE)
+
+
+@pytest.mark.parametrize(
+    "url, said",
+    [
+        ("s3://no-such-bucket/logs", "there is no such bucket"),
+        ("{}/nothing", "nothing lies there"),
+        ("{}/no*", "nothing matches"),
+        ("s3://", "names no bucket"),
+        ("S3://bucket/x", "is no store that is known; known are az://"),
+        ("ftp://host/x", "is no store that is known"),
+        ("http://example.com/x.jsonl", "only https:// leads to other machines"),
+    ],
+)
+def test_a_url_that_leads_nowhere_is_said(s3, url, said):
+    with pytest.raises(UsageError, match=said):
+        convert(url.format(s3.url), "out", ONE)
+
+
+def test_a_forbidden_listing_stops_the_run(s3):
+    s3.server.before = [lambda method, path, _: (403, b"<Error><Code>AccessDenied</Code></Error>")]
+    with pytest.raises(UsageError, match=r"cannot be listed \(the store does not allow it\)"):
+        convert(f"{s3.url}/logs", "out", ONE)
+
+
+def refused(status, code):
+    body = f"<Error><Code>{code}</Code></Error>".encode()
+    return lambda method, path, _: (status, body) if "bad.jsonl" in path and "list-type" not in path else None
+
+
+@pytest.mark.parametrize(
+    "answer, said",
+    [
+        (refused(403, "AccessDenied"), "the store does not allow it"),
+        (refused(403, "InvalidObjectState"), "it is archived: restore it first"),
+        (refused(404, "NoSuchKey"), "there is no such object"),
+        (refused(301, "PermanentRedirect"), "the bucket is in another region: set AWS_REGION"),
+        (refused(400, "AuthorizationHeaderMalformed"), "the bucket is in another region: set AWS_REGION"),
+        (refused(403, "SignatureDoesNotMatch"), "its credentials are wrong"),
+        (refused(400, "SomethingElse"), "the store said SomethingElse"),
+    ],
+)
+def test_a_log_that_cannot_be_read_is_a_finding(s3, answer, said):
+    s3.put("logs/bad.jsonl", log(2))
+    s3.put("logs/good.jsonl", log(2))
+    s3.server.before = [answer]
+    summary = convert(f"{s3.url}/logs", "out", ONE)
+    assert (summary.written, dict(summary.left_out)) == (1, {"unreadable-log": 1})
+    [found] = findings("unreadable-log")
+    assert said in found["text"]
+
+
+def test_an_archived_object_is_a_finding(s3):
+    s3.put("logs/bad.jsonl", log(2), StorageClass="GLACIER")
+    s3.put("logs/good.jsonl", log(2))
+    assert convert(f"{s3.url}/logs", "out", ONE).written == 1
+    assert "it is archived" in findings("unreadable-log")[0]["text"]
+
+
+def test_a_log_that_vanished_is_a_finding(s3):
+    for name in ("a", "b"):
+        s3.put(f"logs/{name}.jsonl", log(2, session=name))
+
+    def gone(log, *_):
+        return s3.client.delete_object(Bucket=s3.name, Key="logs/b.jsonl")
+
+    assert convert(f"{s3.url}/logs", "out", ONE, gone).written == 1
+    assert "there is no such object" in findings("unreadable-log")[0]["text"]
+
+
+@pytest.mark.parametrize(
+    "later, how, lines",
+    [
+        (log(5, session="b"), "grew", 3),
+        (log(3, session="b") + line(3, session="b")[:-9], "grew", 3),
+        (log(1, session="b"), "shrank", 1),
+        (log(3, session="B"), "was written to", 3),
+    ],
+)
+def test_a_log_that_changed_since_it_was_listed_is_told_by_its_tag(s3, later, how, lines):
+    s3.put("logs/a.jsonl", log(2, session="a"))
+    s3.put("logs/b.jsonl", log(3, session="b"))
+    summary = convert(f"{s3.url}/logs", "out", ONE, lambda log, *_: s3.put("logs/b.jsonl", later))
+    [found] = findings("changed-log")
+    assert f"the log {how} while the run went on" in found["text"]
+    assert (summary.written, summary.lines) == (2, 2 + lines)
+
+
+def test_a_log_that_changes_while_it_is_read_is_read_once_more(s3, monkeypatch):
+    for name, size in {"FIRST": 16 << 10, "_STEP": 16 << 10}.items():
+        monkeypatch.setattr(stored, name, size)
+    s3.put("logs/a.jsonl", log(12, 200, "before"))
+    after = log(12, 200, "after!")
+
+    def change(method, path, headers):
+        if "a.jsonl" in path and headers.get("If-Match") and not done:
+            done.append(path)
+            s3.put("logs/a.jsonl", after)
+
+    done = []
+    s3.server.before = [change]
+    convert(f"{s3.url}/logs", "out", ONE)
+    assert done
+    assert findings("changed-log")
+    record = Path("out/2026-01-02.jsonl").read_text()
+    assert "after!" in record
+    assert "before" not in record
+
+
+def test_a_run_after_another_reads_only_what_changed(s3):
+    folder("logs")
+    s3.fill("logs", "logs")
+    before = convert(f"{s3.url}/logs", "out", ONE)
+    assert convert(f"{s3.url}/logs", "out", ONE).unchanged
+    s3.put("logs/a/small.jsonl", log(3, session="small"))
+    after = convert(f"{s3.url}/logs", "out", ONE)
+    assert (after.sessions, after.reused) == (before.sessions, before.sessions - 1)
+
+
+def test_workers_read_stores_that_each_opens_itself(s3, monkeypatch):
+    from chatsquash.run import workers
+
+    monkeypatch.setattr(workers, "_WORTH_A_PROCESS", 1)
+    for number in range(6):
+        s3.put(f"logs/{number}.jsonl", log(3, session=str(number)))
+    assert convert(f"{s3.url}/logs", "one", ONE).written == 6
+    assert convert(f"{s3.url}/logs", "two", Options(workers=2, anonymize=False)).written == 6
+    assert Path("one/2026-01-02.jsonl").read_bytes() == Path("two/2026-01-02.jsonl").read_bytes()

@@ -1,0 +1,205 @@
+"""An output in a bucket: what is ours, what a reader may find meanwhile, and two runs at once."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from chatsquash import Options, convert
+from chatsquash.errors import ChatsquashError, UsageError
+from chatsquash.run.verify import verify
+from chatsquash.stores import objects
+from chatsquash.stores.limits import LARGEST, PARTS, part_size, refuse_large
+from chatsquash.write import bucket
+from tests.remote.logs import log
+
+ONE = Options(workers=1, anonymize=False)
+RECORD = "out/.chatsquash/written.json"
+LOCK = "out/.chatsquash/lock"
+
+
+@pytest.fixture
+def out(s3, here):
+    (here / "logs").mkdir()
+    (here / "logs/a.jsonl").write_bytes(log(3, session="a"))
+    return f"{s3.url}/out"
+
+
+def ours(s3):
+    return sorted(s3.files("out").keys() - {".chatsquash/written.json"})
+
+
+def test_what_is_written_is_verified_there_and_each_log_with_it(s3, out):
+    convert("logs", out, ONE)
+    done = verify(out, logs=True)
+    assert (done.files, done.logs, done.problems) == (len(ours(s3)) - 1, 1, [])
+    s3.put("out/2026-01-02.jsonl", b"{}\n")
+    assert [problem for problem in verify(out).problems if problem.startswith(f"{out}/2026-01-02.jsonl: has 3 bytes")]
+    s3.client.delete_object(Bucket=s3.name, Key="out/2026-01-02.jsonl")
+    assert f"{out}/2026-01-02.jsonl: cannot be read (there is no such object)" in verify(out).problems
+
+
+def test_run_json_goes_first_and_comes_last(s3, out):
+    convert("logs", out, ONE)
+    s3.server.requests.clear()
+    convert("logs", out, ONE)
+    changed = [path for method, path, _ in s3.server.requests if method in ("PUT", "DELETE", "POST")]
+    named = [path.partition("?")[0].partition("/out/")[2] for path in changed]
+    assert named[:2] == [".chatsquash/lock", ".chatsquash/written.json"]
+    assert named[-2] == "run.json"
+    assert not {"run.json"}.intersection(named[3:-2])
+    assert len([path for path in named if path.endswith(".jsonl")]) >= 3
+
+
+def test_what_only_an_earlier_run_wrote_goes_and_what_others_wrote_stays(s3, out, here):
+    convert("logs", out, Options(workers=1, anonymize=False, group_by="none"))
+    s3.put("out/mine.txt", b"mine")
+    before = ours(s3)
+    convert("logs", out, ONE)
+    assert sorted({*before, "2026-01-02.jsonl"} - {"conversations.jsonl"}) == ours(s3)
+    assert set(json.loads(s3.read(RECORD))["files"]) == {*ours(s3)} - {"mine.txt"}
+    assert s3.read("out/mine.txt") == b"mine"
+
+
+def test_a_folder_of_others_is_refused_and_with_force_nothing_of_theirs_is_touched(s3, out):
+    s3.put("out/mine.txt", b"mine")
+    with pytest.raises(UsageError, match="is not empty and was not written by chatsquash"):
+        convert("logs", out, ONE)
+    force = Options(workers=1, anonymize=False, force=True)
+    assert convert("logs", out, force).written == 1
+    assert s3.read("out/mine.txt") == b"mine"
+    s3.put("out/data/any", b"")
+    s3.put("out/reports/tools.csv", b"mine")
+    record = json.loads(s3.read(RECORD))
+    record["files"].remove("reports/tools.csv")
+    s3.put(RECORD, json.dumps(record))
+    with pytest.raises(UsageError, match=r"reports/tools.csv: was not written by chatsquash and would be overwritten"):
+        convert("logs", out, force)
+
+
+def test_a_result_that_was_copied_there_is_known_by_its_run_json(s3, out):
+    convert("logs", "local", ONE)
+    for name in ("run.json", "2026-01-02.jsonl", "reports/findings.jsonl"):
+        s3.put(f"out/{name}", Path("local", name).read_bytes())
+    assert convert("logs", out, ONE).written == 1
+
+
+@pytest.mark.parametrize("name", ["../x", "/x", "a/../../x", ".chatsquash/lock", "a//b"])
+def test_a_record_that_names_what_cannot_be_ours_is_refused(s3, out, name):
+    s3.put(RECORD, json.dumps({"files": [name]}))
+    with pytest.raises(UsageError, match="is damaged"):
+        convert("logs", out, ONE)
+
+
+def test_a_result_is_not_replaced_by_that_of_other_logs(s3, out, here):
+    convert("logs", out, ONE)
+    (here / "others").mkdir()
+    (here / "others/b.jsonl").write_bytes(log(2, session="b"))
+    with pytest.raises(UsageError, match="none of those logs is among the ones found now"):
+        convert("others", out, ONE)
+    assert convert("others", out, Options(workers=1, anonymize=False, replace=True)).written == 1
+
+
+def test_two_runs_at_once_are_told_apart(s3, out):
+    told = []
+
+    def second(*_):
+        with pytest.raises(UsageError) as problem:
+            convert("logs", out, ONE)
+        told.append(str(problem.value))
+
+    convert("logs", out, ONE, second)
+    assert f"{out}: another run is writing there (process {os.getpid()} on {os.uname().nodename}, since 20" in told[0]
+    assert f"if it is gone, remove {out}/.chatsquash/lock" in told[0]
+    assert LOCK not in s3.keys()
+
+
+def test_a_lock_that_was_taken_away_stops_the_run_before_anything_changes(s3, out):
+    convert("logs", out, ONE)
+    before = s3.files("out")
+    with pytest.raises(ChatsquashError, match="another run took this one's lock away"):
+        convert("logs", out, ONE, lambda *_: s3.put(LOCK, json.dumps({"token": "another"})))
+    assert {**s3.files("out"), ".chatsquash/lock": None} == {**before, ".chatsquash/lock": None}
+    assert json.loads(s3.read(LOCK)) == {"token": "another"}
+
+
+def test_the_lock_of_a_run_on_this_host_that_was_killed_is_taken_over(s3, out):
+    gone = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True)
+    owner = f"process {int(gone.stdout)} on {os.uname().nodename}"
+    s3.put(LOCK, json.dumps({"owner": owner, "begun": 1, "token": "x"}))
+    assert convert("logs", out, ONE).written == 1
+
+
+@pytest.mark.parametrize("held", [b"", b"[]", b"{", b'{"owner": 5, "begun": "x"}', b'{"begun": 1e300}', b"[" * 4000])
+def test_a_lock_that_says_nothing_holds(s3, out, held):
+    s3.put(LOCK, held)
+    with pytest.raises(UsageError, match="another run is writing there"):
+        convert("logs", out, ONE)
+
+
+def test_a_run_that_fails_while_it_writes_leaves_no_result_and_the_next_one_does(s3, out, monkeypatch):
+    convert("logs", out, ONE)
+    s3.server.before = [
+        lambda method, path, _: (403, b"<Error><Code>AccessDenied</Code></Error>") if "tools.csv" in path else None
+    ]
+    with pytest.raises(OSError, match=r"tools.csv: cannot be written \(the store does not allow it\)") as problem:
+        convert("logs", out, ONE)
+    assert problem.value.__notes__ == [
+        "what was written is no result without run.json, and the same command writes all of it anew"
+    ]
+    assert "out/run.json" not in s3.keys()
+    assert LOCK not in s3.keys()
+    s3.server.before = []
+    convert("logs", out, ONE)
+    assert verify(out).problems == []
+
+
+def test_a_run_that_stops_before_it_writes_leaves_what_was_there(s3, out, here):
+    convert("logs", out, ONE)
+    before = s3.files("out")
+    (here / "logs/b.jsonl").write_bytes(b"{broken\n")
+    with pytest.raises(ChatsquashError):
+        convert("logs", out, Options(workers=1, anonymize=False, strict=True))
+    assert s3.files("out") == before
+
+
+def test_large_files_are_written_in_parts(s3, out, monkeypatch):
+    monkeypatch.setattr(objects, "part_size", lambda size: 5 << 20)
+    monkeypatch.setattr(bucket, "_LARGE", 1 << 20)
+    Path("logs/b.jsonl").write_bytes(log(1, 2_500_000, "b"))
+    convert("logs", out, ONE)
+    asked = [path for method, path, _ in s3.server.requests if method == "PUT" and "partNumber=" in path]
+    assert len(asked) == 5
+    assert verify(out).problems == []
+
+
+@pytest.mark.parametrize("size", [0, 1, 8 << 20, 80_000_000_001, 123_456_789_012, LARGEST])
+def test_so_many_parts_suffice(size):
+    assert part_size(size) >= 8 << 20
+    assert part_size(size) * PARTS >= size
+    assert part_size(size) <= 5 << 30
+
+
+def test_a_file_beyond_what_a_store_takes_is_refused():
+    refuse_large("s3://b/x", LARGEST)
+    with pytest.raises(UsageError, match="more than the 5,497,558,138,880 that an object may have: divide the records"):
+        refuse_large("s3://b/x", LARGEST + 1)
+
+
+@pytest.mark.parametrize("url", ["https://example.com/out", "hf://datasets/me/out", "sftp://host/out"])
+def test_what_is_only_read_is_not_written_to(out, url):
+    with pytest.raises(UsageError, match="is only read; write to a folder, or to one of s3://, gs://, az://"):
+        convert("logs", url, ONE)
+
+
+def test_what_is_staged_here_is_private_and_goes(s3, out, here, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(here / "room"))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    (here / "room").mkdir()
+    modes = []
+    convert("logs", out, ONE, lambda *_: modes.extend(oct(each.stat().st_mode) for each in (here / "room").iterdir()))
+    assert modes == ["0o40700"]
+    assert list((here / "room").iterdir()) == []
