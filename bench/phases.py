@@ -26,6 +26,7 @@ PHASES = {
 }
 _ROOMS = {
     "sources": "read",
+    "stores": "read",
     "read": "read",
     "formats": "read",
     "tree": "judge",
