@@ -1,8 +1,9 @@
-"""Logs come out of a list of bytes and numbers as they went in."""
+"""Logs come out of a list of bytes and numbers as they went in, each with its number."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from chatsquash.log import Log
 from chatsquash.sources.logs import Logs
@@ -27,6 +28,7 @@ def test_what_is_added_comes_back(sentence, given_):
     jobs = Logs()
     for each in given_:
         jobs.append(each)
+    given_ = [structs.replace(each, number=number) for number, each in enumerate(given_)]
     assert (list(jobs), jobs[:], len(jobs), jobs.size) == (given_, given_, len(given_), sum(j.size for j in given_))
     assert [jobs[at] for at in range(len(jobs))] == given_
     assert jobs[1:] == given_[1:]
