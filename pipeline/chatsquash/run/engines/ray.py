@@ -209,8 +209,8 @@ class Tasks:
         self._tell(done["size"])
 
     def _tell(self, size: int) -> None:
-        self._watch.observe(size, self._size)
         self._watch.note(f"{self._done}/{counted(self._run.shards, 'shard')}, {counted(self._nodes, 'node')}")
+        self._watch.observe(size, self._size)
 
     def _cancel(self) -> None:
         """End all tasks, at first so that they clear up behind themselves."""
