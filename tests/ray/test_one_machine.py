@@ -167,3 +167,24 @@ def test_a_node_with_other_code_is_refused(given, tmp_path, monkeypatch):
     assert done.returncode == 1
     assert "has other code of chatsquash; install one build on all nodes" in done.stderr
     assert clusters.markers(tmp_path / "out") == 0
+
+
+def test_a_node_without_chatsquash_is_named(given, tmp_path, monkeypatch):
+    here, _ = given
+    (tmp_path / "other/chatsquash").mkdir(parents=True)
+    (tmp_path / "other/chatsquash/__init__.py").write_text("raise ImportError('is not here')\n")
+    cluster = clusters.cluster()
+    try:
+        monkeypatch.setenv("PYTHONPATH", str(tmp_path / "other"))
+        clusters.node(cluster)
+        monkeypatch.delenv("PYTHONPATH")
+        key = ("--anonymize-key-file", here / "key")
+        done = clusters.ran(
+            here / "logs", "-o", tmp_path / "out", "--engine", "ray", "--address", cluster.address, *key
+        )
+    finally:
+        cluster.shutdown()
+    assert done.returncode == 1
+    assert "chatsquash does not run there (" in done.stderr
+    assert "is not here" in done.stderr
+    assert "Traceback" not in done.stderr

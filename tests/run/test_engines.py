@@ -166,6 +166,19 @@ def test_what_goes_wrong_in_a_task_is_plain_data(listed, monkeypatch):
     assert type(engine._error({"kind": "made up", "text": "why"})) is ChatsquashError
 
 
+SAID = [
+    ("a traceback: its last line", "ray::f() (pid=1)\n  File x\nValueError: why\n", "ValueError: why"),
+    ("what Ray says: the first", "A worker died.\nSee the logs.", "A worker died."),
+    ("nothing: the class", " ", "OSError"),
+    ("what does not print is escaped", "\x1b[2J", "\\x1b[2J"),
+]
+
+
+@pytest.mark.parametrize("what, text, line", SAID, ids=[what for what, *_ in SAID])
+def test_of_what_ray_says_a_line_is_shown(what, text, line):
+    assert engine._line(OSError(text)) == line
+
+
 def test_the_key_is_shown_nowhere(listed):
     assert KEY not in repr(listed)
     assert listed.key == KEY.encode()

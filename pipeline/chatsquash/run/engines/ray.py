@@ -21,7 +21,7 @@ from chatsquash.run.shards import listing as listings
 from chatsquash.run.shards.divide import Divided, divide_by_size
 from chatsquash.run.shards.merge import merge
 from chatsquash.run.shards.place import Shard, place_in
-from chatsquash.text import counted, printable
+from chatsquash.text import counted, escaped, printable
 from chatsquash.write.outputs import place_of
 
 MAKES_KEY = False
@@ -35,6 +35,8 @@ _ANSWER = 180.0
 """Seconds in which a node has to answer, which may have to start a process for that."""
 _LOOK = 2.0
 """Seconds between two looks at the cluster."""
+_LONGEST = 200
+"""Characters that are shown of what Ray says."""
 _ENDING = 10.0
 """Seconds that tasks have to end in when they are cancelled."""
 
@@ -136,8 +138,8 @@ class Trial:
         except self._ray.exceptions.GetTimeoutError:
             raise ChatsquashError(f"{name}: does not answer; see whether it runs, with: ray status") from None
         except (self._ray.exceptions.RayError, RuntimeError) as problem:
-            hint = "install chatsquash there, the same as here"
-            raise ChatsquashError(f"{name}: chatsquash does not run there ({_last_line(problem)}); {hint}") from None
+            hint = "install the same as here, or see what ends its workers"
+            raise ChatsquashError(f"{name}: chatsquash does not run there ({_line(problem)}); {hint}") from None
 
     def _refuse(self, node: dict[str, Any], answer: Any) -> None:
         if not isinstance(answer, str):
@@ -198,7 +200,7 @@ class Tasks:
             done: ShardDone | _node.Problem = self._ray.get(answer)
         except self._ray.exceptions.RayError as problem:
             hint = "see what ends the workers there"
-            raise ChatsquashError(f"shard {shard}: its task failed ({_last_line(problem)}); {hint}") from None
+            raise ChatsquashError(f"shard {shard}: its task failed ({_line(problem)}); {hint}") from None
         if "kind" in done:  # what no shard has
             raise _error(done)  # type: ignore[arg-type]
         self.made.add_made(done["records_made"])
@@ -207,8 +209,8 @@ class Tasks:
         self._tell(done["size"])
 
     def _tell(self, size: int) -> None:
-        self._watch.observe(size, self._size)
         self._watch.note(f"{self._done}/{counted(self._run.shards, 'shard')}, {counted(self._nodes, 'node')}")
+        self._watch.observe(size, self._size)
 
     def _cancel(self) -> None:
         """End all tasks, at first so that they clear up behind themselves."""
@@ -228,7 +230,7 @@ def _error(problem: _node.Problem) -> ChatsquashError:
     return kind(problem["text"])
 
 
-def _last_line(problem: BaseException) -> str:
-    """What an exception of Ray comes to: it holds the traceback of the node."""
-    lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
-    return printable(lines[-1][:300]) if lines else type(problem).__name__
+def _line(problem: BaseException) -> str:
+    """What an exception of Ray comes to: the last line of a traceback on a node, the first of what Ray says."""
+    lines = [line.strip() for line in str(problem).splitlines() if line.strip()] or [type(problem).__name__]
+    return escaped(lines[-1 if "Traceback" in lines[0] or "ray::" in lines[0] else 0][:_LONGEST])
