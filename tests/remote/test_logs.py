@@ -69,6 +69,13 @@ def test_the_output_and_that_of_earlier_runs_is_not_read(s3):
     assert (summary.sessions, dict(summary.others)) == (1, {"earlier output": 1})
 
 
+@pytest.mark.parametrize("out", ["", "/", "/logs", "/logs/"])
+def test_logs_that_lie_in_the_output_are_refused(s3, out):
+    s3.put("logs/a.jsonl", log(1))
+    with pytest.raises(UsageError, match="lies in the output, which is never read; choose another with --output"):
+        convert(f"{s3.url}/logs", f"{s3.url}{out}", ONE)
+
+
 @pytest.mark.parametrize("key", ["logs//x.jsonl", "logs/../x.jsonl"])
 def test_a_key_that_is_no_path_stops_the_run_and_is_named(s3, key):
     s3.put(key, b"{}")

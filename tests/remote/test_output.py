@@ -203,3 +203,36 @@ def test_what_is_staged_here_is_private_and_goes(s3, out, here, monkeypatch):
     convert("logs", out, ONE, lambda *_: modes.extend(oct(each.stat().st_mode) for each in (here / "room").iterdir()))
     assert modes == ["0o40700"]
     assert list((here / "room").iterdir()) == []
+
+
+def changes(method, path, headers):
+    return method in ("PUT", "POST", "DELETE") and "/.chatsquash/lock" not in path
+
+
+@pytest.mark.parametrize("left", range(13))
+def test_wherever_a_run_is_stopped_no_mixture_is_taken_for_a_result(s3, out, here, left):
+    convert("logs", out, Options(workers=1, anonymize=False, group_by="none"))
+    (here / "logs/b.jsonl").write_bytes(log(2, session="b"))
+    allowed = iter(range(left))
+
+    def stop(method, path, headers):
+        if changes(method, path, headers) and next(allowed, None) is None:
+            return 403, b"<Error><Code>AccessDenied</Code></Error>"
+        return None
+
+    s3.server.before = [stop]
+    try:
+        convert("logs", out, ONE)
+        is_done = True
+    except OSError:
+        is_done = False
+    s3.server.before = []
+    assert is_done == (left >= 11)  # what comes after says too much only
+    assert ("out/run.json" in s3.keys()) == (left < 2 or is_done)
+    if "out/run.json" in s3.keys():
+        assert verify(out).problems == []
+    if LOCK in s3.keys():  # that of this process, which could not remove it
+        s3.client.delete_object(Bucket=s3.name, Key=LOCK)
+    convert("logs", out, ONE)
+    assert verify(out).problems == []
+    assert "out/conversations.jsonl" not in s3.keys()

@@ -14,6 +14,8 @@ from chatsquash.stores import files
 from chatsquash.stores.base import StaleError
 from tests.conftest import tree
 from tests.remote.conftest import ROOT
+from tests.remote.hub import REPOSITORY
+from tests.remote.hub import hub as serving
 from tests.remote.logs import comparable, folder, log
 
 ONE = Options(workers=1, anonymize=False)
@@ -50,6 +52,22 @@ def test_a_key_that_is_not_allowed_is_refused(host, here):
     (here / ".ssh/id_ed25519").unlink()
     with pytest.raises(UsageError, match="it is not allowed"):
         convert(f"{host}/logs", "out", ONE)
+
+
+def test_a_run_over_the_hub_equals_the_local_run(here):
+    convert(folder(), "local", ONE)
+    files = {f"x/{name}": data for name, data in tree(here / "logs").items() if data is not None}
+    url = f"hf://{REPOSITORY}/x"
+    command = [sys.executable, "-m", "chatsquash", "convert", url, "-o", "out", "--no-anonymize", "--workers", "1"]
+    with serving(files) as place:
+        environment = {**os.environ, "HF_ENDPOINT": place, "HF_HOME": str(here / "home")}
+        refused = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+        told = {**environment, "HF_TOKEN": "hf_secret"}
+        done = subprocess.run(command, capture_output=True, text=True, env=told, check=False)
+    assert (refused.returncode, refused.stderr) == (2, f"error: {url}: cannot be listed (it is not allowed)\n")
+    assert done.returncode in (0, 3), done.stderr
+    assert comparable(tree(here / "out"), url) == comparable(tree(here / "local"))
+    assert b"hf_secret" not in b"".join(data or b"" for data in tree(here / "out").values())
 
 
 @pytest.fixture

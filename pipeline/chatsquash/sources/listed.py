@@ -148,7 +148,7 @@ def _inside(out: str | None, place: Address) -> str | None:
         return None
     there = stores.address(out)
     folder = "".join(f"{part}/" for part in there.key.split("/") if part)
-    return folder if (there.scheme, there.host) == (place.scheme, place.host) and folder else None
+    return folder if (there.scheme, there.host) == (place.scheme, place.host) else None
 
 
 def _is_below(key: str, folders: set[str]) -> bool:

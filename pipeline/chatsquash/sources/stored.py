@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from concurrent.futures import Future, ThreadPoolExecutor
 from errno import EINVAL, EIO
-from functools import lru_cache
+from functools import partial
 from typing import Any
 
 from chatsquash.errors import UsageError
 from chatsquash.sources.compression import Placed
 from chatsquash.stores import Piece, located, shown
+from chatsquash.stores.waiting import Call
 
 FIRST = 4 << 20
 """Bytes that are asked for when a log is opened: all of most logs."""
@@ -39,7 +39,7 @@ class StoredLog(Placed):
         self.name = shown(path)
         first = self._store.get(self._key, 0, FIRST, None)
         self.size, self.state, self._tag = first.size, first.state, first.tag
-        self._ranges: OrderedDict[int, Future[Piece] | memoryview] = OrderedDict({0: memoryview(first.data)})
+        self._ranges: OrderedDict[int, Call[Piece] | memoryview] = OrderedDict({0: memoryview(first.data)})
         self._ends = {0: len(first.data)}
         self._known = len(first.data) >= self.size
 
@@ -66,10 +66,7 @@ class StoredLog(Placed):
         return bytes(data[: self._copy(memoryview(data), offset)])
 
     def close(self) -> None:
-        """Let go of what was read, and of what is asked for."""
-        for each in self._ranges.values():
-            if isinstance(each, Future):
-                each.cancel()
+        """Let go of what was read."""
         self._ranges.clear()
         self._ends.clear()
         super().close()
@@ -107,27 +104,18 @@ class StoredLog(Placed):
 
     def _ask(self, start: int, size: int) -> int:
         size = min(size, self.size - start)
-        self._ranges[start] = _threads(os.getpid()).submit(self._store.get, self._key, start, size, self._tag)
+        self._ranges[start] = Call(partial(self._store.get, self._key, start, size, self._tag))
         self._ends[start] = start + size
         while len(self._ranges) > _KEPT + _AHEAD:
-            gone, each = self._ranges.popitem(last=False)
-            if isinstance(each, Future):
-                each.cancel()
+            gone, _ = self._ranges.popitem(last=False)
             del self._ends[gone]
         return start
 
     def _data(self, start: int) -> memoryview:
         found = self._ranges[start]
-        if isinstance(found, Future):
+        if isinstance(found, Call):
             data = memoryview(found.result().data)
             if len(data) < self._ends[start] - start:
                 raise OSError(EIO, "the store gave less than there is")
             found = self._ranges[start] = data
         return found
-
-
-@lru_cache(maxsize=1)
-def _threads(process: int) -> ThreadPoolExecutor:
-    """Those of this process that wait for stores."""
-    del process
-    return ThreadPoolExecutor(max_workers=2 * _AHEAD, thread_name_prefix="store")

@@ -130,7 +130,6 @@ class Tree:
 
     def get(self, key: str, start: int, size: int, tag: str | None) -> Piece:
         """As ``Store`` has it."""
-        self._files.invalidate_cache()
         told = self.status(key)
         if told is None:
             raise OSError(ENOENT, "there is no such file")

@@ -20,6 +20,7 @@ from obstore.store import AzureStore, GCSStore, S3Store
 from chatsquash.errors import UsageError
 from chatsquash.stores.base import Piece, StaleError, Stored, state
 from chatsquash.stores.limits import part_size
+from chatsquash.stores.waiting import interruptible
 
 _AT_ONCE = 64 << 20
 """Bytes of the parts of a file that are under way together, unless one has more."""
@@ -210,11 +211,11 @@ def _told(call: Callable[[], Any]) -> Any:
     for tried in range(1, _TRIES):
         try:
             with _words():
-                return call()
+                return interruptible(call)
         except _PassingError:
             time.sleep(random.uniform(0, 0.05 * 4**tried))  # noqa: S311 - keeps no secret
     with _words():
-        return call()
+        return interruptible(call)
 
 
 @contextmanager

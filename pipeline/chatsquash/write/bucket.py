@@ -13,11 +13,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from chatsquash import platform, stores
+from chatsquash import stores
 from chatsquash.errors import ChatsquashError, UsageError
 from chatsquash.model import OURS
 from chatsquash.sources.stored import StoredLog
 from chatsquash.stores.limits import refuse_large
+from chatsquash.stores.waiting import Call, several
 from chatsquash.text import escaped
 from chatsquash.write.claim import RECORD, inside, record
 from chatsquash.write.commit import RUN
@@ -28,6 +29,8 @@ _LARGE = 256 << 20
 """Bytes from which on a file is written alone, in several parts at a time."""
 _MOST = 256 << 20
 """Bytes of a record or a ``run.json`` that is looked at."""
+_PATIENCE = 5
+"""Seconds that a run waits at its end for its lock to be removed."""
 _ANOTHER = "or choose another place with --output"
 
 
@@ -46,6 +49,7 @@ class Bucket:
         """What earlier runs wrote."""
         self._others: set[str] = set()
         """What else is there."""
+        self._is_claimed = False
         self._token = os.urandom(16).hex()
 
     # What is there
@@ -76,10 +80,15 @@ class Bucket:
         """
         try:
             self._look(force=force)
+            self._is_claimed = True  # or may be, where an answer is lost
             self._lock()
             self._look(force=force)  # what another run has written meanwhile
         except OSError as problem:
+            self.release()
             raise UsageError(f"{self.shown}: cannot be written to ({problem.strerror})") from None
+        except BaseException:
+            self.release()
+            raise
 
     def refuse_foreign(self, *names: str) -> None:
         """Raise ``UsageError`` where one of these files would take the place of something that is not ours."""
@@ -89,10 +98,15 @@ class Bucket:
                 raise UsageError(f"{self.shown}/{name}: {why}; move it away, {_ANOTHER}")
 
     def release(self) -> None:
-        """Let another run write there."""
-        with suppress(OSError):
-            if self._is_locked():
-                self._store.delete([self._folder + _LOCK])
+        """Let another run write there; a lock that cannot be removed soon is left, as that of a killed run is."""
+        if self._is_claimed:
+            self._is_claimed = False
+            with suppress(OSError):  # also for want of time
+                Call(self._unlock).result(_PATIENCE)
+
+    def _unlock(self) -> None:
+        if self._is_locked():
+            self._store.delete([self._folder + _LOCK])
 
     def _look(self, *, force: bool) -> None:
         """Take stock: what is ours by the record of it and by ``run.json``, and what is not."""
@@ -186,7 +200,7 @@ class Bucket:
             self._store.delete([key + RUN])
         sizes = {name: (folder / name).stat().st_size for name in names if name != RUN}
         small = [name for name, size in sizes.items() if size < _LARGE]
-        platform.side_by_side(partial(self._upload, folder, name) for name in small)
+        several(partial(self._upload, folder, name) for name in small)
         for name in sizes.keys() - set(small):
             self._upload(folder, name)
         self._store.delete([key + name for name in gone if name != RUN])
