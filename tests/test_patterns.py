@@ -17,6 +17,7 @@ from chatsquash.records.presets import text
 from chatsquash.redact import addresses, credentials
 from chatsquash.sources import compression as compressed
 from chatsquash.stages.cleaning.info_messages import _OPEN, _is_info
+from chatsquash.stores.address import _HOSTS
 from tests.patterns import held, modules, nodes, shapes, sites, worse_than_linear
 
 # Patterns that only the running code knows, by what stands there: what they may be.
@@ -26,6 +27,9 @@ CREDENTIALS = [credentials._START, credentials._QUOTE, credentials._SENT_END, cr
 RUNNING = {
     ("chatsquash.sources.compression", "kind.begins"): [("match", kind) for kind in KINDS],
     ("chatsquash.sources.compression", "self._kind.begins"): [("match", kind) for kind in KINDS],
+    ("chatsquash.stores.address", "_HOSTS[scheme]"): [
+        ("fullmatch", re.compile(pattern)) for pattern in _HOSTS.values()
+    ],
     ("chatsquash.redact.addresses", "re.compile"): [
         *(("search", re.compile(pattern)) for pattern in ADDRESSES[:2]),
         *(("match", re.compile(pattern)) for pattern in ADDRESSES[2:]),

@@ -54,4 +54,4 @@ def test_any_paths_come_back(rows):
     added = [job(f"x/{path}", 2, size, modified) for path, size, modified in rows]
     for each in added:
         jobs.append(each)
-    assert list(jobs) == added
+    assert list(jobs) == [structs.replace(each, number=number) for number, each in enumerate(added)]

@@ -7,6 +7,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
+from shlex import quote
 
 from msgspec import Struct
 
@@ -43,15 +44,18 @@ class Divided(Struct):
     size: int
     largest: int
     """Bytes of the largest shard."""
+    needs_key: bool
+    """Whether addresses are replaced."""
 
     def as_text(self) -> str:
         """The next commands, too."""
+        out, key = quote(self.output), " --anonymize-key-file KEY" if self.needs_key else ""
         logs = f"{counted(self.logs, 'log')} of {self.size / 1e6:,.1f} MB"
         return "\n".join(
             [
                 f"{logs} in {counted(self.shards, 'shard')}, the largest of {self.largest / 1e6:,.1f} MB",
-                f"next, for K from 1 to {self.shards}: chatsquash convert --shard K/{self.shards} -o {self.output}",
-                f"then: chatsquash merge {self.output}",
+                f"next, for K from 1 to {self.shards}: chatsquash convert --shard K/{self.shards} -o {out}{key}",
+                f"then: chatsquash merge {out}",
             ]
         )
 
@@ -146,7 +150,7 @@ def _written(place: Place, found: Discovered, options: Options, count: int) -> D
         findings=found.findings,
     )
     listings.take(place, listing)
-    return Divided(printable(place.out), count, len(found.logs), found.logs.size, max(sizes))
+    return Divided(printable(place.out), count, len(found.logs), found.logs.size, max(sizes), options.anonymize)
 
 
 def _is_relative(log: Log) -> bool:

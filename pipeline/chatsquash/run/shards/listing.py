@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, chdir, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import msgspec
@@ -162,7 +163,7 @@ def read(place: Place) -> Listing:
         data = place.read(LISTING)
     except (FileNotFoundError, NotADirectoryError):
         raise UsageError(
-            f"{place.out}: holds no listing; make one with: chatsquash shards LOGS -o {place.out} -n 64"
+            f"{place.out}: holds no listing; make one with: chatsquash shards LOGS -o {quote(place.out)} -n 64"
         ) from None
     try:
         listing = msgspec.convert(jsonio.loads(data), Listing)

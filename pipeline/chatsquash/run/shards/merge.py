@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
+from shlex import quote
 
 from xxhash import xxh3_128_digest
 
@@ -69,7 +70,7 @@ def _markers(place: Place, listing: Listing) -> list[Marker]:
     found = [(shard, markers.read(place, shard)) for shard in shards]
     missing = [shard.number for shard, marker in found if marker is None]
     if missing:
-        hint = f"convert each with: chatsquash convert --shard K/{listing.shards} -o {place.out}"
+        hint = f"convert each with: chatsquash convert --shard K/{listing.shards} -o {quote(place.out)}"
         raise UsageError(
             f"{counted(len(missing), 'shard')} of {listing.shards} not converted: {_runs(missing)}; {hint}"
         )
