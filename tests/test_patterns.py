@@ -18,6 +18,7 @@ from chatsquash.redact import addresses, credentials
 from chatsquash.sources import compression as compressed
 from chatsquash.stages.cleaning.info_messages import _OPEN, _is_info
 from chatsquash.stores.address import _HOSTS
+from chatsquash.stores.objects import _WHY
 from tests.patterns import held, modules, nodes, shapes, sites, worse_than_linear
 
 # Patterns that only the running code knows, by what stands there: what they may be.
@@ -30,6 +31,7 @@ RUNNING = {
     ("chatsquash.stores.address", "_HOSTS[scheme]"): [
         ("fullmatch", re.compile(pattern)) for pattern in _HOSTS.values()
     ],
+    ("chatsquash.stores.objects", "words"): [("search", re.compile(words)) for words, *_ in _WHY],
     ("chatsquash.redact.addresses", "re.compile"): [
         *(("search", re.compile(pattern)) for pattern in ADDRESSES[:2]),
         *(("match", re.compile(pattern)) for pattern in ADDRESSES[2:]),
