@@ -19,7 +19,8 @@ _HOSTS = {
 }
 """Buckets and hosts that a URL may name."""
 _WEB = ("https", "http")
-_SECRET = re.compile(r"[?&][^=&]*(?:key|secret|token|sig|credential|passw)[^=&]*=", re.IGNORECASE)
+_SECRET = re.compile("key|secret|token|sig|credential|passw", re.IGNORECASE)
+"""What the names of members of a query have that hold credentials."""
 _CREDENTIALS = "holds credentials, which are taken from the environment and the store's own files only"
 
 
@@ -51,12 +52,18 @@ def address(given: str) -> Address:
     user = host.rpartition("@")[0]
     if ":" in user or (user and scheme != "sftp") or (scheme in ("s3", "gs", "az") and ":" in host):
         raise UsageError(f"{scheme}://...: {_CREDENTIALS}: leave them out of the URL")
-    if scheme not in _WEB and _SECRET.search(key):
+    if scheme not in _WEB and _holds_secret(key):
         raise UsageError(f"{scheme}://{host}/...: {_CREDENTIALS}: leave out what stands behind the question mark")
     if not re.fullmatch(_HOSTS[scheme], host):
         what = "only https:// leads to other machines" if scheme == "http" else "names no bucket, container or host"
         raise UsageError(f"{shown(given)}: {what}; write {scheme}://NAME/PATH")
     return Address(scheme, host, given if scheme in _WEB else key)
+
+
+def _holds_secret(key: str) -> bool:
+    """Whether a key ends in a query with a member that is a credential by its name."""
+    members = (each.partition("=") for each in re.split("[?&]", key)[1:])
+    return any(equals and _SECRET.search(name) for name, equals, _ in members)
 
 
 def shown(path: str) -> str:

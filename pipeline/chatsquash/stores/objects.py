@@ -39,7 +39,7 @@ _CLIENT: Any = {
 }
 _PLAIN = {"s3": "AWS_ALLOW_HTTP", "gs": "GOOGLE_ALLOW_HTTP", "az": "AZURE_ALLOW_HTTP"}
 """Variables that allow connections that are not encrypted, as to a service on this machine."""
-_CODE = re.compile(r"<Code>([A-Z][A-Za-z]*[a-z][A-Za-z]*)</Code>|status code: (\d{3})")
+_CODE = re.compile(r"<Code>([A-Z][A-Za-z]{1,63})</Code>|status code: (\d{3})")
 _WHY = (
     (
         "InvalidObjectState|BlobArchived|BlobBeingRehydrated",
@@ -242,7 +242,7 @@ def _in_words(problem: Exception) -> OSError:
         key = re.search(r'[Pp]ath "([^"\n]{1,200})"', said)
         named = f" {key[1]!r}" if key else ""
         return OSError(EINVAL, f"a key{named} has empty parts, or . or .., which is not read: rename it")
-    codes = {code for found in _CODE.findall(said) for code in found if code}
+    codes = {code for found in _CODE.findall(said) for code in found if code and not code.isupper()}
     if codes:
         numbers = {"416": EINVAL, "NotImplemented": ENOTSUP, "501": ENOTSUP}
         number = next((numbers[code] for code in codes if code in numbers), EIO)
