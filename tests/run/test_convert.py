@@ -627,3 +627,14 @@ def test_the_examples_in_the_documentation_run(module):
     outcome = doctest.testmod(module)
     assert outcome.attempted > 0
     assert outcome.failed == 0
+
+
+def test_inputs_of_run_json_wait_in_a_file_where_they_are_many(here, monkeypatch):
+    for number in range(9):
+        write_log(here / "logs" / f"{number}.jsonl")
+    convert("logs", "out")
+    before = manifest()["inputs"]
+    monkeypatch.setattr("chatsquash.run.manifest._HELD", 100)
+    convert("logs", "out", Options(full=True))
+    assert manifest()["inputs"] == before
+    assert len(before) == 9

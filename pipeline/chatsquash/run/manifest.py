@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Iterator
+from functools import partial
+from itertools import chain
+from typing import Any, BinaryIO
 
 import orjson
 
@@ -16,6 +18,8 @@ from chatsquash.text import printable, shown
 from chatsquash.write.store import RUN, Output
 
 SCHEMA_VERSION = 1
+_HELD = 4 << 20
+"""Bytes of inputs in memory; more wait in a file."""
 
 
 class Manifest:
@@ -24,12 +28,19 @@ class Manifest:
     def __init__(self, out: Output, described: dict[str, object]) -> None:
         self._out, self._described = out, described
         self._inputs = bytearray()  # as they will be written, which takes a tenth of the memory of objects
+        self._before: BinaryIO | None = None  # those before them, where there are many
+        self._are_some = False
         self.records_made = RecordsMade()
 
     def add(self, log: Log, digest: str) -> None:
         """Add an input."""
         logged = {"path": printable(log.shown), "size": log.size, "xxh3_128": digest}
-        self._inputs += (b",\n    " if self._inputs else b"") + shown(logged)
+        self._inputs += (b",\n    " if self._are_some else b"") + shown(logged)
+        self._are_some = True
+        if len(self._inputs) > _HELD:
+            self._before = self._before or self._out.scratch()
+            self._before.write(self._inputs)
+            self._inputs.clear()
 
     def write(self, summary: Summary) -> None:
         """Write the manifest of all files that are staged."""
@@ -49,8 +60,13 @@ class Manifest:
         }
         # The inputs, a line each, go behind the rest as they are.
         rest = orjson.dumps(manifest, option=orjson.OPT_INDENT_2).removesuffix(b"\n}")
-        for piece in (rest, b',\n  "inputs": [\n    ', self._inputs, b"\n  ]\n}\n"):
+        for piece in chain((rest, b',\n  "inputs": [\n    '), self._spilled(), (self._inputs, b"\n  ]\n}\n")):
             self._out.write(RUN, piece)
+
+    def _spilled(self) -> Iterator[bytes]:
+        if self._before:
+            self._before.seek(0)
+            yield from iter(partial(self._before.read, _HELD), b"")
 
 
 class RecordsMade:
