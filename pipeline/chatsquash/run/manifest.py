@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import partial
-from itertools import chain
 from typing import Any, BinaryIO
 
 import orjson
@@ -60,8 +59,10 @@ class Manifest:
         }
         # The inputs, a line each, go behind the rest as they are.
         rest = orjson.dumps(manifest, option=orjson.OPT_INDENT_2).removesuffix(b"\n}")
-        for piece in chain((rest, b',\n  "inputs": [\n    '), self._spilled(), (self._inputs, b"\n  ]\n}\n")):
+        self._out.write(RUN, rest + b',\n  "inputs": [\n    ')
+        for piece in self._spilled():
             self._out.write(RUN, piece)
+        self._out.write(RUN, self._inputs + b"\n  ]\n}\n")
 
     def _spilled(self) -> Iterator[bytes]:
         if self._before:
