@@ -52,7 +52,7 @@ def test_no_credential_appears_anywhere(s3, here):
     wrong = [
         lambda method, path, _: (403, f"<Error><Code>SignatureDoesNotMatch</Code>{SECRET}{ID}</Error>".encode()),
         lambda method, path, _: (400, f"<Error><Code>{ID}</Code><Message>{SECRET}</Message></Error>".encode()),
-        lambda method, path, _: (500, f"{SECRET} {ID}".encode()),
+        lambda method, path, _: (409, f"{SECRET} {ID}".encode()),
     ]
     for arguments in (
         ("convert", f"{url}/logs", "-o", "out", "-v", "--keep-rejected"),

@@ -9,7 +9,7 @@ from chatsquash.errors import UsageError
 from chatsquash.sources import stored
 from chatsquash.sources.find import discover
 from tests.remote.conftest import PAGE
-from tests.remote.logs import folder, line, log
+from tests.remote.logs import SAMPLES, folder, line, log
 from tests.run.outputs import findings, manifest
 
 ONE = Options(workers=1, anonymize=False)
@@ -191,7 +191,7 @@ def test_a_log_that_changes_while_it_is_read_is_read_once_more(s3, monkeypatch):
 
 
 def test_a_run_after_another_reads_only_what_changed(s3):
-    folder("logs")
+    folder(samples=SAMPLES / "ollama")
     s3.fill("logs", "logs")
     before = convert(f"{s3.url}/logs", "out", ONE)
     assert convert(f"{s3.url}/logs", "out", ONE).unchanged

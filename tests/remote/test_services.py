@@ -30,7 +30,7 @@ def small(monkeypatch):
 def is_as_local(url):
     """A run over a store equals the local one; what changes is told, and two runs at once are told apart."""
     store = stores.store(stores.address(url))._store
-    convert(folder(samples=SAMPLES / "anthropic"), "local", ONE)
+    convert(folder(samples=SAMPLES / "ollama"), "local", ONE)
     for path in sorted(path for path in Path("logs").rglob("*") if path.is_file()):
         obstore.put(store, path.as_posix(), path.read_bytes())
     convert(f"{url}/logs", f"{url}/out", ONE)

@@ -16,7 +16,7 @@ from tests.conftest import tree
 from tests.remote.conftest import ROOT
 from tests.remote.hub import REPOSITORY
 from tests.remote.hub import hub as serving
-from tests.remote.logs import comparable, folder, log
+from tests.remote.logs import SAMPLES, comparable, folder, log
 
 ONE = Options(workers=1, anonymize=False)
 
@@ -36,7 +36,7 @@ def host(here, monkeypatch):
 
 
 def test_a_run_over_sftp_equals_the_local_run(host, here):
-    convert(folder(), "local", ONE)
+    convert(folder(samples=SAMPLES / "documents"), "local", ONE)
     url = f"{host}/logs"
     convert(url, "out", ONE)
     assert comparable(tree(here / "out"), url) == comparable(tree(here / "local"))
@@ -55,7 +55,7 @@ def test_a_key_that_is_not_allowed_is_refused(host, here):
 
 
 def test_a_run_over_the_hub_equals_the_local_run(here):
-    convert(folder(), "local", ONE)
+    convert(folder(samples=SAMPLES / "documents"), "local", ONE)
     files = {f"x/{name}": data for name, data in tree(here / "logs").items() if data is not None}
     url = f"hf://{REPOSITORY}/x"
     command = [sys.executable, "-m", "chatsquash", "convert", url, "-o", "out", "--no-anonymize", "--workers", "1"]
