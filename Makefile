@@ -54,7 +54,7 @@ $(VENV)/azurite: $(VENV)/installed
 	  || { rm -rf $@; echo "Azurite cannot be installed here, so az:// is not tested: see $@.log"; }
 
 remote: $(VENV)/azurite ## Convert over stores of this machine with PLANS (50) plans of faults
-	@FAULT_PLANS=$(or $(PLANS),50) $(BIN)/python -m pytest -n auto -rs tests/remote
+	@FAULT_PLANS=$(or $(PLANS),50) $(BIN)/python -m pytest -n auto -rs $(or $(ONLY),tests/remote)
 
 # Stands in the environment, so that it goes when that is made anew. Oumi comes without what it trains models with, which
 # its types do not need.

@@ -73,7 +73,9 @@ def test_what_is_missing_or_gone_is_told(s3, listed):
     s3.client.delete_object(Bucket=s3.name, Key=f"out/.chatsquash/shards/{part}")
     with pytest.raises(UsageError, match=r"^shard 2: what it gave is gone or was cut; convert it again with --full"):
         merge(listed)
-    with pytest.raises(UsageError, match=r"^s3://bucket-\d+/none: holds no listing; make one with"):
+    with pytest.raises(
+        UsageError, match=r"^s3://bucket-\d+/none: holds no listing, or one that was merged; make one with"
+    ):
         convert_shard(f"{s3.url}/none", Shard(1, 2), PLAIN)
 
 

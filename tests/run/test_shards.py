@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
+from xxhash import xxh3_128_hexdigest
 
 from chatsquash import Options, convert
-from chatsquash.errors import UsageError
+from chatsquash.errors import ChatsquashError, UsageError
 from chatsquash.run.shards import divide as division
 from chatsquash.run.shards import listing as listings
-from chatsquash.run.shards import place
+from chatsquash.run.shards import parts, place
 from chatsquash.run.shards.convert import convert_shard
 from chatsquash.run.shards.divide import divide
 from chatsquash.run.shards.merge import merge
 from chatsquash.run.shards.place import Shard
 from tests.conftest import log_line, tree, write_log
-from tests.run.test_shards_law import written
+from tests.run.test_shards_law import OPTIONS, written
 
 KEY = b"a key for tests of shards"
 PLAIN = Options(anonymize=False)
@@ -130,7 +132,11 @@ def test_a_listing_for_a_folder_with_the_result_of_other_logs_is_refused(logs):
 # What is refused
 
 REFUSED = [
-    ("no listing", [], "out: holds no listing; make one with: chatsquash shards LOGS -o out -n 64"),
+    (
+        "no listing",
+        [],
+        "out: holds no listing, or one that was merged; make one with: chatsquash shards LOGS -o out -n 64",
+    ),
     ("a number beyond the last", ["--shard", "3/2"], "--shard 3/2: shards count from 1 to 2"),
     ("0, since they count from 1", ["--shard", "0/2"], "--shard 0/2: shards count from 1 to 2"),
     ("what is no shard", ["--shard", "x"], "--shard 'x': is no shard; write one as 3/64, the third of 64"),
@@ -385,3 +391,158 @@ def test_the_same_listing_made_again_keeps_what_was_converted(logs):
     assert convert_shard(OUT, Shard(1, 2), PLAIN).is_known
     divide("logs", OUT, Options(anonymize=False, preset="hf"), 2)
     assert not marker(1, 2).exists()
+
+
+# What a reviewer broke
+
+
+def test_a_machine_that_sees_no_log_leaves_no_marker_and_a_later_attempt_reads_those_that_it_did_not(logs):
+    divide("logs", OUT, PLAIN, 1)
+    Path("logs").rename("gone")
+    with pytest.raises(
+        ChatsquashError, match=r"^shard 1: none of its logs can be read, such as logs/\d.jsonl; see whether"
+    ):
+        convert_shard(OUT, Shard(1, 1), PLAIN)
+    assert not marker(1, 1).exists()
+    Path("gone").rename("logs")
+    Path("logs/2.jsonl").rename("2.jsonl")
+    convert_shard(OUT, Shard(1, 1), PLAIN)
+    Path("2.jsonl").rename("logs/2.jsonl")
+    assert not convert_shard(OUT, Shard(1, 1), PLAIN).is_known
+    assert convert_shard(OUT, Shard(1, 1), PLAIN).is_known
+    merge(OUT)
+    convert("logs", "local", PLAIN)
+    assert written(OUT) == written(Path("local"))
+
+
+def test_a_result_that_is_newer_than_the_listing_is_not_replaced(logs):
+    write_log(logs / "others" / "a.jsonl")
+    divide("logs", OUT, PLAIN, 1)
+    convert_shard(OUT, Shard(1, 1), PLAIN)
+    convert("others", OUT, PLAIN)
+    before = (OUT / "run.json").read_bytes()
+    with pytest.raises(
+        UsageError, match=r"^out: holds a result that is newer than the listing; make the listing again"
+    ):
+        merge(OUT)
+    assert (OUT / "run.json").read_bytes() == before
+
+
+def test_a_merge_that_was_killed_behind_its_end_is_done_again(logs, monkeypatch):
+    divide("logs", OUT, PLAIN, 1)
+    convert_shard(OUT, Shard(1, 1), PLAIN)
+    with monkeypatch.context() as patched:
+        patched.setattr(place.FolderPlace, "clear", lambda _: None)
+        merge(OUT)
+    merge(OUT)
+    assert not SHARDS.exists()
+    with pytest.raises(UsageError, match=r"^out: holds no listing, or one that was merged; make one with"):
+        merge(OUT)
+
+
+def test_lines_that_could_not_be_read_are_held_to_their_hashes(logs):
+    write_log(logs / "logs" / "bad.jsonl", b"{broken", b"{broken too")
+    options = Options(anonymize=False, keep_rejected=True)
+    divide("logs", OUT, options, 1)
+    convert_shard(OUT, Shard(1, 1), PLAIN)
+    path = next(SHARDS.glob("rejected-*"))
+    path.write_bytes(spoiled(path.read_bytes(), 10))
+    with pytest.raises(UsageError, match="is not as it was written; convert the shard again with --full"):
+        merge(OUT)
+    assert not (OUT / "run.json").exists()
+
+
+def test_what_a_killed_shard_left_goes_with_the_next_one_on_its_host(logs):
+    divide("logs", OUT, PLAIN, 2)
+    left = SHARDS / f"tmp-{2**22 - 3}-{place._host()}-{'0' * 16}"
+    elsewhere = SHARDS / f"tmp-{2**22 - 3}-{'0' * 16}-{'0' * 16}"
+    for each in (left, elsewhere):
+        each.mkdir()
+        (each / "part").write_bytes(b"half")
+    convert_shard(OUT, Shard(1, 2), PLAIN)
+    assert not left.exists()
+    assert elsewhere.exists()
+
+
+def test_a_shard_whose_listing_goes_while_it_runs_says_so(logs, monkeypatch):
+    divide("logs", OUT, PLAIN, 1)
+    add = parts.PartWriter.add
+
+    def gone(self, *told):
+        add(self, *told)
+        shutil.rmtree(SHARDS)
+
+    monkeypatch.setattr(parts.PartWriter, "add", gone)
+    with pytest.raises(UsageError, match=r"^shard 1/1: its listing was merged or made anew meanwhile"):
+        convert_shard(OUT, Shard(1, 1), PLAIN)
+
+
+LIES = [
+    ("no shards", {"shards": 0}),
+    ("more than there may be", {"shards": 10**8}),
+    ("a limit", {"options": {"limit": 1}}),
+]
+
+
+@pytest.mark.parametrize("sentence, lie", LIES, ids=[row[0] for row in LIES])
+def test_a_listing_that_lies_is_refused(logs, sentence, lie):
+    divide("logs", OUT, PLAIN, 1)
+    listing = json.loads((SHARDS / "listing.json").read_text())
+    (SHARDS / "listing.json").write_text(json.dumps({**listing, **lie}))
+    for run in (lambda: merge(OUT), lambda: convert_shard(OUT, Shard(1, 1), PLAIN)):
+        with pytest.raises(UsageError, match=r"listing.json: is no listing; make it again"):
+            run()
+
+
+def with_file(name: str, data: bytes) -> None:
+    """Another file of a listing, whose hash the listing has."""
+    (SHARDS / name).write_bytes(data)
+    listing = json.loads((SHARDS / "listing.json").read_text())
+    listing["digests"][name] = xxh3_128_hexdigest(data)
+    (SHARDS / "listing.json").write_text(json.dumps(listing))
+
+
+def test_files_of_a_listing_that_lie_are_refused(logs):
+    divide("logs", OUT, PLAIN, 1)
+    rows = (SHARDS / Shard(1, 1).logs).read_text()
+    for old, new in (('"number":0', '"number":-1'), ("logs/0.jsonl", "logs/0\\u0000"), ('"size":', '"size":-')):
+        with_file(Shard(1, 1).logs, rows.replace(old, new, 1).encode())
+        with pytest.raises(UsageError, match="is not as it was written; make the listing again"):
+            convert_shard(OUT, Shard(1, 1), PLAIN)
+    with_file(Shard(1, 1).logs, rows.encode())
+    with_file("order.u32", (7).to_bytes(4, "little") * 6)
+    convert_shard(OUT, Shard(1, 1), PLAIN)
+    with pytest.raises(UsageError, match=r"order.u32: is not as it was written; make the listing again"):
+        merge(OUT)
+
+
+@pytest.mark.parametrize("name", ["listing.json", "order.u32"])
+def test_a_link_in_the_place_of_a_file_of_a_listing_is_named(logs, name):
+    divide("logs", OUT, PLAIN, 1)
+    convert_shard(OUT, Shard(1, 1), PLAIN)
+    (SHARDS / name).rename("away")
+    (SHARDS / name).symlink_to(Path("away").absolute())
+    with pytest.raises(UsageError, match=f"{name}: "):
+        merge(OUT)
+
+
+SAMPLES = Path(__file__).parents[2] / "sample_logs"
+GOLDEN = Path(__file__).parents[1] / "golden"
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=repr)
+def test_samples_and_golden_logs_give_what_one_run_gives(here, options):
+    chosen = Options(**options, anonymize_key=KEY if options.get("anonymize", True) else None)
+    roots = [SAMPLES, *sorted(GOLDEN.glob("*/*/logs"))]
+    convert(roots, "local", chosen)
+    for count in (1, 3):
+        divide(roots, OUT, chosen, count)
+        all_shards(count, chosen)
+        merge(OUT)
+        assert written(OUT) == written(Path("local"))
+        shutil.rmtree(OUT)
+
+
+def test_an_output_that_looks_like_an_option_is_spelled_as_a_path():
+    assert place.typed("-x") == "./-x"
+    assert place.typed("a b") == "'a b'"

@@ -23,14 +23,12 @@ class Replies(Report):
         self._held: list[tuple[str, int, bytes]] = []
 
     def add(self, taken: TakenSession) -> Iterator[ReportLine]:
-        """The replies of the sessions before, once nothing more of their file comes, or those of this one."""
+        """The replies of the sessions before, once nothing more of their file comes."""
         log = taken.log
         rows = [_row(taken, reply) for reply in taken.outcome.replies]
         if self._held and not self._across_files and self._held[0][0] != log.shown:
             yield from self.render()
         self._held += rows
-        if not self._across_files and log.spans is None and log.part is None:
-            yield from self.render()
 
     def render(self) -> Iterator[ReportLine]:
         """The replies that wait."""

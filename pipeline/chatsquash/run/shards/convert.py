@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import structs
 
-from chatsquash.errors import UsageError
+from chatsquash.errors import ChatsquashError, UsageError
 from chatsquash.folder import Folder
 from chatsquash.log import Log
 from chatsquash.options import Options
@@ -77,6 +77,10 @@ def convert_shard(
     place = place_in(out)
     try:
         listing = listings.read(place)
+    except UsageError:
+        place.close()
+        raise
+    try:
         options, expected = _asked(listing, shard, given)
         if not options.full and (known := markers.read_any(place, shard)) and _fits(place, known, expected):
             return Converted(shard, known, 0, 0.0, is_known=True)
@@ -86,11 +90,22 @@ def convert_shard(
         found = markers.write(place, shard, found, lambda there: not options.full and _fits(place, there, expected))
         return Converted(shard, found, size, time.monotonic() - started, is_known=False)
     except OSError as problem:
+        if _is_over(place, listing):
+            hint = "nothing of it is kept, and nothing is left to do where it was merged"
+            raise UsageError(f"shard {shard}: its listing was merged or made anew meanwhile; {hint}") from None
         problem.filename = problem.filename or place.shown("")
         problem.add_note(f"nothing of shard {shard} is kept, and the same command converts it")
         raise
     finally:
         place.close()
+
+
+def _is_over(place: Place, listing: Listing) -> bool:
+    """Whether a listing is not there any more."""
+    try:
+        return listings.read(place).digest != listing.digest
+    except UsageError:
+        return True
 
 
 def _asked(listing: Listing, shard: Shard, given: Options) -> tuple[Options, Marker]:
@@ -112,8 +127,8 @@ def _asked(listing: Listing, shard: Shard, given: Options) -> tuple[Options, Mar
 
 
 def _fits(place: Place, found: Marker, expected: Marker) -> bool:
-    """Whether a shard was converted so, and all that it gave is there."""
-    return found.other(expected) is None and markers.is_whole(place, found)
+    """Whether a shard was converted so, of all of its logs, and all that it gave is there."""
+    return found.other(expected) is None and not found.unreadable and markers.is_whole(place, found)
 
 
 class _Logs:
@@ -192,12 +207,17 @@ class _Shard:
         finally:
             writer.discard()
         summary.close()
+        unreadable = summary.left_out["unreadable-log"]
+        if unreadable and unreadable == summary.sessions:
+            hint = "see whether this machine has them and may read them"
+            raise ChatsquashError(f"shard {expected.shard}: none of its logs can be read, such as {log.shown}; {hint}")
         marker = structs.replace(
             expected,
             part=part,
             rejected=rejected,
             records_made=made.as_json(),
             counts=summary.counts(),
+            unreadable=unreadable,
             complete=summary.complete,
         )
         return marker, given.size

@@ -7,9 +7,9 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
-from shlex import quote
 
 from msgspec import Struct
+from xxhash import xxh3_128_hexdigest
 
 from chatsquash.errors import UsageError
 from chatsquash.log import Log
@@ -19,16 +19,14 @@ from chatsquash.redact.pseudonyms import fingerprint
 from chatsquash.run.convert import find, old_result
 from chatsquash.run.shards import listing as listings
 from chatsquash.run.shards.listing import Listing
-from chatsquash.run.shards.place import INPUTS, ORDER, Place, Shard, place_in
+from chatsquash.run.shards.place import INPUTS, MOST, ORDER, Place, Shard, place_in, typed
 from chatsquash.run.workers import chained
 from chatsquash.sources.find import Discovered
-from chatsquash.text import counted, printable
+from chatsquash.text import counted, escaped
 from chatsquash.tree.index import Sets
 from chatsquash.urls import is_remote
 from chatsquash.write.outputs import output_in, place_of
 
-MOST = 100_000
-"""Shards of a conversion."""
 _SHARD_SIZES = 500_000_000, 2_000_000_000
 """Bytes of the logs of a shard, at least and at most, where their number follows from the bytes."""
 _MANY = 1000
@@ -49,7 +47,7 @@ class Divided(Struct):
 
     def as_text(self) -> str:
         """The next commands, too."""
-        out, key = quote(self.output), " --anonymize-key-file KEY" if self.needs_key else ""
+        out, key = typed(self.output), " --anonymize-key-file KEY" if self.needs_key else ""
         logs = f"{counted(self.logs, 'log')} of {self.size / 1e6:,.1f} MB"
         return "\n".join(
             [
@@ -113,14 +111,16 @@ def _divided(found: Discovered, output: str | PathLike[str], options: Options, c
             old.refuse_other_logs(found.logs)
         place = place_in(where)
         try:
-            return _written(place, found, options, count)
+            return _written(place, found, options, count, out.result())
         finally:
             place.close()
     finally:
         out.discard()
 
 
-def _written(place: Place, found: Discovered, options: Options, count: int) -> Divided:
+def _written(
+    place: Place, found: Discovered, options: Options, count: int, result: tuple[bytes, float] | None
+) -> Divided:
     """Write all files of a listing, itself last; what was converted by another one goes."""
     jobs, inputs = _jobs(found, options)
     shards = _balanced(found.logs, jobs, count)
@@ -148,9 +148,10 @@ def _written(place: Place, found: Discovered, options: Options, count: int) -> D
         others=dict(found.others),
         passed_over=found.passed_over,
         findings=found.findings,
+        result=xxh3_128_hexdigest(result[0]) if result else None,
     )
     listings.take(place, listing)
-    return Divided(printable(place.out), count, len(found.logs), found.logs.size, max(sizes), options.anonymize)
+    return Divided(escaped(place.out), count, len(found.logs), found.logs.size, max(sizes), options.anonymize)
 
 
 def _is_relative(log: Log) -> bool:

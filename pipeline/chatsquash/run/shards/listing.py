@@ -9,11 +9,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, chdir, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
-from shlex import quote
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 from xxhash import xxh3_128, xxh3_128_hexdigest
 
 from chatsquash import __version__, jsonio
@@ -22,7 +21,7 @@ from chatsquash.log import Log, Piece
 from chatsquash.model import Finding
 from chatsquash.option_rules import refuse_wrong
 from chatsquash.options import Options
-from chatsquash.run.shards.place import INPUTS, LISTING, ORDER, Place, Shard
+from chatsquash.run.shards.place import INPUTS, LISTING, MOST, ORDER, Place, Shard, typed
 from chatsquash.run.version import code_digest
 from chatsquash.sources.find import Discovered
 
@@ -30,12 +29,15 @@ _WHOLE = ("part", "whole", "cut", "reordered")
 """What a log may be beside a whole file, where it is a session of one that holds several."""
 
 
+_Count = Annotated[int, Meta(ge=0, le=(1 << 62))]
+
+
 class Listing(Struct):
     """What all shards of a conversion have in common."""
 
     options: dict[str, Any]
     """Without the key."""
-    shards: int
+    shards: Annotated[int, Meta(ge=1, le=MOST)]
     jobs: int
     """What is converted: logs, or the sessions in them where these may stand in several."""
     size: int
@@ -51,8 +53,15 @@ class Listing(Struct):
     others: dict[str, int] = {}
     passed_over: int = 0
     findings: list[Finding] = []
+    result: str | None = None
+    """The XXH3 of the ``run.json`` that was there."""
     digest: str = ""
     """Of this listing as it was read."""
+
+    @property
+    def key_option(self) -> str:
+        """What its shards have to be given, for the next commands."""
+        return " --anonymize-key-file KEY" if self.options.get("anonymize") else ""
 
     def chosen(self) -> Options:
         """The options; raises ``UsageError`` where they are damaged."""
@@ -81,10 +90,10 @@ class Listing(Struct):
 class Job(Struct, omit_defaults=True):
     """A log as a listing has it, or a session that stands in several."""
 
-    number: int
-    path: str
+    number: _Count
+    path: Annotated[str, Meta(pattern="^[^\\x00]+$")]
     name: str
-    size: int
+    size: _Count
     modified: int | None
     part: int | None = None
     whole: int | None = None
@@ -124,8 +133,7 @@ def take(place: Place, listing: Listing) -> None:
         known = place.read(LISTING)
     if data != known:
         place.clear()
-    for name in listing.digests:
-        place.keep(name, name)
+    place.keep_all(listing.digests)
     place.stage(LISTING, [data])
     place.keep(LISTING, LISTING)
 
@@ -162,13 +170,16 @@ def read(place: Place) -> Listing:
     try:
         data = place.read(LISTING)
     except (FileNotFoundError, NotADirectoryError):
-        raise UsageError(
-            f"{place.out}: holds no listing; make one with: chatsquash shards LOGS -o {quote(place.out)} -n 64"
-        ) from None
+        hint = f"make one with: chatsquash shards LOGS -o {typed(place.out)} -n 64"
+        raise UsageError(f"{place.out}: holds no listing, or one that was merged; {hint}") from None
+    except OSError as problem:
+        raise _unreadable(place, LISTING, problem) from None
     try:
         listing = msgspec.convert(jsonio.loads(data), Listing)
     except (ValueError, RecursionError):
-        raise UsageError(f"{place.shown(LISTING)}: is no listing; make it again") from None
+        listing = None
+    if listing is None or listing.options.get("limit") is not None:
+        raise UsageError(f"{place.shown(LISTING)}: is no listing; make it again")
     if (listing.version, listing.code) != (__version__, code_digest()):
         hint = "run that version, or make the listing again"
         raise UsageError(f"{place.shown(LISTING)}: was made by another chatsquash, {listing.version}; {hint}")
@@ -202,7 +213,7 @@ def _rows(place: Place, listing: Listing, name: str, kind: Any) -> Iterator[Any]
         try:
             yield msgspec.convert(jsonio.loads(line), kind)
         except (ValueError, RecursionError):
-            raise _damaged(place, name) from None
+            raise damaged(place, name) from None
 
 
 def _checked(place: Place, listing: Listing, name: str) -> Iterator[bytes]:
@@ -212,11 +223,18 @@ def _checked(place: Place, listing: Listing, name: str) -> Iterator[bytes]:
         for line in place.lines(name):
             digest.update(line)
             yield line
-    except FileNotFoundError:
-        raise UsageError(f"{place.shown(name)}: is gone; make the listing again") from None
+    except OSError as problem:
+        raise _unreadable(place, name, problem) from None
     if digest.hexdigest() != listing.digests.get(name):
-        raise _damaged(place, name)
+        raise damaged(place, name)
 
 
-def _damaged(place: Place, name: str) -> UsageError:
+def _unreadable(place: Place, name: str, problem: OSError) -> UsageError:
+    return UsageError(
+        f"{place.shown(name)}: cannot be read ({problem.strerror}); remove it, and make the listing again"
+    )
+
+
+def damaged(place: Place, name: str) -> UsageError:
+    """The error for a file that is not as it was written."""
     return UsageError(f"{place.shown(name)}: is not as it was written; make the listing again")

@@ -14,7 +14,7 @@ from chatsquash import jsonio
 from chatsquash.errors import UsageError
 from chatsquash.run.shards.listing import Listing, dumped
 from chatsquash.run.shards.parts import Written
-from chatsquash.run.shards.place import Place, Shard
+from chatsquash.run.shards.place import Place, Shard, typed
 
 _SAME = (
     ("listing", "the listing"),
@@ -44,6 +44,8 @@ class Marker(Struct):
     """As ``run.json`` has it."""
     counts: dict[str, Any] = {}
     """As ``run.json`` has them, before what needs all shards."""
+    unreadable: int = 0
+    """Logs that could not be read, which another attempt may."""
     complete: bool = True
     """Whether every session was written and every line could be read."""
 
@@ -72,7 +74,7 @@ def read(place: Place, shard: Shard) -> Marker | None:
     except (OSError, ValueError, RecursionError):  # a link or a folder, too
         found = None
     if found is None or found.shard != shard.number or not found.is_named():
-        hint = f"convert the shard again with: chatsquash convert --shard {shard} --full"
+        hint = f"convert the shard again with: chatsquash convert --shard {shard} --full -o {typed(place.out)}"
         raise UsageError(f"{place.shown(shard.marker)}: is no marker; {hint}")
     return found
 

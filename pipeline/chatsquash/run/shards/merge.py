@@ -6,10 +6,10 @@ import time
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
-from shlex import quote
 
-from xxhash import xxh3_128_digest
+from xxhash import xxh3_64, xxh3_128_digest, xxh3_128_hexdigest
 
+from chatsquash import jsonio
 from chatsquash.errors import UsageError
 from chatsquash.log import Log
 from chatsquash.options import Options
@@ -19,15 +19,17 @@ from chatsquash.report.summary import Summary
 from chatsquash.run import payload
 from chatsquash.run.convert import Conversion, old_result
 from chatsquash.run.described import described
+from chatsquash.run.manifest import RecordsMade
 from chatsquash.run.shards import listing as listings
 from chatsquash.run.shards import marker as markers
 from chatsquash.run.shards.listing import Listing
 from chatsquash.run.shards.marker import Marker
-from chatsquash.run.shards.parts import PartReader
-from chatsquash.run.shards.place import Place, Shard, place_in
+from chatsquash.run.shards.parts import DAMAGED, Kept, PartReader
+from chatsquash.run.shards.place import ORDER, Place, Shard, place_in, typed
 from chatsquash.sources.logs import Logs
 from chatsquash.text import counted
 from chatsquash.write.outputs import output_in
+from chatsquash.write.store import Output
 
 _PIECE = 1 << 20
 _NAMED = 20
@@ -49,6 +51,9 @@ def merge(out: Path | str, observer: Observer | None = None, started: float | No
         found = _markers(place, listing)
         summary = Summary(has_flags=options.loss != "none")
         old = None if options.replace else old_result(output)
+        if old and not _is_known(output, listing, found):
+            hint = "make the listing again, or allow it there with --replace"
+            raise UsageError(f"{place.out}: holds a result that is newer than the listing; {hint}")
         told = {**described(options), "anonymize_key_fingerprint": found[0].key_fingerprint}
         run = Conversion(options, output, observer, summary, told)
         run.all(Merging(place, listing, found, options))
@@ -64,13 +69,25 @@ def merge(out: Path | str, observer: Observer | None = None, started: float | No
     return summary
 
 
+def _is_known(output: Output, listing: Listing, found: list[Marker]) -> bool:
+    """Whether the result in an output was there when the listing was made, or is what these shards gave."""
+    if (left := output.result()) is None or xxh3_128_hexdigest(left[0]) == listing.result:
+        return True
+    made = RecordsMade()
+    for marker in found:
+        made.add_made(marker.records_made)
+    written = jsonio.value(left[0])
+    return isinstance(written, dict) and written.get("records_made") == made.as_json()
+
+
 def _markers(place: Place, listing: Listing) -> list[Marker]:
     """The markers of all shards, which go together."""
     shards = [Shard(number + 1, listing.shards) for number in range(listing.shards)]
     found = [(shard, markers.read(place, shard)) for shard in shards]
     missing = [shard.number for shard, marker in found if marker is None]
     if missing:
-        hint = f"convert each with: chatsquash convert --shard K/{listing.shards} -o {quote(place.out)}"
+        command = f"chatsquash convert --shard K/{listing.shards} -o {typed(place.out)}{listing.key_option}"
+        hint = f"convert each with: {command}"
         raise UsageError(
             f"{counted(len(missing), 'shard')} of {listing.shards} not converted: {_runs(missing)}; {hint}"
         )
@@ -107,12 +124,14 @@ class Merging:
         is_read = options.folder or options.unique or options.max_chars is not None
         self._looks = is_read or not place.can_copy
         self._shown = ""
-        self._rejected: tuple[str, list[tuple[int, int]]] = "", []
-        """Where the lines of the last session stand that could not be read: a file, and the places in it."""
+        self._rejected: tuple[str, list[Kept]] = "", []
+        """The lines of the last session that could not be read, and the file that they stand in."""
 
     def sessions(self) -> Iterator[tuple[Log, Outcome]]:
         """As ``Given`` has it; raises ``UsageError`` for parts that are damaged."""
         for job, shard in enumerate(listings.order(self._place, self._listing)):
+            if shard >= len(self._readers):
+                raise listings.damaged(self._place, ORDER)
             for log, outcome, rejected in self._readers[shard].session(job):
                 if log.shown != self._shown:
                     self._shown = log.shown
@@ -134,9 +153,10 @@ class Merging:
     def filled(self, outcome: Outcome) -> Outcome:
         """As ``Given`` has it."""
         filled = payload.filled(outcome, self._line)
-        for record in filled.records:
+        for before, record in zip(outcome.records, filled.records, strict=True):
             if xxh3_128_digest(record.line) != record.digest:
-                raise UsageError(f"{outcome.session}: its record is not as it was written; convert all shards again")
+                shard = int(before.held.journal) + 1 if before.held else 0
+                raise UsageError(f"shard {shard}: {self._place.shown(self._readers[shard - 1].part.name)}: {DAMAGED}")
         return filled
 
     def descriptor(self, held: Held) -> int:
@@ -147,12 +167,16 @@ class Merging:
         """As ``Given`` has it; they are those of the session that was given last."""
         del log, outcome
         name, places = self._rejected
-        return (self._pieces(name, *place) for place in places)
+        return (self._pieces(name, each) for each in places)
 
-    def _pieces(self, name: str, offset: int, left: int) -> Iterator[bytes]:
+    def _pieces(self, name: str, kept: Kept) -> Iterator[bytes]:
+        offset, left, digest = kept.offset, kept.size, xxh3_64()
         while left and (piece := self._place.read_at(name, min(left, _PIECE), offset)):
             offset, left = offset + len(piece), left - len(piece)
+            digest.update(piece)
             yield piece
+        if digest.digest() != kept.digest:
+            raise UsageError(f"{self._place.shown(name)}: {DAMAGED}")
 
     def _part(self, held: Held) -> str:
         return self._readers[int(held.journal)].part.name

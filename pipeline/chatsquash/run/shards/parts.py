@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 from msgspec import Struct
-from xxhash import xxh3_64_digest, xxh3_128
+from xxhash import xxh3_64, xxh3_64_digest, xxh3_128
 
 from chatsquash import jsonio
 from chatsquash.errors import UsageError
@@ -21,7 +21,16 @@ from chatsquash.run.shards.place import Place
 _FRAME = struct.Struct("<QQQ8s")
 """The job, the length of what is told of it, that of its records' lines behind that, and the hash of the first."""
 _PIECE = 1 << 20
-_DAMAGED = "is not as it was written; convert the shard again with --full"
+DAMAGED = "is not as it was written; convert the shard again with --full"
+
+
+class Kept(NamedTuple):
+    """A line that could not be read, in the file for those."""
+
+    offset: int
+    size: int
+    digest: bytes
+    """Its XXH3, 64 bits."""
 
 
 class _Told(Struct, array_like=True):
@@ -35,8 +44,8 @@ class _Told(Struct, array_like=True):
     whole: int | None
     pieces: list[tuple[str, int, int, int]]
     """Of each its path, lines and bytes before it, and its size."""
-    rejected: list[tuple[int, int]]
-    """Where its lines stand that could not be read, in the file for those, and how long they are."""
+    rejected: list[Kept]
+    """Its lines that could not be read."""
 
     def log(self, number: int) -> Log:
         """The log, as far as one needs to know once it was converted."""
@@ -81,12 +90,13 @@ class PartWriter:
         while self._files:
             self._files.popitem()[1][0].close()
 
-    def _rejected(self, pieces: Iterator[bytes]) -> tuple[int, int]:
-        """Where a line stands then, and how long it is."""
-        start = self._ends.get("rejected", 0)
+    def _rejected(self, pieces: Iterator[bytes]) -> Kept:
+        """Where a line stands then."""
+        start, digest = self._ends.get("rejected", 0), xxh3_64()
         for piece in pieces:
             self._write("rejected", piece)
-        return start, self._ends.get("rejected", 0) - start
+            digest.update(piece)
+        return Kept(start, self._ends.get("rejected", 0) - start, digest.digest())
 
     def _write(self, kind: str, *pieces: bytes) -> None:
         if kind not in self._files:
@@ -116,7 +126,7 @@ class PartReader:
         self._at = 0
         self._waiting: tuple[int, int, int, bytes] | None = None
 
-    def session(self, job: int) -> Iterator[tuple[Log, Outcome, list[tuple[int, int]]]]:
+    def session(self, job: int) -> Iterator[tuple[Log, Outcome, list[Kept]]]:
         """The sessions of a job, with the places of lines that could not be read; there is one at least."""
         count = 0
         while (found := self._peek()) and found[0] == job:
@@ -160,7 +170,7 @@ class PartReader:
             raise self._damaged() from None
 
     def _damaged(self) -> UsageError:
-        return UsageError(f"shard {self._shard + 1}: {self._place.shown(self.part.name)}: {_DAMAGED}")
+        return UsageError(f"shard {self._shard + 1}: {self._place.shown(self.part.name)}: {DAMAGED}")
 
 
 def _packed(told: _Told) -> bytes:

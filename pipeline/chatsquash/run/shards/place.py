@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from shlex import quote
 from typing import Protocol
 
 from msgspec import Struct
-from xxhash import xxh3_128
+from xxhash import xxh3_64_hexdigest, xxh3_128
 
 from chatsquash.errors import UsageError
 from chatsquash.folder import Folder
 from chatsquash.model import OURS
+from chatsquash.write.lock import is_alive
 
 NAME = "shards"
 LISTING, ORDER, INPUTS = "listing.json", "order.u32", "inputs.jsonl"
+MOST = 100_000
+"""Shards of a conversion."""
 _OPEN_FILES = 64
+_PASSING = re.compile(r"tmp-(\d{1,9})-([0-9a-f]{16})-[0-9a-f]{16}")
+"""A folder for what is not finished, by the process and the host that it is of."""
 
 
 class Shard(Struct, frozen=True):
@@ -51,9 +58,16 @@ def parsed(text: str) -> Shard:
     if not (slash and number.isdecimal() and count.isdecimal() and len(text) < 20):
         raise UsageError(f"--shard {text!r}: is no shard; write one as 3/64, the third of 64")
     shard = Shard(int(number), int(count))
+    if shard.count < 1:
+        raise UsageError(f"--shard {text}: is none of any; write one as 3/64, the third of 64")
     if not 1 <= shard.number <= shard.count:
         raise UsageError(f"--shard {text}: shards count from 1 to {shard.count}")
     return shard
+
+
+def typed(out: str) -> str:
+    """An output folder as it is to be typed in a command."""
+    return quote(f"./{out}" if out.startswith("-") else out)
 
 
 class Place(Protocol):
@@ -90,6 +104,9 @@ class Place(Protocol):
     def keep(self, name: str, to: str) -> None:
         """Give a file of ``work`` its name here; another one that has it holds the same."""
 
+    def keep_all(self, names: Iterable[str]) -> None:
+        """Let files of ``work`` stand here under their names; a loss of power may cost what is in them."""
+
     def create(self, name: str, data: bytes) -> None:
         """Write a small file where nothing has its name; raises ``FileExistsError`` where something does."""
 
@@ -97,7 +114,7 @@ class Place(Protocol):
         """Remove a file; there may be none."""
 
     def clear(self) -> None:
-        """Remove all but ``work``."""
+        """Remove all but ``work``, the listing first."""
 
     def close(self) -> None:
         """Let go of all that is open, and of ``work``."""
@@ -111,7 +128,7 @@ class FolderPlace:
     def __init__(self, out: Path) -> None:
         self.out = str(out)
         self._folder = Folder(out).folder(OURS).folder(NAME)
-        self.work = self._folder.folder(f"tmp-{os.urandom(8).hex()}")
+        self.work = self._folder.folder(f"tmp-{os.getpid()}-{_host()}-{os.urandom(8).hex()}")
         self._open: OrderedDict[str, int] = OrderedDict()
 
     def shown(self, name: str) -> str:
@@ -157,6 +174,12 @@ class FolderPlace:
         self.work.move(name, self._folder, to)
         self._folder.sync()
 
+    def keep_all(self, names: Iterable[str]) -> None:
+        """As ``Place`` has it."""
+        for name in names:
+            self.work.move(name, self._folder, name)
+        self._folder.sync()
+
     def create(self, name: str, data: bytes) -> None:
         """As ``Place`` has it."""
         with open(self.work.create(name, 0o600), "wb") as file:
@@ -174,7 +197,7 @@ class FolderPlace:
 
     def clear(self) -> None:
         """As ``Place`` has it."""
-        for name in self._folder.names():
+        for name in (LISTING, *self._folder.names()):
             if name != self.work.path.name:
                 self._folder.clear(name)
 
@@ -184,8 +207,22 @@ class FolderPlace:
             os.close(self._open.popitem()[1])
         with suppress(OSError):
             self._folder.clear(self.work.path.name)
+            for name in filter(_is_left, self._folder.names()):
+                self._folder.clear(name)
             self._folder.remove_folder()  # does nothing to one that is not empty
         self._folder.close()
+
+
+def _host() -> str:
+    return xxh3_64_hexdigest(os.uname().nodename.encode())
+
+
+def _is_left(name: str) -> bool:
+    """Whether a folder is that of a process of this host that was killed."""
+    found = _PASSING.fullmatch(name)
+    if not found or found[2] != _host():
+        return False
+    return is_alive(f"process {found[1]} on {os.uname().nodename}".encode()) is False
 
 
 def staged(work: Folder, name: str, pieces: Iterable[bytes]) -> str:

@@ -7,13 +7,16 @@ import tempfile
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from errno import EEXIST, ENOTSUP
+from functools import partial
 from pathlib import Path
 
 from chatsquash import stores
 from chatsquash.folder import Folder
 from chatsquash.model import OURS
-from chatsquash.run.shards.place import NAME, staged
+from chatsquash.run.shards.place import LISTING, NAME, staged
 from chatsquash.sources.stored import StoredLog
+from chatsquash.stores.waiting import several
 
 _SMALL = 256 << 20
 """Bytes of a listing or a marker that is looked at."""
@@ -94,9 +97,20 @@ class StorePlace:
         self._store.upload(self._folder + to, self.work.path / name)
         self.work.remove(name)
 
-    def create(self, name: str, data: bytes) -> None:
+    def keep_all(self, names: Iterable[str]) -> None:
         """As ``Place`` has it."""
-        self._store.create(self._folder + name, data)
+        several(partial(self.keep, name, name) for name in names)
+
+    def create(self, name: str, data: bytes) -> None:
+        """As ``Place`` has it; in a store without conditional writes, two at once may both succeed."""
+        try:
+            self._store.create(self._folder + name, data)
+        except OSError as problem:
+            if problem.errno != ENOTSUP:
+                raise
+            if self.size(name) is not None:
+                raise FileExistsError(EEXIST, "something stands there") from None
+            self._store.put(self._folder + name, data)
 
     def remove(self, name: str) -> None:
         """As ``Place`` has it."""
@@ -104,8 +118,9 @@ class StorePlace:
 
     def clear(self) -> None:
         """As ``Place`` has it."""
+        self.remove(LISTING)
         for page in self._store.list(self._folder):
-            self._store.delete([each.key for each in page])
+            several(partial(self._store.delete, [each.key]) for each in page)
 
     def close(self) -> None:
         """As ``Place`` has it."""
