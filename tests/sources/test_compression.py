@@ -96,7 +96,10 @@ def test_what_was_whole_of_a_broken_file_is_read(tmp_path, way, sentence, change
     assert got == data if whole else data.startswith(got) or problem == DAMAGED
 
 
-LINES = b"".join(b"%d %s\n" % (number, os.urandom(20).hex().encode()) for number in range(400))
+# By a seed, since of some lines one byte in 70,000 can be damaged so that they come out whole: a distance that leads to
+# the same letters elsewhere.
+_LETTERS = random.Random(0)
+LINES = b"".join(b"%d %s\n" % (number, _LETTERS.randbytes(20).hex().encode()) for number in range(400))
 
 
 def whole_before(data: bytes) -> bytes:
