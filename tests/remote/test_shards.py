@@ -16,6 +16,7 @@ from chatsquash.run.shards.place import Shard
 from chatsquash.stores import objects
 from tests.conftest import tree
 from tests.remote.logs import comparable, folder
+from tests.remote.test_faults import PLANS
 
 KEY = b"a key for tests of shards"
 PLAIN = Options(anonymize=False)
@@ -26,7 +27,7 @@ OPTIONS = [
 ]
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", range(1, 2 + PLANS // 10))
 def test_the_dataset_is_that_of_a_local_run(s3, monkeypatch, seed):
     pauses = {"init_backoff": timedelta(milliseconds=2), "max_backoff": timedelta(milliseconds=20), "base": 2}
     monkeypatch.setitem(objects._RETRIES, "backoff", pauses)
