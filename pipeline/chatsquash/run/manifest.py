@@ -28,14 +28,12 @@ class Manifest:
         self._out, self._described = out, described
         self._inputs = bytearray()  # as they will be written, which takes a tenth of the memory of objects
         self._before: BinaryIO | None = None  # those before them, where there are many
-        self._are_some = False
         self.records_made = RecordsMade()
 
     def add(self, log: Log, digest: str) -> None:
         """Add an input."""
         logged = {"path": printable(log.shown), "size": log.size, "xxh3_128": digest}
-        self._inputs += (b",\n    " if self._are_some else b"") + shown(logged)
-        self._are_some = True
+        self._inputs += (b",\n    " if self._inputs or self._before else b"") + shown(logged)
         if len(self._inputs) > _HELD:
             self._before = self._before or self._out.scratch()
             self._before.write(self._inputs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from array import array
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -74,30 +75,24 @@ def convert_shard(
     """
     started = time.monotonic()
     forget_documents()
-    place = place_in(out)
-    try:
+    with closing(place_in(out)) as place:
         listing = listings.read(place)
-    except UsageError:
-        place.close()
-        raise
-    try:
         options, expected = _asked(listing, shard, given)
-        if not options.full and (known := markers.read_any(place, shard)) and _fits(place, known, expected):
-            return Converted(shard, known, 0, 0.0, is_known=True)
-        with listing.place():
-            logs = _logs(place, listing, shard, options)
-            found, size = _Shard(place, options, processes).convert(logs, expected, observer)
-        found = markers.write(place, shard, found, lambda there: not options.full and _fits(place, there, expected))
+        try:
+            if not options.full and (known := markers.read_any(place, shard)) and _fits(place, known, expected):
+                return Converted(shard, known, 0, 0.0, is_known=True)
+            with listing.place():
+                logs = _logs(place, listing, shard, options)
+                found, size = _Shard(place, options, processes).convert(logs, expected, observer)
+            found = markers.write(place, shard, found, lambda there: not options.full and _fits(place, there, expected))
+        except OSError as problem:
+            if _is_over(place, listing):
+                hint = "nothing of it is kept, and nothing is left to do where it was merged"
+                raise UsageError(f"shard {shard}: its listing was merged or made anew meanwhile; {hint}") from None
+            problem.filename = problem.filename or place.shown("")
+            problem.add_note(f"nothing of shard {shard} is kept, and the same command converts it")
+            raise
         return Converted(shard, found, size, time.monotonic() - started, is_known=False)
-    except OSError as problem:
-        if _is_over(place, listing):
-            hint = "nothing of it is kept, and nothing is left to do where it was merged"
-            raise UsageError(f"shard {shard}: its listing was merged or made anew meanwhile; {hint}") from None
-        problem.filename = problem.filename or place.shown("")
-        problem.add_note(f"nothing of shard {shard} is kept, and the same command converts it")
-        raise
-    finally:
-        place.close()
 
 
 def _is_over(place: Place, listing: Listing) -> bool:

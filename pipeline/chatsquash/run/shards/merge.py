@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from itertools import groupby
 from pathlib import Path
 
@@ -43,7 +44,11 @@ def merge(out: Path | str, observer: Observer | None = None, started: float | No
     missing, differ in what they must have alike, or are damaged, and as ``convert``.
     """
     started = time.monotonic() if started is None else started
-    place = place_in(out)
+    with closing(place_in(out)) as place:
+        return _merged(place, out, observer, started)
+
+
+def _merged(place: Place, out: Path | str, observer: Observer | None, started: float) -> Summary:
     listing = listings.read(place)
     options = listing.chosen()
     output = output_in(out, force=options.force)
@@ -64,7 +69,6 @@ def merge(out: Path | str, observer: Observer | None = None, started: float | No
         place.clear()
         output.clear(output.journal)
     finally:
-        place.close()
         output.discard()
     return summary
 
@@ -124,6 +128,8 @@ class Merging:
         is_read = options.folder or options.unique or options.max_chars is not None
         self._looks = is_read or not place.can_copy
         self._shown = ""
+        self._read: tuple[Outcome, Outcome] | None = None
+        """The last outcome that was asked for with its lines, without and with them."""
         self._rejected: tuple[str, list[Kept]] = "", []
         """The lines of the last session that could not be read, and the file that they stand in."""
 
@@ -152,11 +158,14 @@ class Merging:
 
     def filled(self, outcome: Outcome) -> Outcome:
         """As ``Given`` has it."""
+        if self._read and any(outcome is each for each in self._read):
+            return self._read[1]
         filled = payload.filled(outcome, self._line)
         for before, record in zip(outcome.records, filled.records, strict=True):
             if xxh3_128_digest(record.line) != record.digest:
                 shard = int(before.held.journal) + 1 if before.held else 0
                 raise UsageError(f"shard {shard}: {self._place.shown(self._readers[shard - 1].part.name)}: {DAMAGED}")
+        self._read = outcome, filled
         return filled
 
     def descriptor(self, held: Held) -> int:
