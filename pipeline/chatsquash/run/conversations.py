@@ -263,20 +263,27 @@ def _messages(entry: Entry) -> list[Message]:
 
 
 def _entries(wanted: list[Path], session: Session, reread: Reread) -> Iterator[tuple[Path, Entry]]:
-    """The last entry of each conversation, in the order of the lines; those that are not held are read again."""
-    held = session.followed.entries
-    missing = {path.last.line for path in wanted if path.last.number not in held}
+    """The last entry of each conversation, in the order of the lines."""
+    ends = {path.last.number: path for path in wanted}
+    for reply, entry in entries_of((path.last for path in wanted), session, reread):
+        yield ends[reply.number], entry
+
+
+def entries_of(replies: Iterable[Reply], session: Session, reread: Reread) -> Iterator[tuple[Reply, Entry]]:
+    """The entry of each of some replies, in the order of the lines; those that are not held are read again."""
+    wanted, held = sorted(replies, key=lambda reply: reply.line), session.followed.entries
+    missing = {reply.line for reply in wanted if reply.number not in held}
     again = reread(missing) if missing else iter(())
     met: dict[int, Entry] = {}  # where lines are put in order, they come otherwise than they are numbered
-    for path in sorted(wanted, key=lambda path: path.last.line):
-        entry = held.get(path.last.number) or met.pop(path.last.line, None)
+    for reply in wanted:
+        entry = held.get(reply.number) or met.pop(reply.line, None)
         while entry is None and (each := next(again, None)):
-            if each.line == path.last.line:
+            if each.line == reply.line:
                 entry = each
             else:
                 met[each.line] = each
         if entry is not None:
-            yield path, entry
+            yield reply, entry
 
 
 def _snapshot(path: Path, entry: Entry, *, last_tools: bool) -> Snapshot:
