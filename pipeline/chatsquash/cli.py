@@ -120,7 +120,7 @@ _output = option(
     help="Folder for records and reports, or its URL.",
 )
 _single_file = option("--single-file", is_flag=True, help="The same as --group-by none.")
-_DECIDING = ("cleaning", "sessions", "shape", "supplied", "reading", "addresses", "checks", "grouping")
+_DECIDING = ("cleaning", "sessions", "sampling", "shape", "supplied", "reading", "addresses", "checks", "grouping")
 _TAKING = ("dataset", "filters", "duplicates", "reports", "paths", "days", "links", "bounds")
 
 

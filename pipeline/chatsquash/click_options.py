@@ -275,13 +275,18 @@ def shard_options(given: dict[str, Any]) -> Options:
 
 def _contents(asked: Options) -> dict[str, Any]:
     """What the files hold that options name."""
-    if not asked.tools_file and not asked.system_file:
-        return {}
-    from chatsquash.stages import supplied
+    found: dict[str, Any] = {}
+    if asked.tools_file or asked.system_file:
+        from chatsquash.stages import supplied
 
-    readers = {"tools_file": supplied.tools, "system_file": supplied.system}
-    named = {name: getattr(asked, name) for name in readers if getattr(asked, name)}
-    return {name: supplied.read(path, readers[name]) for name, path in named.items()}
+        readers = {"tools_file": supplied.tools, "system_file": supplied.system}
+        named = {name: getattr(asked, name) for name in readers if getattr(asked, name)}
+        found = {name: supplied.read(path, readers[name]) for name, path in named.items()}
+    if asked.template:
+        from chatsquash.templates.source import packed
+
+        found["template"] = packed(str(asked.template))
+    return found
 
 
 def _group_by(group_by: GroupBy) -> GroupBy:

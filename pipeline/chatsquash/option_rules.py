@@ -10,6 +10,8 @@ from chatsquash.errors import UsageError
 from chatsquash.options import ERRORS, Declared, Options, declared
 from chatsquash.redact.keys import SHORTEST
 
+_DIVIDED = ("chat", "hf", "text")
+"""Presets whose records may be divided into prompt and completion."""
 _CLOSED = ("openai", "mistral")
 """Presets for services that refuse members which they do not know."""
 
@@ -37,6 +39,8 @@ class Pair(NamedTuple):
         value, other = getattr(given, self.idle), getattr(given, self.other)
         if self.other == "format":  # which stands for all that ask for a dataset folder
             other = given.folder
+        if self.other == "loss" and given.samples != "session":  # which say what is trained on, too
+            other = given.samples
         if isinstance(value, list):
             value = tuple(value)
         usual = getattr(_USUAL, self.idle)
@@ -83,6 +87,14 @@ PAIRS = (
             ("preset", ("openai", "mistral"), "`--preset openai` or `mistral`, which have no place for reasoning"),
         )
         for each in ("reasoning", "all")
+    ),
+    Pair("sample_shape", "samples", _is("session"), "`--sample-shape` without `--samples reply` or `auto`", "reply"),
+    Pair("template", "samples", _is_not("auto"), "`--template` without `--samples auto`", "auto"),
+    Pair(
+        "restored_loss",
+        "samples",
+        _is_not("session"),
+        "`--restored-loss` with `--samples`, which have the context that was sent",
     ),
     Pair("restored_loss", "loss", _is("none"), "`--restored-loss` without `--loss`", "weight"),
     Pair("loss_skip_failed", "loss", _is("none"), "`--loss-skip-failed` without `--loss`", "weight"),
@@ -159,6 +171,7 @@ def refuse_wrong(options: Options) -> None:
         if value is not None or each.default is not None:
             _refuse_value(each, value)
     _refuse_together(options)
+    _refuse_samples(options)
     for pair in met(options):
         raise UsageError(_as_in_python(pair, options))
 
@@ -217,6 +230,22 @@ def _refuse_together(options: Options) -> None:
         raise UsageError(f"--min-turns {least} is more than --max-turns {most}: no session has both")
     if options.unpaired_text is not None and not _is_text(options.unpaired_text):
         raise UsageError(f"unpaired_text {options.unpaired_text!r}: not a text")
+
+
+def _refuse_samples(options: Options) -> None:
+    """Refuse samples that cannot be told, or say twice what is trained on."""
+    if options.samples == "auto" and options.template is None:
+        raise UsageError("--samples auto: needs the chat template that is trained with; add --template MODEL")
+    if options.samples == "session" or options.shape == "messages":
+        return
+    if options.preset not in _DIVIDED:
+        known = ", ".join(_DIVIDED)
+        raise UsageError(
+            f"--sample-shape prompt-completion: --preset {options.preset} has none; those that have are {known}"
+        )
+    if options.loss != "none":
+        told = "prompt and completion say what is trained on"
+        raise UsageError(f"--loss {options.loss}: {told}; leave it out, or add --sample-shape messages")
 
 
 def _refuse_unknown(options: Options) -> None:

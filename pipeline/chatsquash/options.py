@@ -16,6 +16,8 @@ Reasoning = Literal["keep", "inline", "drop"]
 Conversations = Literal["last", "main", "all"]
 Restore = Literal["none", "reasoning", "results", "all"]
 Loss = Literal["none", "weight", "training", "loss"]
+Samples = Literal["session", "reply", "auto"]
+SampleShape = Literal["prompt-completion", "messages"]
 SessionsBy = Literal["file", "id", "chain"]
 GroupBy = Literal["date", "scenario", "none"]
 Packing = Literal["jsonl", "jsonl.gz", "jsonl.zst", "parquet"]
@@ -27,6 +29,14 @@ Unpaired = Literal["refuse", "cut", "close"]
 Media = Literal["refuse", "drop", "keep"]
 ERRORS = "errors"
 """What stands among codes of findings for every finding that is an error."""
+_USUAL_FLAGS: dict[str, Loss] = {
+    "chat": "weight",
+    "hf": "training",
+    "mistral": "weight",
+    "openai": "weight",
+    "text": "weight",
+}
+"""The flags of samples in which the last reply is trained on, where no others are asked for; sharegpt has no place."""
 FLAGGED = ("context limit was reached",)
 """Phrases that are reported unless others are named."""
 
@@ -88,6 +98,7 @@ def option(default: Any, text: str, *, group: str, decides: Decides = "records",
 _session = partial(option, group="sessions")
 _shape = partial(option, group="shape")
 _supplied = partial(option, group="supplied", metavar="FILE", content=True)
+_sample = partial(option, group="sampling")
 _dataset = partial(option, group="dataset")
 _filter = partial(option, group="filters")
 _bound = partial(option, group="bounds", least=1)
@@ -172,6 +183,23 @@ class Options:
         0, "Train on replies that did not see what is restored: 0 or 1.", least=0, most=1, why_most="for yes"
     )
     loss_skip_failed: bool = _session(False, "Do not train on calls that failed and were then corrected.")
+    samples: Samples = _sample(
+        "session",
+        "What becomes a sample: a conversation; each reply behind what was sent to get it; or as many replies as stand "
+        "behind just that where the --template renders them.",
+    )
+    sample_shape: SampleShape | None = _sample(
+        None,
+        "How such a sample says what is trained on: as prompt and completion, or by a member of its messages.",
+        usually="by preset",
+    )
+    template: bytes | None = _sample(
+        None,
+        "The chat template of the model, for --samples auto: a file, or its folder.",
+        metavar="MODEL",
+        content=True,
+    )
+    """What ``templates.source.packed`` reads of it."""
     anonymize: bool = option(True, "Replace e-mail addresses by pseudonyms.", group="addresses")
     anonymize_key: bytes | None = option(
         None,
@@ -271,6 +299,23 @@ class Options:
     def folder(self) -> bool:
         """Whether a dataset folder is written, in place of grouped files."""
         return bool(self.format or self.split or self.preset != "chat")
+
+    @property
+    def shape(self) -> SampleShape:
+        """How a sample of a reply says what is trained on."""
+        return self.sample_shape or ("prompt-completion" if self.preset == "hf" else "messages")
+
+    @property
+    def flag(self) -> Loss:
+        """The member that says which messages are trained on, where records have one."""
+        if self.samples == "session" or self.loss != "none":
+            return self.loss
+        return _USUAL_FLAGS.get(self.preset, "none") if self.shape == "messages" else "none"
+
+    @property
+    def divides(self) -> bool:
+        """Whether a session may become several records."""
+        return self.conversations != "last" or self.samples != "session"
 
     @property
     def merges(self) -> bool:

@@ -180,6 +180,14 @@ class Record(Struct, frozen=True, array_like=True):
     """E-mail addresses that were replaced in it."""
     flags: dict[str, int] = {}
     """How many of its messages are not trained on, by why; empty for those that are. Where flags are written."""
+    sample: int = 0
+    """Which of its session's samples it is, from 1; 0 where its session is not divided into samples."""
+    samples: int = 0
+    """How many its session has."""
+    trained: int = 0
+    """Replies that are trained on in it, where it is a sample."""
+    true: int | None = None
+    """Those of them that stand behind what the template gives at inference; ``None``: there was no template."""
     held: Held | None = None
     """Where its line stands, on its way from another process."""
     digest: bytes = b""

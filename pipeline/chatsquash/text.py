@@ -90,3 +90,8 @@ def without_marked(text: str, opening: str, closing: str) -> str:
         kept.append(text[at:opened])
         at = closed + len(closing)
     return "".join([*kept, text[at:]]) if kept else text
+
+
+def certified(true: int, trained: int) -> str:
+    """How many replies are trained on behind what their template gives at inference, in words."""
+    return f"train = inference: {true:,} of {counted(trained, 'trained reply', 'trained replies')}"

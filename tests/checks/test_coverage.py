@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatsquash.checks import coverage
+from chatsquash.checks import coverage, sampling
 
 LOST = {"branch": 1, "compacted": 12, "duplicate": 1, "refused": 3, "retry": 2, "short-tail": 1, "side-request": 5}
 
@@ -18,6 +18,13 @@ ROWS = [
     (coverage.reasoning_restored(2), "reasoning-restored", "info", "the reasoning of 2 messages is put back from the logged replies"),
     (coverage.context_restored(1, 0, 1), "context-restored", "info", "1 result put back that later requests lacked; 1 reply did not see them"),
     (coverage.context_restored(2, 3, 4), "context-restored", "info", "2 results and 3 messages put back that later requests lacked; 4 replies did not see them"),
+    (coverage.replies_lost(3, 1, {"truncated": 1, "error-text": 1}, {}), "replies-lost", "warning", "2 are not: 1 truncated, 1 error text"),
+    (sampling.no_sample(0), "no-sample", "error", "no logged reply of the conversations that were asked for is to be trained on"),
+    (sampling.no_sample(2), "no-sample", "error", "none of 2 logged replies of the conversations that were asked for is to be trained on"),
+    (sampling.joined_reply(), "joined-reply", "error", "shares its message with another one: leave out --merge-consecutive"),
+    (sampling.not_rendered("TemplateError: no"), "not-rendered", "error", "the template raises TemplateError: no"),
+    (sampling.context_not_held(1), "context-not-held", "warning", "the rendering of 1 reply does not begin with what the template gives"),
+    (sampling.sent_context(), "sent-context", "info", "--restore puts nothing back"),
     (coverage.side_request_selected("side"), "side-request-selected", "warning", "is made from a request of the client's own: --conversations main takes"),
     (coverage.side_request_selected("subagent"), "side-request-selected", "warning", "is made from a sub-agent's request: --conversations main takes"),
 ]  # fmt: skip

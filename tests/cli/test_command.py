@@ -253,7 +253,10 @@ def test_every_option_can_be_typed_and_be_set_by_a_variable_of_its_name(options,
         assert getattr(options(), option.name) == value
 
 
-@pytest.mark.parametrize("option", [each for each in declared() if each.content], ids=lambda each: each.name)
+FILES = [each for each in declared() if each.content and each.name != "template"]
+
+
+@pytest.mark.parametrize("option", FILES, ids=lambda each: each.name)
 def test_an_option_that_names_a_file_has_what_it_holds(options, monkeypatch, here, option):
     (here / "given").write_bytes(b'[{"name": "ls"}]')
     assert getattr(options(option.flag, "given"), option.name) == b'[{"name": "ls"}]'

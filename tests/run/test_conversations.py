@@ -30,6 +30,39 @@ def outcome(lines: list[Any], options: Options = PLAIN):
 
 # Findings
 
+TURNS = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{{ m.tool_calls }}</s>\n{% endfor %}"
+PLAIN_TEMPLATE = f"{TURNS}{{% if add_generation_prompt %}}<assistant>{{% endif %}}"
+OTHER_PROMPT = f"{TURNS}{{% if add_generation_prompt %}}<assistant><think>{{% endif %}}"
+ONE_CALL = "{% for m in messages if m.tool_calls and m.tool_calls | length > 1 %}{{ raise_exception('one call at a time') }}{% endfor %}x"
+REPLY = given(samples="reply")
+
+
+def auto(template: str) -> Options:
+    return given(samples="auto", template=json.dumps([{"default": template}, {}]).encode())
+
+
+def cut_off() -> list[Any]:
+    """The only reply reached its limit."""
+    log = logs.Log()
+    log.add(user("Which test fails?"), says="The test", finish="length")
+    return log.lines
+
+
+def calling_twice() -> list[Any]:
+    """A reply with two calls."""
+    log = logs.Log(tools=[logs.READ])
+    two = [logs.calling("read_file", "{}", f"call_{number}")["tool_calls"][0] for number in (1, 2)]
+    log.add(user("Which test fails?"), says=assistant(None, tool_calls=two))
+    return log.lines
+
+
+def twice_said() -> list[Any]:
+    """A client that goes on after a reply without anything that a user says."""
+    log = logs.Log()
+    log.add(user("Which test fails?"), says=assistant("The test of"))
+    log.add(user("Which test fails?"), assistant("The test of"), says=assistant("sums."))
+    return log.lines
+
 
 def withheld() -> list[Any]:
     """A reply whose reasoning is encrypted."""
@@ -90,6 +123,16 @@ ROWS = [
     Row("context-restored", logs.grows, None, None, given(restore="all")),
     Row("context-restored", logs.emptied, None, None, given(restore="reasoning")),
     Row("context-restored", logs.emptied, "1 result put back that later requests lacked; 1 reply did not see them", 3, given(restore="results")),
+    Row("no-sample", logs.grows, None, None, REPLY),
+    Row("no-sample", cut_off, "none of 1 logged reply of the conversations that were asked for is to be trained on", 1, REPLY),
+    Row("joined-reply", logs.grows, None, None, REPLY),
+    Row("joined-reply", twice_said, "the reply shares its message with another one: leave out --merge-consecutive", 2, given(samples="reply", merge_consecutive=True)),
+    Row("not-rendered", logs.grows, None, None, auto(PLAIN_TEMPLATE)),
+    Row("not-rendered", calling_twice, "the template raises TemplateError: one call at a time", 1, auto(ONE_CALL)),
+    Row("context-not-held", logs.grows, None, None, auto(PLAIN_TEMPLATE)),
+    Row("context-not-held", logs.grows, "the rendering of 2 replies does not begin with what the template gives as prompt of the same request", 1, auto(OTHER_PROMPT)),
+    Row("sent-context", logs.emptied, None, None, REPLY),
+    Row("sent-context", logs.emptied, "the samples have the context that was sent, so --restore puts nothing back", 1, given(samples="reply", restore="all")),
     Row("side-request-selected", logs.regenerated, None),
     Row("side-request-selected", logs.title_last, "the record is made from a request of the client's own: --conversations main takes the person's conversation", 2),
     Row("side-request-selected", logs.title_last, None, None, MAIN),

@@ -24,6 +24,9 @@ CASES = [
     ({"restore": "reasoning", "reasoning": "drop"}, "restore='reasoning' has no effect with reasoning='drop'", "--restore reasoning --reasoning drop", "--restore reasoning has no effect with --reasoning drop"),
     ({"restore": "all", "preset": "openai"}, "restore='all' has no effect with preset='openai'", "--restore all --preset openai", "--restore all has no effect with --preset openai"),
     ({"restore": "reasoning", "preset": "mistral"}, "restore='reasoning' has no effect with preset='mistral'", "--restore reasoning --preset mistral", "--restore reasoning has no effect with --preset mistral"),
+    ({"sample_shape": "messages"}, "sample_shape='messages' has no effect without samples", "--sample-shape messages", "--sample-shape messages has no effect without --samples"),
+    ({"template": b"[{}, {}]"}, "template has no effect without samples", "--template p", "--template p has no effect without --samples"),
+    ({"restored_loss": 1, "samples": "reply"}, "restored_loss=1 has no effect with samples='reply'", "--restored-loss 1 --samples reply", "--restored-loss has no effect with --samples reply"),
     ({"restored_loss": 1}, "restored_loss=1 has no effect without loss", "--restored-loss 1", "--restored-loss has no effect without --loss"),
     ({"loss_skip_failed": True}, "loss_skip_failed=True has no effect without loss", "--loss-skip-failed", "--loss-skip-failed has no effect without --loss"),
     ({"unpaired_text": "-", "preset": "hf"}, "unpaired_text='-' has no effect without unpaired", "--unpaired-text - --preset hf", "--unpaired-text - has no effect without --unpaired"),
@@ -123,6 +126,15 @@ def test_what_is_missing_is_named_unless_it_was_given_with_another_value(
         ("--drop no-tool", "--drop no-tool: no finding has this code"),
         ("--min-turns 3 --max-turns 2", "--min-turns 3 is more than --max-turns 2"),
         ("--from chat", "--from 'chat': not known; known are gemini, "),
+        ("--samples auto", "--samples auto: needs the chat template that is trained with"),
+        (
+            "--samples reply --preset hf --loss training",
+            "--loss training: prompt and completion say what is trained on",
+        ),
+        (
+            "--samples reply --preset openai --sample-shape prompt-completion",
+            "--sample-shape prompt-completion: --preset openai has none",
+        ),
         ("--metadata --preset openai", "--metadata: the services of --preset openai"),
     ],
 )

@@ -25,6 +25,8 @@ def told(**fields) -> CardFacts:
         "counts": COUNTS,
         "asked": {},
         "anonymized": True,
+        "flag": "none",
+        "are_samples": False,
     }
     return CardFacts(**{**usual, **fields})
 

@@ -17,8 +17,25 @@ _WORDS = {
     "duplicate": ("duplicate", "duplicates"),
     "filtered": ("filtered", "filtered"),
     "refused": ("refused", "refused"),
+    "truncated": ("truncated", "truncated"),
+    "error-text": ("error text", "error texts"),
+    "failed-call": ("failed call", "failed calls"),
+    "rewritten": ("rewritten", "rewritten"),
+    "other-record": ("of another session", "of other sessions"),
+    "not-logged": ("not logged as a reply", "not logged as replies"),
 }
-NEVER = ("retry", "duplicate", "refused", "filtered")
+NEVER = (
+    "retry",
+    "duplicate",
+    "refused",
+    "filtered",
+    "truncated",
+    "error-text",
+    "failed-call",
+    "not-logged",
+    "rewritten",
+    "other-record",
+)
 """Why no record holds a reply, whatever is asked for."""
 
 

@@ -16,7 +16,7 @@ from chatsquash.sources.open import opened
 from chatsquash.urls import refuse_remote
 
 PARQUET = ".parquet"
-COLUMNS = ("messages", "tools", "conversations", "system")
+COLUMNS = ("messages", "prompt", "completion", "tools", "conversations", "system")
 """What a record may consist of; other columns of a Parquet file are not read."""
 _BATCH = 32 << 20
 """Bytes of JSON text, about, that are held of a Parquet file at once."""

@@ -45,13 +45,21 @@ def record(value: Json) -> StoredRecord:
         raise NotARecordError(f"the line is {json_type(value)}")
     if "messages" not in value and (held := _read("read", value)):
         return held
-    messages = value.get("messages")
+    messages: Json = _joined(value) if "completion" in value else value.get("messages")
     if not isinstance(messages, list):
         raise NotARecordError("messages is missing" if messages is None else f"messages is {json_type(messages)}")
     for at, message in enumerate(messages):
         if not isinstance(message, dict) or not isinstance(message.get("role"), str):
             raise NotARecordError(f"messages[{at}] is no object with a role")
     return StoredRecord(messages, value.get("tools"))
+
+
+def _joined(value: dict[str, Any]) -> Json:
+    """The messages of prompt and completion, where both are lists; else what stands as messages."""
+    prompt, completion = value.get("prompt"), value["completion"]
+    if isinstance(prompt, list) and isinstance(completion, list):
+        return [*prompt, *completion]
+    return value.get("messages")
 
 
 def native(held: StoredRecord) -> StoredRecord:

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 
 from chatsquash.log import Log
 from chatsquash.model import Severity
+from chatsquash.options import Options
 from chatsquash.outcome import Account, Outcome
 from chatsquash.report.replies import Replies
 from chatsquash.stages import cleaning
-from chatsquash.text import counted, escaped, listed
+from chatsquash.text import certified, counted, escaped, listed
 
 
 @dataclass(slots=True)
@@ -50,6 +51,12 @@ class Summary:
     """Assistant messages of the records that are not trained on, by why, and by ``""`` those that are."""
     has_flags: bool = False
     """Whether records say so."""
+    certifies: bool = False
+    """Whether samples were held to what their template gives at inference."""
+    trained: int = 0
+    """Logged replies that are trained on in samples."""
+    true: int = 0
+    """Those of them that stand behind what the template gives at inference."""
     addresses: int = 0
     """E-mail addresses replaced."""
     findings: Counter[tuple[Severity, str]] = field(default_factory=Counter)
@@ -101,6 +108,8 @@ class Summary:
         for record in outcome.records:
             if record.flags:
                 self.flags.update(record.flags)
+            self.trained += record.trained
+            self.true += record.true or 0
             if record.without_tools:
                 self.without_tools[record.without_tools] += 1
 
@@ -138,6 +147,7 @@ class Summary:
             "bytes": {"seen": self.bytes, **self.sizes._asdict()},
             **self.replies.counts(),
             "loss": {"trained": self.flags[""], "not_trained": self._not_trained()} if self.has_flags else {},
+            "samples": {"trained": self.trained, "true": self.true} if self.certifies else {},
             "cleaned": {rule: count for rule, count in sorted(self.cleaned.items()) if count},
             "addresses": self.addresses,
             "findings": _by_severity(self.findings),
@@ -179,6 +189,8 @@ class Summary:
         if self.has_flags:
             parts = "".join(f" + {count:,} {why}" for why, count in self._not_trained().items())
             yield f"{counted(self.flags.total(), 'assistant message')} = {self.flags['']:,} trained on{parts}"
+        if self.certifies:
+            yield certified(self.true, self.trained)
         rules = (rule for rule in cleaning.names() if self.cleaned[rule])
         named = ((rule.replace("_", " ").removesuffix("s"), self.cleaned[rule]) for rule in rules)
         cleaned = ", ".join(counted(count, rule) for rule, count in named)
@@ -204,6 +216,11 @@ class Summary:
             yield f"{self.size / 1e6:,.1f} MB in {self.seconds:.2f} s ({rate:,.0f} MB/s)"
         if self.reused:
             yield f"taken from an earlier run: {counted(self.reused, 'session')} (--full converts them again)"
+
+
+def summary_of(options: Options) -> Summary:
+    """The summary of a run that nothing was counted of so far."""
+    return Summary(has_flags=options.flag != "none", certifies=options.samples == "auto")
 
 
 def by_code(what: str, findings: Counter[tuple[Severity, str]]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chatsquash.log import Log
-from chatsquash.logged import LoggedReply
+from chatsquash.logged import Coverage, LoggedReply
 from chatsquash.model import Entry, Found, Mark, Message, Sampled
 from chatsquash.options import Options
 from chatsquash.outcome import Family, Record, Refused
@@ -72,7 +72,7 @@ class Part(Struct, frozen=True, dict=True):
     def found(self) -> homes.Found | None:
         """The file of the session that the conversation belongs to, if a sub-agent has a file of its own."""
         options = self.options
-        is_asked = options.conversations != "last" or options.trace_replies or options.split
+        is_asked = options.divides or options.trace_replies or options.split
         begun = self.place.session.first if self.place.session else self.place
         if not is_asked or begun.kind not in _BEGUN or begun.parent:
             return None
@@ -96,10 +96,10 @@ def records(
     """The record of a conversation, if it is asked for, why there is none, and what it holds of the replies."""
     part = Part(document, log, options)
     snapshot = session.snapshot
-    made = make(snapshot, _marks(part, snapshot)) if part.is_chosen else None
-    rows = list(_rows(part, snapshot, made))
-    aside = Counter(each.kind for each in part.told if each is not part.place or made is None)
-    covered = replace(coverage(rows), conversations=len(part.told), not_chosen=dict(sorted(aside.items())))
+    made = make(snapshot, marks_of(part, snapshot)) if part.is_chosen else None
+    marks = _placed(snapshot, made) if isinstance(made, Record) else None
+    rows = list(rows_of(part, snapshot, made, marks))
+    covered = covered_by(part, rows, made)
     kept = rows if options.trace_replies else []
     met = [*document.relatives, *(part.found.relatives if part.found else ())]
     if isinstance(made, Refused):
@@ -115,7 +115,13 @@ def records(
     return [record], None, found
 
 
-def _marks(part: Part, snapshot: Snapshot | None) -> list[Mark] | None:
+def covered_by(part: Part, rows: list[LoggedReply], made: Record | Refused | None) -> Coverage:
+    """The sums over replies and conversations."""
+    aside = Counter(each.kind for each in part.told if each is not part.place or made is None)
+    return replace(coverage(rows), conversations=len(part.told), not_chosen=dict(sorted(aside.items())))
+
+
+def marks_of(part: Part, snapshot: Snapshot | None) -> list[Mark] | None:
     """The marks of the assistant messages of a conversation, where they are asked for."""
     if snapshot is None or not asks_marks(part.options):
         return None
@@ -128,8 +134,7 @@ def _marks(part: Part, snapshot: Snapshot | None) -> list[Mark] | None:
             whys[left.at] = ELSEWHERE
         elif left.at is not None and entry.messages[left.at] != place.conversation.messages[before.at or 0]:
             whys[left.at] = REWRITTEN
-    spoken = (at for at, message in enumerate(entry.messages) if message["role"] == "assistant")
-    return [mark._replace(why=mark.why or whys.get(at, "")) for at, mark in zip(spoken, marks, strict=True)]
+    return [mark._replace(why=mark.why or whys.get(at, "")) for at, mark in zip(spoken(snapshot), marks, strict=True)]
 
 
 def _replies(entry: Entry) -> tuple[Sampled, ...]:
@@ -137,9 +142,35 @@ def _replies(entry: Entry) -> tuple[Sampled, ...]:
     return entry.origin.replies if entry.origin else ()
 
 
-def _rows(part: Part, snapshot: Snapshot | None, made: Record | Refused | None) -> Iterator[LoggedReply]:
-    """What became of the replies that belong to the conversations which are told of."""
-    standing = _Standing(part, snapshot, made)
+Placed = dict[int, tuple[int, Mark]]
+"""The record that each message of a conversation stands in, by the indices of both, with its mark there."""
+
+
+def _placed(snapshot: Snapshot | None, made: Record) -> Placed | None:
+    """Where messages stand in the one record of a conversation; ``None`` where nobody asks for marks: all do."""
+    if snapshot is None or not made.marks:
+        return None
+    marks = {at: mark for mark in reversed(made.marks) for at in mark.at}
+    return {at: (0, marks[ordinal]) for ordinal, at in enumerate(spoken(snapshot)) if ordinal in marks}
+
+
+def spoken(snapshot: Snapshot) -> list[int]:
+    """The indices of the assistant's messages."""
+    return [at for at, message in enumerate(snapshot.entry.messages) if message["role"] == "assistant"]
+
+
+def rows_of(
+    part: Part,
+    snapshot: Snapshot | None,
+    made: Record | Refused | None,
+    placed: Placed | None,
+    whys: dict[int, str] | None = None,
+) -> Iterator[LoggedReply]:
+    """What became of the replies that belong to the conversations which are told of.
+
+    ``whys``: why messages stand in no record, by their indices, where that is known.
+    """
+    standing = _Standing(part, snapshot, made, placed, whys or {})
     for place in part.told:
         name, parent = part.names(place)
         for number in place.own:
@@ -150,15 +181,19 @@ def _rows(part: Part, snapshot: Snapshot | None, made: Record | Refused | None) 
 class _Standing:
     """Where replies stand in the record of a conversation."""
 
-    def __init__(self, part: Part, snapshot: Snapshot | None, made: Record | Refused | None) -> None:
-        self._made = made
+    def __init__(
+        self,
+        part: Part,
+        snapshot: Snapshot | None,
+        made: Record | Refused | None,
+        placed: Placed | None,
+        whys: dict[int, str],
+    ) -> None:
+        self._made, self._placed, self._whys = made, placed, whys
         self._is_cleaned = snapshot is None
         self._messages: list[Message] = snapshot.entry.messages if snapshot else []
         left = _replies(snapshot.entry) if snapshot else part.place.origin.replies
         self._places = {key: reply.at for key, reply in zip(part.place.keys, left, strict=True)}
-        marks = {at: mark for mark in reversed(made.marks) for at in mark.at} if isinstance(made, Record) else {}
-        spoken = (at for at, message in enumerate(self._messages) if message["role"] == "assistant")
-        self._marks = {at: marks[ordinal] for ordinal, at in enumerate(spoken) if ordinal in marks}
         chain = part.place.session.chain if part.place.session else []
         written = chain if made is None or part.log.part is not None else part.place.chain()
         self._summed_up = {each.number for each in written[1:]}
@@ -168,16 +203,17 @@ class _Standing:
         key = place.keys[number]
         said = place.conversation.messages[place.origin.replies[number].at or 0]
         at = self._places.get(key)
-        mark = self._marks.get(at) if at is not None else None
-        if at is None or not isinstance(self._made, Record) or (self._made.marks and mark is None):
+        index, mark = (self._placed or {}).get(-1 if at is None else at, (0, None))
+        if at is None or not isinstance(self._made, Record) or (self._placed is not None and mark is None):
             is_own = key in self._places and self._made is not None
             why = self._refused() if is_own else self._unchosen(place)
+            why = self._whys.get(at, why) if at is not None else why
             return replace(row, why=why, reasoning=fate(said, None))
         message = self._messages[at]
         status: Literal["carried", "rewritten"] = "carried" if message == said else "rewritten"
         message = said if status == "carried" else message
-        index, loss = (mark.place, int(not mark.why)) if mark else (None, 0)
-        return replace(row, status=status, record=0, message=index, loss=loss, reasoning=fate(said, message))
+        stands, loss = (mark.place, int(not mark.why)) if mark else (None, 0)
+        return replace(row, status=status, record=index, message=stands, loss=loss, reasoning=fate(said, message))
 
     def _refused(self) -> str:
         """Why a conversation that was asked for does not hold a reply of its own."""

@@ -33,6 +33,7 @@ from chatsquash.tree.standing import Held, held, shared_calls
 from chatsquash.tree.trees import Trees
 
 if TYPE_CHECKING:
+    from chatsquash.run.samples import Make, Reread
     from chatsquash.tree.loss import Judge
 
 Made = tuple[Record | Refused, list[Found]]
@@ -41,16 +42,10 @@ MakeLast = Callable[[Snapshot | None, list[Mark] | None], Record | Refused]
 """Makes the specified record, whose assistant messages may have marks."""
 
 
-Make = Callable[[Snapshot, list[Mark] | None], Made]
-"""Makes the record of a snapshot, whose assistant messages may have marks."""
-Reread = Callable[[set[int]], Iterator[Entry]]
-"""Gives the entries of some lines of the log once more."""
-
-
 def restored_last(session: Session, snapshot: Snapshot, restore: str) -> tuple[Snapshot, list[Found]]:
     """The snapshot of the specified record with what the client took out, and what is said of that."""
     trees = session.followed.branch()
-    end = _end(trees, snapshot, session.followed.unanswered)
+    end = end_of(trees, snapshot, session.followed.unanswered)
     if end is None:
         return snapshot, []
     entry, found = _restored(trees, end.path(), snapshot.entry, Wanted(*_PARTS[restore]))
@@ -81,7 +76,7 @@ def of_last(
     """The specified record, and what it holds, or would hold, of a session of this name."""
     trees = session.followed.branch()
     found = paths(trees.replies, trees.links)
-    end = _end(trees, snapshot, session.followed.unanswered)
+    end = end_of(trees, snapshot, session.followed.unanswered)
     path = next((each for each in found if end in each.own), None)
     shown: list[Held] = []
     if snapshot and end and path:
@@ -90,7 +85,7 @@ def of_last(
     kept = [_kept(each, made, 0, {}) for each in shown]
     ids = names(found, name)
     rows = with_asides(account(trees, found, kept, ids), session.asides, name, found, ids)
-    covered = _summed(rows, (each for each in found if each is not path), len(found), len(session.asides))
+    covered = summed(rows, (each for each in found if each is not path), len(found), len(session.asides))
     noted: list[Noted] = []
     if isinstance(made, Record):
         line = snapshot.entry.line if snapshot else None
@@ -115,7 +110,7 @@ def _marks_of_last(
 
 def asks_marks(options: Options) -> bool:
     """Whether anybody asks which messages are to be trained on, or where replies stand."""
-    return options.loss != "none" or options.trace_replies
+    return options.loss != "none" or options.trace_replies or options.samples != "session"
 
 
 def _judge(options: Options) -> Judge:
@@ -136,7 +131,7 @@ def _kept(shown: Held, made: Record | Refused, index: int, unwanted: dict[str, R
 
 def counted(record: Record, options: Options) -> Record:
     """A record with its flags counted in place of its marks, once it is known which replies these are."""
-    flags = Counter(mark.why for mark in record.marks) if options.loss != "none" else {}
+    flags = Counter(mark.why for mark in record.marks) if options.flag != "none" else {}
     return replace(record, marks=[], flags=dict(sorted(flags.items())))
 
 
@@ -165,11 +160,11 @@ def of_each(
             why = why or made.why
             continue
         parent = ids.get(id(path.parent)) if path.parent else None
-        record = _begun(counted(made, options), begun)
+        record = begun_with(counted(made, options), begun)
         records.append(replace(record, conversation=ids[id(path)], kind=path.kind, parent=parent))
     rows = with_asides(account(trees, found, kept, ids), session.asides, name, found, ids)
     chosen_ids = set(map(id, wanted))
-    covered = _summed(rows, (each for each in found if id(each) not in chosen_ids), len(found), len(session.asides))
+    covered = summed(rows, (each for each in found if id(each) not in chosen_ids), len(found), len(session.asides))
     last = session.snapshot.entry.line if session.snapshot else None
     alone = unexplained(trees, found, session.followed.unanswered)
     noted += _tail(session, alone, chosen_ones, rows)
@@ -189,7 +184,7 @@ def _tail(session: Session, alone: set[int], wanted: list[_Chosen], rows: list[L
     return [(entry.line, short_tail(last.line, len(last.messages), entry.line, len(entry.messages)))]
 
 
-def _begun(record: Record, begun: Reply | None) -> Record:
+def begun_with(record: Record, begun: Reply | None) -> Record:
     """A record that is told apart by what its session begins with, whatever it begins with itself."""
     if record.facts is None or begun is None:
         return record
@@ -239,14 +234,14 @@ def _made(trees: Trees, found: list[Path], wanted: list[_Chosen], options: Optio
     ]
 
 
-def _summed(rows: list[LoggedReply], others: Iterable[Path], seen: int, asides: int) -> Coverage:
+def summed(rows: list[LoggedReply], others: Iterable[Path], seen: int, asides: int) -> Coverage:
     """The sums over replies and conversations, of which others were not chosen."""
     kinds = Counter(each.kind for each in others)
     kinds["side"] += asides
     return replace(coverage(rows), conversations=seen + asides, not_chosen=dict(sorted((+kinds).items())))
 
 
-def _end(trees: Trees, snapshot: Snapshot | None, unanswered: dict[int, Reply | None]) -> Reply | None:
+def end_of(trees: Trees, snapshot: Snapshot | None, unanswered: dict[int, Reply | None]) -> Reply | None:
     """The last logged reply that a snapshot holds."""
     if snapshot is None:
         return None

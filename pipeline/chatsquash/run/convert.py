@@ -21,7 +21,7 @@ from chatsquash.outcome import Outcome, Place, counted_once
 from chatsquash.records import presets
 from chatsquash.report.files import TakenSession
 from chatsquash.report.progress import Observer
-from chatsquash.report.summary import Summary
+from chatsquash.report.summary import Summary, summary_of
 from chatsquash.run.described import asked, described
 from chatsquash.run.filters import Filters
 from chatsquash.run.given import Converting, Given
@@ -101,7 +101,7 @@ def _days(log: Log, options: Options) -> list[str]:
 def _converted(found: Discovered, out: Output, options: Options, observer: Observer | None, started: float) -> Summary:
     """The summary of a run into an output folder, which is given up at its end."""
     incremental = Incremental(out, options, described(options))
-    summary = Summary(has_flags=options.loss != "none")
+    summary = summary_of(options)
     try:
         if same := incremental.unchanged(found):
             return replace(same, output=printable(out.shown), seconds=time.monotonic() - started)
@@ -201,7 +201,7 @@ class Conversion:
         for what, count in sorted(found.others.items()):
             self._note(reading.file_not_read(what, count))
         if unaware := presets.unaware(self._options):
-            self._note(dataset.loss_not_read(self._options.loss, unaware))
+            self._note(dataset.loss_not_read(self._options.flag, unaware))
         for source, count in sorted(summary.without_tools.items()):
             self._note(dataset.source_without_tools(source, count))
         if self._dataset:

@@ -25,7 +25,7 @@ def days_logged(options: Options, log: Log) -> list[str]:
         left = (entry for entry in plan(options, None).through(items) if isinstance(entry, Entry))
         first = next((entry for entry in left if entry.origin or entry.at is not None), None)
         times = [first.at if first else None]
-        if options.conversations != "last" and first and not first.origin:
+        if options.divides and first and not first.origin:
             times += [entry.at for entry in left]  # since any line may begin a conversation
         if first and first.origin and options.sessions_by != "file":
             held = documents.document(file, options)  # which was read just now

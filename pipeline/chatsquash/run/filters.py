@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
@@ -109,8 +109,11 @@ def _left(outcome: Outcome, kept: list[int], gone: dict[int, str], code: str) ->
     addresses = sum(record.addresses for record in records)
     left = replace(outcome, records=records, replies=rows, coverage=covered, addresses=addresses)
     if kept:
-        sizes = [outcome.records[number].size for number in gone]
-        return replace(left, account=outcome.account.without(len(sizes)), sizes=outcome.sizes.without(sum(sizes)))
+        sizes = _sizes(outcome.records[number] for number in gone)
+        for line in _sizes(records):
+            sizes.pop(line, None)  # of which another record is made
+        account, size = outcome.account.without(len(sizes)), outcome.sizes.without(sum(sizes.values()))
+        return replace(left, account=account, sizes=size)
     return replace(
         left,
         left_out=code,
@@ -118,6 +121,11 @@ def _left(outcome: Outcome, kept: list[int], gone: dict[int, str], code: str) ->
         sizes=outcome.sizes.unwritten(),
         cleaned={},
     )
+
+
+def _sizes(records: Iterable[Record]) -> dict[int | None, int]:
+    """The bytes of the lines that records are made of."""
+    return {record.chosen.line if record.chosen else None: record.size for record in records}
 
 
 def _moved(row: LoggedReply, places: dict[int, int], gone: dict[int, str]) -> LoggedReply:

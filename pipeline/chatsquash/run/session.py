@@ -48,6 +48,9 @@ from chatsquash.tree.coverage import of_grown
 
 if TYPE_CHECKING:
     from chatsquash.read.reader import Reader
+    from chatsquash.run.samples import Make, Reread
+    from chatsquash.templates.bounded import Template
+    from chatsquash.templates.inference import Inference
 
 EntryStream = Iterator[Entry | Skipped]
 _Told = tuple[list[Record], Found | None, list[Noted], Covered]
@@ -57,6 +60,10 @@ _Told = tuple[list[Record], Found | None, list[Noted], Covered]
 def with_key(options: Options) -> Options:
     """The options with the key that they leave to the key file."""
     refuse_wrong(options)
+    if options.template is not None:
+        from chatsquash.templates.source import unpacked
+
+        unpacked(options.template)
     if not options.anonymize or options.anonymize_key:
         return options
     return replace(options, anonymize_key=load_key())
@@ -91,9 +98,10 @@ class Converter:
         self._plan = plan(options, self._anonymizer)
         self._tells_facts = options.folder or bool(options.only_model)
         self._divides = options.sessions_by is None
-        self._puts_in_order = options.conversations != "last"
+        self._puts_in_order = options.divides
         self._is_asked_more = asks_for_kinds(options)
         self._plain = PlainLogs(options, self._plan, self._anonymizer)
+        self._template: Template | None = None
         self.hashed = Hashed()
         """What was read last."""
 
@@ -170,7 +178,7 @@ class Converter:
             size=session.sizes.all,
             sizes=sizes,
             chosen=(records[-1].chosen if records else None) or (self._chosen(snapshot) if snapshot else None),
-            coverage=covered.of_records(len(records)),
+            coverage=covered.of_records(_conversations(records)),
             meeting=meeting(session),
             replies=covered.rows,
             family=covered.family,
@@ -225,6 +233,12 @@ class Converter:
             noted.extend([(line_of(snapshot.entry, each), each) for each in told])
             return made
 
+        def again(lines: set[int]) -> Iterator[Entry]:
+            return self._again(file, log, lines)
+
+        if self._options.samples != "session" and (sampled := self._sampled(read, session, log, (make, again), why)):
+            records, refused, found, covered = sampled
+            return records, refused, [*noted, *found], covered
         if read.document and read.document.places:
             from chatsquash.run import agents  # which logs do not need
 
@@ -243,13 +257,37 @@ class Converter:
             if isinstance(made, Refused):
                 return [], made.why, noted, covered
             return [made], None, noted, covered
-
-        def again(lines: set[int]) -> Iterator[Entry]:
-            return self._again(file, log, lines)
-
         name = session.id or log.name
         records, found, covered, refused = conversations.of_each(session, name, self._options, make, again)
         return records, refused, [*noted, *found], covered
+
+    def _sampled(
+        self, read: Reading, session: Session, log: Log, by: tuple[Make, Reread], why: Found | None
+    ) -> _Told | None:
+        """The records of a session that is divided into samples; ``None`` where nothing can be made of it."""
+        from chatsquash.run.samples import Asked  # which few runs need
+
+        asked = Asked(self._options, *by, self._inference())
+        if read.document and read.document.places:
+            from chatsquash.run.agents import Part
+            from chatsquash.run.sampled_documents import of_document
+
+            return of_document(Part(read.document, log, self._options), session.snapshot, asked, why)
+        if why or session.followed.last is None:
+            return None
+        from chatsquash.run.sampled import of_log
+
+        return of_log(session, session.id or log.name, asked)
+
+    def _inference(self) -> Inference | None:
+        """What the samples of a session are rendered with."""
+        if self._options.samples != "auto":
+            return None
+        from chatsquash.templates.inference import Inference, opened
+
+        assert self._options.template
+        self._template = self._template or opened(self._options.template)
+        return Inference(self._template)
 
     def _noted(self, read: Reading, session: Session, log: Log) -> tuple[list[Noted], Found | None]:
         """What is found of a log as a whole, and why nothing can be made of it."""
@@ -312,6 +350,13 @@ class Converter:
             prompt_tokens=found.prompt_tokens,
             completion_tokens=found.completion_tokens,
         )
+
+
+def _conversations(records: list[Record]) -> int:
+    """How many conversations records are of."""
+    if records and records[0].samples:
+        return len({record.conversation for record in records})
+    return len(records)
 
 
 def nothing(log: Log, why: Found) -> Outcome:

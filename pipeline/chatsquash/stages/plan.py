@@ -111,7 +111,7 @@ class Plan(NamedTuple):
 
 def asks_for_kinds(options: Options) -> bool:
     """Whether options ask for more of the conversations of a session than which replies its record holds."""
-    asks = options.trace_replies or options.conversations != "last"
+    asks = options.trace_replies or options.divides
     return asks or options.restore != "none" or options.loss != "none"
 
 
@@ -159,7 +159,7 @@ def plan(options: Options, anonymizer: Anonymizer | None) -> Plan:
                 tally,
                 looks_closely=options.restore in ("results", "all"),
                 lazily=not asks_for_kinds(options),
-                lists_entries=options.conversations != "last",
+                lists_entries=options.divides,
             ),
         ),
         compose=compose,
@@ -191,7 +191,7 @@ def _nothing(view: View) -> None:
 
 def _record(options: Options) -> Callable[[Conversation], RecordLine]:
     phrases = Phrases(options.flag_phrase) if options.integrity_analysis else None
-    flag = None if options.loss == "none" else options.loss
+    flag = None if options.flag == "none" or options.samples != "session" else options.flag
     if options.preset == presets.DEFAULT:
         return partial(record.specified, phrases=phrases, in_folder=options.folder, flag=flag)
     preset, choices = presets.named(options.preset), presets.choices(options)

@@ -9,7 +9,7 @@ from chatsquash.checks.template import Expected, Trial
 from chatsquash.confine.process import Confined, EndedError, OutOfMemoryError, OutOfTimeError
 from chatsquash.errors import UsageError
 from chatsquash.templates.render import LONGEST, Rendering
-from chatsquash.templates.source import read
+from chatsquash.templates.source import TemplateSource, read
 
 if TYPE_CHECKING:
     from chatsquash.model import Json, Message
@@ -39,10 +39,13 @@ BOUNDS = RenderBounds()
 class Template:
     """The template of a file; one process compiles it and renders all records, until one of them goes beyond bounds."""
 
-    def __init__(self, path: str, bounds: RenderBounds = BOUNDS) -> None:
-        """Raises ``UsageError`` for a file that holds no template, or one that cannot be compiled within the bounds."""
+    def __init__(self, path: str, bounds: RenderBounds = BOUNDS, source: TemplateSource | None = None) -> None:
+        """``source``: what the file holds, if it was read already.
+
+        Raises ``UsageError`` for a file that holds no template, or one that cannot be compiled within the bounds.
+        """
         self._path = path
-        self._source = read(path)
+        self._source = source or read(path)
         self.bounds = bounds
         self._process: Confined | None = None
         self._slow = 0
@@ -57,9 +60,9 @@ class Template:
         slow = f"{_SLOW_RECORDS} records that took over {self.bounds.slow:g} s each"
         return f"given up after {slow} (--render-time allows more)"
 
-    def render(self, messages: list[Message], tools: Json) -> Rendering:
-        """The text of a record."""
-        self._begin("render", messages, tools)
+    def render(self, messages: list[Message], tools: Json, *, generation: bool = False) -> Rendering:
+        """The text of a record; ``generation`` is as for ``Renderer``."""
+        self._begin("render", messages, tools, generation)
         text, problem = self._answer(self.bounds.seconds, counts=True)[:2]
         return Rendering(text, problem)
 
@@ -87,10 +90,10 @@ class Template:
             self._process = None
         self._asked = False
 
-    def _begin(self, what: str, messages: list[Message], tools: Json) -> None:
+    def _begin(self, *request: Json) -> None:
         if self._asked:  # what nobody asked for would be taken for this answer
             self.close()
-        self._opened().begin(jsonio.dumps([what, messages, tools]))
+        self._opened().begin(jsonio.dumps([*request]))
         self._asked = True
 
     def _answer(self, seconds: float, *, counts: bool) -> list[Any]:

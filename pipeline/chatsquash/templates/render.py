@@ -35,15 +35,20 @@ class Renderer:
         self._source = source or read(path)
         self._compiled = {text: _compiled(path, text) for text in self._source.templates.values()}
 
-    def __call__(self, messages: list[Message], tools: Json, *, nulls: bool = False) -> Rendering:
-        """The text of a conversation; ``nulls`` passes null members of messages on, as transformers 5.22 did."""
+    def __call__(
+        self, messages: list[Message], tools: Json, *, nulls: bool = False, generation: bool = False
+    ) -> Rendering:
+        """The text of a conversation; ``nulls`` passes null members of messages on, as transformers 5.22 did.
+
+        ``generation``: that of a prompt, with what stands before a reply at inference (``add_generation_prompt``).
+        """
         if not messages:
             return Rendering(None, "ValueError: there is no message")
         if tools is not None and not (isinstance(tools, list) and all(isinstance(tool, dict) for tool in tools)):
             return Rendering(None, "ValueError: tools is no list of objects")
         chat = [_aliased(message, nulls=nulls) for message in messages]
         template = self._compiled[self._source.chosen(with_tools=tools is not None)]
-        given = {"messages": chat, "tools": tools, "documents": None, "add_generation_prompt": False}
+        given = {"messages": chat, "tools": tools, "documents": None, "add_generation_prompt": generation}
         try:
             text = template.render({**self._source.tokens, **given})
         except MemoryError:

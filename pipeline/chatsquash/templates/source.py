@@ -27,6 +27,20 @@ class TemplateSource(NamedTuple):
         return self.templates[name]
 
 
+def packed(path: str) -> bytes:
+    """What ``read`` finds, as the option ``template`` has it; the same bytes wherever the file stands."""
+    return jsonio.dumps(read(path), sort_keys=True)
+
+
+def unpacked(data: bytes) -> TemplateSource:
+    """The template of an option; raises ``UsageError`` for what ``packed`` does not give."""
+    value = jsonio.value(data)
+    are_texts = isinstance(value, list) and len(value) == 2 and all(isinstance(each, dict) for each in value)
+    if not are_texts or "default" not in value[0]:
+        raise UsageError("template: is no template; give what chatsquash.templates.source.packed reads of a file")
+    return TemplateSource(_texts(value[0].items()), _texts(value[1].items()))
+
+
 def read(path: str) -> TemplateSource:
     """The template in a ``.jinja`` file, ``tokenizer_config.json`` or ``chat_template.json``, or in a model's folder.
 

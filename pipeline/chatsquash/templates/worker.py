@@ -19,10 +19,12 @@ _made: list[Renderer] = []
 
 
 def answers(request: memoryview) -> Iterator[bytes]:
-    """The answer to ``["open", path, templates, tokens]``, ``["render", messages, tools]`` or ``["trial", ...]``.
+    """The answer to one request.
 
-    They are ``null`` or why the template cannot be used; a ``Rendering``; and what a ``Trial`` has behind its messages,
-    with nothing in place of its text.  Before the latter two stand the seconds that they took.
+    Those are ``["open", path, templates, tokens]``, ``["render", messages, tools, generation]`` and
+    ``["trial", messages, tools]``.  Answers are ``null`` or why the template cannot be used; a ``Rendering``; and what
+    a ``Trial`` has behind its messages, with nothing in place of its text.  Before the latter two stand the seconds
+    that they took.
     """
     began = monotonic()
     try:
@@ -49,8 +51,8 @@ def _open(path: str, templates: dict[str, str], tokens: dict[str, str]) -> str |
     return None
 
 
-def _render(messages: Any, tools: Any) -> Rendering:
+def _render(messages: Any, tools: Any, generation: bool) -> Rendering:
     try:
-        return _made[0](messages, tools)
+        return _made[0](messages, tools, generation=generation)
     except RecursionError:
         return Rendering(None, _DEEP)

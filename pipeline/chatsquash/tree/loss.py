@@ -44,12 +44,16 @@ class Judge(Struct, frozen=True):
     ) -> list[list[Mark]]:
         """The marks of the assistant messages of each conversation; ``written`` is as in ``bearers``."""
         owners = {reply.number: path for path in paths for reply in path.own}
-        says_ends = any(reply.is_ended for reply in trees.replies)
-        whys = [self._why(reply, says_ends=says_ends) for reply in trees.replies]
+        whys = self.whys(trees)
         borne: list[set[int]] = [set() for _ in held]
         for reply, index in bearers(held, written, owners).items():
             borne[index].add(reply)
         return [self._marks(*each, whys) for each in zip(held, borne, strict=True)]
+
+    def whys(self, trees: Trees) -> list[str]:
+        """Why each reply is not trained on, wherever it stands; empty for those that are."""
+        says_ends = any(reply.is_ended for reply in trees.replies)
+        return [self._why(reply, says_ends=says_ends) for reply in trees.replies]
 
     def of_origin(self, messages: list[Message], origin: Origin | None) -> list[Mark]:
         """The marks of a conversation of which its file says what a model gave."""

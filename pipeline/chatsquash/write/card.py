@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from chatsquash.outcome import Record, Usage
 from chatsquash.stages.measure import ToolTotals
-from chatsquash.text import counted, escaped
+from chatsquash.text import certified, counted, escaped
 from chatsquash.write.arrow import Field
 from chatsquash.write.columns import IMAGES, features, has_json
 from chatsquash.write.shards import Shards
@@ -78,6 +78,10 @@ class CardFacts(NamedTuple):
     asked: dict[str, object]
     """The options that are not as by default."""
     anonymized: bool
+    flag: str
+    """The member that says which messages are trained on, if there is one."""
+    are_samples: bool
+    """Whether each record is a reply, or several, behind what was sent to get it."""
 
 
 def card(facts: CardFacts) -> str:
@@ -106,7 +110,10 @@ def _yaml(facts: CardFacts) -> Iterator[str]:
 def _page(facts: CardFacts) -> Iterator[str]:
     records = sum(shards.records for shards in facts.splits.values())
     yield from ("", "# Conversations for fine-tuning", "")
-    yield f"{counted(records, 'record')}, each a whole conversation, made by chatsquash of session logs."
+    what = (
+        "logged replies behind the context that they were sampled in" if facts.are_samples else "a whole conversation"
+    )
+    yield f"{counted(records, 'record')}, each {what}, made by chatsquash of session logs."
     files = [
         (name, f"{shards.records:,}", f"{shards.text:,}", f"`{shards.pattern()}`")
         for name, shards in facts.splits.items()
@@ -187,7 +194,9 @@ def _making(facts: CardFacts) -> Iterator[str]:
     if loss := facts.counts.get("loss"):
         whys = ", ".join(f"{why}: {count:,}" for why, count in loss["not_trained"].items())
         aside = f"{sum(loss['not_trained'].values()):,} not" + (f" ({whys})" if whys else "")
-        yield f"- assistant messages: {loss['trained']:,} trained on + {aside}, as `{facts.asked['loss']}` says"
+        yield f"- assistant messages: {loss['trained']:,} trained on + {aside}, as `{facts.flag}` says"
+    if samples := facts.counts.get("samples"):
+        yield f"- {certified(samples['true'], samples['trained'])}"
     preset = facts.asked.get("preset", "chat")
     yield f"- preset: `{preset}`"
     others = {name: value for name, value in facts.asked.items() if name != "preset"}

@@ -21,6 +21,8 @@ METADATA = (
 )
 CONVERSATION = (Field("conversation", "text"), Field("parent", "text"), Field("kind", "text"))
 """The columns on the conversation of a record, where a session may have several."""
+SAMPLE = (Field("sample", "int"), Field("samples", "int"))
+"""The columns on which of its session's samples a record is, from 1, and how many there are."""
 _ITEM = "item"  # what Arrow calls what is in a list
 IMAGES = Field("images", "list", (Field(_ITEM, "image"),))
 """The images of a record, in their order."""
@@ -30,8 +32,18 @@ _DTYPES = {"text": "string", "json": "json", "int": "int64", "bool": "bool"}
 def fields(options: Options) -> list[Field]:
     """The columns that the options ask for, in the order of a record."""
     columns = [column for column in named(options.preset).COLUMNS if column.kind != "images" or options.media == "keep"]
-    beside = (*METADATA, *(CONVERSATION if options.conversations != "last" else ())) if options.metadata else ()
-    return [*(_field(column, options.loss) for column in columns), *beside]
+    beside = [*METADATA]
+    beside += CONVERSATION if options.divides else ()
+    beside += SAMPLE if options.samples != "session" else ()
+    parts = [_field(part, options.flag) for column in columns for part in _parts(column, options)]
+    return [*parts, *(beside if options.metadata else ())]
+
+
+def _parts(column: Column, options: Options) -> tuple[Column, ...]:
+    """A column, or those that stand for it where records are divided into prompt and completion."""
+    if column.name != "messages" or options.samples == "session" or options.shape == "messages":
+        return (column,)
+    return column._replace(name="prompt"), column._replace(name="completion")
 
 
 def _field(column: Column, loss: str) -> Field:
@@ -47,7 +59,8 @@ def _field(column: Column, loss: str) -> Field:
 def metadata(record: Record, facts: Facts) -> dict[str, Any]:
     """What the columns of ``METADATA``, and those of ``CONVERSATION``, hold for a record."""
     told = {"session_id": facts.session} | {field.name: getattr(facts, field.name) for field in METADATA[1:]}
-    return told | {field.name: getattr(record, field.name) for field in CONVERSATION if record.conversation}
+    told |= {field.name: getattr(record, field.name) for field in CONVERSATION if record.conversation}
+    return told | {field.name: getattr(record, field.name) for field in SAMPLE if record.sample}
 
 
 def has_json(columns: list[Field]) -> bool:

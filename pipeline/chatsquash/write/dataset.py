@@ -96,5 +96,7 @@ class Dataset:
             counts=counts,
             asked=asked,
             anonymized=self._options.anonymize,
+            flag=self._options.flag,
+            are_samples=self._options.samples != "session",
         )
         self._out.write(CARD, card(facts).encode())

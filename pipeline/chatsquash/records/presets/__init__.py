@@ -110,8 +110,8 @@ def choices(options: Options) -> Choices:
 
 def unaware(options: Options) -> list[str]:
     """The trainers that do not read the flags of the records that are made for them."""
-    trainers = getattr(named(options.preset), "TRAINERS", {}) if options.loss != "none" else {}
-    return [name for name, flags in trainers.items() if options.loss not in flags]
+    trainers = getattr(named(options.preset), "TRAINERS", {}) if options.flag != "none" else {}
+    return [name for name, flags in trainers.items() if options.flag not in flags]
 
 
 _ROOM: Room[Preset] = Room(sys.modules[__name__], place=lambda item: item.name != DEFAULT)

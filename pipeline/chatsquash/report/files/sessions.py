@@ -59,6 +59,8 @@ def _line(taken: TakenSession, place: Place | None, number: int, counts: dict[Se
             "conversation": record.conversation or None if record else None,
             "parent": record.parent if record else None,
             "kind": record.kind if record and record.conversation else None,
+            "sample": (record.sample or None) if record else None,
+            "samples": (record.samples or None) if record else None,
             "conversations": covered.conversations,
             "replies": {
                 "logged": covered.logged,

@@ -19,7 +19,7 @@ from chatsquash.outcome import Outcome
 from chatsquash.read.sessions import cleared, expanded_copy
 from chatsquash.redact.pseudonyms import fingerprint
 from chatsquash.report.progress import Observer
-from chatsquash.report.summary import Summary
+from chatsquash.report.summary import summary_of
 from chatsquash.run.convert import forget_documents, stop_for, vanished
 from chatsquash.run.given import rejected_lines
 from chatsquash.run.manifest import RecordsMade
@@ -188,7 +188,7 @@ class _Shard:
 
     def convert(self, given: _Logs, expected: Marker, observer: Observer | None) -> tuple[Marker, int]:
         """The marker of a shard with these logs, and their bytes."""
-        summary, made = Summary(has_flags=self._options.loss != "none"), RecordsMade()
+        summary, made = summary_of(self._options), RecordsMade()
         writer = PartWriter(self._place)
         try:
             for log, outcome in self._outcomes(given):

@@ -16,7 +16,7 @@ from chatsquash.log import Log
 from chatsquash.options import Options
 from chatsquash.outcome import Held, Outcome
 from chatsquash.report.progress import Observer
-from chatsquash.report.summary import Summary
+from chatsquash.report.summary import Summary, summary_of
 from chatsquash.run import payload
 from chatsquash.run.convert import Conversion, old_result
 from chatsquash.run.described import described
@@ -54,7 +54,7 @@ def _merged(place: Place, out: Path | str, observer: Observer | None, started: f
     output = output_in(out, force=options.force)
     try:
         found = _markers(place, listing)
-        summary = Summary(has_flags=options.loss != "none")
+        summary = summary_of(options)
         old = None if options.replace else old_result(output)
         if old and not _is_known(output, listing, found):
             hint = "make the listing again, or allow it there with --replace"

@@ -1,0 +1,44 @@
+"""What is found where replies become samples, each behind the context that it was sampled in."""
+
+from __future__ import annotations
+
+from chatsquash.checks.registry import Fact, rule
+from chatsquash.text import counted
+
+
+@rule("error", kind="replies")
+def no_sample(logged: int) -> Fact:
+    """Reported when a session has no reply that is to be trained on, so that `--samples` gives nothing of it.
+
+    Its replies broke off or are errors, or its file does not say which messages a model gave.
+    """
+    told = "no logged reply" if not logged else f"none of {counted(logged, 'logged reply', 'logged replies')}"
+    return Fact(f"{told} of the conversations that were asked for is to be trained on")
+
+
+@rule("error", kind="replies")
+def joined_reply() -> Fact:
+    """Reported when a reply stands in one message with what another one says, so that it cannot be trained on alone."""
+    return Fact("the reply shares its message with another one: leave out --merge-consecutive")
+
+
+@rule("error", kind="replies")
+def not_rendered(problem: str) -> Fact:
+    """Reported when the template of `--samples auto` cannot render what a reply was sampled behind, or the reply."""
+    return Fact(f"the template raises {problem}")
+
+
+@rule("warning", kind="replies")
+def context_not_held(count: int) -> Fact:
+    """Reported when the rendering of a sample does not begin with what the template gives at inference.
+
+    Such a reply is trained on in a sample of its own, but not behind the very text that the model saw.
+    """
+    told = f"the rendering of {counted(count, 'reply', 'replies')}"
+    return Fact(f"{told} does not begin with what the template gives as prompt of the same request")
+
+
+@rule("info", kind="replies")
+def sent_context() -> Fact:
+    """Reported when `--restore` is given with `--samples`: what was restored is context that the model had not."""
+    return Fact("the samples have the context that was sent, so --restore puts nothing back")

@@ -1,0 +1,88 @@
+"""Records as samples, of which some replies are trained on: as prompt and completion, or by flags."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+from xxhash import xxh3_128_digest
+
+from chatsquash import jsonio, marks
+from chatsquash.model import Json, Mark
+from chatsquash.options import Options
+from chatsquash.outcome import Record
+from chatsquash.records import presets
+from chatsquash.records.line import digest
+
+CONTEXT = "context"
+"""Why a message before a sample's reply is not trained on: it has a sample of its own, or shall have none."""
+
+
+class Span(Struct, frozen=True):
+    """The messages that a reply became in a record: those from ``start`` up to, not including, ``stop``."""
+
+    start: int
+    stop: int
+
+
+class Draft(Struct, frozen=True):
+    """A record whose last messages are a reply, before it is known what else is trained on in it."""
+
+    record: Record
+    marks: list[Mark]
+    """As ``Record.marks``."""
+    messages: int
+    """How many the record has."""
+
+    def span(self, ordinal: int) -> Span | None:
+        """Where an assistant's message of the snapshot stands; ``None``: nowhere, or together with another one."""
+        held = [mark for mark in self.marks if ordinal in mark.at]
+        if not held or any(len(mark.at) > 1 for mark in held):
+            return None
+        span = Span(held[0].place, held[-1].place + 1)
+        return span if span.stop - span.start == len(held) else None
+
+    def is_whole(self, first: Span, ordinals: Collection[int]) -> bool:
+        """Whether all that assistants say from a place on are these of the snapshot's messages."""
+        behind = (mark for mark in self.marks if mark.place >= first.start)
+        return all(at in ordinals for mark in behind for at in mark.at)
+
+
+def draft(record: Record) -> Draft:
+    """A record that was just made, with the marks of its assistant messages."""
+    value = jsonio.loads(record.line)
+    return Draft(record, record.marks, len(_said(value)))
+
+
+def _said(value: Json) -> list[Any]:
+    """The list of what is said in a record."""
+    found: list[Any] = value["messages" if "messages" in value else "conversations"]
+    return found
+
+
+def marked(draft: Draft, ordinals: Collection[int]) -> list[Mark]:
+    """The marks of a sample in which these messages of the snapshot are trained on."""
+    return [mark._replace(why="" if set(mark.at) <= set(ordinals) else CONTEXT) for mark in draft.marks]
+
+
+def sampled(draft: Draft, held: list[Mark], options: Options) -> Record:
+    """The sample of a draft with these marks."""
+    value = jsonio.loads(draft.record.line)
+    flag = options.flag
+    if options.shape == "prompt-completion":
+        value = divided(value, min(mark.place for mark in held if not mark.why))
+    elif flag != "none":
+        preset = presets.named(options.preset)
+        everywhere = any(column.members for column in preset.COLUMNS)
+        value = marks.flag_record(value, held, flag, everywhere=everywhere)
+    line = jsonio.dumps(value)
+    same = digest(draft.record.line)
+    return replace(draft.record, line=line, marks=held, unflagged=same, digest=xxh3_128_digest(line))
+
+
+def divided(value: dict[str, Any], place: int) -> dict[str, Any]:
+    """A record with its messages as prompt and, from a place on, completion; other members stay behind them."""
+    rest = {name: member for name, member in value.items() if name != "messages"}
+    return {"prompt": value["messages"][:place], "completion": value["messages"][place:], **rest}
