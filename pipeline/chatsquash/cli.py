@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chatsquash.model import Severity
+    from chatsquash.run.against import Evaluation
 
 LEFT_OUT = 3
 INTERRUPTED = 130
@@ -233,6 +234,7 @@ def merge(output: str, **given: Any) -> int:
 @option("--template", metavar="FILE", help="Also render every record with this chat template.")
 @option("--show", type=click.IntRange(min=1), metavar="N", help="Only print the rendering of the N-th record.")
 @rendering
+@option("--against", multiple=True, metavar="EVALSET", help="Report records that share 13 words in a row with this.")
 @options("flag_phrase", "check_arguments")
 @option("--anonymize/--no-anonymize", default=False, help="Report e-mail addresses that convert would replace.")
 @option("--json", "as_json", is_flag=True, help="Print findings as JSON lines.")
@@ -263,10 +265,12 @@ def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, 
         click.echo(trying.show(datasets, template, show, **render))
         return 0
     trials = trying.Trials(template, **render) if template else None
+    evaluation = _evaluation(given["against"])
     looks = Looks(
         phrases=Phrases(given["flag_phrase"]),
         addresses=given["anonymize"],
         also=trials.look if trials else None,
+        overlap=evaluation.look if evaluation else None,
         arguments=given["check_arguments"],
     )
     counts: Counter[tuple[Severity, str]] = Counter()
@@ -276,14 +280,24 @@ def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, 
         record = f"{printable(finding.file)}:{finding.line}" if finding.line is not None else None
         click.echo(report.as_json(finding, record) if as_json else report.as_text(finding))
     with _whoever_listens():
-        for line in (*(trials.summary() if trials else ()), *by_code("findings", counts)):
+        beside = [*(trials.summary() if trials else ()), *([evaluation.told()] if evaluation else [])]
+        for line in (*beside, *by_code("findings", counts)):
             click.echo(line, err=True)
     return LEFT_OUT if any(severity == "error" for severity, _ in counts) else 0
 
 
+def _evaluation(paths: tuple[str, ...]) -> Evaluation | None:
+    """The evaluation sets that records are held to."""
+    if not paths:
+        return None
+    from chatsquash.run.against import Evaluation
+
+    return Evaluation(paths)
+
+
 @cli.command(cls=Command)
 @argument("datasets", nargs=-1, required=True)
-@option("--tokenizer", metavar="FILE", help="Also count tokens, with this tokenizer.json.")
+@option("--tokenizer", metavar="FILE", help="Also count tokens: a tokenizer.json, or the folder of a model.")
 @option("--template", metavar="FILE", help="Count the tokens of what this chat template makes of a record.")
 @rendering
 @option("--json", "as_json", is_flag=True, help="Print the statistics as JSON.")
@@ -297,13 +311,14 @@ def stats(
     from chatsquash.report import stats as report
     from chatsquash.run import stats as counting
     from chatsquash.run import template as trying
+    from chatsquash.templates.counting import Counter, Tokenizer, packed
     from chatsquash.text import shown
 
     refuse_alone(template, render)
     if template and not tokenizer:
         raise click.UsageError("--template says what tokens are counted of, so it needs --tokenizer.")
     rendered = trying.template(template, **render) if template else None
-    tokens = counting.counter(tokenizer, rendered) if tokenizer else None
+    tokens = Counter(Tokenizer(packed(tokenizer)), rendered) if tokenizer else None
     counted = counting.stats(datasets, tokens)
     if as_json:
         click.echo(shown(report.as_json(counted), indent=True))

@@ -224,7 +224,8 @@ def _told(pair: Pair) -> str:
 
     source = click.get_current_context().get_parameter_source(pair.other)
     is_given = source is not ParameterSource.DEFAULT
-    return problem(pair, _written, f"--{pair.other}", f"--{pair.other} {pair.example}", is_given=is_given)
+    other = f"--{pair.other.replace('_', '-')}"
+    return problem(pair, _written, other, f"{other} {pair.example}", is_given=is_given)
 
 
 def _written(name: str) -> str:
@@ -286,6 +287,10 @@ def _contents(asked: Options) -> dict[str, Any]:
         from chatsquash.templates.source import packed
 
         found["template"] = packed(str(asked.template))
+    if asked.tokenizer:
+        from chatsquash.templates import counting
+
+        found["tokenizer"] = counting.packed(str(asked.tokenizer))
     return found
 
 

@@ -41,6 +41,8 @@ class Pair(NamedTuple):
             other = given.folder
         if self.other == "loss" and given.samples != "session":  # which say what is trained on, too
             other = given.samples
+        if self.idle == "template" and (given.max_tokens is not None or given.tokenizer is not None):
+            return False  # it says what tokens are counted of
         if isinstance(value, list):
             value = tuple(value)
         usual = getattr(_USUAL, self.idle)
@@ -89,7 +91,14 @@ PAIRS = (
         for each in ("reasoning", "all")
     ),
     Pair("sample_shape", "samples", _is("session"), "`--sample-shape` without `--samples reply` or `auto`", "reply"),
-    Pair("template", "samples", _is_not("auto"), "`--template` without `--samples auto`", "auto"),
+    Pair(
+        "template",
+        "samples",
+        _is_not("auto"),
+        "`--template` without `--samples auto`, `--max-tokens` or `--tokenizer`",
+        "auto",
+    ),
+    Pair("too_long", "max_tokens", _is(None), "`--too-long` without `--max-tokens`", "8192"),
     Pair(
         "restored_loss",
         "samples",
@@ -233,7 +242,10 @@ def _refuse_together(options: Options) -> None:
 
 
 def _refuse_samples(options: Options) -> None:
-    """Refuse samples that cannot be told, or say twice what is trained on."""
+    """Refuse samples that cannot be told, or say twice what is trained on, and lengths that cannot be counted."""
+    if options.max_tokens is not None and options.tokenizer is None:
+        told = "counts tokens, so it needs --tokenizer (a tokenizer.json, or the folder of the model)"
+        raise UsageError(f"--max-tokens {options.max_tokens}: {told}; --template says what they are counted of")
     if options.samples == "auto" and options.template is None:
         raise UsageError("--samples auto: needs the chat template that is trained with; add --template MODEL")
     if options.samples == "session" or options.shape == "messages":

@@ -17,6 +17,7 @@ Conversations = Literal["last", "main", "all"]
 Restore = Literal["none", "reasoning", "results", "all"]
 Loss = Literal["none", "weight", "training", "loss"]
 Samples = Literal["session", "reply", "auto"]
+TooLong = Literal["drop", "cut"]
 SampleShape = Literal["prompt-completion", "messages"]
 SessionsBy = Literal["file", "id", "chain"]
 GroupBy = Literal["date", "scenario", "none"]
@@ -195,11 +196,17 @@ class Options:
     )
     template: bytes | None = _sample(
         None,
-        "The chat template of the model, for --samples auto: a file, or its folder.",
+        "The chat template of the model, for --samples auto, and for what tokens are counted of: a file or its folder.",
         metavar="MODEL",
         content=True,
     )
     """What ``templates.source.packed`` reads of it."""
+    tokenizer: bytes | None = _sample(
+        None, "Count the tokens of records: a tokenizer.json, or the folder of a model.", metavar="FILE", content=True
+    )
+    """What ``templates.counting.packed`` reads of it."""
+    max_tokens: int | None = _sample(None, "Only records with at most so many tokens.", least=1)
+    too_long: TooLong = _sample("drop", "A record with more: none, or one without the exchanges at its end.")
     anonymize: bool = option(True, "Replace e-mail addresses by pseudonyms.", group="addresses")
     anonymize_key: bytes | None = option(
         None,
@@ -311,6 +318,11 @@ class Options:
         if self.samples == "session" or self.loss != "none":
             return self.loss
         return _USUAL_FLAGS.get(self.preset, "none") if self.shape == "messages" else "none"
+
+    @property
+    def cuts(self) -> bool:
+        """Whether a record may end before its conversation does."""
+        return self.unpaired == "cut" or (self.max_tokens is not None and self.too_long == "cut")
 
     @property
     def divides(self) -> bool:

@@ -188,6 +188,8 @@ class Record(Struct, frozen=True, array_like=True):
     """Replies that are trained on in it, where it is a sample."""
     true: int | None = None
     """Those of them that stand behind what the template gives at inference; ``None``: there was no template."""
+    tokens: int | None = None
+    """How many it has, where somebody counts them."""
     held: Held | None = None
     """Where its line stands, on its way from another process."""
     digest: bytes = b""

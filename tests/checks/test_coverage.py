@@ -24,6 +24,7 @@ ROWS = [
     (sampling.joined_reply(), "joined-reply", "error", "shares its message with another one: leave out --merge-consecutive"),
     (sampling.not_rendered("TemplateError: no"), "not-rendered", "error", "the template raises TemplateError: no"),
     (sampling.context_not_held(1), "context-not-held", "warning", "the rendering of 1 reply does not begin with what the template gives"),
+    (sampling.cut_to_fit(9000, 8192, 1), "cut-to-fit", "info", "the record had 9,000 tokens, more than 8,192: 1 exchange at its end is left off"),
     (sampling.sent_context(), "sent-context", "info", "--restore puts nothing back"),
     (coverage.side_request_selected("side"), "side-request-selected", "warning", "is made from a request of the client's own: --conversations main takes"),
     (coverage.side_request_selected("subagent"), "side-request-selected", "warning", "is made from a sub-agent's request: --conversations main takes"),

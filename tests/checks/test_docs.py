@@ -41,7 +41,7 @@ SEVERITIES = {
         template-error template-tool-lost template-call-lost template-text-lost template-system-lost
         template-result-lost template-arguments-twice template-python template-null calls-without-tools
         tool-parameters tool-name unknown-role
-        empty-dataset no-sample joined-reply not-rendered""",
+        empty-dataset eval-overlap no-sample joined-reply not-rendered""",
     "error warning": "session-id-mismatch timestamp-order",
     "warning": """
         missing-session-id missing-timestamp naive-timestamp wrong-type short-tail missing-reply extra-choices
@@ -55,7 +55,7 @@ SEVERITIES = {
         cleaned file-not-read hosted-tools vendor-form shape-changed filtered duplicate-record source-without-tools
         not-read client-text template-reasoning-lost no-tools tool-result-retried second-copy reasoning-lost
         reasoning-withheld reasoning-restored context-restored supplied-tools supplied-system arguments-unchecked
-        reordered sent-context""",
+        reordered cut-to-fit sent-context""",
 }
 
 

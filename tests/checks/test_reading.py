@@ -88,6 +88,18 @@ ROWS = [
     ),
     (existing.empty_dataset(), "empty-dataset", "error", "the file has no records: see what wrote it"),
     (existing.address_left(1, 3), "address-left", "warning", "1 e-mail address left: convert --anonymize replaces"),
+    (
+        existing.eval_overlap("e.jsonl:7", 13, 1, 2),
+        "eval-overlap",
+        "error",
+        "the message shares 13 words in a row with e.jsonl:7",
+    ),
+    (
+        existing.eval_overlap("e.jsonl:7", 13, 3, 2),
+        "eval-overlap",
+        "error",
+        "e.jsonl:7, and 2 messages behind it with others",
+    ),
     (existing.address_left(2, None), "address-left", "warning", "2 e-mail addresses left"),
     (phrases.flagged_phrase("a\nb", 2, 3), "flagged-phrase", "warning", "'a\\nb' stands in 2 messages: see whether"),
     (existing.bad_record("the line is a list"), "bad-record", "error", "not a record, the line is a list"),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from tokenizers import Tokenizer, models
 
 from chatsquash import Options, convert, convert_session
 from chatsquash.checks import rules
@@ -54,6 +55,12 @@ def calling_twice() -> list[Any]:
     two = [logs.calling("read_file", "{}", f"call_{number}")["tool_calls"][0] for number in (1, 2)]
     log.add(user("Which test fails?"), says=assistant(None, tool_calls=two))
     return log.lines
+
+
+def fitting(most: int) -> Options:
+    """With a tokenizer of which each text is one token."""
+    tokenizer = Tokenizer(models.WordLevel({"x": 0}, unk_token="x")).to_str().encode()
+    return given(tokenizer=tokenizer, max_tokens=most, too_long="cut", system="drop")
 
 
 def twice_said() -> list[Any]:
@@ -131,6 +138,8 @@ ROWS = [
     Row("not-rendered", calling_twice, "the template raises TemplateError: one call at a time", 1, auto(ONE_CALL)),
     Row("context-not-held", logs.grows, None, None, auto(PLAIN_TEMPLATE)),
     Row("context-not-held", logs.grows, "the rendering of 2 replies does not begin with what the template gives as prompt of the same request", 1, auto(OTHER_PROMPT)),
+    Row("cut-to-fit", logs.grows, None, None, fitting(99)),
+    Row("cut-to-fit", logs.grows, "the record had 4 tokens, more than 3: 1 exchange at its end is left off", 2, fitting(3)),
     Row("sent-context", logs.emptied, None, None, REPLY),
     Row("sent-context", logs.emptied, "the samples have the context that was sent, so --restore puts nothing back", 1, given(samples="reply", restore="all")),
     Row("side-request-selected", logs.regenerated, None),

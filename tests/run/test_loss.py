@@ -326,8 +326,9 @@ def cut_trunk() -> list[Any]:
 def test_a_reply_that_is_cut_out_of_its_own_record_is_trained_on_in_another():
     found = outcome(cut_trunk(), preset="hf", unpaired="cut", conversations="all", trace_replies=True)
     assert [weights(record) for record in found.records] == ["0 1 1", "1"]
-    assert [(each.status, each.record, each.message, each.loss) for each in found.replies] == [
-        ("carried", 1, 2, 1), ("carried", 0, 4, 1), ("carried", 0, 6, 1), ("carried", 1, None, 0), ("carried", 1, None, 0),
+    assert [(each.status, each.why, each.record, each.message, each.loss) for each in found.replies] == [
+        ("carried", None, 1, 2, 1), ("carried", None, 0, 4, 1), ("carried", None, 0, 6, 1),
+        ("lost", "cut", None, None, 0), ("lost", "cut", None, None, 0),
     ]  # fmt: skip
 
 

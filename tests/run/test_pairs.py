@@ -26,6 +26,7 @@ CASES = [
     ({"restore": "reasoning", "preset": "mistral"}, "restore='reasoning' has no effect with preset='mistral'", "--restore reasoning --preset mistral", "--restore reasoning has no effect with --preset mistral"),
     ({"sample_shape": "messages"}, "sample_shape='messages' has no effect without samples", "--sample-shape messages", "--sample-shape messages has no effect without --samples"),
     ({"template": b"[{}, {}]"}, "template has no effect without samples", "--template p", "--template p has no effect without --samples"),
+    ({"too_long": "cut"}, "too_long='cut' has no effect without max_tokens", "--too-long cut", "--too-long cut has no effect without --max-tokens"),
     ({"restored_loss": 1, "samples": "reply"}, "restored_loss=1 has no effect with samples='reply'", "--restored-loss 1 --samples reply", "--restored-loss has no effect with --samples reply"),
     ({"restored_loss": 1}, "restored_loss=1 has no effect without loss", "--restored-loss 1", "--restored-loss has no effect without --loss"),
     ({"loss_skip_failed": True}, "loss_skip_failed=True has no effect without loss", "--loss-skip-failed", "--loss-skip-failed has no effect without --loss"),
@@ -135,6 +136,7 @@ def test_what_is_missing_is_named_unless_it_was_given_with_another_value(
             "--samples reply --preset openai --sample-shape prompt-completion",
             "--sample-shape prompt-completion: --preset openai has none",
         ),
+        ("--max-tokens 9", "--max-tokens 9: counts tokens, so it needs --tokenizer"),
         ("--metadata --preset openai", "--metadata: the services of --preset openai"),
     ],
 )

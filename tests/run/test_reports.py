@@ -44,7 +44,7 @@ def test_a_record_has_a_line_that_says_where_it_stands_and_where_it_comes_from(h
         "file": "2026-01-13.jsonl", "row": 1, "log": "logs/a.jsonl", "line": 3, "session": "one",
         "start": "2026-01-13T10:00:00Z", "end": "2026-01-13T10:00:07Z", "model": None, "entries": 2, "turns": 0,
         "findings": {"error": 1, "warning": 3, "info": 1}, "left_out": None, "filtered": None,
-        "conversation": None, "parent": None, "kind": None, "sample": None, "samples": None, "conversations": 3,
+        "conversation": None, "parent": None, "kind": None, "sample": None, "samples": None, "tokens": None, "conversations": 3,
         "replies": {"logged": 2, "carried": 0, "rewritten": 0, "lost": {"short-tail": 2}},
         "reasoning": {"logged": 0, "carried": 0, "withheld": 0},
     }  # fmt: skip

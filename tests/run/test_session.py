@@ -342,6 +342,7 @@ MADE_ELSEWHERE = {
     "bad-record",
     "empty-dataset",
     "address-left",
+    "eval-overlap",
     *OF_RUNS,
     *OF_DATASETS,
 }

@@ -8,8 +8,10 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 
 from chatsquash.errors import UsageError
 from chatsquash.run import stats as counting
-from chatsquash.run.stats import counter, stats
+from chatsquash.run.stats import stats
 from chatsquash.run.template import template
+from chatsquash.templates.counting import Counter, packed
+from chatsquash.templates.counting import Tokenizer as Tokens
 from tests.checks.rows import assistant, call, result, tool, user
 
 CALLED = {
@@ -24,6 +26,10 @@ CALLED = {
     "tools": [tool(), {"type": "function", "function": tool("ls")}, tool("unused")],
 }
 CHAT = {"messages": [user("12"), assistant("123")], "tools": []}
+
+
+def counter(path, rendered=None):
+    return Counter(Tokens(packed(path)), rendered)
 
 
 def write(path, *records):
@@ -114,6 +120,16 @@ def test_tokens_of_a_template_are_those_of_the_rendering(tmp_path, tokenizer):
     assert stats([path], counter(tokenizer, template(str(tmp_path / "a.jinja")))).spreads["tokens"].total == 8
 
 
+def test_a_record_that_the_template_refuses_has_no_length(command, tmp_path, tokenizer):
+    (tmp_path / "a.jinja").write_text("{% if messages | length > 2 %}{{ raise_exception('no') }}{% endif %}x y")
+    path = write(tmp_path / "a.jsonl", {"messages": [user("one")]}, {"messages": [user("one")] * 3})
+    found = stats([path], counter(tokenizer, template(str(tmp_path / "a.jinja"))))
+    assert (found.records, found.refused, found.spreads["tokens"].mean) == (2, 1, 2)
+    ended = command("stats", path, "--tokenizer", tokenizer, "--template", str(tmp_path / "a.jinja"))
+    assert "1 record refused by the template, whose tokens are not counted" in ended.out
+    assert command("stats", path, "--tokenizer", str(tmp_path)).code == 0
+
+
 TABLE = """\
 3 records in 2 files, 1 of them repeats an earlier one
 1 line that is no record: chatsquash check says why
@@ -168,7 +184,7 @@ def test_tools_beyond_twenty_are_counted(command, tmp_path):
 
 WRONG = [
     (["--template", "a.jinja"], "--template says what tokens are counted of, so it needs --tokenizer."),
-    (["--tokenizer", "nowhere.json"], "nowhere.json: is no tokenizer.json ("),
+    (["--tokenizer", "nowhere.json"], "nowhere.json: cannot be read ("),
 ]
 
 
@@ -184,4 +200,4 @@ def test_without_tokenizers_the_extra_is_named(monkeypatch):
 
     monkeypatch.setitem(sys.modules, "tokenizers", None)
     with pytest.raises(UsageError, match=r"chatsquash\[tokens\]"):
-        counter("tokenizer.json")
+        Tokens(b"{}")

@@ -17,6 +17,7 @@ _WORDS = {
     "duplicate": ("duplicate", "duplicates"),
     "filtered": ("filtered", "filtered"),
     "refused": ("refused", "refused"),
+    "cut": ("cut off", "cut off"),
     "truncated": ("truncated", "truncated"),
     "error-text": ("error text", "error texts"),
     "failed-call": ("failed call", "failed calls"),
@@ -35,6 +36,7 @@ NEVER = (
     "not-logged",
     "rewritten",
     "other-record",
+    "cut",
 )
 """Why no record holds a reply, whatever is asked for."""
 

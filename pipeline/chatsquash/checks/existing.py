@@ -25,3 +25,13 @@ def address_left(count: int, at: int | None) -> Fact:
     Once for each message, and once for the tools. Pseudonyms and addresses that are nobody's are none of them.
     """
     return Fact(f"{counted(count, 'e-mail address', 'e-mail addresses')} left: convert --anonymize replaces them", at)
+
+
+@rule("error")
+def eval_overlap(place: str, words: int, messages: int, at: int) -> Fact:
+    """Reported by `chatsquash check --against EVALSET` for records that share 13 words in a row with a row of that.
+
+    Words are compared in lower case and without punctuation. Training on such a record makes the evaluation worthless.
+    """
+    more = f", and {counted(messages - 1, 'message')} behind it with others" if messages > 1 else ""
+    return Fact(f"the message shares {words} words in a row with {escaped(place)}{more}", at)

@@ -39,6 +39,16 @@ def context_not_held(count: int) -> Fact:
 
 
 @rule("info", kind="replies")
+def cut_to_fit(tokens: int, most: int, exchanges: int) -> Fact:
+    """Reported when `--too-long cut` left exchanges off the end of a record, so that it fits `--max-tokens`.
+
+    An exchange is a prompt of the user with all that follows up to the next one.
+    """
+    left = f"{counted(exchanges, 'exchange')} at its end {'is' if exchanges == 1 else 'are'} left off"
+    return Fact(f"the record had {tokens:,} tokens, more than {most:,}: {left}")
+
+
+@rule("info", kind="replies")
 def sent_context() -> Fact:
     """Reported when `--restore` is given with `--samples`: what was restored is context that the model had not."""
     return Fact("the samples have the context that was sent, so --restore puts nothing back")

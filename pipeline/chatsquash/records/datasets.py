@@ -61,6 +61,15 @@ def rows(path: str, *beside: str) -> Iterator[Row]:
             raise UsageError(f"{file}: cannot be read ({problem.strerror})") from None
 
 
+def rows_whole(path: str) -> Iterator[Row]:
+    """Every row of a file with all that it holds, whether or not it is a record; raises as ``rows``."""
+    file = Path(path)
+    try:
+        yield from _parquet(file, None) if file.suffix.lower() == PARQUET else _lines(file)
+    except OSError as problem:
+        raise UsageError(f"{file}: cannot be read ({problem.strerror})") from None
+
+
 def files(path: str) -> list[Path]:
     """The files of a dataset, by name; raises ``UsageError`` for a folder without any."""
     refuse_remote(path)
@@ -96,13 +105,14 @@ def _lines(path: Path) -> Iterator[Row]:
             raise UsageError(f"{path}: cannot be read ({file.problem})")
 
 
-def _parquet(path: Path, columns: tuple[str, ...]) -> Iterator[Row]:
-    """The rows of a Parquet file as JSON texts, in batches that do not grow with the file."""
+def _parquet(path: Path, columns: tuple[str, ...] | None) -> Iterator[Row]:
+    """The rows of a Parquet file as JSON texts, in batches that do not grow with the file; ``None``: of all columns."""
     import polars as pl
 
     try:
         frame = pl.scan_parquet(path, glob=False)
-        frame = frame.select([name for name in frame.collect_schema().names() if name in columns])
+        if columns is not None:
+            frame = frame.select([name for name in frame.collect_schema().names() if name in columns])
         total = frame.select(pl.len()).collect().item()
         at, step = 0, 64
         while at < total:

@@ -51,6 +51,8 @@ class Stats:
     records: int = 0
     unreadable: int = 0
     """Lines that are no records."""
+    refused: int = 0
+    """Records that the template cannot render, of which no tokens are counted."""
     duplicates: int = 0
     """Records that repeat an earlier one exactly."""
     with_tools: int = 0
@@ -88,6 +90,8 @@ def _lines(stats: Stats) -> Iterator[str]:
     if stats.unreadable:
         lines = counted(stats.unreadable, "line that is no record", "lines that are no records")
         yield f"{lines}: chatsquash check says why"
+    if stats.refused:
+        yield f"{counted(stats.refused, 'record')} refused by the template, whose tokens are not counted"
     if stats.splits.keys() - {""}:
         yield f"splits: {_listed(_splits(stats))}"
     yield f"roles: {_listed(dict(stats.roles.most_common()))}"

@@ -219,6 +219,8 @@ class _Standing:
         """Why a conversation that was asked for does not hold a reply of its own."""
         if self._is_cleaned:
             return "side-request"
+        if isinstance(self._made, Record):
+            return "cut"
         return "refused" if isinstance(self._made, Refused) else "filtered"
 
     def _unchosen(self, place: Place) -> str:

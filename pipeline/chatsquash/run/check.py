@@ -32,6 +32,8 @@ class Looks(NamedTuple):
     """Whether e-mail addresses are left."""
     also: Callable[[StoredRecord], Iterator[Found]] | None = None
     """Anything else, which may go on elsewhere until it is asked for."""
+    overlap: Callable[[StoredRecord], Iterator[Found]] | None = None
+    """What a record has of an evaluation set."""
     arguments: bool = False
     """Whether the arguments of calls are held to the definitions."""
 
@@ -80,8 +82,12 @@ def _row(data: bytes, looks: Looks) -> Iterator[Found]:
     beside = looks.also(held) if looks.also else ()
     said = native(held)
     for found in _record(said, holds_arguments=looks.arguments):
+        if "completion" in value and found.code == "unanswered-call" and found.at == len(said.messages) - 1:
+            continue  # a sample ends with its reply
         yield found._replace(at=said.place(found.at))
     for found in beside:
+        yield found._replace(at=held.place(found.at))
+    for found in looks.overlap(held) if looks.overlap else ():
         yield found._replace(at=held.place(found.at))
     yield from looks.phrases.found(value)
     yield from _addresses_left(value) if looks.addresses else ()

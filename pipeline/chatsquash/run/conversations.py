@@ -110,7 +110,7 @@ def _marks_of_last(
 
 def asks_marks(options: Options) -> bool:
     """Whether anybody asks which messages are to be trained on, or where replies stand."""
-    return options.loss != "none" or options.trace_replies or options.samples != "session"
+    return options.loss != "none" or options.trace_replies or options.samples != "session" or options.cuts
 
 
 def _judge(options: Options) -> Judge:

@@ -151,6 +151,8 @@ def of_records(options: Options) -> dict[str, RecordFilter]:
         filters["--max-turns"] = lambda record: _turns(record) if record.usage.assistant_turns > most else None
     if (chars := options.max_chars) is not None:
         filters["--max-chars"] = lambda record: _too_long(record, chars)
+    if (tokens := options.max_tokens) is not None:
+        filters["--max-tokens"] = lambda record: _too_many(record, tokens)
     if options.only_model:
         filters["--only-model"] = lambda record: _other_model(record, options.only_model)
     return filters
@@ -165,6 +167,10 @@ def _too_long(record: Record, most: int) -> str | None:
         return None
     chars = len(record.line.decode())
     return f"the record has {chars:,} characters" if chars > most else None
+
+
+def _too_many(record: Record, most: int) -> str | None:
+    return f"the record has {record.tokens:,} tokens" if record.tokens is not None and record.tokens > most else None
 
 
 def _other_model(record: Record, globs: tuple[str, ...]) -> str | None:

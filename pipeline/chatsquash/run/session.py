@@ -48,6 +48,7 @@ from chatsquash.tree.coverage import of_grown
 
 if TYPE_CHECKING:
     from chatsquash.read.reader import Reader
+    from chatsquash.run.lengths import Lengths
     from chatsquash.run.samples import Make, Reread
     from chatsquash.templates.bounded import Template
     from chatsquash.templates.inference import Inference
@@ -102,6 +103,7 @@ class Converter:
         self._is_asked_more = asks_for_kinds(options)
         self._plain = PlainLogs(options, self._plan, self._anonymizer)
         self._template: Template | None = None
+        self._lengths = _lengths(options)
         self.hashed = Hashed()
         """What was read last."""
 
@@ -287,7 +289,7 @@ class Converter:
 
         assert self._options.template
         self._template = self._template or opened(self._options.template)
-        return Inference(self._template)
+        return Inference(self._template, self._lengths.tokenizer if self._lengths else None)
 
     def _noted(self, read: Reading, session: Session, log: Log) -> tuple[list[Noted], Found | None]:
         """What is found of a log as a whole, and why nothing can be made of it."""
@@ -309,6 +311,12 @@ class Converter:
         addresses = self._anonymizer.count - before if self._anonymizer else 0
         facts = self._facts(session, snapshot, log) if self._tells_facts else None
         made = structs.replace(made, facts=facts, addresses=addresses) if facts or addresses else made
+        if self._lengths:
+            fitted, told = self._lengths.measured(made)
+            found = [*found, *told]
+            if isinstance(fitted, Found):
+                return Refused(fitted), found
+            made = fitted
         if session.entries:
             made = structs.replace(made, chosen=self._chosen(snapshot), size=snapshot.entry.size)
         return made, found
@@ -350,6 +358,15 @@ class Converter:
             prompt_tokens=found.prompt_tokens,
             completion_tokens=found.completion_tokens,
         )
+
+
+def _lengths(options: Options) -> Lengths | None:
+    """What counts the tokens of records, where somebody asks."""
+    if options.tokenizer is None:
+        return None
+    from chatsquash.run.lengths import Lengths
+
+    return Lengths(options)
 
 
 def _conversations(records: list[Record]) -> int:

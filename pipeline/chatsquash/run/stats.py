@@ -7,21 +7,16 @@ from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Callable, Iterable
 from math import ceil
-from typing import TYPE_CHECKING
 
 import polars as pl
 from xxhash import xxh3_64_intdigest
 
-from chatsquash import chat, jsonio, reasoning
-from chatsquash.errors import UsageError
-from chatsquash.model import Message
+from chatsquash import chat
 from chatsquash.records.datasets import Row, files, rows
 from chatsquash.records.reading import NotARecordError, StoredRecord, native, parsed, record
 from chatsquash.report.stats import Long, Spread, Stats, ToolCount
 from chatsquash.stages.select import flatten
-
-if TYPE_CHECKING:
-    from chatsquash.templates.bounded import Template
+from chatsquash.templates.counting import RefusedError, definitions, texts
 
 MEASURES = ("messages", "assistant turns", "tool calls", "characters", "characters of tools", "tokens")
 """What is measured of every record; tokens where there is a tokenizer."""
@@ -30,6 +25,7 @@ _BATCH = 4096
 _SPLIT = re.compile(r"([^/\\]+?)-\d{5}-of-\d{5}\.")
 
 Tokens = Callable[[StoredRecord], int]
+"""Counts the tokens of a record; raises ``RefusedError`` where the template cannot render it."""
 
 
 def stats(datasets: Iterable[str], tokens: Tokens | None = None) -> Stats:
@@ -42,35 +38,6 @@ def stats(datasets: Iterable[str], tokens: Tokens | None = None) -> Stats:
     return counting.finish()
 
 
-def counter(tokenizer: str, template: Template | None = None) -> Tokens:
-    """Counts the tokens of a record with a ``tokenizer.json``: of its rendering, or of all its texts one by one."""
-    try:
-        from tokenizers import Tokenizer
-    except ImportError:
-        raise UsageError("--tokenizer needs the package tokenizers: pip install 'chatsquash[tokens]'") from None
-    try:
-        loaded = Tokenizer.from_file(tokenizer)
-    except Exception as problem:  # noqa: BLE001 - that is all it raises
-        raise UsageError(f"{tokenizer}: is no tokenizer.json ({problem})") from None
-    loaded.no_truncation()
-    loaded.no_padding()
-
-    def count(held: StoredRecord) -> int:
-        texts = [_rendered(template, held)] if template else [*_texts(held), _definitions(held)]
-        # No tokenizer takes lone surrogates.
-        clean = [text.encode("utf-8", "replace").decode() for text in texts if text]
-        return sum(map(len, loaded.encode_batch(clean, add_special_tokens=False)))
-
-    return count
-
-
-def _rendered(template: Template, held: StoredRecord) -> str:
-    """The rendering of a record; nothing where the template raises."""
-    if template.given_up:
-        raise UsageError(f"the template is {template.given_up}")
-    return template.render(held.messages, held.tools).text or ""
-
-
 class _Counting:
     """Counts record after record; it grows by eight bytes with each, by which duplicates are known."""
 
@@ -78,7 +45,7 @@ class _Counting:
         self.stats = Stats()
         self._tokens = tokens
         self._measures = MEASURES if tokens else MEASURES[:-1]
-        self._batch: list[tuple[int, ...]] = []
+        self._batch: list[tuple[int | None, ...]] = []
         self._places: list[tuple[str, int]] = []
         self._digests: list[pl.Series] = []
         self._sums = dict.fromkeys(self._measures, 0)
@@ -98,19 +65,28 @@ class _Counting:
         self.stats.splits[split[1] if split else ""] += 1
         self.stats.roles.update(message["role"] for message in said.messages)
         turns = sum(message["role"] == "assistant" for message in said.messages)
-        lengths = sum(map(len, _texts(held))), len(_definitions(held))
-        measures = (len(said.messages), turns, calls, *lengths, *([self._tokens(held)] if self._tokens else []))
+        lengths = sum(map(len, texts(held))), len(definitions(held))
+        measures = (len(said.messages), turns, calls, *lengths, *([self._counted(held)] if self._tokens else []))
         self._batch.append((*measures, xxh3_64_intdigest(row.data.strip())))
         self._places.append((str(row.file), row.number))
         if len(self._batch) == _BATCH:
             self._fold()
+
+    def _counted(self, held: StoredRecord) -> int | None:
+        """The tokens of a record; ``None`` where the template refuses it, which is no length."""
+        assert self._tokens
+        try:
+            return self._tokens(held)
+        except RefusedError:
+            self.stats.refused += 1
+            return None
 
     def finish(self) -> Stats:
         """All that was counted."""
         self._fold()
         digests = pl.concat(self._digests) if self._digests else pl.Series(dtype=pl.UInt64)
         self.stats.duplicates = len(digests) - digests.n_unique()
-        self.stats.spreads = {name: self._spread(name) for name in self._measures if self.stats.records}
+        self.stats.spreads = {name: self._spread(name) for name in self._measures if self._counts[name]}
         return self.stats
 
     def _use(self, held: StoredRecord) -> int:
@@ -132,7 +108,7 @@ class _Counting:
         self.stats.records += len(frame)
         self._digests.append(frame["digest"])
         for name in self._measures:
-            column = frame[name]
+            column = frame[name].drop_nulls()
             self._sums[name] += int(column.sum())
             self._most[name] = max(self._most[name], int(column.max() or 0))  # type: ignore[arg-type]
             rounded = column.cast(pl.Float64).round_sig_figs(3).cast(pl.Int64)
@@ -144,7 +120,7 @@ class _Counting:
         self._batch, self._places = [], []
 
     def _spread(self, name: str) -> Spread:
-        count, total = self.stats.records, self._sums[name]
+        count, total = self._counts[name].total(), self._sums[name]
         median, p90, p99 = (min(self._at(name, ceil(count * share)), self._most[name]) for share in (0.5, 0.9, 0.99))
         return Spread(total, total / count, median, p90, p99, self._most[name])
 
@@ -156,20 +132,3 @@ class _Counting:
             if seen >= rank:
                 return value
         return 0
-
-
-def _texts(held: StoredRecord) -> list[str]:
-    """All texts of a record: what is said, thought and called."""
-    return [text for message in held.messages for text in _said(message)]
-
-
-def _said(message: Message) -> list[str]:
-    said = [chat.text(message), reasoning.text(message)]
-    for function in (call["function"] for call in chat.calls(message) if chat.call_name(call)):
-        arguments = function.get("arguments")
-        said += function["name"], arguments if isinstance(arguments, str) else jsonio.dumps(arguments).decode()
-    return [text for text in said if isinstance(text, str)]
-
-
-def _definitions(held: StoredRecord) -> str:
-    return jsonio.dumps(held.tools).decode() if held.tools else ""

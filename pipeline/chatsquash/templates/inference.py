@@ -9,6 +9,7 @@ from msgspec import Struct, field
 from chatsquash.records.reading import NotARecordError, parsed, record
 from chatsquash.templates.behind import Longest
 from chatsquash.templates.bounded import Template
+from chatsquash.templates.counting import Tokenizer
 from chatsquash.templates.source import unpacked
 
 
@@ -26,6 +27,8 @@ class Inference(Struct):
     """Renders the samples of a session, and knows which of them begin with others."""
 
     template: Template
+    tokenizer: Tokenizer | None = None
+    """What texts are compared by; ``None``: letter by letter."""
     longest: Longest[Any] = field(default_factory=Longest)
 
     def renderings(self, line: bytes, reply: int) -> Told:
@@ -40,8 +43,11 @@ class Inference(Struct):
         whole = self.template.render(held.messages, held.tools)
         if prompt.text is None or whole.text is None:
             return Told(problem=prompt.problem or whole.problem)
-        begins = whole.text.startswith(prompt.text) and len(whole.text) > len(prompt.text)
-        return Told(whole.text.encode("utf-8", "surrogatepass"), begins)
+        asked, said = self._spelled(prompt.text), self._spelled(whole.text)
+        return Told(said, said.startswith(asked) and len(said) > len(asked))
+
+    def _spelled(self, text: str) -> bytes:
+        return self.tokenizer.spelled(text) if self.tokenizer else text.encode("utf-8", "surrogatepass")
 
 
 def opened(template: bytes) -> Template:

@@ -87,7 +87,9 @@ class _Fates(Struct, frozen=True):
         """A reply's row with what became of it."""
         if kept is None or kept.record is None:
             return replace(row, why=self._why(row, path, kept))
-        holders = self.holders.get(reply.number) or [kept]
+        holders = self.holders.get(reply.number)
+        if holders is None:
+            return replace(row, why="cut")
         first = _stands(reply, kept)
         if not first.loss and kept.marks is not None:  # it is trained on nowhere
             kept = holders[0]

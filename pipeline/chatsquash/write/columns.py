@@ -21,6 +21,8 @@ METADATA = (
 )
 CONVERSATION = (Field("conversation", "text"), Field("parent", "text"), Field("kind", "text"))
 """The columns on the conversation of a record, where a session may have several."""
+TOKENS = Field("tokens", "int")
+"""How many tokens a record has, where somebody counts them."""
 SAMPLE = (Field("sample", "int"), Field("samples", "int"))
 """The columns on which of its session's samples a record is, from 1, and how many there are."""
 _ITEM = "item"  # what Arrow calls what is in a list
@@ -35,6 +37,7 @@ def fields(options: Options) -> list[Field]:
     beside = [*METADATA]
     beside += CONVERSATION if options.divides else ()
     beside += SAMPLE if options.samples != "session" else ()
+    beside += (TOKENS,) if options.tokenizer is not None else ()
     parts = [_field(part, options.flag) for column in columns for part in _parts(column, options)]
     return [*parts, *(beside if options.metadata else ())]
 
@@ -60,7 +63,8 @@ def metadata(record: Record, facts: Facts) -> dict[str, Any]:
     """What the columns of ``METADATA``, and those of ``CONVERSATION``, hold for a record."""
     told = {"session_id": facts.session} | {field.name: getattr(facts, field.name) for field in METADATA[1:]}
     told |= {field.name: getattr(record, field.name) for field in CONVERSATION if record.conversation}
-    return told | {field.name: getattr(record, field.name) for field in SAMPLE if record.sample}
+    told |= {field.name: getattr(record, field.name) for field in SAMPLE if record.sample}
+    return told if record.tokens is None else told | {TOKENS.name: record.tokens}
 
 
 def has_json(columns: list[Field]) -> bool:

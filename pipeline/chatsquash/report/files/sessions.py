@@ -61,6 +61,7 @@ def _line(taken: TakenSession, place: Place | None, number: int, counts: dict[Se
             "kind": record.kind if record and record.conversation else None,
             "sample": (record.sample or None) if record else None,
             "samples": (record.samples or None) if record else None,
+            "tokens": record.tokens if record else None,
             "conversations": covered.conversations,
             "replies": {
                 "logged": covered.logged,

@@ -1,0 +1,94 @@
+"""How many tokens records have, and records that are cut to fit."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import Any
+
+from msgspec.structs import replace
+from xxhash import xxh3_128_digest
+
+from chatsquash import jsonio
+from chatsquash.checks import sampling as checks
+from chatsquash.model import Found, Json
+from chatsquash.options import Options
+from chatsquash.outcome import Record
+from chatsquash.records.reading import StoredRecord, native, record
+from chatsquash.templates.counting import Counter, RefusedError, Tokenizer
+
+
+class Lengths:
+    """Counts the tokens of records, and leaves off what does not fit."""
+
+    def __init__(self, options: Options) -> None:
+        """Raises ``UsageError`` for a tokenizer or a template that cannot be used."""
+        assert options.tokenizer is not None
+        template = None
+        if options.template is not None:
+            from chatsquash.templates.inference import opened  # which counts without a template do not need
+
+            template = opened(options.template)
+        self.tokenizer = Tokenizer(options.tokenizer)
+        self._count = Counter(self.tokenizer, template)
+        self._most = options.max_tokens
+        self._cuts = options.too_long == "cut" and options.samples == "session"
+
+    def measured(self, made: Record) -> tuple[Record | Found, list[Found]]:
+        """A record with its number of tokens, cut to fit if that is wanted; or why there is none."""
+        value = jsonio.loads(made.line)
+        try:
+            tokens = self._count(record(value))
+            if self._most is None or tokens <= self._most or not self._cuts:
+                return replace(made, tokens=tokens), []
+            return self._cut(made, value, tokens)
+        except RefusedError as problem:
+            why = checks.not_rendered(str(problem))
+            return why, [why]
+
+    def _cut(self, made: Record, value: dict[str, Any], tokens: int) -> tuple[Record, list[Found]]:
+        """A record without the exchanges at its end that do not fit; as it is where the first one does not."""
+        ends = _ends(value)
+        counts: dict[int, int] = {}
+
+        def count(end: int) -> int:
+            counts[end] = counts.get(end) or self._count(record(_shortened(value, end)))
+            return counts[end]
+
+        assert self._most is not None
+        place = bisect_right(ends, self._most, key=count)
+        if place == 0:
+            return replace(made, tokens=tokens), []
+        end = ends[place - 1]
+        line = jsonio.dumps(_shortened(value, end))
+        marks = [mark for mark in made.marks if mark.place < end]
+        cut = replace(made, line=line, marks=marks, tokens=counts[end], digest=xxh3_128_digest(line))
+        if made.unflagged:
+            cut = replace(cut, unflagged=made.unflagged + str(end).encode())
+        return cut, [checks.cut_to_fit(tokens, self._most, len(ends) + 1 - place)]
+
+
+def _ends(value: dict[str, Any]) -> list[int]:
+    """Where each exchange but the last one ends: behind what an assistant says last before a user's next prompt."""
+    held = record(value)
+    said = native(held)
+    results = {said.place(at) for at, message in enumerate(said.messages) if message["role"] == "tool"}
+    prompts = [_at(said, at) for at, message in enumerate(said.messages) if message["role"] == "user"]
+    spoken = [_at(said, at) for at, message in enumerate(said.messages) if message["role"] == "assistant"]
+    found: list[int] = []
+    for prompt in prompts:
+        behind = bisect_right(spoken, prompt)
+        if prompt not in results and behind and spoken[behind - 1] + 1 not in found:
+            found.append(spoken[behind - 1] + 1)
+    return found
+
+
+def _at(said: StoredRecord, at: int) -> int:
+    place = said.place(at)
+    assert place is not None
+    return place
+
+
+def _shortened(value: dict[str, Any], end: int) -> dict[str, Json]:
+    """A record up to a place."""
+    name = "messages" if "messages" in value else "conversations"
+    return {**value, name: value[name][:end]}

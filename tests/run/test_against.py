@@ -1,0 +1,68 @@
+"""Records that share words in a row with an evaluation set."""
+
+import json
+
+import polars as pl
+import pytest
+
+from tests.conftest import assistant, user
+
+QUESTION = "A train leaves the station at noon, and another one leaves two hours later. Which of both arrives first?"
+WORDS = QUESTION.split()
+
+
+def write(path, *rows):
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    return str(path)
+
+
+def record(text, **more):
+    return {"messages": [user("Hi."), assistant(text, **more)], "tools": []}
+
+
+ROWS = [
+    ("the same words", record(QUESTION), True),
+    ("thirteen of them", record(" ".join(WORDS[3:16])), True),
+    ("twelve are none", record(" ".join(WORDS[3:15])), False),
+    ("in other letters and without punctuation", record(QUESTION.upper().replace(",", " --").replace("?", "!")), True),
+    ("in a call", record("", tool_calls=[{"id": "c", "type": "function", "function": {"name": "ls", "arguments": json.dumps({"q": QUESTION})}}]), True),
+    ("in what was thought", record("", reasoning_content=QUESTION), True),
+    ("not over two messages", {"messages": [user(" ".join(WORDS[:10])), assistant(" ".join(WORDS[10:]))]}, False),
+    ("in a completion", {"prompt": [user("Hi.")], "completion": [assistant(QUESTION)]}, True),
+    ("another order", record(" ".join(reversed(WORDS))), False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sentence, held, expected", ROWS, ids=[row[0] for row in ROWS])
+def test_words_in_a_row_are_found(command, tmp_path, sentence, held, expected):
+    evaluation = write(tmp_path / "eval.jsonl", {"q": "short"}, {"deep": [{"q": f"Question: {QUESTION} Answer:"}]})
+    ended = command("check", write(tmp_path / "a.jsonl", record("Hello."), held), "--against", evaluation)
+    found = [line for line in ended.out.splitlines() if "[eval-overlap]" in line]
+    assert (len(found), ended.code) == ((1, 3) if expected else (0, 0))
+    if expected:
+        assert (
+            f"a.jsonl:2\t[eval-overlap] messages[1]: the message shares 13 words in a row with {evaluation}:2"
+            in found[0]
+        )
+        assert "train" not in ended.out
+    assert "2 rows of evaluation sets, 1 of them too short to be looked for" in ended.err
+
+
+def test_parquet_and_several_sets(command, tmp_path):
+    pl.DataFrame({"id": [1, 2], "text": ["nothing", QUESTION]}).write_parquet(tmp_path / "e.parquet")
+    other = write(tmp_path / "other.jsonl", {"q": "no"})
+    data = write(tmp_path / "a.jsonl", record(QUESTION))
+    ended = command("check", data, "--against", other, "--against", str(tmp_path / "e.parquet"))
+    assert f"in a row with {tmp_path}/e.parquet:2\n" in ended.out
+
+
+def test_what_is_no_set_is_told(command, tmp_path):
+    data = write(tmp_path / "a.jsonl", record("x"))
+    (tmp_path / "bad.jsonl").write_text("{")
+    assert command("check", data, "--against", str(tmp_path / "bad.jsonl")).code == 2
+    assert command("check", data, "--against", "nowhere").code == 2
+
+
+def test_an_empty_set_finds_nothing(command, tmp_path):
+    data = write(tmp_path / "a.jsonl", record(QUESTION))
+    assert command("check", data, "--against", write(tmp_path / "e.jsonl")).code == 0

@@ -1,0 +1,134 @@
+"""Records of at most so many tokens: dropped or cut, counted and told."""
+
+import json
+from itertools import pairwise
+
+import pytest
+from tokenizers import Tokenizer, models, pre_tokenizers
+
+from chatsquash import Options, convert_session
+from chatsquash.errors import UsageError
+from tests.conftest import assistant, log_line, user, write_log
+from tests.run.outputs import report
+from tests.templates.inference import TEMPLATES
+from tests.tree.logs import calling, result
+
+WORDS = Tokenizer(models.WordLevel({"x": 0}, unk_token="x"))
+WORDS.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+TOKENIZER = WORDS.to_str().encode()
+SYSTEM = {"role": "system", "content": "Be brief."}
+LOGGED = [
+    SYSTEM,
+    user("one two three"),
+    calling("ls", "{}"),
+    result("a b"),
+    assistant("four five"),
+    user("six"),
+    assistant("seven eight nine ten"),
+    user("eleven"),
+]
+
+
+def lines(*, finish="stop"):
+    """A session of three exchanges, each request of which holds the one before it."""
+    asked = [at for at, message in enumerate([*LOGGED, assistant("twelve")]) if message["role"] == "assistant"]
+    said = [*LOGGED, assistant("twelve")]
+    return [
+        {
+            "timestamp": f"2026-01-13T10:{at:02}:00Z",
+            "session_id": "s1",
+            "request": {"messages": said[:at]},
+            "response": {"id": f"r{at}", "choices": [{"message": said[at], "finish_reason": finish}]},
+        }
+        for at in asked
+    ]
+
+
+def outcome(**options):
+    given = Options(anonymize=False, tokenizer=TOKENIZER, **options)
+    (found,) = convert_session([json.dumps(line) for line in lines()], given)
+    return found
+
+
+ROWS = [
+    ("what fits stays", 18, 9, 18, 4),
+    ("the last exchange goes", 17, 7, 16, 3),
+    ("at the very number", 16, 7, 16, 3),
+    ("and the one before it", 15, 5, 11, 2),
+    ("the first exchange stays whole", 11, 5, 11, 2),
+]
+
+
+@pytest.mark.parametrize("sentence, most, messages, tokens, replies", ROWS, ids=[row[0] for row in ROWS])
+@pytest.mark.parametrize("preset", ["chat", "hf", "openai", "mistral", "text"])
+def test_whole_exchanges_are_left_off_the_end(sentence, most, messages, tokens, replies, preset):
+    if preset in ("text", "mistral"):
+        most = 10**6 if most == 18 else outcome(preset=preset, max_tokens=10**6).records[0].tokens - (18 - most)
+    found = outcome(preset=preset, max_tokens=most, too_long="cut", loss="weight" if preset != "hf" else "training")
+    (record,) = found.records
+    held = json.loads(record.line)["messages"]
+    assert (len(held), found.coverage.carried) == (messages, replies)
+    assert found.coverage.lost == ({"cut": 4 - replies} if replies < 4 else {})
+    assert record.tokens == tokens or preset in ("text", "mistral")
+    assert held[-1]["role"] == "assistant"
+    assert [each["text"] for each in map(vars_of, found.findings) if each["code"] == "cut-to-fit"] == (
+        [] if replies == 4 else [f"the record had {full(preset)} tokens, more than {most}: {left(replies)} left off"]
+    )
+
+
+def vars_of(finding):
+    return finding._asdict()
+
+
+def full(preset):
+    return outcome(preset=preset, max_tokens=10**6).records[0].tokens
+
+
+def left(replies):
+    return "1 exchange at its end is" if replies == 3 else "2 exchanges at its end are"
+
+
+def test_a_record_whose_first_exchange_is_too_long_is_filtered(tmp_path, monkeypatch):
+    from chatsquash import convert
+
+    monkeypatch.chdir(tmp_path)
+    write_log(tmp_path / "logs/a.jsonl", *lines())
+    write_log(tmp_path / "logs/b.jsonl", log_line("short"))
+    for too_long in ("drop", "cut"):
+        options = Options(anonymize=False, tokenizer=TOKENIZER, max_tokens=10, too_long=too_long, replace=True)
+        summary = convert("logs", "out", options)
+        assert (summary.written, dict(summary.filtered)) == (1, {"--max-tokens": 1})
+        rows = report("sessions.jsonl")
+        assert [(row["tokens"], row["filtered"]) for row in rows] == [(None, "--max-tokens"), (2, None)]
+
+
+def test_flags_of_what_stays_do_too():
+    held = json.loads(outcome(preset="hf", loss="training", max_tokens=16, too_long="cut").records[0].line)
+    assert [each["training"] for each in held["messages"] if "training" in each] == [True] * 3
+
+
+def test_tokens_of_a_template_are_those_of_the_rendering():
+    template = json.dumps([{"default": "{% for m in messages %}{{ m.content }} end {% endfor %}"}, {}]).encode()
+    assert outcome(preset="hf", template=template).records[0].tokens == 25
+    refuses = json.dumps([{"default": "{{ raise_exception('no') }}"}, {}]).encode()
+    found = outcome(preset="hf", template=refuses)
+    assert (found.records, found.left_out) == ([], "not-rendered")
+
+
+def test_samples_are_compared_by_tokens_where_there_is_a_tokenizer():
+    template = json.dumps([{"default": TEMPLATES["bare"]}, {}]).encode()
+    assert len(outcome(preset="hf", samples="auto", template=template).records) == 1
+
+
+def test_what_is_no_tokenizer_is_told():
+    with pytest.raises(UsageError, match=r"is no tokenizer\.json"):
+        convert_session([json.dumps(log_line("a"))], Options(anonymize=False, tokenizer=b"{}", max_tokens=1))
+
+
+def test_more_tokens_never_keep_less():
+    kept = [
+        len(json.loads(each.line)["messages"])
+        for most in range(11, 20)
+        for each in outcome(max_tokens=most, too_long="cut").records
+    ]
+    assert all(one <= other for one, other in pairwise(kept))
