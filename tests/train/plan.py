@@ -2,12 +2,46 @@
 
 from .runs import Run
 
-TRL_SHORT = tuple(
-    "--use_cpu true --bf16 false --num_train_epochs 1 --per_device_train_batch_size 1 --gradient_accumulation_steps 1"
-    " --report_to none --save_strategy no --gradient_checkpointing false --dataset_num_proc 1".split()
+LENGTH = "32768"
+"""Longer than the page has it: the small tokenizer makes more tokens of a text than those of real models."""
+SHORT = tuple(
+    "--bf16 false --num_train_epochs 1 --per_device_train_batch_size 1 --gradient_accumulation_steps 1"
+    f" --report_to none --save_strategy no --gradient_checkpointing false --max_length {LENGTH}".split()
 )
+TRL_SHORT = (*SHORT, "--use_cpu", "true")
+SWIFT_SHORT = (*SHORT, "--dataloader_num_workers", "0", "--torch_dtype", "float32")
+AXOLOTL_SHORT = (
+    "num_epochs: 1",
+    "micro_batch_size: 1",
+    "gradient_accumulation_steps: 1",
+    f"sequence_len: {LENGTH}",
+    "save_strategy: 'no'",
+    "bf16: false",
+)
+FACTORY_SHORT = (
+    "num_train_epochs: 1",
+    "per_device_train_batch_size: 1",
+    f"cutoff_len: {LENGTH}",
+    "report_to: none",
+    "use_cpu: true",
+    "save_strategy: 'no'",
+)
+LLAMA = ("<|eot_id|>", "<|begin_of_text|>", "<|start_header_id|>", "<|end_header_id|>")
+GLM = ("<|user|>", "", "<|assistant|>", "<|observation|>", "<|system|>")
 
 RUNS = (
-    Run("trl", "trl", "messages, Qwen 3", template="qwen3", more=TRL_SHORT),
-    Run("trl", "trl", "messages, Qwen 2.5", template="qwen2_5", options="--reasoning inline", more=TRL_SHORT),
+    Run("trl", "trl", "messages, Qwen 3", template="qwen3", words=TRL_SHORT),
+    Run("trl", "trl", "messages, Qwen 2.5", template="qwen2_5", options="--reasoning inline", words=TRL_SHORT),
+    Run("axolotl", "axolotl", "messages, Qwen 2.5", template="qwen2_5", options="--reasoning inline", lines=AXOLOTL_SHORT),
+    Run("axolotl", "axolotl", "messages, Qwen 3", template="qwen3_training", dialect="tagged JSON behind <think>", lines=AXOLOTL_SHORT),
+    Run("llamafactory", "llama-factory", "template qwen", lines=FACTORY_SHORT),
+    Run("ms-swift", "ms-swift", "template qwen2_5", model="Qwen2.5-0.5B-Instruct", words=SWIFT_SHORT),
+    Run("oumi", "oumi", "messages, Qwen 3", template="qwen3_training",
+        lines=("training>num_train_epochs: 1", "training>per_device_train_batch_size: 1", "training>save_steps: 0", f"model>model_max_length: {LENGTH}", "training>save_final_model: false",
+        "training>enable_wandb: false", "training>enable_tensorboard: false", "training>gradient_accumulation_steps: 1")),
+    Run("verl", "verl", "messages, Qwen 2.5", template="qwen2_5", script="verl_rows.py", words=(f"data.max_length={LENGTH}",)),
+    Run("verl", "verl-reply", "one sample a reply, Qwen 3", template="qwen3", script="verl_rows.py", words=(f"data.max_length={LENGTH}",)),
+    Run("verl", "verl-reply", "one sample a reply, GLM 4.5", template="glm4moe", special=GLM, script="verl_rows.py", words=(f"data.max_length={LENGTH}",)),
+    Run("torchtune", "torchtune", "messages, Qwen 2.5", script="torchtune_rows.py", lines=("tokenizer>special_tokens_path: model/tokenizer.json", )),
+    Run("nemo-automodel", "nemo-automodel", "messages, Qwen 3", template="qwen3", script="nemo_rows.py"),
 )

@@ -52,6 +52,11 @@ def tagged_json(text: str) -> Reply:
     return Reply(_TAGGED.sub("", text).strip(), thought, told)
 
 
+def tagged_json_thought(text: str) -> Reply:
+    """The same, where the tag that opens the thought is none of what is trained on."""
+    return tagged_json(f"<think>{text}" if "</think>" in text else text)
+
+
 def bare_json(text: str) -> Reply:
     """Llama 3: a call alone, as JSON with ``parameters``."""
     thought, text = _without_thought(text)
@@ -89,7 +94,7 @@ def _without_thought(text: str) -> tuple[str, str]:
     return (found[1].strip(), text[found.end() :]) if found else ("", text)
 
 
-DIALECTS = {"tagged JSON": tagged_json, "bare JSON": bare_json, "tagged pairs": tagged_pairs}
+DIALECTS = {"tagged JSON": tagged_json, "tagged JSON behind <think>": tagged_json_thought, "bare JSON": bare_json, "tagged pairs": tagged_pairs}
 
 
 @dataclass(frozen=True)

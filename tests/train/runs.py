@@ -30,8 +30,9 @@ class Run:
     """One training.
 
     ``block`` names the blocks of the page. ``template`` is a chat template that TRL brings, or empty where the trainer
-    has its own. ``special`` are tokens of the model, the first ends a turn. ``more`` is added to the command, or to the
-    configuration where there is one, so that it is short and on a CPU. ``options`` are added to the conversion.
+    has its own. ``special`` are tokens of the model, the first ends a turn. ``words`` are added to the command and
+    ``lines`` to the configuration, so that the training is short and on a CPU. ``options`` are added to the conversion.
+    ``script`` reads the trainer's dataset where its training does not run on a CPU.
     """
 
     trainer: str
@@ -42,7 +43,8 @@ class Run:
     model: str = "model"
     special: tuple[str, ...] = ("<|im_end|>", "", "<|im_start|>")
     options: str = ""
-    more: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
     script: str = ""
     variables: tuple[tuple[str, str], ...] = ()
 
@@ -108,13 +110,14 @@ class Place:
         """Run the page's command, or the script that stands for it, while what is trained on is written down."""
         run = self.run
         path = os.pathsep.join([str(self.python.parent), os.environ["PATH"]])
-        noted = {"PATH": path, "PYTHONPATH": str(INSIDE), "TRAINED_TOKENS": str(self.tokens), **dict(run.variables)}
+        inside = os.pathsep.join([str(INSIDE), str(INSIDE / "stand-ins" / run.trainer)])
+        noted = {"PATH": path, "PYTHONPATH": inside, "TRAINED_TOKENS": str(self.tokens), **dict(run.variables)}
         command = trainer_command(run.block, run.model) if run.block in blocks("sh") else []
+        command += run.words
         if run.block in {**blocks("text"), **blocks("yaml")}:
             name, text = configuration(run.block, run.model)
-            (self.folder / name).write_text(merged(text, run.more), encoding="utf-8")
-        else:
-            command += run.more
+            (self.folder / name).write_text(merged(text, run.lines), encoding="utf-8")
+            command = command or [name]
         if run.script:
             command = [str(self.python), str(INSIDE / run.script), *command]
         self.call(command, noted)
