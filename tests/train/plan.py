@@ -42,6 +42,6 @@ RUNS = (
     Run("verl", "verl", "messages, Qwen 2.5", template="qwen2_5", script="verl_rows.py", words=(f"data.max_length={LENGTH}",)),
     Run("verl", "verl-reply", "one sample a reply, Qwen 3", template="qwen3", script="verl_rows.py", words=(f"data.max_length={LENGTH}",)),
     Run("verl", "verl-reply", "one sample a reply, GLM 4.5", template="glm4moe", special=GLM, script="verl_rows.py", words=(f"data.max_length={LENGTH}",)),
-    Run("torchtune", "torchtune", "messages, Qwen 2.5", script="torchtune_rows.py", lines=("tokenizer>special_tokens_path: model/tokenizer.json", )),
-    Run("nemo-automodel", "nemo-automodel", "messages, Qwen 3", template="qwen3", script="nemo_rows.py"),
+    Run("torchtune", "torchtune", "messages, Qwen 2.5", script="torchtune_rows.py", conversion="text", model="Qwen2.5-0.5B-Instruct", lines=("tokenizer>special_tokens_path: Qwen2.5-0.5B-Instruct/tokenizer.json", )),
+    Run("nemo-automodel", "nemo-automodel", "messages, Qwen 3", template="qwen3", script="nemo_rows.py", conversion="text"),
 )

@@ -29,7 +29,7 @@ OFFLINE = {
 class Run:
     """One training.
 
-    ``block`` names the blocks of the page. ``template`` is a chat template that TRL brings, or empty where the trainer
+    ``block`` names the blocks of the page, ``conversion`` that of the conversion where it has another name. ``template`` is a chat template that TRL brings, or empty where the trainer
     has its own. ``special`` are tokens of the model, the first ends a turn. ``words`` are added to the command and
     ``lines`` to the configuration, so that the training is short and on a CPU. ``options`` are added to the conversion.
     ``script`` reads the trainer's dataset where its training does not run on a CPU.
@@ -43,6 +43,7 @@ class Run:
     model: str = "model"
     special: tuple[str, ...] = ("<|im_end|>", "", "<|im_start|>")
     options: str = ""
+    conversion: str = ""
     words: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()
     script: str = ""
@@ -69,11 +70,13 @@ class Place:
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
         (self.folder / "sample_logs").symlink_to(ROOT / "sample_logs")
+        for path in self.templates.glob(f"{run.template}_training.jinja"):
+            shutil.copy(path, self.folder)
         self.tokens = self.folder / "trained.jsonl"
 
     def convert(self) -> list[Reply]:
         """Convert as the page says, and tell the replies that are to be trained on."""
-        for command in conversions(self.run.block):
+        for command in conversions(self.run.conversion or self.run.block):
             if command.startswith("chatsquash convert"):
                 command = command.replace(" --quiet", f" {self.run.options} --quiet")
                 self.shell(truth(command))

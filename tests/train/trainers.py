@@ -49,7 +49,7 @@ TRAINERS = (
         without=("torch", "torchao", "torchvision", "skypilot", "lm-eval"),
         why="it wants a torch below 2.13; the others start runs elsewhere and judge models",
     ),
-    Trainer("torchtune", "torchtune", "torchtune>=0.6.1", beside=("torchao<0.14",)),
+    Trainer("torchtune", "torchtune", "torchtune>=0.6.1", beside=("torchao<0.14", "transformers")),
     Trainer("verl", "verl", "verl>=0.9.1", beside=("fastapi", "uvicorn")),
     Trainer(
         "nemo-automodel",
