@@ -41,20 +41,31 @@ def _wrap(tools: list[Tool]) -> tuple[list[dict[str, Any]], Notes]:
 
 
 _wrapped = Last(_wrap)
-"""Flattened tools as ``{"type": "function", "function": {"name", "description"?, "parameters", ...}}``, with what was
+"""Flattened tools as ``{"type": "function", "function": {"name", "description", "parameters", ...}}``, with what was
 noted; raises ``CannotHoldError``."""
 
 
 def _function(tool: dict[str, Any], notes: Notes) -> dict[str, Any]:
+    """A definition with all that some templates print without asking whether it is there."""
     function = {key: value for key, value in tool.items() if value is not None}
+    if "description" not in function:
+        notes.changed["tool definitions without a description get an empty one"] += 1
+        function = {"name": function["name"], "description": "", **function}
+    return {**function, "parameters": _parameters(function, notes)}
+
+
+def _parameters(function: dict[str, Any], notes: Notes) -> dict[str, Any]:
     parameters = function.get("parameters")
     if parameters is None:
         notes.changed["tool definitions without parameters get empty ones"] += 1
-        return {**function, "parameters": {"type": "object", "properties": {}}}
+        return {"type": "object", "properties": {}}
     if not isinstance(parameters, dict):
         what = f"parameters of tool {quoted(function['name'])} are {json_type(parameters)}"
         raise CannotHoldError(shapes.shape_not_held(what, None))
-    return function
+    if parameters.get("properties") is not None:
+        return parameters
+    notes.changed["tool definitions without properties get empty ones"] += 1
+    return {**parameters, "properties": {}}
 
 
 class Plain(NamedTuple):

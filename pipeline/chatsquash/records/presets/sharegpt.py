@@ -88,16 +88,20 @@ def _turn(role: str, run: list[Turn], notes: Notes) -> dict[str, str]:
         notes.changed[f"messages of role {role} in a row become one"] += len(run) - 1
     if role == "user":
         return {"from": "human", "value": _joined([turn["content"] for turn in run])}
-    text = _joined([markup.text(turn, notes) for turn in run])
+    text = _joined([markup.text(turn) for turn in run])
     calls = [call for turn in run for call in turn.get("tool_calls", ())]
     return {"from": "function_call", "value": _calls(text, calls)} if calls else {"from": "gpt", "value": text}
 
 
 def _calls(text: str, calls: list[dict[str, Any]]) -> str:
+    """Calls behind a text, as models write them on a line of their own; without one they are JSON alone."""
     if chat.CALL_OPEN in text:
         raise CannotHoldError(shapes.shape_not_held(f"{chat.CALL_OPEN} stands in the text beside tool_calls", None))
     written = ", ".join(map(markup.call, calls))
-    return f"{text}{chat.CALL_OPEN}[{written}]{chat.CALL_CLOSE}" if text or len(calls) > 1 else written
+    if not text:
+        return written if len(calls) == 1 else f"[{written}]"
+    break_ = "" if text.endswith(markup.BEHIND_REASONING) else "\n"
+    return f"{text}{break_}{chat.CALL_OPEN}[{written}]{chat.CALL_CLOSE}"
 
 
 def _joined(texts: list[str]) -> str:
@@ -129,8 +133,14 @@ def _message(turn: Json, at: int) -> dict[str, Any]:
         raise NotARecordError(f"conversations[{at}] is no object with from and value that sharegpt knows")
     text = turn["value"]
     if turn["from"] == "function_call":
-        text, marked, calls = text.partition(chat.CALL_OPEN)
-        called = jsonio.value(calls.removesuffix(chat.CALL_CLOSE) if marked else text)
-        blocks = [jsonio.dumps(call).decode() for call in (called if isinstance(called, list) else [called])]
-        text = (text if marked else "") + "".join(f"{chat.CALL_OPEN}{block}{chat.CALL_CLOSE}" for block in blocks)
+        text = _outlinable(text)
     return {"role": role, "content": text}
+
+
+def _outlinable(value: str) -> str:
+    """A turn of calls, with each of them as a block in its text."""
+    said, marked, calls = value.partition(chat.CALL_OPEN)
+    called = jsonio.value(calls.removesuffix(chat.CALL_CLOSE) if marked else value)
+    blocks = [jsonio.dumps(call).decode() for call in (called if isinstance(called, list) else [called])]
+    said = said if said.endswith(markup.BEHIND_REASONING) else said.removesuffix("\n")
+    return (said if marked else "") + "".join(f"{chat.CALL_OPEN}{block}{chat.CALL_CLOSE}" for block in blocks)

@@ -14,7 +14,6 @@ from chatsquash import chat, jsonio
 from chatsquash.model import Conversation
 from chatsquash.records import markup, schema
 from chatsquash.records.arguments import objects
-from chatsquash.records.notes import Notes
 from chatsquash.records.presets import REFUSED, Choices, Column, Shaped
 from chatsquash.records.reading import StoredRecord
 from chatsquash.records.shaping import Plain, shaped
@@ -49,7 +48,7 @@ def shape(conversation: Conversation, choices: Choices = REFUSED) -> Shaped:
 
 
 def _record(plain: Plain) -> dict[str, Any]:
-    turns = [*_system(plain), *_turns(plain.turns, plain.notes)]
+    turns = [*_system(plain), *_turns(plain.turns)]
     return {"messages": [{"role": turn["role"], "content": turn["content"]} for turn in turns]}
 
 
@@ -61,7 +60,7 @@ def _system(plain: Plain) -> list[Turn]:
     return [{"role": "system", "content": "\n\n".join(said)}] if said else []
 
 
-def _turns(turns: list[Turn], notes: Notes) -> Iterator[Turn]:
+def _turns(turns: list[Turn]) -> Iterator[Turn]:
     """All turns but the system's; results that follow each other are one."""
     results: list[str] = []
     for turn in turns:
@@ -72,13 +71,13 @@ def _turns(turns: list[Turn], notes: Notes) -> Iterator[Turn]:
             yield {"role": "user", "content": "\n".join(results)}
             results = []
         if turn["role"] == "assistant":
-            yield {"role": "assistant", "content": _said(turn, notes)}
+            yield {"role": "assistant", "content": _said(turn)}
         elif turn["role"] == "user":
             yield turn
 
 
-def _said(turn: Turn, notes: Notes) -> str:
-    text = markup.text(turn, notes)
+def _said(turn: Turn) -> str:
+    text = markup.text(turn)
     calls = [f"{chat.CALL_OPEN}\n{markup.call(call)}\n{chat.CALL_CLOSE}" for call in turn.get("tool_calls", ())]
     return "\n".join([text, *calls] if turn["content"] or not calls else [text + calls[0], *calls[1:]])
 
