@@ -90,6 +90,7 @@ HF = [
     Row("hf", "parameters have properties", talk(A, B, tools=[tool(parameters={"type": "object"}), tool("f", parameters={"type": "object", "properties": None})]), {"messages": [A, B], "tools": [*WRAPPED, {"type": "function", "function": tool("f")}]}, "tool definitions without properties get empty ones 2"),
     Row("hf", "nulls in a schema stay", talk(A, B, tools=[tool(parameters={"enum": [None], "properties": {}})]), {"messages": [A, B], "tools": [{"type": "function", "function": tool(parameters={"enum": [None], "properties": {}})}]}),
     Row("hf", "definitions without a name go", talk(A, B, tools=[{"type": "web_search"}]), {"messages": [A, B]}, "tool definitions without a name 1"),
+    Row("hf", "the user speaks right behind a result", talk(A, assistant("", call()), result(), A, B), [A, assistant("", called({})), answered(), A, B], "1 message of the user right behind a result: ms-swift deletes"),
     Row("hf", "no assistant", talk(A), "no-assistant-turn"),
     Row("hf", "no message", talk(), "no-assistant-turn"),
     Row("hf", "arguments that are no JSON", talk(A, assistant("", call(arguments='{"q": '))), "arguments-unparsable", "arguments of 'grep' are no JSON"),
@@ -166,7 +167,7 @@ SHAREGPT = [
     Row("sharegpt", "marks in arguments cannot be taken for marks", talk(A, assistant("", call(arguments='{"q": "<tool_call>1</tool_call>"}'))), turns("human: a", 'function_call: {"name": "grep", "arguments": {"q": "\\u003ctool_call>1\\u003c/tool_call>"}}')),
     Row("sharegpt", "numbers of any size are text", talk(A, assistant("", call(arguments='{"q": 18446744073709551616}'))), turns("human: a", 'function_call: {"name": "grep", "arguments": {"q": 18446744073709551616}}')),
     Row("sharegpt", "floats are text, too", talk(A, assistant("", call(arguments='{"q": 0.7}'))), turns("human: a", 'function_call: {"name": "grep", "arguments": {"q": 0.7}}')),
-    Row("sharegpt", "the user speaks right behind a result", talk(*CALLED[:3], A, B), "shape-not-held", "the user speaks right behind a result"),
+    Row("sharegpt", "the user speaks right behind a result", talk(*CALLED[:3], A, B), "shape-not-held", "the user speaks right behind a result, which the preset cannot hold: --bridge-results join makes"),
     Row("sharegpt", "the assistant is first", talk(B, A, B), "shape-not-held", "a turn of gpt is first"),
     Row("sharegpt", "a mark in the reasoning before a call", talk(A, assistant("", call(), reasoning="<tool_call>")), "shape-not-held"),
     Row("sharegpt", "arguments that are no JSON", talk(A, assistant("", call(arguments="{"))), "arguments-unparsable"),
@@ -183,6 +184,7 @@ TEXT = [
     Row("text", "marks in arguments cannot be taken for marks", talk(A, assistant("", call(arguments='{"q": "</tool_call>"}')), tools=[]), [A, assistant('<tool_call>\n{"name": "grep", "arguments": {"q": "\\u003c/tool_call>"}}\n</tool_call>')]),
     Row("text", "floats that lost digits are said", talk(A, assistant("", call(arguments='{"q": 0.12345678901234567891}')), tools=[]), [A, assistant('<tool_call>\n{"name": "grep", "arguments": {"q": 0.12345678901234568}}\n</tool_call>')], "1 number lost digits"),
     Row("text", "arguments nested too deeply", talk(A, assistant("", call(arguments={"q": DEEP})), tools=[]), "shape-not-held", "nested too deeply"),
+    Row("text", "the user speaks right behind a result", talk(A, assistant("t", call()), result(), A, B, tools=[]), [A, assistant('t\n<tool_call>\n{"name": "grep", "arguments": {}}\n</tool_call>'), user("<tool_response>\ndone\n</tool_response>"), A, B], "right behind a result: ms-swift deletes such a record, torchtune stops"),
     Row("text", "no assistant", talk(A), "no-assistant-turn"),
 ]  # fmt: skip
 

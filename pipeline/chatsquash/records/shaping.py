@@ -14,7 +14,7 @@ from chatsquash.checks.contents import unfit
 from chatsquash.checks.registry import View
 from chatsquash.memo import Last
 from chatsquash.model import Conversation, Found, Json, Tool
-from chatsquash.records import rounding, turns
+from chatsquash.records import rounding, rows, turns
 from chatsquash.records.arguments import Arguments, floats
 from chatsquash.records.line import RecordLine, digest
 from chatsquash.records.notes import CannotHoldError, Notes
@@ -74,6 +74,7 @@ class Plain(NamedTuple):
     turns: list[turns.Turn]
     tools: list[dict[str, Any]]
     notes: Notes
+    choices: Choices
 
 
 def shaped(
@@ -91,8 +92,8 @@ def shaped(
     try:
         tools, noted = _wrapped(conversation.tools)
         notes.add(noted)
-        read = turns.read(conversation.messages, arguments, notes, choices)
-        made = record(Plain(read, tools, notes))
+        read = _in_rows(turns.read(conversation.messages, arguments, notes, choices), notes, choices)
+        made = record(Plain(read, tools, notes, choices))
     except CannotHoldError as problem:
         return Shaped(None, [*notes.findings(as_text=as_text), problem.found], problem.found)
     except RecursionError:
@@ -100,6 +101,12 @@ def shaped(
         return Shaped(None, [*notes.findings(as_text=as_text), why], why)
     held = conversation.marks
     return Shaped(made, notes.findings(as_text=as_text), marks=held and marks.shaped(held, read, made))
+
+
+def _in_rows(read: list[turns.Turn], notes: Notes, choices: Choices) -> list[turns.Turn]:
+    """The turns as they are wanted behind each other, now that results and system messages have their places."""
+    read = rows.bridged(read, notes) if choices.bridges else read
+    return rows.merged(read, notes, "user") if choices.merges else read
 
 
 def line(preset: Preset, conversation: Conversation, choices: Choices = REFUSED, flag: str | None = None) -> RecordLine:
