@@ -26,7 +26,10 @@ FACTORY_SHORT = (
     "use_cpu: true",
     "save_strategy: 'no'",
 )
+BRIDGED = "--bridge-results join --merge-consecutive"
 LLAMA = ("<|eot_id|>", "<|begin_of_text|>", "<|start_header_id|>", "<|end_header_id|>")
+MISTRAL = ("</s>", "<s>")
+QWEN = ("<|im_end|>", "", "<|im_start|>", "<tool_call>", "</tool_call>")
 GLM = ("<|user|>", "", "<|assistant|>", "<|observation|>", "<|system|>")
 
 RUNS = (
@@ -34,14 +37,34 @@ RUNS = (
     Run("trl", "trl", "messages, Qwen 2.5", template="qwen2_5", options="--reasoning inline", words=TRL_SHORT),
     Run("axolotl", "axolotl", "messages, Qwen 2.5", template="qwen2_5", options="--reasoning inline", lines=AXOLOTL_SHORT),
     Run("axolotl", "axolotl", "messages, Qwen 3", template="qwen3_training", dialect="tagged JSON behind <think>", lines=AXOLOTL_SHORT),
-    Run("llamafactory", "llama-factory", "template qwen", lines=FACTORY_SHORT),
-    Run("ms-swift", "ms-swift", "template qwen2_5", model="Qwen2.5-0.5B-Instruct", words=SWIFT_SHORT),
+    Run("llamafactory", "llama-factory", "template qwen", options=BRIDGED, lines=FACTORY_SHORT),
+    Run(
+        "llamafactory",
+        "llama-factory",
+        "template llama3",
+        model="llama3",
+        dialect="bare JSON",
+        special=LLAMA,
+        options=f"{BRIDGED} --split-parallel --split-text-and-calls",
+        lines=(*FACTORY_SHORT, "template: llama3"),
+    ),
+    Run(
+        "llamafactory",
+        "llama-factory",
+        "template mistral",
+        model="mistral",
+        dialect="listed JSON",
+        special=MISTRAL,
+        options=f"{BRIDGED} --drop-text-beside-calls --reasoning drop",
+        lines=(*FACTORY_SHORT, "template: mistral"),
+    ),
+    Run("ms-swift", "ms-swift", "template qwen2_5", model="Qwen2.5-0.5B-Instruct", options="--bridge-results join", words=SWIFT_SHORT),
     Run("oumi", "oumi", "messages, Qwen 3", template="qwen3_training",
         lines=("training>num_train_epochs: 1", "training>per_device_train_batch_size: 1", "training>save_steps: 0", f"model>model_max_length: {LENGTH}", "training>save_final_model: false",
         "training>enable_wandb: false", "training>enable_tensorboard: false", "training>gradient_accumulation_steps: 1")),
     Run("verl", "verl", "messages, Qwen 2.5", template="qwen2_5", script="verl_rows.py", words=(f"data.max_length={LENGTH}",)),
     Run("verl", "verl-reply", "one sample a reply, Qwen 3", template="qwen3", script="verl_rows.py", words=(f"data.max_length={LENGTH}",)),
     Run("verl", "verl-reply", "one sample a reply, GLM 4.5", template="glm4moe", special=GLM, script="verl_rows.py", words=(f"data.max_length={LENGTH}",)),
-    Run("torchtune", "torchtune", "messages, Qwen 2.5", script="torchtune_rows.py", conversion="text", model="Qwen2.5-0.5B-Instruct", lines=("tokenizer>special_tokens_path: Qwen2.5-0.5B-Instruct/tokenizer.json", )),
+    Run("torchtune", "torchtune", "messages, Qwen 2.5", script="torchtune_rows.py", options="--merge-consecutive", special=QWEN, conversion="text", model="Qwen2.5-0.5B-Instruct", lines=("tokenizer>special_tokens_path: Qwen2.5-0.5B-Instruct/tokenizer.json", )),
     Run("nemo-automodel", "nemo-automodel", "messages, Qwen 3", template="qwen3", script="nemo_rows.py", conversion="text"),
 )

@@ -58,13 +58,26 @@ def tagged_json_thought(text: str) -> Reply:
 
 
 def bare_json(text: str) -> Reply:
-    """Llama 3: a call alone, as JSON with ``parameters``."""
+    """Llama 3: calls alone, as JSON with ``parameters``, several of them in a list."""
     thought, text = _without_thought(text)
+    calls = _listed(text, "parameters")
+    return Reply("" if calls else text.strip(), thought, calls)
+
+
+def listed_json(text: str) -> Reply:
+    """Mistral: calls in a list, behind a tag of their own."""
+    calls = _listed(text.strip().removeprefix("[TOOL_CALLS]"), "arguments")
+    return Reply("" if calls else text.strip(), "", calls)
+
+
+def _listed(text: str, arguments: str) -> tuple[Call, ...]:
+    """The calls that a text consists of, if it is JSON and has them."""
     try:
-        call = json.loads(text)
-        return Reply("", thought, ((call["name"], spelled(call["parameters"])),))
+        found = json.loads(text)
+        listed = found if isinstance(found, list) else [found]
+        return tuple((each["name"], spelled(each[arguments])) for each in listed)
     except (ValueError, TypeError, KeyError):
-        return Reply(text.strip(), thought, ())
+        return ()
 
 
 def tagged_pairs(text: str) -> Reply:
@@ -94,7 +107,7 @@ def _without_thought(text: str) -> tuple[str, str]:
     return (found[1].strip(), text[found.end() :]) if found else ("", text)
 
 
-DIALECTS = {"tagged JSON": tagged_json, "tagged JSON behind <think>": tagged_json_thought, "bare JSON": bare_json, "tagged pairs": tagged_pairs}
+DIALECTS = {"tagged JSON": tagged_json, "tagged JSON behind <think>": tagged_json_thought, "bare JSON": bare_json, "listed JSON": listed_json, "tagged pairs": tagged_pairs}
 
 
 @dataclass(frozen=True)

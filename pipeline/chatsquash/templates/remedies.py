@@ -111,7 +111,7 @@ def converted(conversation: Conversation, options: Options) -> dict[str, Any] | 
     """The record of a conversation; ``None`` where the preset cannot hold it."""
     try:
         conversation, _ = through(plan(options, None).conversation, conversation)
-        return presets.named(options.preset).shape(conversation).record
+        return presets.named(options.preset).shape(conversation, presets.choices(options)).record
     except RecursionError:
         return None
 
