@@ -22,7 +22,7 @@ def conversions(name: str) -> list[str]:
 
 def truth(command: str) -> str:
     """The same conversion to records that say plainly what a reply is: preset ``hf``, as JSONL, into ``truth``."""
-    plain = re.sub(r" --reasoning \w+", "", command)
+    plain = command.replace(" --reasoning inline", "")
     plain = re.sub(r"--preset \w+", "--preset hf", plain)
     plain = re.sub(r"--format \w+", "--format jsonl", plain)
     return re.sub(r"-o \w+", "-o truth", plain)

@@ -45,7 +45,7 @@ RUNS = (
         model="llama3",
         dialect="bare JSON",
         special=LLAMA,
-        options=f"{BRIDGED} --split-parallel --split-text-and-calls",
+        options=BRIDGED,
         lines=(*FACTORY_SHORT, "template: llama3"),
     ),
     Run(
@@ -65,6 +65,6 @@ RUNS = (
     Run("verl", "verl", "messages, Qwen 2.5", template="qwen2_5", script="verl_rows.py", words=(f"data.max_length={LENGTH}",)),
     Run("verl", "verl-reply", "one sample a reply, Qwen 3", template="qwen3", script="verl_rows.py", words=(f"data.max_length={LENGTH}",)),
     Run("verl", "verl-reply", "one sample a reply, GLM 4.5", template="glm4moe", special=GLM, script="verl_rows.py", words=(f"data.max_length={LENGTH}",)),
-    Run("torchtune", "torchtune", "messages, Qwen 2.5", script="torchtune_rows.py", options="--merge-consecutive", special=QWEN, conversion="text", model="Qwen2.5-0.5B-Instruct", lines=("tokenizer>special_tokens_path: Qwen2.5-0.5B-Instruct/tokenizer.json", )),
+    Run("torchtune", "torchtune", "messages, Qwen 2.5", script="torchtune_rows.py", options="--merge-consecutive", special=QWEN, conversion="text", model="Qwen2.5-0.5B-Instruct", dialect="tagged JSON behind its header", lines=("tokenizer>special_tokens_path: Qwen2.5-0.5B-Instruct/tokenizer.json", f"tokenizer>max_seq_len: {LENGTH}")),
     Run("nemo-automodel", "nemo-automodel", "messages, Qwen 3", template="qwen3", script="nemo_rows.py", conversion="text"),
 )

@@ -57,11 +57,18 @@ def tagged_json_thought(text: str) -> Reply:
     return tagged_json(f"<think>{text}" if "</think>" in text else text)
 
 
+def headed_json(text: str) -> Reply:
+    """The same behind the header of the turn, which is trained on, too."""
+    return tagged_json(text.removeprefix("<|im_start|>assistant"))
+
+
 def bare_json(text: str) -> Reply:
-    """Llama 3: calls alone, as JSON with ``parameters``, several of them in a list."""
+    """Llama 3: calls as JSON with ``parameters`` at the end of the text, several of them in a list."""
     thought, text = _without_thought(text)
-    calls = _listed(text, "parameters")
-    return Reply("" if calls else text.strip(), thought, calls)
+    for found in re.finditer(r'\[?\{"name": ', text):
+        if calls := _listed(text[found.start() :], "parameters"):
+            return Reply(text[: found.start()].strip(), thought, calls)
+    return Reply(text.strip(), thought, ())
 
 
 def listed_json(text: str) -> Reply:
@@ -107,7 +114,7 @@ def _without_thought(text: str) -> tuple[str, str]:
     return (found[1].strip(), text[found.end() :]) if found else ("", text)
 
 
-DIALECTS = {"tagged JSON": tagged_json, "tagged JSON behind <think>": tagged_json_thought, "bare JSON": bare_json, "listed JSON": listed_json, "tagged pairs": tagged_pairs}
+DIALECTS = {"tagged JSON": tagged_json, "tagged JSON behind <think>": tagged_json_thought, "tagged JSON behind its header": headed_json, "bare JSON": bare_json, "listed JSON": listed_json, "tagged pairs": tagged_pairs}
 
 
 @dataclass(frozen=True)

@@ -133,20 +133,17 @@ class Place:
         return [read_back(text, self.run.dialect) for row in rows for text in row]
 
 
-def merged(text: str, more: tuple[str, ...]) -> str:
-    """A configuration with lines added: ``key: value`` replaces a line of that key, others go to the end.
-
-    ``below:key: value`` goes into the block of that name at the top.
-    """
+def merged(text: str, added: tuple[str, ...]) -> str:
+    """A configuration with lines added, which replace those of the same key; ``block>key: value`` belongs into a block."""
     lines = text.splitlines()
-    for each in more:
-        below, added = re.match(r"(?:(\w+)>)?(.*)", each).groups()
-        if below:
-            lines.insert(lines.index(f"{below}:") + 1, f"  {added}")
-            continue
-        key = added.partition(":")[0]
-        lines = [line for line in lines if not line.startswith(f"{key}:")]
-        lines.append(added)
+    for each in added:
+        block, _, line = each.rpartition(">")
+        line = f"  {line}" if block else line
+        key = line.partition(":")[0] + ":"
+        start = lines.index(f"{block}:") + 1 if block else 0
+        end = next((at for at in range(start, len(lines)) if block and not lines[at].startswith(" ")), len(lines))
+        kept = [each for each in lines[start:end] if not each.startswith(key)]
+        lines[start:end] = [*kept, line]
     return "\n".join([*lines, ""])
 
 
