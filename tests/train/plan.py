@@ -30,11 +30,15 @@ BRIDGED = "--bridge-results join --merge-consecutive"
 LLAMA = ("<|eot_id|>", "<|begin_of_text|>", "<|start_header_id|>", "<|end_header_id|>")
 MISTRAL = ("</s>", "<s>")
 QWEN = ("<|im_end|>", "", "<|im_start|>", "<tool_call>", "</tool_call>")
+GEMMA = ("<turn|>", "<bos>", "<|turn>", "<|tool_call>", "<tool_call|>", "<|channel>", "<channel|>")
 GLM = ("<|user|>", "", "<|assistant|>", "<|observation|>", "<|system|>")
 
 RUNS = (
     Run("trl", "trl", "messages, Qwen 3", template="qwen3", words=TRL_SHORT),
     Run("trl", "trl", "messages, Qwen 2.5", template="qwen2_5", options="--reasoning inline", words=TRL_SHORT),
+    Run("trl", "trl-reply", "prompt and completion, Qwen 3", template="qwen3", words=TRL_SHORT),
+    Run("trl", "trl-reply", "prompt and completion, GLM 4.5", template="glm4moe", dialect="tagged pairs", special=GLM, words=TRL_SHORT),
+    Run("trl", "trl-reply", "prompt and completion, Gemma 4", template="gemma4", dialect="own calls", special=GEMMA, words=TRL_SHORT),
     Run("axolotl", "axolotl", "messages, Qwen 2.5", template="qwen2_5", options="--reasoning inline", lines=AXOLOTL_SHORT),
     Run("axolotl", "axolotl", "messages, Qwen 3", template="qwen3_training", dialect="tagged JSON behind <think>", lines=AXOLOTL_SHORT),
     Run("llamafactory", "llama-factory", "template qwen", options=BRIDGED, lines=FACTORY_SHORT),
@@ -65,6 +69,6 @@ RUNS = (
     Run("verl", "verl", "messages, Qwen 2.5", template="qwen2_5", script="verl_rows.py", words=(f"data.max_length={LENGTH}",)),
     Run("verl", "verl-reply", "one sample a reply, Qwen 3", template="qwen3", script="verl_rows.py", words=(f"data.max_length={LENGTH}",)),
     Run("verl", "verl-reply", "one sample a reply, GLM 4.5", template="glm4moe", special=GLM, script="verl_rows.py", words=(f"data.max_length={LENGTH}",)),
-    Run("torchtune", "torchtune", "messages, Qwen 2.5", script="torchtune_rows.py", options="--merge-consecutive", special=QWEN, conversion="text", model="Qwen2.5-0.5B-Instruct", dialect="tagged JSON behind its header", lines=("tokenizer>special_tokens_path: Qwen2.5-0.5B-Instruct/tokenizer.json", f"tokenizer>max_seq_len: {LENGTH}")),
+    Run("torchtune", "torchtune", "messages, Qwen 2.5", script="torchtune_rows.py", options="--merge-consecutive", special=QWEN, conversion="text", model="Qwen2.5-0.5B-Instruct", lines=("tokenizer>special_tokens_path: Qwen2.5-0.5B-Instruct/tokenizer.json", f"tokenizer>max_seq_len: {LENGTH}")),
     Run("nemo-automodel", "nemo-automodel", "messages, Qwen 3", template="qwen3", script="nemo_rows.py", conversion="text"),
 )

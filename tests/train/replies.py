@@ -10,7 +10,10 @@ Call = tuple[str, str]
 """A function's name, and its arguments as JSON with sorted keys."""
 _THOUGHT = re.compile(r"\s*<think>(.*?)</think>", re.DOTALL)
 _TAGGED = re.compile(r"<tool_call>(.*?)</tool_call>", re.DOTALL)
-_STOP = re.compile(r"(?:\s*(?:<\|[\w ]+\|>|</s>))+\s*$")
+_STOP = re.compile(r"(?:\s*(?:<\|[\w ]+\|>|</s>|<turn\|>|<\|tool_response>))+\s*$")
+_HEADER = re.compile(r"<\|im_start\|>assistant\n|<\|start_header_id\|>assistant<\|end_header_id\|>\n\n")
+_CHANNEL = re.compile(r"\s*<\|channel>thought\n(.*?)<channel\|>", re.DOTALL)
+_OWN_CALL = re.compile(r"<\|tool_call>call:([^{]*)(\{.*?\})<tool_call\|>", re.DOTALL)
 _ARGUMENT = re.compile(r"<arg_key>(.*?)</arg_key>\s*<arg_value>(.*?)</arg_value>", re.DOTALL)
 
 
@@ -28,10 +31,16 @@ def spelled(arguments: object) -> str:
     return json.dumps(arguments, sort_keys=True, ensure_ascii=False)
 
 
-def of_message(message: dict) -> Reply:
-    """What a message of preset ``hf`` says."""
+def as_pairs(arguments: dict) -> str:
+    """Arguments as GLM writes them: texts as they are, so that a text of digits and a number are the same."""
+    return spelled({key: value if isinstance(value, str) else spelled(value) for key, value in arguments.items()})
+
+
+def of_message(message: dict, dialect: str) -> Reply:
+    """What a message of preset ``hf`` says, arguments as a dialect can tell them apart."""
     functions = [call["function"] for call in message.get("tool_calls") or []]
-    calls = tuple((each["name"], spelled(each["arguments"])) for each in functions)
+    told = as_pairs if DIALECTS[dialect] is tagged_pairs else spelled
+    calls = tuple((each["name"], told(each["arguments"])) for each in functions)
     return Reply(message["content"].strip(), message.get("reasoning_content", "").strip(), calls)
 
 
@@ -55,11 +64,6 @@ def tagged_json(text: str) -> Reply:
 def tagged_json_thought(text: str) -> Reply:
     """The same, where the tag that opens the thought is none of what is trained on."""
     return tagged_json(f"<think>{text}" if "</think>" in text else text)
-
-
-def headed_json(text: str) -> Reply:
-    """The same behind the header of the turn, which is trained on, too."""
-    return tagged_json(text.removeprefix("<|im_start|>assistant"))
 
 
 def bare_json(text: str) -> Reply:
@@ -93,18 +97,21 @@ def tagged_pairs(text: str) -> Reply:
     calls = []
     for found in _TAGGED.findall(text):
         name = found.partition("<arg_key>")[0].strip()
-        calls.append((name, spelled({key.strip(): _value(value) for key, value in _ARGUMENT.findall(found)})))
+        calls.append((name, spelled({key.strip(): _reordered(value) for key, value in _ARGUMENT.findall(found)})))
     return Reply(_TAGGED.sub("", text).strip(), thought, tuple(calls))
 
 
-def read_back(text: str, dialect: str) -> Reply:
-    """What a trained text says, without the tokens that end a turn."""
-    return DIALECTS[dialect](_STOP.sub("", text))
+def read_back(text: str, dialect: str) -> list[Reply]:
+    """What a trained text says, turn by turn, without the tokens that end one."""
+    first, *more = _HEADER.split(text)
+    turns = more if more and not first.strip() else [first, *more]
+    return [DIALECTS[dialect](_STOP.sub("", turn)) for turn in turns]
 
 
-def _value(text: str) -> object:
+def _reordered(text: str) -> str:
+    """An object or a list in one spelling, all else as it is."""
     try:
-        return json.loads(text)
+        return spelled(json.loads(text)) if text[:1] in ("{", "[") else text
     except ValueError:
         return text
 
@@ -114,7 +121,22 @@ def _without_thought(text: str) -> tuple[str, str]:
     return (found[1].strip(), text[found.end() :]) if found else ("", text)
 
 
-DIALECTS = {"tagged JSON": tagged_json, "tagged JSON behind <think>": tagged_json_thought, "tagged JSON behind its header": headed_json, "bare JSON": bare_json, "listed JSON": listed_json, "tagged pairs": tagged_pairs}
+def own_calls(text: str) -> Reply:
+    """Gemma 4: calls in a form of its own, whose texts stand between ``<|"|>`` and whose keys are bare."""
+    thought = _CHANNEL.match(text)
+    rest = text[thought.end() :] if thought else text
+    calls = tuple((name, spelled(_own_values(values))) for name, values in _OWN_CALL.findall(rest))
+    return Reply(_OWN_CALL.sub("", rest).strip(), thought[1].strip() if thought else "", calls)
+
+
+def _own_values(text: str) -> object:
+    parts = text.split('<|"|>')
+    parts[::2] = [re.sub(r"(?<=[{,])([^,:{}\[\]]+):", r'"\1":', part) for part in parts[::2]]
+    parts[1::2] = [json.dumps(part) for part in parts[1::2]]
+    return json.loads("".join(parts))
+
+
+DIALECTS = {"own calls": own_calls, "tagged JSON": tagged_json, "tagged JSON behind <think>": tagged_json_thought, "bare JSON": bare_json, "listed JSON": listed_json, "tagged pairs": tagged_pairs}
 
 
 @dataclass(frozen=True)

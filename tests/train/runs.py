@@ -83,7 +83,7 @@ class Place:
             self.shell(command)
         lines = (self.folder / "truth" / "data").glob("train-*.jsonl")
         records = [json.loads(line) for path in lines for line in path.read_text(encoding="utf-8").splitlines()]
-        return [of_message(message) for record in records for message in trained_messages(record)]
+        return [of_message(message, self.run.dialect) for record in records for message in trained_messages(record)]
 
     def shell(self, command: str) -> None:
         """Run a command of the page with the chatsquash beside this Python."""
@@ -130,7 +130,7 @@ class Place:
         decode = [str(self.python), str(INSIDE / "decode.py"), self.run.model, str(self.tokens)]
         rows = json.loads(self.call(decode, {"PYTHONPATH": ""}))
         (self.folder / "trained.txt").write_text(json.dumps(rows, indent=1, ensure_ascii=False), encoding="utf-8")
-        return [read_back(text, self.run.dialect) for row in rows for text in row]
+        return [reply for row in rows for text in row for reply in read_back(text, self.run.dialect)]
 
 
 def merged(text: str, added: tuple[str, ...]) -> str:
