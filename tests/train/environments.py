@@ -95,8 +95,15 @@ class Environments:
         pip = [str(self.python("base")), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         run([*pip, "--upgrade", "pip"])
         run([*pip, *torch])
-        version = output([str(self.python("base")), "-c", "from importlib.metadata import version; print(version('torch'))"])
+        version = output(
+            [str(self.python("base")), "-c", "from importlib.metadata import version; print(version('torch'))"]
+        )
         self.constraints.write_text(f"torch=={version.strip()}\n", encoding="utf-8")
+
+    def version(self, trainer: Trainer) -> str:
+        """The version of a trainer that is installed."""
+        ask = f"from importlib.metadata import version; print(version({trainer.distribution!r}))"
+        return output([str(self.python(trainer.name)), "-c", ask]).strip()
 
     def make(self, trainer: Trainer) -> Made:
         """The environment of a trainer, unless it is there as the table has it."""

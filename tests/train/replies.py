@@ -49,7 +49,7 @@ def trained_messages(record: dict) -> list[dict]:
     if "completion" in record:
         said = record["completion"]
     else:
-        said = [message for message in record["messages"] if message.get("training", True)]
+        said = [message for message in record["messages"] if message.get("training", message.get("loss", True))]
     return [message for message in said if message["role"] == "assistant"]
 
 
@@ -136,7 +136,14 @@ def _own_values(text: str) -> object:
     return json.loads("".join(parts))
 
 
-DIALECTS = {"own calls": own_calls, "tagged JSON": tagged_json, "tagged JSON behind <think>": tagged_json_thought, "bare JSON": bare_json, "listed JSON": listed_json, "tagged pairs": tagged_pairs}
+DIALECTS = {
+    "own calls": own_calls,
+    "tagged JSON": tagged_json,
+    "tagged JSON behind <think>": tagged_json_thought,
+    "bare JSON": bare_json,
+    "listed JSON": listed_json,
+    "tagged pairs": tagged_pairs,
+}
 
 
 @dataclass(frozen=True)

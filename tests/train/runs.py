@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -11,16 +10,20 @@ from pathlib import Path
 
 from .environments import Environments
 from .pages import blocks, configuration, conversions, trainer_command, truth
+from .pairs import write_pairs
 from .replies import Difference, Reply, compared, of_message, read_back, trained_messages
 
 ROOT = Path(__file__).parents[2]
 INSIDE = Path(__file__).parent / "inside"
 TIME = 1200
 """Seconds that a trainer may take."""
+PAIRS = 40
+"""So many pairs are made by hand; each is rendered twice by two models."""
 OFFLINE = {
     **dict.fromkeys(("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE", "WANDB_DISABLED"), "1"),
     **dict.fromkeys(("DO_NOT_TRACK", "AXOLOTL_DO_NOT_TRACK", "HF_HUB_DISABLE_TELEMETRY"), "1"),
     "CUDA_VISIBLE_DEVICES": "",
+    "OMP_NUM_THREADS": "1",  # a model as small as this one waits longer for a second thread than that one saves
     "WANDB_MODE": "disabled",
 }
 
@@ -44,10 +47,17 @@ class Run:
     special: tuple[str, ...] = ("<|im_end|>", "", "<|im_start|>")
     options: str = ""
     conversion: str = ""
+    pairs: bool = False
     words: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()
     script: str = ""
     variables: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def told(self) -> str:
+        """What is run, as the table says it."""
+        added = f", `{self.options}`" if self.options else ""
+        return f"{self.what}{added}{', its dataset alone' if self.script else ''}"
 
     @property
     def name(self) -> str:
@@ -76,13 +86,27 @@ class Place:
 
     def convert(self) -> list[Reply]:
         """Convert as the page says, and tell the replies that are to be trained on."""
+        if self.run.pairs:
+            return self.pair()
         for command in conversions(self.run.conversion or self.run.block):
             if command.startswith("chatsquash convert"):
                 command = command.replace(" --quiet", f" {self.run.options} --quiet")
                 self.shell(truth(command))
             self.shell(command)
-        lines = (self.folder / "truth" / "data").glob("train-*.jsonl")
-        records = [json.loads(line) for path in lines for line in path.read_text(encoding="utf-8").splitlines()]
+        return self.replies(self.records())
+
+    def pair(self) -> list[Reply]:
+        """Pairs made by hand of samples of one reply."""
+        self.shell("chatsquash convert sample_logs -o truth --preset hf --samples reply --format jsonl --quiet || true")
+        return self.replies(write_pairs(self.records()[:PAIRS], self.folder / "dataset"))
+
+    def records(self) -> list[dict]:
+        """The records that say plainly what a reply is."""
+        paths = (self.folder / "truth" / "data").glob("train-*.jsonl")
+        return [json.loads(line) for path in paths for line in path.read_text(encoding="utf-8").splitlines()]
+
+    def replies(self, records: list[dict]) -> list[Reply]:
+        """The replies that are to be trained on."""
         return [of_message(message, self.run.dialect) for record in records for message in trained_messages(record)]
 
     def shell(self, command: str) -> None:

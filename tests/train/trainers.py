@@ -1,6 +1,9 @@
 """The trainers that ``make train`` runs: what is installed of each, and what is left out."""
 
 from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True)
@@ -26,7 +29,7 @@ class Trainer:
 
 
 TRAINERS = (
-    Trainer("trl", "TRL", "trl>=1.16"),
+    Trainer("trl", "TRL", "trl>=1.16", beside=(str(ROOT), "hypothesis>=6.100", "jinja2>=3.1.6", "pytest>=8.0")),
     Trainer(
         "axolotl",
         "axolotl",
@@ -60,3 +63,11 @@ TRAINERS = (
     ),
 )
 BY_NAME = {trainer.name: trainer for trainer in TRAINERS}
+
+NOT_RUN = {
+    "Unsloth": "it needs a GPU",
+    "Unsloth Studio": "it is a program with windows",
+    "Megatron-Bridge": "it needs a GPU",
+    "OpenAI, Azure, Together, Fireworks, Mistral": "they train elsewhere",
+}
+"""What of the page is not run, and why."""

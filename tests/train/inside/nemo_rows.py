@@ -13,4 +13,6 @@ options = dict(settings["dataset"])
 assert options.pop("_target_").endswith(".ChatDataset")
 tokenizer = AutoTokenizer.from_pretrained(settings["model"]["pretrained_model_name_or_path"])
 dataset = ChatDataset(tokenizer=tokenizer, **options)
-note_rows((row["labels"], [label != -100 for label in row["labels"]]) for row in map(dataset.__getitem__, range(len(dataset))))
+note_rows(
+    (row["labels"], [label != -100 for label in row["labels"]]) for row in map(dataset.__getitem__, range(len(dataset)))
+)

@@ -16,4 +16,6 @@ merges = [pair if isinstance(pair, str) else " ".join(pair) for pair in known["m
 (folder / "merges.txt").write_text("\n".join(["#version: 0.2", *merges]) + "\n", encoding="utf-8")
 tokenizer = config.instantiate(settings.tokenizer)
 dataset = config.instantiate(settings.dataset, tokenizer)
-note_rows((row["tokens"], [label != -100 for label in row["labels"]]) for row in map(dataset.__getitem__, range(len(dataset))))
+note_rows(
+    (row["tokens"], [label != -100 for label in row["labels"]]) for row in map(dataset.__getitem__, range(len(dataset)))
+)

@@ -26,8 +26,9 @@ def main(model):
     files = sorted((Path(trl.__file__).parent / "chat_templates").glob("*.jinja"))
     files = [path for path in files if not path.stem.endswith("_training")]
     known = {path.stem: kind(tokenizer, path.read_text(encoding="utf-8")) for path in files}
-    print(json.dumps({each: [name for name in known if known[name] == each] for each in ("own", "replaced", "refused")}))
-
+    print(
+        json.dumps({each: [name for name in known if known[name] == each] for each in ("own", "replaced", "refused")})
+    )
 
 
 if __name__ == "__main__":

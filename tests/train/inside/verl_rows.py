@@ -13,4 +13,6 @@ with initialize_config_dir(str(Path(verl.trainer.__file__).parent / "config"), v
     config = compose("sft_trainer_engine", overrides=[f"{key}={value}" for key, value in words().items()])
 tokenizer = AutoTokenizer.from_pretrained(os.path.abspath(config.model.path))
 dataset = create_sft_dataset(config.data.train_files, config.data, tokenizer, None)
-note_rows((row["input_ids"].tolist(), row["loss_mask"].tolist()) for row in map(dataset.__getitem__, range(len(dataset))))
+note_rows(
+    (row["input_ids"].tolist(), row["loss_mask"].tolist()) for row in map(dataset.__getitem__, range(len(dataset)))
+)
