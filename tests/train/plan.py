@@ -106,6 +106,7 @@ SWIFT = tuple(
 )
 OTHERS = (
     Run("oumi", "oumi", "messages, Qwen 3 as TRL has it", "qwen3_training", lines=OUMI_SHORT),
+    Run("oumi", "oumi-reply", "one sample a reply, Qwen 3", "qwen3", lines=OUMI_SHORT),
     Run("verl", "verl", "messages, Qwen 2.5", "qwen2_5", script="verl_rows.py", words=VERL_LONG),
     Run("verl", "verl-reply", "one sample a reply, Qwen 3", "qwen3", script="verl_rows.py", words=VERL_LONG),
     Run(
