@@ -15,7 +15,7 @@ from .environments import Environments, Made, NoTorchError
 from .plan import RUNS
 from .results import Result, read, write
 from .runs import INSIDE, FailedError, Run, play
-from .trainers import BY_NAME, ROOT, TRAINERS
+from .trainers import BY_NAME, ROOT, TRAINERS, Trainer
 
 SHOWN = 3
 """So many replies are shown of those that differ."""
@@ -34,19 +34,20 @@ def main(names: list[str]) -> int:
         return 1
     chosen = [trainer for trainer in TRAINERS if not names or trainer.name in names]
     needed = list(dict.fromkeys([BY_NAME["trl"], *chosen]))  # TRL brings the templates
-    made = {trainer.name: environments.make(trainer) for trainer in needed}
-    for name, each in made.items():
-        print(f"{name} {environments.version(BY_NAME[name])}: {told(each)}", flush=True)
+    made = {}
+    for trainer in needed:
+        made[trainer.name] = environments.make(trainer)
+        print(f"{trainer.name} {environments.version(trainer)}: {told(made[trainer.name])}", flush=True)
     results = read()
     for trainer in chosen:
         results = results.without(trainer.name)
         played = [played_out(run, environments) for run in RUNS if run.trainer == trainer.name]
         results = results.with_trainer(trainer.name, environments.version(trainer), made[trainer.name], played)
-    if "trl" in (trainer.name for trainer in chosen):
+    if BY_NAME["trl"] in chosen:
         results = results.with_templates(templates(environments))
     write(results.with_torch(environments.constraints.read_text(encoding="utf-8").strip()))
-    tested = trl_tests(environments) if "trl" in (trainer.name for trainer in chosen) else 0
-    return 1 if tested or any(not each.good for name in made for each in results.of(name)) else 0
+    failed = [result for trainer in chosen for result in results.of(trainer.name) if not result.good]
+    return 1 if trl_tests(environments, chosen) or failed else 0
 
 
 def told(made: Made) -> str:
@@ -79,8 +80,10 @@ def templates(environments: Environments) -> dict[str, list[str]]:
     return found
 
 
-def trl_tests(environments: Environments) -> int:
-    """The tests that need TRL and transformers."""
+def trl_tests(environments: Environments, chosen: list[Trainer]) -> int:
+    """The exit code of the tests that need TRL and transformers, where TRL is among the trainers."""
+    if BY_NAME["trl"] not in chosen:
+        return 0
     command = [str(environments.python("trl")), "-m", "pytest", "-W", "ignore", "-rP", "tests/train/with_trl"]
     return subprocess.run(command, cwd=ROOT, check=False).returncode
 
