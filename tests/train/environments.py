@@ -65,11 +65,14 @@ def torch_listing(index: str = "") -> str:
 
 def find_torch() -> list[str]:
     """What pip is to install as the common torch, by ``TORCH`` and ``TORCH_INDEX``, and where that is found."""
-    torch, index = os.environ.get("TORCH", ""), os.environ.get("TORCH_INDEX") or INDEX
-    known = torch_listing() if not torch and platform.system() == "Linux" else ""
-    if builds_for_cpus(known) or torch == ANY or platform.system() != "Linux":
-        return [wanted_torch(known, torch)]
-    return [wanted_torch(torch_listing(index), torch), "--extra-index-url", index]
+    torch, index = os.environ.get("TORCH", ""), os.environ.get("TORCH_INDEX", "")
+    there = ["--extra-index-url", index or INDEX]
+    if torch or platform.system() != "Linux":
+        return [wanted_torch("", torch), *(there if index and torch != ANY else [])]
+    known = torch_listing()
+    if builds_for_cpus(known):
+        return [wanted_torch(known)]
+    return [wanted_torch(torch_listing(index or INDEX)), *there]
 
 
 class Environments:

@@ -56,6 +56,25 @@ def test_the_index_is_asked_only_where_pip_knows_no_build_for_cpus(monkeypatch):
     assert asked == ["", "https://torch.example/cpu"]
 
 
+@pytest.mark.parametrize(
+    "torch, index, found",
+    [
+        ("any", "https://torch.example/cpu", ["torch"]),
+        ("torch==2.14.1", "", ["torch==2.14.1"]),
+        (
+            "torch==2.14.1",
+            "https://torch.example/cpu",
+            ["torch==2.14.1", "--extra-index-url", "https://torch.example/cpu"],
+        ),
+    ],
+)
+def test_a_torch_that_is_named_is_taken_without_a_look(torch, index, found, monkeypatch):
+    monkeypatch.setattr(environments, "torch_listing", lambda index="": pytest.fail("looked"))
+    monkeypatch.setenv("TORCH", torch)
+    monkeypatch.setenv("TORCH_INDEX", index)
+    assert environments.find_torch() == found
+
+
 def test_requirements_are_kept_but_for_extras_and_those_left_out():
     listed = "torch>=2\nFlash_Attn>=2; sys_platform == 'linux'\ndatasets<5\npytest; extra == 'dev'\n"
     assert kept_requirements(listed, ("flash-attn",)) == ["torch>=2", "datasets<5"]
