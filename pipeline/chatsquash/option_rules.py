@@ -234,11 +234,20 @@ def _refuse_together(options: Options) -> None:
         parse(options.split)
     if options.preset in _CLOSED:
         _refuse_unknown(options)
+    _refuse_filters(options)
+    if options.unpaired_text is not None and not _is_text(options.unpaired_text):
+        raise UsageError(f"unpaired_text {options.unpaired_text!r}: not a text")
+
+
+def _refuse_filters(options: Options) -> None:
+    """Refuse filters that no record passes, or that cannot be read."""
+    if options.where is not None:
+        from chatsquash.report.where import Where  # not where none is given, which would take time
+
+        Where(options.where)
     least, most = options.min_turns, options.max_turns
     if least is not None and most is not None and least > most:
         raise UsageError(f"--min-turns {least} is more than --max-turns {most}: no session has both")
-    if options.unpaired_text is not None and not _is_text(options.unpaired_text):
-        raise UsageError(f"unpaired_text {options.unpaired_text!r}: not a text")
 
 
 def _refuse_samples(options: Options) -> None:

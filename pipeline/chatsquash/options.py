@@ -276,6 +276,9 @@ class Options:
     max_database_time: int = _bound(60, "Time that reading a database may take.", metavar="SECONDS")
     include: tuple[str, ...] = _path((), "Only logs whose path, or a part of it, fits.")
     exclude: tuple[str, ...] = _path((), "No logs whose path, or a part of it, fits.")
+    where: str | None = _filter(
+        None, "Only records that fulfil a condition over the columns of the session table.", metavar="SQL"
+    )
     only_model: tuple[str, ...] = _filter((), "Only sessions whose last reply is of a model that fits.", metavar="GLOB")
     flag_phrase: tuple[str, ...] = option(
         FLAGGED, "Report messages that hold this text, in any case; '' reports none.", group="checks", metavar="TEXT"

@@ -164,6 +164,7 @@ class Conversion:
         self._by_name = options.group_by == "scenario"
         self._groups = Groups()
         self._rows: Counter[str] = Counter()
+        self._sizes: Counter[str] = Counter()
         self._filters = Filters(options)
         self._meetings: Meetings | None = None
         self._given: Given | None = None
@@ -248,12 +249,14 @@ class Conversion:
                 places += [place] if place else []
                 continue
             name = f"{group}.jsonl"
+            offset = self._sizes[name]
             if record.held and self._given:
                 self._out.join(name, self._given.descriptor(record.held), record.held)
             else:
                 self._out.append(name, record.line)
             self._rows[name] += 1
-            places.append(Place(name, self._rows[name]))
+            self._sizes[name] += record.held.size if record.held else len(record.line) + 1
+            places.append(Place(name, self._rows[name], offset))
         return outcome, places
 
     def _note(self, fact: Found) -> None:

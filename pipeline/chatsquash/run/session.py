@@ -12,7 +12,7 @@ from msgspec import structs
 
 from chatsquash.checks import reading
 from chatsquash.log import Log
-from chatsquash.model import Entry, Found, Mark, Seen, Skipped
+from chatsquash.model import Entry, Found, Mark, Seen, Skipped, Tokens
 from chatsquash.option_rules import refuse_wrong
 from chatsquash.options import Options
 from chatsquash.outcome import Chosen, Facts, Outcome, Record, Refused
@@ -185,6 +185,8 @@ class Converter:
             replies=covered.rows,
             family=covered.family,
             relatives=covered.relatives,
+            format=read.seen.format if read.seen else None,
+            tokens=_tokens(read, session, log),
         )
 
     def _is_out_of_order(self, session: Session, log: Log) -> bool:
@@ -367,6 +369,15 @@ def _lengths(options: Options) -> Lengths | None:
     from chatsquash.run.lengths import Lengths
 
     return Lengths(options)
+
+
+def _tokens(read: Reading, session: Session, log: Log) -> Tokens:
+    """How many tokens the exchanges of a session took, as they are logged."""
+    if read.document and read.document.places:
+        from chatsquash.run.agents import tokens  # which logs do not need
+
+        return tokens(read.document, log)
+    return session.followed.tokens
 
 
 def _conversations(records: list[Record]) -> int:

@@ -71,12 +71,13 @@ class Shards:
             self._shard, self._size = self._open(self._staged(self._count)), 0
             self._rows = 0
             self._count += 1
+        offset = None if self._suffix == "parquet" else self._size
         self._shard.add(record, beside, images)
         self._size += size
         self._rows += 1
         self.records += 1
         self.text += size
-        return Place(self._named(self._count - 1, self._unknown), self._rows)
+        return Place(self._named(self._count - 1, self._unknown), self._rows, offset)
 
     def close(self) -> list[str]:
         """The files, each under the name that tells their number."""
