@@ -30,7 +30,7 @@ def of_bodies(bodies: Sequence[Json]) -> Tokens:
     """Those of a response's body, or of the events of a stream: the last of each count that they name."""
     usage: dict[str, Any] = {}
     for body in bodies:
-        if isinstance(body, dict) and not _HOLDS.isdisjoint(body):
+        if isinstance(body, dict) and any(body[name] is not None for name in _HOLDS.intersection(body)):
             for holder in holders(body):
                 for counts in (holder, *(holder.get(name) for name in _USAGE)):
                     usage |= _counts(counts)
