@@ -18,6 +18,7 @@ Restore = Literal["none", "reasoning", "results", "all"]
 Loss = Literal["none", "weight", "training", "loss"]
 Samples = Literal["session", "reply", "auto"]
 TooLong = Literal["drop", "cut"]
+Pairs = Literal["none", "logged", "counterfactual"]
 SampleShape = Literal["prompt-completion", "messages"]
 SessionsBy = Literal["file", "id", "chain"]
 GroupBy = Literal["date", "scenario", "none"]
@@ -193,6 +194,11 @@ class Options:
         None,
         "How such a sample says what is trained on: as prompt and completion, or by a member of its messages.",
         usually="by preset",
+    )
+    pairs: Pairs = _sample(
+        "none",
+        "Also write pairs of a preferred and another reply to one request: those that were logged; or also those of a "
+        "failed call and its correction.",
     )
     template: bytes | None = _sample(
         None,

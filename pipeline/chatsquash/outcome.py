@@ -219,6 +219,15 @@ class Record(Struct, frozen=True, array_like=True):
     """The XXH3 of its line, 128 bits."""
 
 
+class PreferencePair(NamedTuple):
+    """Two replies to one request, of which one was preferred."""
+
+    kind: str
+    """What tells which."""
+    line: bytes
+    """Its JSON, without a line feed."""
+
+
 class Refused(Struct, frozen=True):
     """Why there is no record of a session."""
 
@@ -294,6 +303,8 @@ class Outcome(Struct, frozen=True, array_like=True):
     """What became of each logged reply, where several records may hold it, or the options ask for it."""
     family: Family | None = None
     """Of a conversation in an agent's or a client's file, where there are several splits."""
+    pairs: list[PreferencePair] = []
+    """Where the options ask for them."""
     relatives: list[Relative] = []
     """The other files that it was made of."""
     format: str | None = None

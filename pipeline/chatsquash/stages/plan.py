@@ -112,7 +112,7 @@ class Plan(NamedTuple):
 
 def asks_for_kinds(options: Options) -> bool:
     """Whether options ask for more of the conversations of a session than which replies its record holds."""
-    asks = options.trace_replies or options.divides or options.cuts
+    asks = options.trace_replies or options.divides or options.cuts or options.pairs != "none"
     return asks or options.restore != "none" or options.loss != "none"
 
 

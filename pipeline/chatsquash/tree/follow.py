@@ -62,6 +62,8 @@ class Followed(Struct):
     """Each reply of these, with how many messages its request has."""
     tokens: Tokens = Tokens()
     """Those of all requests, each response counted once."""
+    several: list[int] = field(default_factory=list)
+    """The lines of responses with several choices."""
     unanswered: dict[int, replies.Reply | None] = field(default_factory=dict)
     """The lines of requests without a reply, and the last logged reply that each holds."""
     _ends: deque[int] = field(default_factory=deque)
@@ -74,6 +76,8 @@ class Followed(Struct):
         """Go on to the next entry."""
         if self.first is None:
             self.first = entry
+        if entry.reply.choices > 1:
+            self.several.append(entry.line)
         if self.trees is None and self._only_grows(entry):
             reply = entry.reply
             response = usage.response_id(reply)

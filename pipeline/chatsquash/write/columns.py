@@ -45,6 +45,13 @@ def fields(options: Options) -> list[Field]:
     return [*parts, *(beside if options.metadata else ())]
 
 
+def pair_fields(options: Options) -> list[Field]:
+    """The columns of pairs, in the order in which they are written."""
+    preset = {column.name: column for column in named(options.preset).COLUMNS}
+    said = [_field(preset["messages"]._replace(name=name), "none") for name in ("prompt", "chosen", "rejected")]
+    return [*said, _field(preset["tools"], "none"), Field("evidence", "text")]
+
+
 def _parts(column: Column, options: Options) -> tuple[Column, ...]:
     """A column, or those that stand for it where records are divided into prompt and completion."""
     if column.name != "messages" or options.samples == "session" or options.shape == "messages":
