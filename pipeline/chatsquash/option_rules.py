@@ -255,6 +255,8 @@ def _refuse_samples(options: Options) -> None:
     if options.max_tokens is not None and options.tokenizer is None:
         told = "counts tokens, so it needs --tokenizer (a tokenizer.json, or the folder of the model)"
         raise UsageError(f"--max-tokens {options.max_tokens}: {told}; --template says what they are counted of")
+    if options.keep != "none" and options.preset != "hf":
+        raise UsageError(f"--keep {options.keep}: only --preset hf has a place for it; add that")
     if options.pairs != "none":
         if options.preset not in _PAIRED:
             known = ", ".join(_PAIRED)

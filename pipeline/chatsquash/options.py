@@ -18,6 +18,7 @@ Restore = Literal["none", "reasoning", "results", "all"]
 Loss = Literal["none", "weight", "training", "loss"]
 Samples = Literal["session", "reply", "auto"]
 TooLong = Literal["drop", "cut"]
+Keep = Literal["none", "logprobs"]
 Pairs = Literal["none", "logged", "counterfactual"]
 SampleShape = Literal["prompt-completion", "messages"]
 SessionsBy = Literal["file", "id", "chain"]
@@ -148,6 +149,7 @@ class Options:
     media: Media = _shape(
         "refuse", "Images, sounds and files: no record, one without them, or images beside it (--preset hf)."
     )
+    keep: Keep = _shape("none", "What responses say of tokens, as a member of their messages (--preset hf).")
     unpaired: Unpaired = _shape("refuse", "A call without a result: no record, one that ends before it, or a result.")
     unpaired_text: str | None = _shape(None, "What such a result says.", metavar="TEXT", usually="[no result]")
     """``None``: ``NO_RESULT`` of ``records.presets``."""

@@ -110,7 +110,8 @@ def _marks_of_last(
 
 def asks_marks(options: Options) -> bool:
     """Whether anybody asks which messages are to be trained on, or where replies stand."""
-    return options.loss != "none" or options.trace_replies or options.samples != "session" or options.cuts
+    asks = options.loss != "none" or options.trace_replies or options.cuts or options.keep != "none"
+    return asks or options.samples != "session" or options.pairs != "none"
 
 
 def _judge(options: Options) -> Judge:

@@ -352,6 +352,10 @@ class Converter:
         addresses = self._anonymizer.count - before if self._anonymizer else 0
         facts = self._facts(session, snapshot, log) if self._tells_facts else None
         made = structs.replace(made, facts=facts, addresses=addresses) if facts or addresses else made
+        if self._options.keep != "none":
+            from chatsquash.run.logprobs import with_logprobs  # which few runs ask for
+
+            made = with_logprobs(session, snapshot, made)
         if self._lengths:
             fitted, told = self._lengths.measured(made)
             found = [*found, *told]

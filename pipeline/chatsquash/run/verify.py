@@ -174,6 +174,9 @@ def _counts(out: _Place, run: dict[str, Json]) -> Iterator[str]:
     if records and sum(records) != written:
         yield f"{out / RUN}: tells of {written:,} records, the files have {sum(records):,}"
     is_by_file = run["options"].get("sessions_by") == "chain"  # whose sessions may be of several files
+    pairs = sum(count for path, count in lines.items() if path.startswith("pairs/"))
+    if pairs != (told := _total(counts.get("pairs", {}))):
+        yield f"{out / RUN}: tells of {told:,} pairs, the files have {pairs:,}"
     if (inputs := len(run["inputs"])) != sessions and not is_by_file:
         yield f"{out / RUN}: tells of {sessions:,} sessions, {inputs:,} inputs are named"
     rejected = ("rejected lines", lines[REJECTED], counts["lines"]["unreadable"])

@@ -112,7 +112,7 @@ class Plan(NamedTuple):
 
 def asks_for_kinds(options: Options) -> bool:
     """Whether options ask for more of the conversations of a session than which replies its record holds."""
-    asks = options.trace_replies or options.divides or options.cuts or options.pairs != "none"
+    asks = options.trace_replies or options.divides or options.cuts or options.pairs != "none" or options.keep != "none"
     return asks or options.restore != "none" or options.loss != "none"
 
 
@@ -161,6 +161,7 @@ def plan(options: Options, anonymizer: Anonymizer | None) -> Plan:
                 looks_closely=options.restore in ("results", "all"),
                 lazily=not asks_for_kinds(options),
                 lists_entries=options.divides,
+                keeps_logprobs=options.keep == "logprobs",
             ),
         ),
         compose=compose,

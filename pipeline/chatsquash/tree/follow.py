@@ -49,6 +49,8 @@ class Followed(Struct):
 
     Nobody asks for kinds then, and that the last request holds all replies tells all that is asked for.
     """
+    keeps_logprobs: bool = False
+    """Whether to keep what responses say of their tokens."""
     trees: Trees | None = None
     """``None`` as long as every request goes on from the reply before it, and adds to what was there."""
     grown: list[Grown] = field(default_factory=list)
@@ -64,6 +66,8 @@ class Followed(Struct):
     """Those of all requests, each response counted once."""
     several: list[int] = field(default_factory=list)
     """The lines of responses with several choices."""
+    logprobs: dict[int, bytes] = field(default_factory=dict)
+    """What responses say of their tokens, by their lines."""
     unanswered: dict[int, replies.Reply | None] = field(default_factory=dict)
     """The lines of requests without a reply, and the last logged reply that each holds."""
     _ends: deque[int] = field(default_factory=deque)
@@ -78,6 +82,8 @@ class Followed(Struct):
             self.first = entry
         if entry.reply.choices > 1:
             self.several.append(entry.line)
+        if self.keeps_logprobs and (found := _logprobs(entry.reply.raw)):
+            self.logprobs[entry.line] = found
         if self.trees is None and self._only_grows(entry):
             reply = entry.reply
             response = usage.response_id(reply)
@@ -160,6 +166,12 @@ class Followed(Struct):
         self._ends.append(reply.number)
         if len(self._ends) > _HELD:
             self.entries.pop(self._ends.popleft(), None)
+
+
+def _logprobs(raw: bytes) -> bytes:
+    from chatsquash.read import logprobs  # which few runs ask for
+
+    return logprobs.of_raw(raw)
 
 
 def _entry(each: Grown, messages: list[Message], edits: Edits) -> Entry:
