@@ -174,11 +174,16 @@ def _counts(out: _Place, run: dict[str, Json]) -> Iterator[str]:
     if records and sum(records) != written:
         yield f"{out / RUN}: tells of {written:,} records, the files have {sum(records):,}"
     is_by_file = run["options"].get("sessions_by") == "chain"  # whose sessions may be of several files
+    if (inputs := len(run["inputs"])) != sessions and not is_by_file:
+        yield f"{out / RUN}: tells of {sessions:,} sessions, {inputs:,} inputs are named"
     pairs = sum(count for path, count in lines.items() if path.startswith("pairs/"))
     if pairs != (told := _total(counts.get("pairs", {}))):
         yield f"{out / RUN}: tells of {told:,} pairs, the files have {pairs:,}"
-    if (inputs := len(run["inputs"])) != sessions and not is_by_file:
-        yield f"{out / RUN}: tells of {sessions:,} sessions, {inputs:,} inputs are named"
+    yield from _reported(out, counts, lines)
+
+
+def _reported(out: _Place, counts: dict[str, Json], lines: dict[str, int]) -> Iterator[str]:
+    """Which counts do not agree with the reports."""
     rejected = ("rejected lines", lines[REJECTED], counts["lines"]["unreadable"])
     replies = [("replies", lines[REPLIES], counts["replies"]["logged"])] if REPLIES in lines else []
     for what, there, told in (rejected, *replies, *_findings(out, counts)):
