@@ -21,6 +21,7 @@ from chatsquash.read.reading import PLAIN_LOG, Reading
 from chatsquash.read.sessions import MixedSessionsError
 from chatsquash.redact.keys import load_key
 from chatsquash.redact.pseudonyms import Anonymizer
+from chatsquash.run import beginnings
 from chatsquash.run.covered import Covered, accounts, lost_of
 from chatsquash.run.plain import PlainLogs
 from chatsquash.run.told import (
@@ -30,7 +31,6 @@ from chatsquash.run.told import (
     in_files,
     is_whole,
     meeting,
-    prefix,
     taken_apart,
     trace,
     unfit,
@@ -309,7 +309,7 @@ class Converter:
         if isinstance(made, Refused):
             return made, found
         addresses = self._anonymizer.count - before if self._anonymizer else 0
-        facts = self._facts(session, snapshot, log) if self._tells_facts else None
+        facts = self._facts(session, snapshot, log, made.line) if self._tells_facts else None
         made = structs.replace(made, facts=facts, addresses=addresses) if facts or addresses else made
         if self._lengths:
             fitted, told = self._lengths.measured(made)
@@ -339,7 +339,7 @@ class Converter:
         ended = entry.origin.ended if entry.origin else snapshot.ended
         return Chosen(entry.line, _stamped(snapshot.started), _stamped(ended), model, snapshot.superseded + 1)
 
-    def _facts(self, session: Session, snapshot: Snapshot, log: Log) -> Facts:
+    def _facts(self, session: Session, snapshot: Snapshot, log: Log, line: bytes) -> Facts:
         """What the log says beside the conversation, without addresses where these are replaced."""
         from chatsquash.read import usage  # which the specified record does not need
 
@@ -349,7 +349,7 @@ class Converter:
         told = (session.id or stem(log), named or suffix, found.model)
         name, source, model = self._anonymizer.counted(list(told))[0] if self._anonymizer else told
         return Facts(
-            prefix=prefix(entry.messages),
+            prefix=beginnings.of_line(line) if self._options.split else "",
             session=printable(name),
             source=printable(f"{source}{dot}{suffix}" if named else source),
             model=printable(model) if model else None,
