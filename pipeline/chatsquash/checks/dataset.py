@@ -42,10 +42,24 @@ def filtered(option: str, why: str) -> Fact:
     return Fact(f"filtered by {option}: {escaped(why)}")
 
 
+_STANDS = {
+    "exact": ("that of {}", "--no-drop-duplicates"),
+    "ids": ("that of {} but for ids of calls and the order of keys", "--duplicates exact"),
+    "prefix": ("the beginning of that of {}", "--duplicates ids"),
+}
+
+
 @rule("info")
-def duplicate_record(first: str) -> Fact:
-    """Reported when a record is left out since it is that of another session, byte for byte (`--drop-duplicates`)."""
-    return Fact(f"the record is that of {escaped(first)}, which is written (--no-drop-duplicates writes both)")
+def duplicate_record(first: str, how: str = "exact", share: float = 1) -> Fact:
+    """Reported when a record is left out since another one stands for it, as `--duplicates` says; that one is named.
+
+    By default in a dataset folder, that is one that is equal byte for byte.
+    """
+    if how == "near":
+        told = f"{share:.0%} of its words, five in a row, and of those of that of {escaped(first)}"
+        return Fact(f"{told}, which is written, are in both (--duplicates prefix writes both)")
+    stands, both = _STANDS[how]
+    return Fact(f"the record is {stands.format(escaped(first))}, which is written ({both} writes both)")
 
 
 @rule("warning")

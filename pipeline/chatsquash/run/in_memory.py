@@ -40,9 +40,25 @@ def convert_session(
     [b'{"messages":[{"role":"user","content":"hi"}],"tools":[]}']
     """
     options = replace(with_key(options or Options()), workers=1)
+    options = replace(options, split=None, split_by="prompt", seed=0) if options.clusters else options
     filters = Filters(replace(options, since=None, until=None))
     found = _of_path(Path(source), options) if isinstance(source, str | PathLike) else _of_lines(source, options)
-    return [filters.apply(log, outcome).outcome for log, outcome in islice(found, options.limit)]
+    found = islice(found, options.limit)
+    if options.foresees:
+        found = list(found)
+        _foresee(found, filters, options)
+    return [filters.apply(log, outcome).outcome for log, outcome in found]
+
+
+def _foresee(found: list[tuple[Log, Outcome]], filters: Filters, options: Options) -> None:
+    """Have filters know all sessions before they are asked about the first one."""
+    from chatsquash.run.foresight import Foresight  # which few runs need
+
+    foresight = Foresight(options, io.BytesIO)
+    for log, outcome in found:
+        foresight.see(log, outcome, filters.wanted(log, outcome))
+    foresight.settle()
+    filters.duplicates = foresight
 
 
 def _of_path(path: Path, options: Options) -> Iterator[tuple[Log, Outcome]]:

@@ -120,11 +120,20 @@ class Converter:
         ``also`` looks at the open log once it was read.
         """
         try:
-            return self._converted(log, observer, also)
+            outcome = self._converted(log, observer, also)
         except OSError as problem:
             if problem.errno != ESTALE or observer:
                 raise
-            return self._converted(log, None, also)  # as it is now
+            outcome = self._converted(log, None, also)  # as it is now
+        return self._compared(outcome)
+
+    def _compared(self, outcome: Outcome) -> Outcome:
+        """An outcome whose records have what they are compared by, where somebody asks."""
+        if not self._options.compares:
+            return outcome
+        from chatsquash.run import likeness  # which few runs need
+
+        return likeness.of_outcome(outcome, self._options)
 
     def _converted(self, log: Log, observer: EntryObserver | None, also: Also | None) -> Outcome:
         with opened_log(log, self._options) as file:
