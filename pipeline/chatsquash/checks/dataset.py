@@ -42,24 +42,21 @@ def filtered(option: str, why: str) -> Fact:
     return Fact(f"filtered by {option}: {escaped(why)}")
 
 
-_STANDS = {
-    "exact": ("that of {}", "--no-drop-duplicates"),
-    "ids": ("that of {} but for ids of calls and the order of keys", "--duplicates exact"),
-    "prefix": ("the beginning of that of {}", "--duplicates ids"),
-}
-
-
 @rule("info")
 def duplicate_record(first: str, how: str = "exact", share: float = 1) -> Fact:
     """Reported when a record is left out since another one stands for it, as `--duplicates` says; that one is named.
 
     By default in a dataset folder, that is one that is equal byte for byte.
     """
-    if how == "near":
-        told = f"{share:.0%} of its words, five in a row, and of those of that of {escaped(first)}"
-        return Fact(f"{told}, which is written, are in both (--duplicates prefix writes both)")
-    stands, both = _STANDS[how]
-    return Fact(f"the record is {stands.format(escaped(first))}, which is written ({both} writes both)")
+    of = f"that of {escaped(first)}, which is written"
+    if how == "exact":
+        return Fact(f"the record is {of} (--no-drop-duplicates writes both)")
+    both = "--duplicates keep writes both"
+    if how == "ids":
+        return Fact(f"the record is, but for ids of calls and the order of keys, {of} ({both})")
+    if how == "prefix":
+        return Fact(f"the record is the beginning of {of} ({both})")
+    return Fact(f"the record is nearly {of}: about {share:.0%} of what they say, by five words, is in both ({both})")
 
 
 @rule("warning")

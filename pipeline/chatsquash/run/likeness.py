@@ -13,6 +13,7 @@ from chatsquash import chat, jsonio
 from chatsquash.model import Json
 from chatsquash.options import Options
 from chatsquash.outcome import Likeness, Outcome, Record
+from chatsquash.reasoning import PARTS
 from chatsquash.records.reading import StoredRecord, native, record
 from chatsquash.records.sketch import sketch
 from chatsquash.templates.counting import said
@@ -95,8 +96,18 @@ def _value(arguments: str) -> Json:
 
 
 def _words(held: StoredRecord) -> Iterator[str]:
-    """All that is said and called; system prompts aside, which are the same in most sessions of an agent."""
-    return (text for message in held.messages if message["role"] != "system" for text in said(message))
+    """All that is said and called; system prompts aside, which are the same in most sessions of an agent.
+
+    An image, or whatever else is no text, is a word.
+    """
+    for message in held.messages:
+        if message["role"] == "system":
+            continue
+        yield from said(message)
+        content = message.get("content")
+        for part in content if isinstance(content, list) else ():
+            if chat.part_text(part) is None and not (isinstance(part, dict) and part.get("type") in PARTS):
+                yield blake2b(jsonio.dumps(part, sort_keys=True), digest_size=SIZE).hexdigest()
 
 
 def _prompt(held: StoredRecord) -> bytes:
