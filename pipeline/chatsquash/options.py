@@ -261,10 +261,10 @@ class Options:
         None,
         "Which records another one stands for: none, equal ones, those equal but for ids of calls and the order of "
         "keys, beginnings of others, or those with nearly the same words.",
-        group="duplicates",
+        group="alike",
         usually="exact in a dataset folder, else keep",
     )
-    drop_duplicates: bool | None = option(None, "The same as --duplicates exact, or keep.", group="duplicates")
+    drop_duplicates: bool | None = option(None, "The same as --duplicates exact, or keep.", group="alike")
     max_line: int = _bound(256 << 20, "Bytes of a line; a longer one is left out.", metavar="SIZE")
     max_nesting: int = _bound(
         500,
