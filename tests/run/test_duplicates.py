@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from chatsquash import Options, convert, convert_session
 from chatsquash.errors import UsageError
-from chatsquash.jsonio import dumps
+from chatsquash.jsonio import TooLargeError, dumps
 from chatsquash.log import Log
 from chatsquash.outcome import Outcome, Record, Usage
 from chatsquash.run import workers
+from chatsquash.run.beginnings import of_line
 from chatsquash.run.filters import Filters
 from chatsquash.run.foresight import Foresight
 from chatsquash.run.shards.convert import convert_shard
@@ -311,3 +312,40 @@ def test_the_package_for_sketches_is_named_where_it_is_missing(here, monkeypatch
     with pytest.raises(UsageError) as caught:
         convert("logs", "out", Options(anonymize=False, **options))
     assert str(caught.value) == f"{told} the package rensa: pip install 'chatsquash[near]'"
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_records_that_are_too_large_to_be_parsed_are_told_apart_by_their_bytes(monkeypatch, rule):
+    def refuse(data):
+        raise TooLargeError
+
+    monkeypatch.setattr("chatsquash.jsonio.loads", refuse)
+    assert left([line(*HI), line(*MORE), line(*HI)], duplicates=rule)[0] == [0, 1]
+    assert of_line(line(*HI)) == of_line(line(*HI)) != of_line(line(*MORE))
+
+
+WORDS = [
+    ("what is typed wins", {"CHATSQUASH_DUPLICATES": "prefix"}, ["--drop-duplicates"], "exact"),
+    ("and the other way round", {"CHATSQUASH_DROP_DUPLICATES": "yes"}, ["--duplicates", "ids"], "ids"),
+    ("a variable", {"CHATSQUASH_DUPLICATES": "prefix"}, [], "prefix"),
+    ("two that agree", {"CHATSQUASH_DUPLICATES": "keep"}, ["--no-drop-duplicates", "--duplicates", "keep"], "keep"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("variables, typed, rule", [each[1:] for each in WORDS], ids=[each[0] for each in WORDS])
+def test_of_the_two_options_that_which_is_typed_counts(here, command, monkeypatch, variables, typed, rule):
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    write_log(here / "logs/a.jsonl", log_line("hi"))
+    ended = command("convert", "logs", *typed)
+    assert ended.code == 0
+    told = json.loads(Path("out/run.json").read_text("utf-8"))["options"]
+    given = {name: told[name] for name in ("duplicates", "drop_duplicates")}
+    assert Options(**given).told_apart == rule
+
+
+def test_two_options_that_are_typed_have_to_agree(here, command):
+    write_log(here / "logs/a.jsonl", log_line("hi"))
+    ended = command("convert", "logs", "--duplicates", "ids", "--drop-duplicates")
+    assert (ended.code, ended.out) == (2, "")
+    assert "--drop-duplicates means --duplicates exact: leave it or --duplicates ids out" in ended.err

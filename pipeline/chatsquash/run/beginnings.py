@@ -9,6 +9,7 @@ from itertools import takewhile
 from chatsquash import jsonio
 from chatsquash.model import Conversation, Message
 from chatsquash.options import Options
+from chatsquash.records.line import digest
 from chatsquash.records.reading import record
 from chatsquash.redact.pseudonyms import Anonymizer
 from chatsquash.run.told import prefix
@@ -20,8 +21,11 @@ _REPLY: Message = {"role": "assistant", "content": "."}
 
 
 def of_line(line: bytes) -> str:
-    """The digest of what a record begins with."""
-    return prefix(record(jsonio.loads(line)).messages)
+    """The digest of what a record begins with; of all of it where parsing it would take more memory than may be."""
+    try:
+        return prefix(record(jsonio.loads(line)).messages)
+    except jsonio.TooLargeError:
+        return digest(line).hex()
 
 
 def of_messages(messages: Iterable[Message], options: Options, *, loaded: bool) -> str:

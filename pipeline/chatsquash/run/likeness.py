@@ -14,6 +14,7 @@ from chatsquash.model import Json
 from chatsquash.options import Options
 from chatsquash.outcome import Likeness, Outcome, Record
 from chatsquash.reasoning import PARTS
+from chatsquash.records.line import digest
 from chatsquash.records.reading import StoredRecord, native, record
 from chatsquash.records.sketch import sketch
 from chatsquash.templates.counting import said
@@ -35,31 +36,44 @@ def of_outcome(outcome: Outcome, options: Options) -> Outcome:
 
 
 def of_record(made: Record, options: Options) -> Likeness:
-    """What a record is compared by, as far as the options ask for it."""
+    """What a record is compared by, as far as the options ask for it.
+
+    Of one that would take more memory than may be, its bytes are.
+    """
     if made.alike is not None:
         return made.alike
-    value = jsonio.loads(made.line)
+    try:
+        return _likeness(jsonio.loads(made.line), made, options)
+    except jsonio.TooLargeError:
+        whole = digest(made.line)
+        return Likeness(whole, whole, sketch([], whole) if _asks_words(options) else b"")
+
+
+def _likeness(value: _Object, made: Record, options: Options) -> Likeness:
     written = record(value)
     read, rule, flag = native(written), options.told_apart, options.flag
     beside = {key: each for key, each in value.items() if key not in _MESSAGES}
     beside["prompt"] = len(value["prompt"]) if isinstance(value.get("prompt"), list) else None
-    asks_words = rule == "near" or options.clusters
     return Likeness(
         same=_digests(read, beside, flag)[-SIZE:] if rule in ("ids", "prefix") else b"",
         begins=_digests(written, beside, "") if rule == "prefix" else b"",
-        sketch=sketch(_words(read), made.digest.hex().encode()) if asks_words else b"",
+        sketch=sketch(_words(read), made.digest.hex().encode()) if _asks_words(options) else b"",
         prompt=_prompt(read) if options.clusters else b"",
     )
 
 
+def _asks_words(options: Options) -> bool:
+    return options.told_apart == "near" or options.clusters
+
+
 def _digests(held: StoredRecord, beside: _Object, flag: str) -> bytes:
     """The digests of what a record begins with, one for each of its messages; messages without a flag."""
-    digest = blake2b(jsonio.dumps([held.tools, beside], sort_keys=True), digest_size=SIZE)
-    found, ids = [digest.digest()], dict[str, str]()
+    seen = blake2b(jsonio.dumps([held.tools, beside], sort_keys=True), digest_size=SIZE)
+    found, ids = [seen.digest()], dict[str, str]()
     for message in held.messages:
         spelled = jsonio.dumps(_canonical(message, flag, ids), sort_keys=True)
-        digest.update(b"%d %b" % (len(spelled), spelled))
-        found.append(digest.digest())
+        seen.update(b"%d %b" % (len(spelled), spelled))
+        found.append(seen.digest())
     return b"".join(found)
 
 
