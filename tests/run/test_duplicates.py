@@ -17,7 +17,7 @@ from chatsquash.outcome import Outcome, Record, Usage
 from chatsquash.run import workers
 from chatsquash.run.beginnings import of_line
 from chatsquash.run.filters import Filters
-from chatsquash.run.foresight import Foresight
+from chatsquash.run.foresight import foreseen
 from chatsquash.run.shards.convert import convert_shard
 from chatsquash.run.shards.divide import divide
 from chatsquash.run.shards.merge import merge
@@ -52,11 +52,7 @@ def left(lines: list[bytes], **options) -> tuple[list[int], dict[int, str]]:
     ]
     filters = Filters(chosen)
     if chosen.foresees:
-        foresight = Foresight(chosen, BytesIO)
-        for log, outcome in given:
-            foresight.see(log, outcome, filters.wanted(log, outcome))
-        foresight.settle()
-        filters.duplicates = foresight
+        foreseen(given, filters, chosen, BytesIO)
     kept, gone = [], {}
     for number, (log, outcome) in enumerate(given):
         found = filters.apply(log, outcome)

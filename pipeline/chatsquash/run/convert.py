@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
 from os import PathLike, fspath
@@ -182,7 +182,9 @@ class Conversion:
         """Write every session."""
         self._given = given
         if self._options.foresees:
-            self._foresee(given)
+            from chatsquash.run.foresight import foreseen  # which few runs need
+
+            self._foresight = foreseen(self._ahead(given), self._filters, self._options, self._out.scratch)
         by_chain = self._options.sessions_by == "chain"
         self._meetings = None if by_chain else Meetings(given.logs)
         for log, outcome in islice(given.sessions(), self._options.limit):
@@ -201,17 +203,12 @@ class Conversion:
         if self._observer:
             self._observer(log, given.filled(outcome), given.size)
 
-    def _foresee(self, given: Given) -> None:
-        """Look at all sessions once before any is written."""
-        from chatsquash.run.foresight import Foresight  # which few runs need
-
-        foresight = Foresight(self._options, self._out.scratch)
+    def _ahead(self, given: Given) -> Iterator[tuple[Log, Outcome]]:
+        """All sessions before any is written."""
         for log, outcome in islice(given.ahead(), self._options.limit):
             stop_for(outcome, log.shown, self._options)
-            foresight.see(log, outcome, self._filters.wanted(log, outcome))
             self._taken(log, outcome, given)
-        foresight.settle()
-        self._foresight = self._filters.duplicates = foresight
+            yield log, outcome
 
     def close(self, found: Discovered, started: float) -> None:
         """Add up, assert the sums, and write ``run.json``."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import BinaryIO
 
 from msgspec.structs import replace
@@ -13,6 +13,7 @@ from chatsquash.options import Options
 from chatsquash.outcome import Family, Outcome, Record
 from chatsquash.run.clusters import Clusters
 from chatsquash.run.duplicates import Duplicates, streamed
+from chatsquash.run.filters import Filters
 from chatsquash.run.likeness import of_record
 from chatsquash.run.prefixes import Prefixes
 from chatsquash.sources.compression import stem
@@ -57,3 +58,15 @@ class Foresight:
         if not self._clusters or not outcome.records:
             return outcome
         return replace(outcome, family=Family(outcome.session, self._clusters.of(self._at), stem(log), outcome.day))
+
+
+def foreseen(
+    found: Iterable[tuple[Log, Outcome]], filters: Filters, options: Options, scratch: Callable[[], BinaryIO]
+) -> Foresight:
+    """What is to be known of all sessions, by which filters tell duplicates apart from then on."""
+    foresight = Foresight(options, scratch)
+    for log, outcome in found:
+        foresight.see(log, outcome, filters.wanted(log, outcome))
+    foresight.settle()
+    filters.duplicates = foresight
+    return foresight

@@ -45,20 +45,11 @@ def convert_session(
     found = _of_path(Path(source), options) if isinstance(source, str | PathLike) else _of_lines(source, options)
     found = islice(found, options.limit)
     if options.foresees:
+        from chatsquash.run.foresight import foreseen  # which few runs need
+
         found = list(found)
-        _foresee(found, filters, options)
+        foreseen(found, filters, options, io.BytesIO)
     return [filters.apply(log, outcome).outcome for log, outcome in found]
-
-
-def _foresee(found: list[tuple[Log, Outcome]], filters: Filters, options: Options) -> None:
-    """Have filters know all sessions before they are asked about the first one."""
-    from chatsquash.run.foresight import Foresight  # which few runs need
-
-    foresight = Foresight(options, io.BytesIO)
-    for log, outcome in found:
-        foresight.see(log, outcome, filters.wanted(log, outcome))
-    foresight.settle()
-    filters.duplicates = foresight
 
 
 def _of_path(path: Path, options: Options) -> Iterator[tuple[Log, Outcome]]:
