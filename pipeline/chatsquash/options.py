@@ -18,6 +18,7 @@ Restore = Literal["none", "reasoning", "results", "all"]
 Loss = Literal["none", "weight", "training", "loss"]
 Samples = Literal["session", "reply", "auto"]
 TooLong = Literal["drop", "cut"]
+Pairs = Literal["none", "logged", "counterfactual"]
 SampleShape = Literal["prompt-completion", "messages"]
 SessionsBy = Literal["file", "id", "chain"]
 GroupBy = Literal["date", "scenario", "none"]
@@ -195,6 +196,11 @@ class Options:
         "How such a sample says what is trained on: as prompt and completion, or by a member of its messages.",
         usually="by preset",
     )
+    pairs: Pairs = _sample(
+        "none",
+        "Also write pairs of a preferred and another reply to one request: those that were logged; or also those of a "
+        "failed call and its correction.",
+    )
     template: bytes | None = _sample(
         None,
         "The chat template of the model, for --samples auto, and for what tokens are counted of: a file or its folder.",
@@ -282,6 +288,9 @@ class Options:
     max_database_time: int = _bound(60, "Time that reading a database may take.", metavar="SECONDS")
     include: tuple[str, ...] = _path((), "Only logs whose path, or a part of it, fits.")
     exclude: tuple[str, ...] = _path((), "No logs whose path, or a part of it, fits.")
+    where: str | None = _filter(
+        None, "Only records that fulfil a condition over the columns of the session table.", metavar="SQL"
+    )
     only_model: tuple[str, ...] = _filter((), "Only sessions whose last reply is of a model that fits.", metavar="GLOB")
     flag_phrase: tuple[str, ...] = option(
         FLAGGED, "Report messages that hold this text, in any case; '' reports none.", group="checks", metavar="TEXT"

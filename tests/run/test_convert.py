@@ -200,7 +200,7 @@ def test_run_json_holds_the_options_that_decide_the_bytes(here):
         "include": ["*a*", "\\udcff"], "exclude": [], "only_model": [], "drop": [], "duplicates": None, "drop_duplicates": None,
         "flag_phrase": ["context limit was reached"],
         "format": None, "shard_size": None, "split": None, "split_by": "prompt", "seed": 0, "metadata": False,
-        "min_turns": None, "max_turns": None, "max_chars": None,
+        "min_turns": None, "max_turns": None, "max_chars": None, "where": None,
         "anonymize_key_fingerprint": manifest()["options"]["anonymize_key_fingerprint"],
     }  # fmt: skip
 

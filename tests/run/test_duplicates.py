@@ -228,7 +228,7 @@ def asked(options: Options) -> dict:
 
 RUNS = [
     {"duplicates": "ids"},
-    {"duplicates": "prefix", "keep_rejected": True},
+    {"duplicates": "prefix", "keep_rejected": True, "where": "session != 'a1'"},
     {"duplicates": "near", "sessions_by": "id"},
     {"duplicates": "prefix", "preset": "hf", "split": "train=0.5,test=0.5", "split_by": "cluster"},
     {"duplicates": "near", "preset": "text", "split": "train=0.5,test=0.5", "split_by": "cluster", "sessions_by": "chain"},

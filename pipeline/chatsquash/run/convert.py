@@ -165,6 +165,7 @@ class Conversion:
         self._by_name = options.group_by == "scenario"
         self._groups = Groups()
         self._rows: Counter[str] = Counter()
+        self._sizes: Counter[str] = Counter()
         self._filters = Filters(options)
         self._foresight: Foresight | None = None
         self._meetings: Meetings | None = None
@@ -255,6 +256,8 @@ class Conversion:
         if outcome.records:
             group = self._groups.file(self._label(outcome.day, stem(log) if self._by_name else ""))
         outcome, places = self._write(log, outcome, group)
+        if self._dataset:
+            self._dataset.add_pairs(log, outcome)
         self._summary.add(log, outcome, filtered, duplicates, made)
         why = filtered[0] if filtered and not outcome.records else None
         self._reports.add(TakenSession(log, outcome, places, turns, why, group))
@@ -268,12 +271,14 @@ class Conversion:
                 places += [place] if place else []
                 continue
             name = f"{group}.jsonl"
+            offset = self._sizes[name]
             if record.held and self._given:
                 self._out.join(name, self._given.descriptor(record.held), record.held)
             else:
                 self._out.append(name, record.line)
             self._rows[name] += 1
-            places.append(Place(name, self._rows[name]))
+            self._sizes[name] += record.held.size if record.held else len(record.line) + 1
+            places.append(Place(name, self._rows[name], offset))
         return outcome, places
 
     def _note(self, fact: Found) -> None:

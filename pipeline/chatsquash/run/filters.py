@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
@@ -19,6 +19,9 @@ from chatsquash.sources.days import is_between, path_day
 from chatsquash.stages.session import finding
 from chatsquash.text import counted, quoted
 from chatsquash.tree.coverage import coverage
+
+if TYPE_CHECKING:
+    from chatsquash.report.where import Where
 
 
 class Filtered(NamedTuple):
@@ -37,10 +40,12 @@ class Filters:
     def __init__(self, options: Options) -> None:
         self._options = options
         self._filters = of_records(options)
+        self._where = _where(options)
         self.duplicates: Duplicates = streamed(options)
         """What tells apart the records that no filter leaves out."""
         tells = options.told_apart != "keep" or options.foresees
-        self._is_asked = bool(self._filters or options.drop or tells or options.since or options.until)
+        asked = self._filters, self._where, options.drop, tells, options.since, options.until
+        self._is_asked = any(asked)
 
     def wanted(self, log: Log, outcome: Outcome) -> list[Record]:
         """The records of a session that no filter leaves out, those that others stand for among them."""
@@ -75,6 +80,8 @@ class Filters:
         for option, unwanted in self._filters.items():
             if why := unwanted(record):
                 return dataset.filtered(option, why), option
+        if self._where and not self._where.holds(log, outcome, record):
+            return dataset.filtered("--where", "the record does not fulfil the condition"), "--where"
         for code in self._options.drop:
             if why := _has(code, outcome, record):
                 return dataset.filtered(f"--drop {code}", why), f"--drop {code}"
@@ -89,6 +96,14 @@ class Filters:
         if is_between(day, since, until):
             return None
         return "--since" if since and day < since else "--until", f"it is of {day}"
+
+
+def _where(options: Options) -> Where | None:
+    if options.where is None:
+        return None
+    from chatsquash.report.where import Where  # which few runs need, and takes time to import
+
+    return Where(options.where)
 
 
 def _day(log: Log, outcome: Outcome, record: Record) -> str | None:

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, BinaryIO, Protocol
 from msgspec import structs
 
 from chatsquash.checks import reading
+from chatsquash.formats import PLAIN
 from chatsquash.log import Log
-from chatsquash.model import Entry, Found, Mark, Seen, Skipped
+from chatsquash.model import Entry, Found, Mark, Seen, Skipped, Tokens
 from chatsquash.option_rules import refuse_wrong
 from chatsquash.options import Options
-from chatsquash.outcome import Chosen, Facts, Outcome, Record, Refused
+from chatsquash.outcome import Chosen, Facts, Outcome, PreferencePair, Record, Refused
 from chatsquash.read.origins import line_of
 from chatsquash.read.reading import PLAIN_LOG, Reading
 from chatsquash.read.sessions import MixedSessionsError
@@ -40,7 +41,7 @@ from chatsquash.sources.compression import stem
 from chatsquash.sources.days import path_day
 from chatsquash.sources.identity import Hashed
 from chatsquash.sources.joined import opened_log
-from chatsquash.stages.plan import asks_for_kinds, plan
+from chatsquash.stages.plan import Plan, asks_for_kinds, plan
 from chatsquash.stages.session import Noted, Session, Snapshot, finding
 from chatsquash.text import printable
 from chatsquash.times import day, stamp
@@ -106,6 +107,11 @@ class Converter:
         self._lengths = _lengths(options)
         self.hashed = Hashed()
         """What was read last."""
+
+    @cached_property
+    def _unflagged(self) -> Plan:
+        """The plan of records that say nothing of what is trained on."""
+        return plan(replace(self._options, loss="none"), self._anonymizer)
 
     @cached_property
     def _reader(self) -> Reader:
@@ -194,6 +200,9 @@ class Converter:
             replies=covered.rows,
             family=covered.family,
             relatives=covered.relatives,
+            format=read.seen.format if read.seen else None,
+            tokens=_tokens(read, session, log),
+            pairs=self._pairs(read, session, file, log) if records and self._options.pairs != "none" else [],
         )
 
     def _is_out_of_order(self, session: Session, log: Log) -> bool:
@@ -290,6 +299,38 @@ class Converter:
 
         return of_log(session, session.id or log.name, asked)
 
+    def _pairs(self, read: Reading, session: Session, file: BinaryIO, log: Log) -> list[PreferencePair]:
+        """The pairs of preferred and other replies of a session that has a record."""
+        from chatsquash.run import pairs  # which few runs need
+
+        counterfactuals = self._options.pairs == "counterfactual"
+        if read.document and read.document.places:
+            from chatsquash.run.agents import Part
+            from chatsquash.run.pairs.of_documents import candidates as of_document
+
+            part = Part(read.document, log, self._options)
+            assert session.snapshot
+            found = of_document(part, session.snapshot, counterfactuals=counterfactuals)
+        else:
+            from chatsquash.run.pairs.of_logs import candidates as of_log
+
+            form = read.seen.format if read.seen and read.seen.format else PLAIN
+            found = of_log(session, form, partial(self._again, file, log), counterfactuals=counterfactuals)
+        source, version = (read.seen.format, read.seen.version) if read.seen else (None, None)
+
+        def make(snapshot: Snapshot, marks: list[Mark] | None) -> tuple[Record | Refused, list[Found]]:
+            return self._unflagged.finish(snapshot, loaded=session.loaded, source=source, version=version, marks=marks)
+
+        return pairs.made(found, make, partial(self._place, log))
+
+    def _place(self, log: Log, line: int | None) -> str:
+        """Where something was logged, without addresses where these are replaced."""
+        file, at = log.at(line) if log.pieces else (log.name, line)
+        named, dot, suffix = file.rpartition(".")
+        name = self._anonymizer.counted([named or suffix])[0][0] if self._anonymizer else named or suffix
+        whole = printable(f"{name}{dot}{suffix}" if named else name)
+        return whole if at is None else f"{whole}:{at}"
+
     def _inference(self) -> Inference | None:
         """What the samples of a session are rendered with."""
         if self._options.samples != "auto":
@@ -376,6 +417,15 @@ def _lengths(options: Options) -> Lengths | None:
     from chatsquash.run.lengths import Lengths
 
     return Lengths(options)
+
+
+def _tokens(read: Reading, session: Session, log: Log) -> Tokens:
+    """How many tokens the exchanges of a session took, as they are logged."""
+    if read.document and read.document.places:
+        from chatsquash.run.agents import tokens  # which logs do not need
+
+        return tokens(read.document, log)
+    return session.followed.tokens
 
 
 def _conversations(records: list[Record]) -> int:

@@ -27,7 +27,7 @@ from chatsquash.read.sessions import SPAN
 from chatsquash.report.files.findings import FINDINGS
 from chatsquash.report.files.rejected import REJECTED
 from chatsquash.report.files.replies import REPLIES
-from chatsquash.report.files.sessions import SESSIONS
+from chatsquash.report.session_table import SESSIONS
 from chatsquash.run.parts import parts
 from chatsquash.sources.open import opened, raw
 from chatsquash.write.claim import inside
