@@ -234,6 +234,7 @@ def _refuse_together(options: Options) -> None:
         parse(options.split)
     if options.preset in _CLOSED:
         _refuse_unknown(options)
+    _refuse_duplicates(options)
     _refuse_filters(options)
     if options.unpaired_text is not None and not _is_text(options.unpaired_text):
         raise UsageError(f"unpaired_text {options.unpaired_text!r}: not a text")
@@ -276,6 +277,21 @@ def _refuse_samples(options: Options) -> None:
     if options.loss != "none":
         told = "prompt and completion say what is trained on"
         raise UsageError(f"--loss {options.loss}: {told}; leave it out, or add --sample-shape messages")
+
+
+def _refuse_duplicates(options: Options) -> None:
+    """Refuse two words on duplicates that differ, words for samples that would take most of them, and no package."""
+    alias = {None: None, True: "exact", False: "keep"}[options.drop_duplicates]
+    if alias and options.duplicates not in (None, alias):
+        flag = "--drop-duplicates" if options.drop_duplicates else "--no-drop-duplicates"
+        raise UsageError(f"{flag} means --duplicates {alias}: leave it or --duplicates {options.duplicates} out")
+    if options.samples != "session" and options.duplicates in ("prefix", "near"):
+        told = "each sample of a session is nearly the beginning of the next, and is trained on for itself"
+        raise UsageError(f"--duplicates {options.duplicates} with --samples {options.samples}: {told}; take ids")
+    if options.told_apart == "near" or options.clusters:
+        from chatsquash.records import sketch  # not where nothing is compared, which would take time
+
+        sketch.refuse_missing("--split-by cluster" if options.clusters else "--duplicates near")
 
 
 def _refuse_unknown(options: Options) -> None:

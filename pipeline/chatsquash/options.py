@@ -24,7 +24,8 @@ SampleShape = Literal["prompt-completion", "messages"]
 SessionsBy = Literal["file", "id", "chain"]
 GroupBy = Literal["date", "scenario", "none"]
 Packing = Literal["jsonl", "jsonl.gz", "jsonl.zst", "parquet"]
-SplitBy = Literal["prompt", "session", "scenario", "day"]
+SplitBy = Literal["prompt", "session", "scenario", "day", "cluster"]
+Duplicates = Literal["keep", "exact", "ids", "prefix", "near"]
 ToolIds = Literal["keep", "short9"]
 System = Literal["keep", "drop"]
 Tools = Literal["first", "last", "used"]
@@ -256,7 +257,7 @@ class Options:
     split: str | None = _dataset(None, "Divide the dataset, as in train=0.98,validation=0.02.", metavar="SHARES")
     """``None``: all is ``train``."""
     split_by: SplitBy = _dataset(
-        "prompt", "What is not divided: what begins with one prompt, a session, a scenario, or a day."
+        "prompt", "What is not divided: what begins with one prompt, a session, a scenario, a day, or what is alike."
     )
     seed: int = _dataset(0, "The seed of the split; another one divides otherwise.")
     metadata: bool = _dataset(False, "Add columns on session, source, model, time and tokens to a dataset folder.")
@@ -264,9 +265,14 @@ class Options:
     max_turns: int | None = _filter(None, "Only sessions with at most so many assistant turns.", least=0)
     max_chars: int | None = _filter(None, "Only records with at most so many characters.", least=1)
     drop: tuple[str, ...] = _filter((), "No sessions with this finding; errors means any error.", metavar="CODE")
-    drop_duplicates: bool | None = option(
-        None, "Write equal records once.", group="duplicates", usually="in a dataset folder"
+    duplicates: Duplicates | None = option(
+        None,
+        "Which records another one stands for: none, equal ones, those equal but for ids of calls and the order of "
+        "keys, beginnings of others, or those with nearly the same words.",
+        group="alike",
+        usually="exact in a dataset folder, else keep",
     )
+    drop_duplicates: bool | None = option(None, "The same as --duplicates exact, or keep.", group="alike")
     max_line: int = _bound(256 << 20, "Bytes of a line; a longer one is left out.", metavar="SIZE")
     max_nesting: int = _bound(
         500,
@@ -346,9 +352,30 @@ class Options:
         return self.on_invalid == "keep" and self.sessions_by == "file"
 
     @property
-    def unique(self) -> bool:
-        """Whether a record is written only once."""
-        return self.folder if self.drop_duplicates is None else self.drop_duplicates
+    def told_apart(self) -> Duplicates:
+        """Which records another one stands for."""
+        is_exact = self.folder if self.drop_duplicates is None else self.drop_duplicates
+        return self.duplicates or ("exact" if is_exact else "keep")
+
+    @property
+    def clusters(self) -> bool:
+        """Whether records that are alike are kept in one split."""
+        return self.split is not None and self.split_by == "cluster"
+
+    @property
+    def compares(self) -> bool:
+        """Whether records are compared by more than their bytes."""
+        return self.clusters or self.told_apart in ("ids", "prefix", "near")
+
+    @property
+    def looks(self) -> bool:
+        """Whether the lines of records are looked at where they are put together."""
+        return self.folder or self.told_apart != "keep" or self.max_chars is not None
+
+    @property
+    def foresees(self) -> bool:
+        """Whether all records are looked at before one is written."""
+        return self.clusters or self.told_apart == "prefix"
 
 
 def declared(options: Any = Options) -> tuple[Declared, ...]:

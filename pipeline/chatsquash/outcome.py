@@ -153,6 +153,19 @@ class Held(NamedTuple):
     size: int
 
 
+class Likeness(Struct, frozen=True, array_like=True):
+    """By what a record is compared with others; what nobody asks for is empty."""
+
+    same: bytes = b""
+    """A digest of it without flags, ids of calls and the order of keys."""
+    begins: bytes = b""
+    """The digests of its beginnings, one behind the other, each with one message more."""
+    sketch: bytes = b""
+    """Of its words, as in ``records.sketch``."""
+    prompt: bytes = b""
+    """A digest of what its user says first, without case, digits and white space; empty where nothing is said."""
+
+
 class Ending(NamedTuple):
     """How a conversation ended; ``None`` for what is not known, and beside each thing what tells it."""
 
@@ -217,6 +230,8 @@ class Record(Struct, frozen=True, array_like=True):
     """Where its line stands, on its way from another process."""
     digest: bytes = b""
     """The XXH3 of its line, 128 bits."""
+    alike: Likeness | None = None
+    """``None`` where nobody compares records by more than their bytes."""
 
 
 class PreferencePair(NamedTuple):

@@ -197,7 +197,7 @@ def test_run_json_holds_the_options_that_decide_the_bytes(here):
         "samples": "session", "sample_shape": None, "pairs": "none", "template": None, "tokenizer": None, "max_tokens": None,
         "too_long": "drop",
         "loss_skip_failed": False, "trace_replies": False,
-        "include": ["*a*", "\\udcff"], "exclude": [], "only_model": [], "drop": [], "drop_duplicates": None,
+        "include": ["*a*", "\\udcff"], "exclude": [], "only_model": [], "drop": [], "duplicates": None, "drop_duplicates": None,
         "flag_phrase": ["context limit was reached"],
         "format": None, "shard_size": None, "split": None, "split_by": "prompt", "seed": 0, "metadata": False,
         "min_turns": None, "max_turns": None, "max_chars": None, "where": None,

@@ -71,6 +71,8 @@ class Summary:
     """Records without tools, by the format whose files hold none."""
     splits: dict[str, tuple[int, float]] = field(default_factory=dict)
     """Of each split that was asked for its records, and the share of all that it was to have."""
+    moves: bool = False
+    """Whether records may go to other splits when logs are added."""
     others: Counter[str] = field(default_factory=Counter)
     """What lay beside the logs and was not read: files by suffix, or in words."""
     passed_over: int = 0
@@ -186,9 +188,7 @@ class Summary:
         for what, counts in (("left out", self.left_out), ("filtered", self.filtered)):
             for why, count in sorted(counts.items()):
                 yield f"  {count:>7,}  {what}: {why}"
-        for name, (records, asked) in self.splits.items():
-            share = f"{self._share(records):.1%} of them, asked for {asked:.1%}"
-            yield f"  {records:>7,}  in split {name}: {share}"
+        yield from self._divided()
         parts = " + ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in self.account._asdict().items())
         yield f"{counted(self.lines, 'line')} seen = {parts}"
         yield from self.replies.lines()
@@ -209,6 +209,13 @@ class Summary:
         yield from self._of_the_run()
         output = escaped(self.output)
         yield f"records: {output} ({counted(len(self.files), 'file')}); reports: {output}/reports"
+
+    def _divided(self) -> Iterator[str]:
+        for name, (records, asked) in self.splits.items():
+            share = f"{self._share(records):.1%} of them, asked for {asked:.1%}"
+            yield f"  {records:>7,}  in split {name}: {share}"
+        if self.moves:
+            yield "split by cluster: records may go to other splits when logs are added"
 
     def _for_training(self) -> Iterator[str]:
         if self.has_flags:
@@ -232,8 +239,12 @@ class Summary:
 
 def summary_of(options: Options) -> Summary:
     """The summary of a run that nothing was counted of so far."""
-    makes_pairs = options.pairs != "none"
-    return Summary(has_flags=options.flag != "none", certifies=options.samples == "auto", makes_pairs=makes_pairs)
+    return Summary(
+        has_flags=options.flag != "none",
+        certifies=options.samples == "auto",
+        makes_pairs=options.pairs != "none",
+        moves=options.clusters,
+    )
 
 
 def by_code(what: str, findings: Counter[tuple[Severity, str]]) -> Iterator[str]:

@@ -75,9 +75,10 @@ def of_log(session: Session, name: str, asked: Asked) -> Told:
     samples = sampling.finish()
     begins = first_conversation(each.trees, each.found)
     records = [
-        _of_conversation(begun_with(counted(record, asked.options), begins), wanted[sample.key][1], each.ids)
+        _of_conversation(counted(record, asked.options), wanted[sample.key][1], each.ids)
         for sample, record in zip(samples, sampling.records(samples), strict=True)
     ]
+    records = begun_with(records, begins, session, asked.options)
     rows = _rows(each, wanted, sampling, [*zip(samples, records, strict=True)])
     rows = with_asides(rows, session.asides, name, each.found, each.ids)
     seen = {id(line.path) for line in each.lines}

@@ -22,6 +22,7 @@ from chatsquash.read.reading import PLAIN_LOG, Reading
 from chatsquash.read.sessions import MixedSessionsError
 from chatsquash.redact.keys import load_key
 from chatsquash.redact.pseudonyms import Anonymizer
+from chatsquash.run import beginnings
 from chatsquash.run.covered import Covered, accounts, lost_of
 from chatsquash.run.plain import PlainLogs
 from chatsquash.run.told import (
@@ -31,7 +32,6 @@ from chatsquash.run.told import (
     in_files,
     is_whole,
     meeting,
-    prefix,
     taken_apart,
     trace,
     unfit,
@@ -126,11 +126,20 @@ class Converter:
         ``also`` looks at the open log once it was read.
         """
         try:
-            return self._converted(log, observer, also)
+            outcome = self._converted(log, observer, also)
         except OSError as problem:
             if problem.errno != ESTALE or observer:
                 raise
-            return self._converted(log, None, also)  # as it is now
+            outcome = self._converted(log, None, also)  # as it is now
+        return self._compared(outcome)
+
+    def _compared(self, outcome: Outcome) -> Outcome:
+        """An outcome whose records have what they are compared by, where somebody asks."""
+        if not self._options.compares:
+            return outcome
+        from chatsquash.run import likeness  # which few runs need
+
+        return likeness.of_outcome(outcome, self._options)
 
     def _converted(self, log: Log, observer: EntryObserver | None, also: Also | None) -> Outcome:
         with opened_log(log, self._options) as file:
@@ -350,7 +359,7 @@ class Converter:
         if isinstance(made, Refused):
             return made, found
         addresses = self._anonymizer.count - before if self._anonymizer else 0
-        facts = self._facts(session, snapshot, log) if self._tells_facts else None
+        facts = self._facts(session, snapshot, log, made.line) if self._tells_facts else None
         made = structs.replace(made, facts=facts, addresses=addresses) if facts or addresses else made
         if self._options.keep != "none":
             from chatsquash.run.logprobs import with_logprobs  # which few runs ask for
@@ -384,7 +393,7 @@ class Converter:
         ended = entry.origin.ended if entry.origin else snapshot.ended
         return Chosen(entry.line, _stamped(snapshot.started), _stamped(ended), model, snapshot.superseded + 1)
 
-    def _facts(self, session: Session, snapshot: Snapshot, log: Log) -> Facts:
+    def _facts(self, session: Session, snapshot: Snapshot, log: Log, line: bytes) -> Facts:
         """What the log says beside the conversation, without addresses where these are replaced."""
         from chatsquash.read import usage  # which the specified record does not need
 
@@ -394,7 +403,7 @@ class Converter:
         told = (session.id or stem(log), named or suffix, found.model)
         name, source, model = self._anonymizer.counted(list(told))[0] if self._anonymizer else told
         return Facts(
-            prefix=prefix(entry.messages),
+            prefix=beginnings.of_line(line) if self._options.split else "",
             session=printable(name),
             source=printable(f"{source}{dot}{suffix}" if named else source),
             model=printable(model) if model else None,
