@@ -257,7 +257,7 @@ class Conversion:
             group = self._groups.file(self._label(outcome.day, stem(log) if self._by_name else ""))
         outcome, places = self._write(log, outcome, group)
         if self._dataset:
-            self._dataset.add_pairs(log, outcome)
+            self._dataset.add_pairs(outcome)
         self._summary.add(log, outcome, filtered, duplicates, made)
         why = filtered[0] if filtered and not outcome.records else None
         self._reports.add(TakenSession(log, outcome, places, turns, why, group))

@@ -36,6 +36,8 @@ class Dataset:
         self._pairs: dict[str, Shards] = {}
         if options.pairs != "none":
             self._pairs = {split.name: Shards(out, options, split.name, PAIRS) for split in self._splits.splits}
+        self._split = ""
+        """That of the record which was written last."""
         self._statistics = Statistics()
         self._images: set[str] = set()
         self.findings: list[Found] = []
@@ -50,6 +52,7 @@ class Dataset:
         """
         begun = next((each for each in outcome.records if each.kind == "main"), outcome.records[0])
         split, found = self._splits.of(log, outcome, begun)
+        self._split = split
         beside = metadata(record, record.facts) if self._options.metadata and record.facts else {}
         place = self._shards[split].add(record.line, beside, record.images)
         if self._options.format != "parquet":
@@ -59,13 +62,10 @@ class Dataset:
             return outcome, place
         return outcome.also(finding(found, outcome.session, log.shown)), place
 
-    def add_pairs(self, log: Log, outcome: Outcome) -> None:
-        """Write the pairs of a session to the split that its records are in."""
-        if outcome.pairs and outcome.records:
-            begun = next((each for each in outcome.records if each.kind == "main"), outcome.records[0])
-            split, _ = self._splits.of(log, outcome, begun)
-            for pair in outcome.pairs:
-                self._pairs[split].add(pair.line, {}, {})
+    def add_pairs(self, outcome: Outcome) -> None:
+        """Write the pairs of a session to the split of its records, which were written last."""
+        for pair in outcome.pairs if outcome.records else ():
+            self._pairs[self._split].add(pair.line, {}, {})
 
     def final(self) -> dict[str, str]:
         """What stands in places, and what takes its place once the dataset is finished."""
