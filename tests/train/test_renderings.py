@@ -92,3 +92,14 @@ def test_odd_templates_and_records_come_out_alike(template, row, tools, tmp_path
     theirs = outcome(lambda: known.apply_chat_template(row[1], tools=tools, tokenize=False))
     text, problem = Renderer(str(tmp_path / "tokenizer_config.json"))(row[1], tools)
     assert (problem.partition(":")[0] if text is None else text) == theirs
+
+
+@pytest.mark.parametrize("tools", [None, [], [{"name": "ls"}]], ids=["no tools", "empty tools", "tools"])
+def test_the_same_of_several_templates_is_taken(tools, tmp_path):
+    known = tokenizer(["a"])
+    known.chat_template = {"default": "plain", "tool_use": "tools", "rag": "rag"}
+    known.save_pretrained(tmp_path)
+    assert (tmp_path / "additional_chat_templates" / "tool_use.jinja").is_file()
+    messages = [{"role": "user", "content": "a"}]
+    theirs = known.apply_chat_template(messages, tools=tools, tokenize=False)
+    assert Renderer(str(tmp_path))(messages, tools).text == theirs

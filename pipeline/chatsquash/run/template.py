@@ -69,7 +69,8 @@ class Trials:
 
     def summary(self) -> Iterator[str]:
         """What was tried and found, for people."""
-        yield f"{counted(self.records, 'record')} rendered with {escaped(self._name)}: {self.whole:,} whole"
+        which = f" ({escaped(self._template.told)})" if self._template.told else ""
+        yield f"{counted(self.records, 'record')} rendered with {escaped(self._name)}{which}: {self.whole:,} whole"
         for (code, remedy), count in sorted(self.counts.items()):
             yield f"  {count:>7,}  {code}: {remedy}"
         if self.passed_over:

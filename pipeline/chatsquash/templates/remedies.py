@@ -45,7 +45,11 @@ class Look(NamedTuple):
 
 _SERIOUS = frozenset(code for code, rule in rules().items() if rule.severity != "info")
 _RAISES = "template-error"
-_HELD: dict[str, Kind] = {"template-reasoning-lost": "reasoning", "template-system-lost": "system"}
+_HELD: dict[str, Kind] = {
+    "template-definition-lost": "tool",
+    "template-reasoning-lost": "reasoning",
+    "template-system-lost": "system",
+}
 """What must still be there where a code is gone: to drop a thing is no remedy for its loss."""
 
 
