@@ -281,7 +281,7 @@ def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, 
         click.echo(report.as_json(finding, record) if as_json else report.as_text(finding))
     with _whoever_listens():
         beside = [*(trials.summary() if trials else ()), *([evaluation.told()] if evaluation else [])]
-        for line in (*beside, *by_code("findings", counts)):
+        for line in (*beside, *by_code("findings", counts), *(trials.mended() if trials else ())):
             click.echo(line, err=True)
     return LEFT_OUT if any(severity == "error" for severity, _ in counts) else 0
 

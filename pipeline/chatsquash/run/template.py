@@ -17,11 +17,16 @@ from chatsquash.options import Options
 from chatsquash.records.datasets import rows
 from chatsquash.records.reading import NotARecordError, StoredRecord, parsed, record
 from chatsquash.run.check import defined
+from chatsquash.templates.mending import Mending, told
 from chatsquash.templates.remedies import Look, Remedies, spelled
 from chatsquash.text import counted, escaped
 
 if TYPE_CHECKING:
     from chatsquash.templates.bounded import Template
+
+
+_SEARCH = 3
+"""Times what a record may take that the search for what mends all of them takes."""
 
 
 class Trials:
@@ -30,6 +35,7 @@ class Trials:
     def __init__(self, path: str, render_time: float | None = None, render_memory: int | None = None) -> None:
         self._template = template(path, render_time, render_memory)
         self._remedies = Remedies(self._look)
+        self._mending = Mending(self._look)
         self._name = path
         self.records = 0
         self.whole = 0
@@ -76,6 +82,12 @@ class Trials:
         if self.passed_over:
             yield f"  {self.passed_over:>7,}  not rendered: the template is {self._template.given_up}"
 
+    def mended(self) -> Iterator[str]:
+        """The one line that mends all that can be mended, and what stays; none where all records are whole."""
+        self._deadline = monotonic() + _SEARCH * self._template.bounds.seconds
+        if not self._template.given_up and (mended := self._mending.find()):
+            yield told(mended, spelled)
+
     def _search(self, held: StoredRecord, tried: Trial, wrong: frozenset[str]) -> tuple[dict[str, Options], str]:
         """The remedies of a record, and what is said where there is none."""
         if tried.beyond:
@@ -84,6 +96,7 @@ class Trials:
         self._deadline = began + self._template.bounds.seconds
         conversation = Conversation(held.messages, defined(held.tools))
         remedies = self._remedies.find(conversation, wrong, (wrong, tried.problem))
+        self._mending.note(conversation, wrong, tried.problem, remedies.values())
         if monotonic() < self._deadline:
             return remedies, "no preset or modifier cures it"
         self._template.took(monotonic() - began)
