@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from itertools import chain, islice
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from chatsquash.checks import rules
 from chatsquash.checks.template import Trial
@@ -23,6 +23,7 @@ from chatsquash.text import counted, escaped
 
 if TYPE_CHECKING:
     from chatsquash.templates.bounded import Template
+    from chatsquash.templates.trainers import Chosen
 
 
 _SEARCH = 3
@@ -32,11 +33,13 @@ _SEARCH = 3
 class Trials:
     """A template and what trying it gave so far."""
 
-    def __init__(self, path: str, render_time: float | None = None, render_memory: int | None = None) -> None:
-        self._template = template(path, render_time, render_memory)
+    def __init__(self, path: str, trainer: str | None = None, **bounds: Any) -> None:
+        """``trainer``: whose template is taken for the model, see ``templates.trainers``; ``bounds`` are as below."""
+        self._chosen = _chosen(path, trainer)
+        self._template = template(path, self._chosen, **bounds)
         self._remedies = Remedies(self._look)
         self._mending = Mending(self._look)
-        self._name = path
+        self._name = self._chosen.told if self._chosen else path
         self.records = 0
         self.whole = 0
         """Records with all that they hold in their rendering."""
@@ -52,11 +55,15 @@ class Trials:
         if self._template.given_up:
             self.passed_over += 1
             return iter(())
-        self._template.begin(held.messages, held.tools)
-        return self._found(held)
+        shown = self._prepared(held)
+        self._template.begin(shown.messages, shown.tools)
+        return self._found(held, shown)
 
-    def _found(self, held: StoredRecord) -> Iterator[Found]:
-        tried = self._template.trial(held.messages)
+    def _prepared(self, held: StoredRecord) -> StoredRecord:
+        return self._chosen.prepared(held) if self._chosen else held
+
+    def _found(self, held: StoredRecord, shown: StoredRecord) -> Iterator[Found]:
+        tried = self._template.trial(shown.messages)
         found = list(judged(tried))
         self.records += 1
         self.whole += not found
@@ -106,12 +113,12 @@ class Trials:
         left = self._deadline - monotonic()
         if left <= 0:
             return Look(frozenset(["template-error"]), frozenset())
-        held = record(made)
+        held = self._prepared(record(made))
         tried = self._template.attempt(held.messages, held.tools, left)
         return Look(frozenset(found.code for found in judged(tried)), tried.sought)
 
 
-def show(datasets: tuple[str, ...], path: str, number: int, **bounds: int) -> str:
+def show(datasets: tuple[str, ...], path: str, number: int, trainer: str | None = None, **bounds: Any) -> str:
     """The rendering of a record, counted over all datasets; raises ``UsageError`` where there is none."""
     row = next(islice(chain.from_iterable(map(rows, datasets)), number - 1, None), None)
     if row is None:
@@ -120,22 +127,43 @@ def show(datasets: tuple[str, ...], path: str, number: int, **bounds: int) -> st
         held = record(parsed(row.data))
     except NotARecordError as problem:
         raise UsageError(f"{row.file}:{row.number}: {problem}") from None
-    rendering = template(path, **bounds).render(held.messages, held.tools)
+    chosen = _chosen(path, trainer)
+    held = chosen.prepared(held) if chosen else held
+    rendering = template(path, chosen, **bounds).render(held.messages, held.tools)
     if rendering.text is None:
         raise UsageError(f"{row.file}:{row.number}: the template raises {rendering.problem}")
     return "\n".join(map(escaped, rendering.text.split("\n")))
 
 
-def template(path: str, render_time: float | None = None, render_memory: int | None = None) -> Template:
+def _chosen(path: str, trainer: str | None) -> Chosen | None:
+    if trainer is None:
+        return None
+    from chatsquash.templates import trainers  # which few runs ask for
+
+    return trainers.chosen(trainer, path)
+
+
+def refuse_unnamed(trainer: str) -> NoReturn:
+    """Raise the ``UsageError`` for a trainer without a template, which names those that it has."""
+    from chatsquash.templates import trainers
+
+    raise trainers.unnamed(trainer)
+
+
+def template(
+    path: str, chosen: Chosen | None = None, render_time: float | None = None, render_memory: int | None = None
+) -> Template:
     """The template of a file, with other bounds than by default if given; raises ``UsageError`` for one of no use.
 
-    ``render_time`` is in seconds and ``render_memory`` in bytes, both for each record.
+    ``chosen``: what a trainer takes in its place.  ``render_time`` is in seconds and ``render_memory`` in bytes, both
+    for each record.
     """
     if find_spec("jinja2") is None:
         raise UsageError("--template needs the package jinja2: pip install 'chatsquash[template]'")
     from chatsquash.templates.bounded import BOUNDS, RenderBounds, Template
 
-    return Template(path, RenderBounds(render_time or BOUNDS.seconds, render_memory or BOUNDS.memory))
+    bounds = RenderBounds(render_time or BOUNDS.seconds, render_memory or BOUNDS.memory)
+    return Template(path, bounds, chosen.source if chosen else None)
 
 
 def judged(tried: Trial) -> Iterator[Found]:
