@@ -122,7 +122,7 @@ _output = option(
 )
 _single_file = option("--single-file", is_flag=True, help="The same as --group-by none.")
 _DECIDING = ("cleaning", "sessions", "sampling", "shape", "supplied", "reading", "addresses", "checks", "grouping")
-_TAKING = ("dataset", "filters", "duplicates", "reports", "paths", "days", "links", "bounds")
+_TAKING = ("dataset", "filters", "alike", "reports", "paths", "days", "links", "bounds")
 
 
 def _telling(run: Any) -> Any:
