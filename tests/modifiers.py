@@ -11,6 +11,7 @@ _MODIFIERS: dict[str, tuple[Any, ...]] = {
     "merge_consecutive": (False, True),
     "split_parallel": (False, True),
     "split_text_and_calls": (False, True),
+    "bridge_results": ("keep", "join"),
 }
 _LOSS = ("none", "weight")
 

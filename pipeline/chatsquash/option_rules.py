@@ -137,6 +137,18 @@ PAIRS = (
         _is("mistral"),
         "`--split-text-and-calls` with `--preset mistral`, which has no place for text beside calls",
     ),
+    Pair(
+        "drop_text_beside_calls",
+        "preset",
+        _is("mistral"),
+        "`--drop-text-beside-calls` with `--preset mistral`, which has no place for text beside calls",
+    ),
+    Pair(
+        "split_text_and_calls",
+        "drop_text_beside_calls",
+        _is(True),
+        "`--split-text-and-calls` with `--drop-text-beside-calls`, which leaves nothing to split",
+    ),
     Pair("anonymize_key", "anonymize", _is(False), "`--anonymize-key-file` with `--no-anonymize`"),
     Pair(
         "drop",

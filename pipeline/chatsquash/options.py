@@ -28,6 +28,8 @@ SplitBy = Literal["prompt", "session", "scenario", "day", "cluster"]
 Duplicates = Literal["keep", "exact", "ids", "prefix", "near"]
 ToolIds = Literal["keep", "short9"]
 System = Literal["keep", "drop"]
+BridgeResults = Literal["keep", "join"]
+Enums = Literal["keep", "text"]
 Tools = Literal["first", "last", "used"]
 Unpaired = Literal["refuse", "cut", "close"]
 Media = Literal["refuse", "drop", "keep"]
@@ -146,6 +148,11 @@ class Options:
     merge_consecutive: bool = _shape(False, "Join messages of one role that follow each other.")
     split_parallel: bool = _shape(False, "Give each of several calls in a message a message of its own.")
     split_text_and_calls: bool = _shape(False, "Give text beside calls a message of its own.")
+    drop_text_beside_calls: bool = _shape(False, "Leave out text beside calls.")
+    bridge_results: BridgeResults = _shape(
+        "keep", "What the user says right behind a result: a message of its own, or a part of the result."
+    )
+    enums: Enums = _shape("keep", "Values of enum in definitions: as logged, or as texts.")
     tool_ids: ToolIds = _shape("keep", "Ids of calls: as logged, or nine letters and digits.")
     media: Media = _shape(
         "refuse", "Images, sounds and files: no record, one without them, or images beside it (--preset hf)."

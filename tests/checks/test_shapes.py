@@ -29,6 +29,13 @@ ROWS = [
         "warning",
         "no place for: reasoning 2, x\\x1b 1 (",
     ),
+    (
+        shapes.user_behind_result(2, 4),
+        "user-behind-result",
+        "warning",
+        "2 messages of the user right behind a result: ms-swift deletes such a record, torchtune stops",
+    ),
+    (shapes.shape_not_held("x", None, "do this, "), "shape-not-held", "error", "cannot hold: do this, --preset chat"),
     (shapes.shape_changed({"ids shortened": 2}), "shape-changed", "info", "changed to fit: ids shortened 2"),
     (
         shapes.float_rounded(["0.7"], 1),

@@ -19,6 +19,9 @@ from tests.run.outputs import findings
 NATIVE = [user(), assistant("", call()), result()]
 CALL = '<tool_call>{"name": "grep", "arguments": {}}</tool_call>'
 INLINED = [user(), assistant(CALL), {"role": "tool", "content": '<tool_result tool_call_id="c1">done</tool_result>'}]
+RESPONSE = "<tool_response>\ndone\n</tool_response>"
+AS_TEXT = [user(), assistant(CALL), user(RESPONSE)]
+"""As ``--preset text`` writes it."""
 WRAPPED = {"type": "function", "function": tool()}
 UNWRAPPED = {"role": "tool", "content": "done"}
 
@@ -39,6 +42,9 @@ RECORDS = [
     ("fields that we do not write", record(*NATIVE, id=1, split="train"), []),
     ("null-valued fields", record({**user(), "tool_calls": None}, {**assistant(), "tool_call_id": None}), []),
     ("a conversation without calls", record(user(), assistant()), []),
+    ("the user speaks right behind a result", record(*NATIVE, user(), assistant()), [("user-behind-result", "warning", 1, 3)]),
+    ("so it is where both are text", {"messages": [*AS_TEXT, user(), assistant()]}, [("calls-without-tools", "error", 1, None), ("undeclared-tool", "error", 1, 1), ("user-behind-result", "warning", 1, 3)]),
+    ("but not where one message has both", {"messages": [*AS_TEXT[:2], user(f"{RESPONSE}\n\nhi"), assistant()]}, [("calls-without-tools", "error", 1, None), ("undeclared-tool", "error", 1, 1)]),
     ("no tools", {"messages": [user()]}, [("no-tools", "info", 1, None)]),
     ("tools are null", record(user(), tools=None) | {"tools": None}, [("no-tools", "info", 1, None)]),
     ("no messages", record(), [("no-messages", "error", 1, None)]),

@@ -30,6 +30,7 @@ class Row(NamedTuple):
 
 
 DROP, MERGE = {"system": "drop"}, {"merge_consecutive": True}
+ALONE, BRIDGE = {"drop_text_beside_calls": True}, {"bridge_results": "join"}
 PARALLEL, TEXT = {"split_parallel": True}, {"split_text_and_calls": True}
 
 ROWS = [
@@ -62,6 +63,16 @@ ROWS = [
     Row("calls alone stay", TEXT, [assistant(" \n", call()), assistant(None, call())], [assistant(" \n", call()), assistant(None, call())]),
     Row("text alone stays", TEXT, [B, {**B, "tool_calls": []}, {**B, "tool_calls": "x"}], [B, {**B, "tool_calls": []}, {**B, "tool_calls": "x"}]),
     Row("merging comes before splitting", {**MERGE, **TEXT}, [B, assistant("", call("1")), ONE], [B, assistant("", call("1")), ONE], "joined to the one before 1 texts split from calls 1"),
+    Row("text goes, and calls stay", ALONE, [A, CALLS, ONE, TWO, B], [A, assistant("", call("1"), call("2"), reasoning_content="hm"), ONE, TWO, B], "texts beside calls dropped 1"),
+    Row("parts that are no text stay", ALONE, [assistant(["t", IMAGE], call()), assistant(["t"], call())], [assistant([IMAGE], call()), assistant("", call())], "texts beside calls dropped 2"),
+    Row("calls alone stay as they are", ALONE, [assistant(" \n", call()), assistant(None, call())], [assistant(" \n", call()), assistant(None, call())]),
+    Row("text that is joined to calls goes", {**MERGE, **ALONE}, [B, assistant("", call("1")), ONE], [assistant("", call("1")), ONE], "joined to the one before 1 texts beside calls dropped 1"),
+    Row("what the user says behind a result goes into it", BRIDGE, [CALLS, ONE, TWO, A, C, B], [CALLS, ONE, result("two\n\na\n\nc", "2"), B], "joined to the result before 2"),
+    Row("parts stand behind it", BRIDGE, [ONE, user([IMAGE])], [result([{"type": "text", "text": "one"}, {"type": "text", "text": "\n\n"}, IMAGE], "1")], "before 1"),
+    Row("a result that says nothing says that", BRIDGE, [result("", "1"), A], [result("a", "1")], "before 1"),
+    Row("who says more than a content stays", BRIDGE, [ONE, {**A, "name": "x"}], [ONE, {**A, "name": "x"}]),
+    Row("content that is no text stays", BRIDGE, [ONE, user({"x": 1}), result(5, "2"), A], [ONE, user({"x": 1}), result(5, "2"), A]),
+    Row("others stay behind results", BRIDGE, [ONE, B, A, ONE, SYSTEM, A], [ONE, B, A, ONE, SYSTEM, A]),
     Row("both splits", {**PARALLEL, **TEXT}, [CALLS, ONE, TWO], [assistant("t", reasoning_content="hm"), assistant("", call("1")), ONE, assistant("", call("2")), TWO], "messages of their own 1 texts split from calls 1"),
 ]  # fmt: skip
 

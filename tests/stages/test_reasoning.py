@@ -110,6 +110,7 @@ LOGGED = [
     ("white space before it", "\n<think>old</think> a", "a"),
     ("an empty one", "<think>\n\n</think>\n\na", "a"),
     ("nothing behind it", "<think>old</think>", ""),
+    ("several of them", "<think>old</think>\n<think>older</think>\na", "a"),
 ]
 
 
@@ -181,11 +182,26 @@ def test_a_chat_log_keeps_the_name_that_it_has(key):
     assert json.loads(outcome.record)["messages"][1] == assistant("a", **{key: "hm"})
 
 
-def test_reasoning_beside_another_leading_block_is_kept_too():
-    (found,) = shown("inline", assistant("<think>B</think>so", reasoning_content="A"))
-    assert found["content"] == "<think>\nA\n</think>\n\n<think>B</think>so"
-    (same,) = shown("inline", assistant("<think>A</think>so", reasoning_content="A"))
-    assert same["content"] == "<think>A</think>so"
+BESIDE = [
+    ("the same", "<think>A</think>so", "<think>A</think>so", "so"),
+    ("another", "<think>B</think>so", "<think>\nA\n\nB\n</think>\n\nso", "so"),
+    ("more than it", "<think>\nA, and B\n</think>so", "<think>\nA, and B\n</think>so", "so"),
+    ("two blocks, of which one is the same", "<think>A</think>\n<think>B</think>so", "<think>\nA\n\nB\n</think>\n\nso", "so"),
+    ("a block that the prompt opened", "A</think>\n\nso", "<think>\nA\n</think>\n\nso", "so"),
+    ("one that closes what it did not think", "B</think>so", "<think>\nA\n</think>\n\nB</think>so", "B</think>so"),
+    ("the same further down", "so: <think>A</think>it is", "so: <think>A</think>it is", "so: it is"),
+    ("another further down", "like <think>B</think>", "<think>\nA\n</think>\n\nlike <think>B</think>", "like <think>B</think>"),
+    ("another, and the same further down", "<think>B</think>so <think>A</think>", "<think>B</think>so <think>A</think>", "so "),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("sentence", "content", "inlined", "dropped"), BESIDE, ids=[row[0] for row in BESIDE])
+def test_reasoning_that_stands_in_the_text_too(sentence, content, inlined, dropped):
+    for thought in ("A", "\n<think>A</think>\n"):
+        (found,) = shown("inline", assistant(content, reasoning_content=thought))
+        assert found["content"] == inlined
+        (found,) = shown("drop", assistant(content, reasoning_content=thought))
+        assert found["content"] == dropped
 
 
 def test_parts_that_are_reasoning_are_written_before_the_text():

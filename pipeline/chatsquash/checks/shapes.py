@@ -61,13 +61,25 @@ def media_dropped(what: str, at: int) -> Fact:
     return Fact(f"{escaped(what)}: {hint}, --preset chat keeps all", at)
 
 
+@rule("warning")
+def user_behind_result(count: int, at: int | None = None) -> Fact:
+    """Reported when messages of the user stand right behind the result of a call, in a shape that is so trained on.
+
+    ms-swift deletes the record and goes on, torchtune stops, and LLaMA-Factory passes over it. Others take it.
+    `--bridge-results join` puts what the user says behind the text of the result.
+    """
+    where = f"{counted(count, 'message')} of the user right behind a result"
+    fails = "ms-swift deletes such a record, torchtune stops, LLaMA-Factory passes over it"
+    return Fact(f"{where}: {fails} (--bridge-results join makes it a part of the result)", at)
+
+
 @rule("error")
-def shape_not_held(what: str, at: int | None) -> Fact:
+def shape_not_held(what: str, at: int | None, hint: str = "") -> Fact:
     """Reported when a message or a definition is of a form that the preset has no place for, such as another role.
 
     The record is left out.
     """
-    return Fact(f"{escaped(what)}, which the preset cannot hold: --preset chat keeps it", at)
+    return Fact(f"{escaped(what)}, which the preset cannot hold: {hint}--preset chat keeps it", at)
 
 
 @rule("warning")

@@ -10,23 +10,20 @@ from chatsquash import chat
 from chatsquash.checks.tags import outlined
 from chatsquash.model import Json
 from chatsquash.reasoning import CLOSE, OPEN
-from chatsquash.records.notes import Notes
 from chatsquash.records.reading import StoredRecord
+from chatsquash.records.think_blocks import inlined
 from chatsquash.records.turns import Turn
 
+BEHIND_REASONING = f"{CLOSE}\n\n"
+"""How a text ends that is reasoning alone."""
 _MARKS = (chat.CALL_OPEN, chat.CALL_CLOSE, OPEN, CLOSE)
 
 
-def text(turn: Turn, notes: Notes) -> str:
-    """The text of an assistant's turn, its reasoning in front, unless the text begins with some."""
-    reasoning = turn.get("reasoning_content", "").strip()
+def text(turn: Turn) -> str:
+    """The text of an assistant's turn, its reasoning in one block in front."""
+    reasoning = turn.get("reasoning_content")
     content: str = turn["content"]
-    if not reasoning:
-        return content
-    if content.lstrip().startswith(OPEN):
-        notes.dropped["reasoning beside <think>"] += reasoning not in content
-        return content
-    return f"{OPEN}\n{reasoning}\n{CLOSE}\n\n{content}"
+    return inlined(content, reasoning) if reasoning else content
 
 
 def call(called: dict[str, Any]) -> str:

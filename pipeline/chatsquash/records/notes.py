@@ -26,6 +26,8 @@ class Notes:
     dropped: Counter[str] = field(default_factory=Counter)
     changed: Counter[str] = field(default_factory=Counter)
     floats: list[float] = field(default_factory=list)
+    behind: int = 0
+    """How often the user speaks right behind a result, in the shape of trainers that do not take that."""
 
     def add(self, other: Notes) -> None:
         """What was noted elsewhere."""
@@ -37,6 +39,7 @@ class Notes:
         """At most one finding for each sort; ``as_text`` says that no float is a number of the record's JSON."""
         found = [shapes.shape_dropped(self.dropped)] if self.dropped else []
         found += [shapes.shape_changed(self.changed)] if self.changed else []
+        found += [shapes.user_behind_result(self.behind)] if self.behind else []
         if lost := [each.spelled for each in self.floats if isinstance(each, Rounded)]:
             found.append(reading.number_changed(lost, len(lost)))
         if not as_text and (hasty := [rounding.spelled(each) for each in self.floats if rounding.changes(each)]):

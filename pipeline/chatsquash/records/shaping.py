@@ -14,7 +14,7 @@ from chatsquash.checks.contents import unfit
 from chatsquash.checks.registry import View
 from chatsquash.memo import Last
 from chatsquash.model import Conversation, Found, Json, Tool
-from chatsquash.records import rounding, turns
+from chatsquash.records import rounding, rows, turns
 from chatsquash.records.arguments import Arguments, floats
 from chatsquash.records.line import RecordLine, digest
 from chatsquash.records.notes import CannotHoldError, Notes
@@ -41,20 +41,31 @@ def _wrap(tools: list[Tool]) -> tuple[list[dict[str, Any]], Notes]:
 
 
 _wrapped = Last(_wrap)
-"""Flattened tools as ``{"type": "function", "function": {"name", "description"?, "parameters", ...}}``, with what was
+"""Flattened tools as ``{"type": "function", "function": {"name", "description", "parameters", ...}}``, with what was
 noted; raises ``CannotHoldError``."""
 
 
 def _function(tool: dict[str, Any], notes: Notes) -> dict[str, Any]:
+    """A definition with all that some templates print without asking whether it is there."""
     function = {key: value for key, value in tool.items() if value is not None}
+    if "description" not in function:
+        notes.changed["tool definitions without a description get an empty one"] += 1
+        function = {"name": function["name"], "description": "", **function}
+    return {**function, "parameters": _parameters(function, notes)}
+
+
+def _parameters(function: dict[str, Any], notes: Notes) -> dict[str, Any]:
     parameters = function.get("parameters")
     if parameters is None:
         notes.changed["tool definitions without parameters get empty ones"] += 1
-        return {**function, "parameters": {"type": "object", "properties": {}}}
+        return {"type": "object", "properties": {}}
     if not isinstance(parameters, dict):
         what = f"parameters of tool {quoted(function['name'])} are {json_type(parameters)}"
         raise CannotHoldError(shapes.shape_not_held(what, None))
-    return function
+    if parameters.get("properties") is not None:
+        return parameters
+    notes.changed["tool definitions without properties get empty ones"] += 1
+    return {**parameters, "properties": {}}
 
 
 class Plain(NamedTuple):
@@ -63,6 +74,7 @@ class Plain(NamedTuple):
     turns: list[turns.Turn]
     tools: list[dict[str, Any]]
     notes: Notes
+    choices: Choices
 
 
 def shaped(
@@ -80,8 +92,8 @@ def shaped(
     try:
         tools, noted = _wrapped(conversation.tools)
         notes.add(noted)
-        read = turns.read(conversation.messages, arguments, notes, choices)
-        made = record(Plain(read, tools, notes))
+        read = _in_rows(turns.read(conversation.messages, arguments, notes, choices), notes, choices)
+        made = record(Plain(read, tools, notes, choices))
     except CannotHoldError as problem:
         return Shaped(None, [*notes.findings(as_text=as_text), problem.found], problem.found)
     except RecursionError:
@@ -89,6 +101,12 @@ def shaped(
         return Shaped(None, [*notes.findings(as_text=as_text), why], why)
     held = conversation.marks
     return Shaped(made, notes.findings(as_text=as_text), marks=held and marks.shaped(held, read, made))
+
+
+def _in_rows(read: list[turns.Turn], notes: Notes, choices: Choices) -> list[turns.Turn]:
+    """The turns as they are wanted behind each other, now that results and system messages have their places."""
+    read = rows.bridged(read, notes) if choices.bridges else read
+    return rows.merged(read, notes, "user") if choices.merges else read
 
 
 def line(preset: Preset, conversation: Conversation, choices: Choices = REFUSED, flag: str | None = None) -> RecordLine:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from chatsquash import chat, jsonio
-from chatsquash.checks import examine, existing, reading, schemas
+from chatsquash.checks import examine, existing, reading, schemas, shapes
 from chatsquash.checks.phrases import Phrases, turns
 from chatsquash.checks.registry import View
 from chatsquash.checks.tags import is_inlined, outlined
@@ -85,6 +86,7 @@ def _row(data: bytes, looks: Looks) -> Iterator[Found]:
         if "completion" in value and found.code == "unanswered-call" and found.at == len(said.messages) - 1:
             continue  # a sample ends with its reply
         yield found._replace(at=said.place(found.at))
+    yield from _behind_results(said)
     for found in beside:
         yield found._replace(at=held.place(found.at))
     for found in looks.overlap(held) if looks.overlap else ():
@@ -94,6 +96,15 @@ def _row(data: bytes, looks: Looks) -> Iterator[Found]:
     _, rounded = jsonio.encode(value)
     if rounded:
         yield reading.number_changed(rounded, len(rounded))
+
+
+def _behind_results(said: StoredRecord) -> Iterator[Found]:
+    """Where the user speaks right behind a result, unless one message holds both."""
+    roles = pairwise(message["role"] for message in said.messages)
+    places = [at for at, pair in enumerate(roles, 1) if pair == ("tool", "user")]
+    apart = [said.place(at) for at in places if said.place(at) != said.place(at - 1)]
+    if apart:
+        yield shapes.user_behind_result(len(apart), apart[0])
 
 
 def _addresses_left(value: dict[str, Json]) -> Iterator[Found]:

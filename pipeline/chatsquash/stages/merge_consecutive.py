@@ -46,7 +46,7 @@ def _rest(message: Message) -> dict[str, Any]:
 
 
 def _merged(first: Message, second: Message) -> Message:
-    new: dict[str, Any] = {**first, "content": _content(first.get("content"), second.get("content"))}
+    new: dict[str, Any] = {**first, "content": together(first.get("content"), second.get("content"))}
     thoughts: list[Any] = [message.get("reasoning_content") for message in (first, second)]
     if any(thoughts):
         new["reasoning_content"] = _BETWEEN.join(filter(None, thoughts))
@@ -55,7 +55,8 @@ def _merged(first: Message, second: Message) -> Message:
     return new  # type: ignore[return-value]
 
 
-def _content(first: Json, second: Json) -> Json:
+def together(first: Json, second: Json) -> Json:
+    """Two contents as one, with an empty line between them."""
     if not first or not second:
         return first or second or ""
     if isinstance(first, str) and isinstance(second, str):

@@ -228,6 +228,10 @@ def _as_asked(options: Options, anonymizer: Anonymizer | None) -> Iterator[Conve
         from chatsquash.stages.used_tools import used_tools
 
         yield used_tools
+    if options.enums == "text":
+        from chatsquash.stages.enums import enums_as_texts
+
+        yield enums_as_texts
     if options.reasoning != "keep":
         from chatsquash.stages.reasoning import reason
 
@@ -238,10 +242,25 @@ def _as_asked(options: Options, anonymizer: Anonymizer | None) -> Iterator[Conve
         yield drop_system
     if anonymizer:
         yield partial(_anonymize, anonymizer, Last(partial(_without_addresses, anonymizer)))
+    yield from _rearranged(options)
+    if options.json_tool_calls:
+        yield partial(_inline, check=options.integrity_analysis)
+
+
+def _rearranged(options: Options) -> Iterator[ConversationStage]:
+    """Those of them that join and divide messages."""
+    if options.bridge_results == "join" and options.preset == presets.DEFAULT:
+        from chatsquash.stages.bridge_results import bridge_results  # presets do so once results have their places
+
+        yield bridge_results
     if options.merge_consecutive:
         from chatsquash.stages.merge_consecutive import merge_consecutive
 
         yield merge_consecutive
+    if options.drop_text_beside_calls:
+        from chatsquash.stages.drop_text_beside_calls import drop_text_beside_calls
+
+        yield drop_text_beside_calls
     if options.split_parallel:
         from chatsquash.stages.split_parallel import split_parallel
 
@@ -254,8 +273,6 @@ def _as_asked(options: Options, anonymizer: Anonymizer | None) -> Iterator[Conve
         from chatsquash.stages.tool_ids import shorten
 
         yield shorten
-    if options.json_tool_calls:
-        yield partial(_inline, check=options.integrity_analysis)
 
 
 def _inline(conversation: Conversation, *, check: bool) -> Staged:

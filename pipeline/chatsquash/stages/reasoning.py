@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, Literal
 
 from chatsquash import chat
 from chatsquash.checks import reading
 from chatsquash.marks import without
 from chatsquash.model import Conversation, Message, Staged
-from chatsquash.reasoning import CLOSE, MEMBERS, OPEN, is_part, text
+from chatsquash.reasoning import MEMBERS, is_part, text
+from chatsquash.records.think_blocks import dropped, inlined
 
 _PROVIDER = "provider_specific_fields"
 """Where LiteLLM repeats what it takes from a provider."""
-_LEADING = re.compile(rf"\s*{OPEN}(.*?){CLOSE}\s*", re.DOTALL)
 
 
 def reason(conversation: Conversation, *, mode: Literal["inline", "drop"]) -> Staged:
@@ -41,19 +40,19 @@ def _says_something(message: Message) -> bool:
 
 def _inline(message: Message) -> Message:
     bare = _without(message)
-    thought = text(message).strip()
-    leading = _LEADING.match(_start(bare))
-    inside = leading[1].strip() if leading else ""
-    if inside and inside == thought:
+    said = _start(bare)
+    thought = text(message)
+    written = inlined(said, thought)
+    if written == said:
         return bare
-    said = _unopened(bare, leading) if leading and not inside else bare  # an empty block says nothing
-    return _prefixed(said, f"{OPEN}\n{thought}\n{CLOSE}\n\n") if thought else said
+    return _prefixed(bare, written) if written.endswith(said) else _begun(bare, written)
 
 
 def _drop(message: Message) -> Message:
     bare = _without(message)
-    leading = _LEADING.match(_start(bare))
-    return _unopened(bare, leading) if leading else bare
+    said = _start(bare)
+    left = dropped(said, text(message))
+    return bare if left == said else _begun(bare, left)
 
 
 def _start(message: Message) -> str:
@@ -63,13 +62,15 @@ def _start(message: Message) -> str:
     return chat.part_text(first) or ""
 
 
-def _unopened(message: Message, leading: re.Match[str]) -> Message:
-    """The message without the block that it begins with."""
-    content, rest = message["content"], leading.string[leading.end() :]
+def _begun(message: Message, beginning: str) -> Message:
+    """The message with another text where it begins; a part of which nothing is left goes."""
+    content = message["content"]
     if isinstance(content, list):
-        part = {**content[0], "text": rest} if isinstance(content[0], dict) else {"type": "text", "text": rest}
-        return {**message, "content": [*([part] if rest else []), *content[1:]]}
-    return {**message, "content": rest}
+        part = (
+            {**content[0], "text": beginning} if isinstance(content[0], dict) else {"type": "text", "text": beginning}
+        )
+        return {**message, "content": [*([part] if beginning else []), *content[1:]]}
+    return {**message, "content": beginning}
 
 
 def _without(message: Message) -> Message:
@@ -89,8 +90,10 @@ def _bare(holder: Any) -> Any:
     return {key: value for key, value in holder.items() if key not in MEMBERS}
 
 
-def _prefixed(message: Message, prefix: str) -> Message:
+def _prefixed(message: Message, written: str) -> Message:
+    """The message with a text that ends with the one that it begins with; parts stay as they are."""
     content = message.get("content")
     if isinstance(content, list):
+        prefix = written.removesuffix(_start(message))
         return {**message, "content": [{"type": "text", "text": prefix}, *content]}
-    return {**message, "content": prefix + (content if isinstance(content, str) else "")}
+    return {**message, "content": written}

@@ -35,15 +35,21 @@ class Column(NamedTuple):
 
 
 class Choices(NamedTuple):
-    """What the user wants of records that a preset cannot hold as they are; see ``Options``."""
+    """What the user wants of records beyond what stages make of the conversation; see ``Options``."""
 
     unpaired: Unpaired = "refuse"
     unpaired_text: str = NO_RESULT
     media: Media = "refuse"
+    bridges: bool = False
+    """Whether what a user says right behind a result goes into the result."""
+    merges: bool = False
+    """Whether messages of one role that stand in a row only in the preset's shape are joined."""
+    calls_alone: bool = False
+    """Whether text goes that stands beside calls only in the preset's shape."""
 
 
 REFUSED = Choices()
-"""Such records are left out."""
+"""Nothing is wanted: what a preset cannot hold is left out."""
 
 
 class Shaped(NamedTuple):
@@ -105,7 +111,14 @@ class WithFiles(Preset, Protocol):
 def choices(options: Options) -> Choices:
     """What the options say of such records."""
     text = NO_RESULT if options.unpaired_text is None else options.unpaired_text
-    return Choices(options.unpaired, text, options.media)
+    return Choices(
+        options.unpaired,
+        text,
+        options.media,
+        bridges=options.bridge_results == "join",
+        merges=options.merge_consecutive,
+        calls_alone=options.drop_text_beside_calls,
+    )
 
 
 def unaware(options: Options) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from chatsquash.model import Conversation
-from chatsquash.records import media, schema
+from chatsquash.records import media, rows, schema
 from chatsquash.records.arguments import objects
 from chatsquash.records.presets import REFUSED, Choices, Column, Shaped
 from chatsquash.records.schema import TEXT, WORD
@@ -61,6 +61,7 @@ def shape(conversation: Conversation, choices: Choices = REFUSED) -> Shaped:
 
 
 def _record(plain: Plain) -> dict[str, Any]:
+    plain.notes.behind = rows.behind_results(plain.turns)
     return {"messages": plain.turns, "tools": plain.tools} if plain.tools else {"messages": plain.turns}
 
 

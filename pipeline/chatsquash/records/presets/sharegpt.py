@@ -12,10 +12,10 @@ import orjson
 
 from chatsquash import chat, jsonio
 from chatsquash.checks import shapes
-from chatsquash.model import Conversation, Json
+from chatsquash.model import Conversation, Found, Json
 from chatsquash.records import markup, schema
 from chatsquash.records.arguments import objects
-from chatsquash.records.notes import CannotHoldError, Notes
+from chatsquash.records.notes import CannotHoldError
 from chatsquash.records.presets import REFUSED, Choices, Column, Shaped
 from chatsquash.records.reading import NotARecordError, StoredRecord
 from chatsquash.records.schema import TEXT
@@ -72,32 +72,45 @@ def _record(plain: Plain) -> dict[str, Any]:
     system = plain.turns[0]["content"] if plain.turns[0]["role"] == "system" else ""
     spoken = [turn for turn in plain.turns if turn["role"] != "system"]
     runs = [(role, list(run)) for role, run in groupby(spoken, key=lambda turn: turn["role"])]
-    turns = [_turn(role, run, plain.notes) for role, run in runs]
+    turns = [_turn(role, run, plain) for role, run in runs]
     for at, turn in enumerate(turns):
         if turn["from"] not in (_ANSWERED if at % 2 else _ASKED):
-            what = f"a turn of {turn['from']} is first" if not at else "the user speaks right behind a result"
-            raise CannotHoldError(shapes.shape_not_held(what, None))
+            raise CannotHoldError(_out_of_turn(at, turn))
     tools = json.dumps([tool["function"] for tool in plain.tools], ensure_ascii=False) if plain.tools else ""
     return {"conversations": turns, "system": system, "tools": tools}
 
 
-def _turn(role: str, run: list[Turn], notes: Notes) -> dict[str, str]:
+def _out_of_turn(at: int, turn: dict[str, str]) -> Found:
+    if not at:
+        return shapes.shape_not_held(f"a turn of {turn['from']} is first", None)
+    hint = "--bridge-results join makes it a part of the result, "
+    return shapes.shape_not_held("the user speaks right behind a result", None, hint)
+
+
+def _turn(role: str, run: list[Turn], plain: Plain) -> dict[str, str]:
     if role == "tool":
         return {"from": "observation", "value": markup.BETWEEN_RESULTS.join(turn["content"] for turn in run)}
     if len(run) > 1:
-        notes.changed[f"messages of role {role} in a row become one"] += len(run) - 1
+        plain.notes.changed[f"messages of role {role} in a row become one"] += len(run) - 1
     if role == "user":
         return {"from": "human", "value": _joined([turn["content"] for turn in run])}
-    text = _joined([markup.text(turn, notes) for turn in run])
     calls = [call for turn in run for call in turn.get("tool_calls", ())]
+    if calls and plain.choices.calls_alone and any(turn["content"] for turn in run):
+        plain.notes.changed["texts beside calls dropped"] += sum(bool(turn["content"]) for turn in run)
+        run = [{**turn, "content": ""} for turn in run]
+    text = _joined([markup.text(turn) for turn in run])
     return {"from": "function_call", "value": _calls(text, calls)} if calls else {"from": "gpt", "value": text}
 
 
 def _calls(text: str, calls: list[dict[str, Any]]) -> str:
+    """Calls behind a text, as models write them on a line of their own; without one they are JSON alone."""
     if chat.CALL_OPEN in text:
         raise CannotHoldError(shapes.shape_not_held(f"{chat.CALL_OPEN} stands in the text beside tool_calls", None))
     written = ", ".join(map(markup.call, calls))
-    return f"{text}{chat.CALL_OPEN}[{written}]{chat.CALL_CLOSE}" if text or len(calls) > 1 else written
+    if not text:
+        return written if len(calls) == 1 else f"[{written}]"
+    break_ = "" if text.endswith(markup.BEHIND_REASONING) else "\n"
+    return f"{text}{break_}{chat.CALL_OPEN}[{written}]{chat.CALL_CLOSE}"
 
 
 def _joined(texts: list[str]) -> str:
@@ -119,8 +132,18 @@ def read(value: dict[str, Any]) -> StoredRecord | None:
     for at, turn in enumerate(turns):
         said.append(_message(turn, at))
         places.append(at)
-    tools = value.get("tools")
-    return markup.native(said, places, (jsonio.value(tools) if tools else None) if isinstance(tools, str) else tools)
+    return markup.native(said, places, _defined(value.get("tools")))
+
+
+def _defined(tools: Json) -> Json:
+    """The definitions, wrapped as LLaMA-Factory wraps them."""
+    listed = (jsonio.value(tools) if tools else None) if isinstance(tools, str) else tools
+    return [*map(_wrapped, listed)] if isinstance(listed, list) else listed
+
+
+def _wrapped(tool: Json) -> Json:
+    is_flat = isinstance(tool, dict) and not isinstance(tool.get("function"), dict)
+    return {"type": "function", "function": tool} if is_flat else tool
 
 
 def _message(turn: Json, at: int) -> dict[str, Any]:
@@ -129,8 +152,14 @@ def _message(turn: Json, at: int) -> dict[str, Any]:
         raise NotARecordError(f"conversations[{at}] is no object with from and value that sharegpt knows")
     text = turn["value"]
     if turn["from"] == "function_call":
-        text, marked, calls = text.partition(chat.CALL_OPEN)
-        called = jsonio.value(calls.removesuffix(chat.CALL_CLOSE) if marked else text)
-        blocks = [jsonio.dumps(call).decode() for call in (called if isinstance(called, list) else [called])]
-        text = (text if marked else "") + "".join(f"{chat.CALL_OPEN}{block}{chat.CALL_CLOSE}" for block in blocks)
+        text = _outlinable(text)
     return {"role": role, "content": text}
+
+
+def _outlinable(value: str) -> str:
+    """A turn of calls, with each of them as a block in its text."""
+    said, marked, calls = value.partition(chat.CALL_OPEN)
+    called = jsonio.value(calls.removesuffix(chat.CALL_CLOSE) if marked else value)
+    blocks = [jsonio.dumps(call).decode() for call in (called if isinstance(called, list) else [called])]
+    said = said if said.endswith(markup.BEHIND_REASONING) else said.removesuffix("\n")
+    return (said if marked else "") + "".join(f"{chat.CALL_OPEN}{block}{chat.CALL_CLOSE}" for block in blocks)

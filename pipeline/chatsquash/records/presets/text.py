@@ -12,9 +12,8 @@ from typing import Any
 
 from chatsquash import chat, jsonio
 from chatsquash.model import Conversation
-from chatsquash.records import markup, schema
+from chatsquash.records import markup, rows, schema
 from chatsquash.records.arguments import objects
-from chatsquash.records.notes import Notes
 from chatsquash.records.presets import REFUSED, Choices, Column, Shaped
 from chatsquash.records.reading import StoredRecord
 from chatsquash.records.shaping import Plain, shaped
@@ -40,6 +39,8 @@ For each function call, return a json object with function name and arguments wi
 <tool_call>
 {{"name": <function-name>, "arguments": <args-json-object>}}
 </tool_call>"""
+_BETWEEN = "\n\n"
+"""What ``--merge-consecutive`` puts between results and what the user says behind them."""
 _TOOLS_OPEN, _TOOLS_CLOSE = "<tools>\n", "\n</tools>"
 
 
@@ -49,7 +50,11 @@ def shape(conversation: Conversation, choices: Choices = REFUSED) -> Shaped:
 
 
 def _record(plain: Plain) -> dict[str, Any]:
-    turns = [*_system(plain), *_turns(plain.turns, plain.notes)]
+    turns = [*_system(plain), *_turns(plain.turns)]
+    if plain.choices.merges:  # results are the user's by now, and calls are text
+        turns = rows.merged(turns, plain.notes, "user", "assistant")
+    else:
+        plain.notes.behind = rows.behind_results(plain.turns)
     return {"messages": [{"role": turn["role"], "content": turn["content"]} for turn in turns]}
 
 
@@ -61,7 +66,7 @@ def _system(plain: Plain) -> list[Turn]:
     return [{"role": "system", "content": "\n\n".join(said)}] if said else []
 
 
-def _turns(turns: list[Turn], notes: Notes) -> Iterator[Turn]:
+def _turns(turns: list[Turn]) -> Iterator[Turn]:
     """All turns but the system's; results that follow each other are one."""
     results: list[str] = []
     for turn in turns:
@@ -72,13 +77,13 @@ def _turns(turns: list[Turn], notes: Notes) -> Iterator[Turn]:
             yield {"role": "user", "content": "\n".join(results)}
             results = []
         if turn["role"] == "assistant":
-            yield {"role": "assistant", "content": _said(turn, notes)}
+            yield {"role": "assistant", "content": _said(turn)}
         elif turn["role"] == "user":
             yield turn
 
 
-def _said(turn: Turn, notes: Notes) -> str:
-    text = markup.text(turn, notes)
+def _said(turn: Turn) -> str:
+    text = markup.text(turn)
     calls = [f"{chat.CALL_OPEN}\n{markup.call(call)}\n{chat.CALL_CLOSE}" for call in turn.get("tool_calls", ())]
     return "\n".join([text, *calls] if turn["content"] or not calls else [text + calls[0], *calls[1:]])
 
@@ -92,10 +97,10 @@ def native(messages: list[Any]) -> StoredRecord | None:
         return None
     first = messages[0] if messages and messages[0]["role"] == "system" else None
     tools = _defined(first["content"]) if first else None
-    said = [_heard(message) for message in messages]
-    if tools is None and not any(message["role"] == "tool" for message in said):
+    heard = [(each, at) for at, message in enumerate(messages) for each in _heard(message)]
+    if tools is None and not any(message["role"] == "tool" for message, _ in heard):
         return None
-    return markup.native(said, list(range(len(said))), tools)
+    return markup.native([message for message, _ in heard], [at for _, at in heard], tools)
 
 
 def _is_plain(message: dict[str, Any]) -> bool:
@@ -103,12 +108,19 @@ def _is_plain(message: dict[str, Any]) -> bool:
     return texts and message["role"] in ("system", "user", "assistant")
 
 
-def _heard(message: dict[str, Any]) -> dict[str, Any]:
-    """A message, with the role of a tool where the user's text is results."""
-    text = message["content"]
-    if message["role"] == "user" and text.startswith(markup.RESULT_OPEN) and text.endswith(markup.RESULT_CLOSE):
-        return {"role": "tool", "content": text[len(markup.RESULT_OPEN) : -len(markup.RESULT_CLOSE)]}
-    return message
+def _heard(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """A message; where the user's text is results, or begins with them, these with the role of a tool."""
+    text: str = message["content"]
+    if message["role"] != "user" or not text.startswith(markup.RESULT_OPEN):
+        yield message
+        return
+    results, closed, behind = text.rpartition(markup.RESULT_CLOSE)
+    if not closed or (behind and not behind.startswith(_BETWEEN)):
+        yield message
+        return
+    yield {"role": "tool", "content": results[len(markup.RESULT_OPEN) :]}
+    if behind:
+        yield {**message, "content": behind.removeprefix(_BETWEEN)}
 
 
 def _defined(text: str) -> list[Any] | None:
