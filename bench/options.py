@@ -43,6 +43,9 @@ ROWS: dict[str, str] = {
     "few turns only": "--min-turns 5",
     "without errors": "--drop unanswered-call",
     "no duplicates": "--drop-duplicates",
+    "but for ids and keys": "--duplicates ids",
+    "no beginnings": "--duplicates prefix",
+    "none that are near": "--duplicates near",
     "preset hf": "--preset hf",
     "preset mistral": "--preset mistral",
     "preset openai": "--preset openai",
@@ -57,6 +60,7 @@ ROWS: dict[str, str] = {
     "a split by prompt": "--split train=0.9,validation=0.1",
     "a split by session": "--split train=0.9,validation=0.1 --split-by session",
     "a split by day": "--split train=0.9,validation=0.1 --split-by day",
+    "a split by cluster": "--split train=0.9,validation=0.1 --split-by cluster",
 }
 """By what they ask for, the first of them for nothing."""
 

@@ -28,7 +28,7 @@ LOG = {
 }
 FAKES = {
     "another way": (
-        "WAY = 2; __version__ = '9.9'",
+        "WAY = 3; __version__ = '9.9'",
         "chatsquash-fast 9.9 is ignored, since it belongs to another version",
     ),
     "no way": ("", "chatsquash-fast of no version is ignored, since it belongs to another version"),

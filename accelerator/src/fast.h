@@ -65,7 +65,7 @@ typedef struct {
     Read *read_messages, *read_tools;
     void *reader;
     Part timestamp, session_id, status, request, response, messages, tools, limits[LIMITS];
-    Part choices, kind, id, model, reply, finish_reason;
+    Part choices, kind, id, model, usage, reply, finish_reason;
 } Exchange;
 
 int line_read(Part line, Exchange *found); /* 1, or 0 for a line of another form, or -1 where there is no memory */

@@ -113,8 +113,9 @@ static int read_response(Scan *scan, void *held)
         {"object", &found->kind, NULL, NULL},
         {"id", &found->id, NULL, NULL},
         {"model", &found->model, NULL, NULL},
+        {"usage", &found->usage, NULL, NULL},
     };
-    if (!read_object(scan, members, 4, found->names->response, 1))
+    if (!read_object(scan, members, 5, found->names->response, 1))
         return 0;
     return found->choices.data && !is_no_string(found->model) && (is_null(found->id) || !is_no_string(found->id))
         && (!found->kind.data || part_is(found->kind, "\"chat.completion\""));

@@ -8,10 +8,11 @@
 /* What is told of the lines, and of the messages of the record: lists, as JSON. Behind them what is kept beside: what
    each line repeats of the array of the line before, behind its bracket; the messages as the record has them; the last
    reply, so written, and as it was logged; how it ended, and the model; and what is the same in all lines. */
-enum { COUNTS, LINES, TIMES, ROLE, END, LOOK, SIGN, CALLS, ID, NAME, ARGUMENTS, RESULT, RESULT_ID, RESULT_TEXT, LISTS };
+enum { COUNTS, LINES, TIMES, ROLE, END, LOOK, SIGN, CALLS, ID, NAME, ARGUMENTS, RESULT, RESULT_ID, RESULT_TEXT, USAGE,
+    LISTS };
 enum { BODY = LISTS, WRITTEN, REPLY, RAW_REPLY, REASON, MODEL, SESSION_ID, TOOLS, LIMIT, TEXTS = LIMIT + LIMITS };
 static const char *const NAMES[LISTS] = {"counts", "lines", "times", "roles", "ends", "looks", "signs", "calls", "ids",
-    "names", "arguments", "results", "result_ids", "result_texts"};
+    "names", "arguments", "results", "result_ids", "result_texts", "usages"};
 
 typedef struct {
     PyObject *buffer, *more;
@@ -166,7 +167,9 @@ static int take(Reader *reader, Part line, size_t size)
     if (state <= 0 || reader->answer.role != ASSISTANT)
         return state < 0 ? -1 : 0;
     int fits = list_number(&texts[COUNTS], reader->count) && list_number(&texts[LINES], reader->number)
-        && list_add(&texts[TIMES], found.timestamp.data, found.timestamp.size) && copy_part(&texts[MODEL], found.model)
+        && list_add(&texts[TIMES], found.timestamp.data, found.timestamp.size)
+        && (!found.usage.data || list_add(&texts[USAGE], found.usage.data, found.usage.size))
+        && copy_part(&texts[MODEL], found.model)
         && copy_part(&texts[RAW_REPLY], found.reply) && copy_part(&texts[REASON], found.finish_reason);
     return fits ? 1 : -1;
 }
@@ -311,7 +314,7 @@ static struct PyModuleDef MODULE = {PyModuleDef_HEAD_INIT, .m_name = "chatsquash
 PyMODINIT_FUNC PyInit_chatsquash_fast(void)
 {
     PyObject *module = PyModule_Create(&MODULE);
-    if (module && PyModule_AddIntConstant(module, "WAY", 1) == 0
+    if (module && PyModule_AddIntConstant(module, "WAY", 2) == 0
         && PyModule_AddStringConstant(module, "__version__", VERSION) == 0)
         return module;
     Py_XDECREF(module);

@@ -14,6 +14,7 @@ __all__ = [
     "convert",
     "convert_session",
     "dump",
+    "frame",
     "load",
     "losses",
 ]
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from chatsquash.model import Conversation
     from chatsquash.options import Options
     from chatsquash.outcome import Outcome
+    from chatsquash.report.frame import frame
     from chatsquash.report.summary import Summary
     from chatsquash.run.convert import convert
     from chatsquash.run.in_memory import convert_session
@@ -35,6 +37,7 @@ _HOMES = {
     "convert": "chatsquash.run.convert",
     "convert_session": "chatsquash.run.in_memory",
     "dump": "chatsquash.translate.conversations",
+    "frame": "chatsquash.report.frame",
     "load": "chatsquash.translate.conversations",
     "losses": "chatsquash.translate.conversations",
 }

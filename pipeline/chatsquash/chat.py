@@ -46,6 +46,10 @@ class Private(dict[str, Any]):
     """
 
 
+TRUNCATED = ("length", "max_tokens", "MAX_TOKENS", "max_output_tokens", "incomplete", "content_filter")
+"""Reasons for which replies end before they are whole."""
+
+
 def private(holder: Json) -> dict[str, Any]:
     """What a definition carries privately; empty if it carries nothing."""
     held = holder.get(PRIVATE) if isinstance(holder, dict) else None

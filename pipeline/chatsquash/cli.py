@@ -122,7 +122,7 @@ _output = option(
 )
 _single_file = option("--single-file", is_flag=True, help="The same as --group-by none.")
 _DECIDING = ("cleaning", "sessions", "sampling", "shape", "supplied", "reading", "addresses", "checks", "grouping")
-_TAKING = ("dataset", "filters", "duplicates", "reports", "paths", "days", "links", "bounds")
+_TAKING = ("dataset", "filters", "alike", "reports", "paths", "days", "links", "bounds")
 
 
 def _telling(run: Any) -> Any:
@@ -232,6 +232,7 @@ def merge(output: str, **given: Any) -> int:
 @cli.command(cls=Command)
 @argument("datasets", nargs=-1, required=True)
 @option("--template", metavar="FILE", help="Also render every record with this chat template.")
+@option("--for", "trainer", metavar="TRAINER", help="Render as axolotl, oumi or trl, installed beside, would with it.")
 @option("--show", type=click.IntRange(min=1), metavar="N", help="Only print the rendering of the N-th record.")
 @rendering
 @option("--against", multiple=True, metavar="EVALSET", help="Report records that share 13 words in a row with this.")
@@ -257,14 +258,17 @@ def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, 
 
     render = {name: given[name] for name in ("render_time", "render_memory")}
     refuse_alone(template, render)
+    trainer = given["trainer"]
+    if trainer and not template:
+        trying.refuse_unnamed(trainer)
     if show:
         if as_json:
             raise click.UsageError("--json has no effect with --show: leave one of them out.")
         if not template:
             raise click.UsageError("--show prints a rendering, so it needs --template.")
-        click.echo(trying.show(datasets, template, show, **render))
+        click.echo(trying.show(datasets, template, show, trainer, **render))
         return 0
-    trials = trying.Trials(template, **render) if template else None
+    trials = trying.Trials(template, trainer, **render) if template else None
     evaluation = _evaluation(given["against"])
     looks = Looks(
         phrases=Phrases(given["flag_phrase"]),
@@ -281,7 +285,7 @@ def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, 
         click.echo(report.as_json(finding, record) if as_json else report.as_text(finding))
     with _whoever_listens():
         beside = [*(trials.summary() if trials else ()), *([evaluation.told()] if evaluation else [])]
-        for line in (*beside, *by_code("findings", counts)):
+        for line in (*beside, *by_code("findings", counts), *(trials.mended() if trials else ())):
             click.echo(line, err=True)
     return LEFT_OUT if any(severity == "error" for severity, _ in counts) else 0
 
@@ -302,7 +306,7 @@ def _evaluation(paths: tuple[str, ...]) -> Evaluation | None:
 @rendering
 @option("--json", "as_json", is_flag=True, help="Print the statistics as JSON.")
 def stats(
-    datasets: tuple[str, ...], *, tokenizer: str | None, template: str | None, as_json: bool, **render: int
+    datasets: tuple[str, ...], *, tokenizer: str | None, template: str | None, as_json: bool, **render: Any
 ) -> int:
     """Count what is in datasets, JSONL or Parquet, files or folders of them: turns, lengths, tools, duplicates.
 

@@ -257,11 +257,19 @@ def options_of(given: dict[str, Any], *, makes_key: bool = True) -> Options:
     for each in declared():
         if each.secret or each.content:
             given[each.name] = given[each.name] or None  # no name is none
+    _pass_over_alias(given)
     asked = without_idle(Options(**{each.name: given[each.name] for each in declared() if each.name in given}))
     group_by = _group_by(asked.group_by) if given["single_file"] else asked.group_by
     needs_key = asked.anonymize and (makes_key or given["anonymize_key"])
     key = load_key(given["anonymize_key"]) if needs_key else None
     return replace(asked, group_by=group_by, anonymize_key=key, workers=asked.workers or cores(), **_contents(asked))
+
+
+def _pass_over_alias(given: dict[str, Any]) -> None:
+    """Of two options on duplicates, one that is typed wins over the other's variable."""
+    both = "duplicates", "drop_duplicates"
+    if any(map(is_typed, both)):
+        given.update({name: None for name in both if not is_typed(name)})
 
 
 def shard_options(given: dict[str, Any]) -> Options:

@@ -8,7 +8,7 @@ from typing import Any
 
 PURE = "CHATSQUASH_PURE"
 """The variable that leaves it alone, unless it is empty or 0."""
-_WAY = 1
+_WAY = 2
 """What is asked of it, and what it gives, as a number: one with another is of another version of chatsquash."""
 
 

@@ -65,6 +65,13 @@ class WrongType(NamedTuple):
     """What stands there instead, in words."""
 
 
+class Tokens(NamedTuple):
+    """How many tokens something took, as responses count them; ``None`` where none says."""
+
+    prompt: int | None = None
+    completion: int | None = None
+
+
 class Reply(Struct, frozen=True, gc=False):
     """What a response holds: the message of its first choice, how many choices, and why the first one stopped."""
 
@@ -87,9 +94,11 @@ class Reply(Struct, frozen=True, gc=False):
     body: Json = None
     """The response, where later requests may refer to it."""
     raw: bytes = b""
-    """The response as logged, of which ``read.usage`` tells what few entries are asked for."""
+    """The response as logged."""
     asked: bytes = b""
     """The model that the request names, as logged."""
+    tokens: Tokens = Tokens()
+    """Those of the exchange."""
 
 
 class Found(NamedTuple):
@@ -238,6 +247,9 @@ class Origin(Struct, frozen=True):
     """What was found in reading it, with the line of the file; ``None``: it is about the whole."""
     lines: tuple[int | None, ...] = ()
     """Of each message the 1-based line in the file at which it begins; empty where that is not known of any."""
+    reward: float | None = None
+    reward_evidence: str | None = None
+    """What the file, or one beside it, says of how well it went, and where it says so."""
     unread: dict[str, int] = {}
     """What stands in the file and is no part of any conversation, by name, and how often; with its first one."""
 

@@ -10,8 +10,8 @@ from chatsquash.errors import UsageError
 from chatsquash.options import ERRORS, Declared, Options, declared
 from chatsquash.redact.keys import SHORTEST
 
-_DIVIDED = ("chat", "hf", "text")
-"""Presets whose records may be divided into prompt and completion."""
+_DIVIDED, _PAIRED = ("chat", "hf", "text"), ("chat", "hf")
+"""The presets whose records may be divided into prompt and completion, and those that pairs are written in."""
 _CLOSED = ("openai", "mistral")
 """Presets for services that refuse members which they do not know."""
 
@@ -246,11 +246,21 @@ def _refuse_together(options: Options) -> None:
         parse(options.split)
     if options.preset in _CLOSED:
         _refuse_unknown(options)
+    _refuse_duplicates(options)
+    _refuse_filters(options)
+    if options.unpaired_text is not None and not _is_text(options.unpaired_text):
+        raise UsageError(f"unpaired_text {options.unpaired_text!r}: not a text")
+
+
+def _refuse_filters(options: Options) -> None:
+    """Refuse filters that no record passes, or that cannot be read."""
+    if options.where is not None:
+        from chatsquash.report.where import Where  # not where none is given, which would take time
+
+        Where(options.where)
     least, most = options.min_turns, options.max_turns
     if least is not None and most is not None and least > most:
         raise UsageError(f"--min-turns {least} is more than --max-turns {most}: no session has both")
-    if options.unpaired_text is not None and not _is_text(options.unpaired_text):
-        raise UsageError(f"unpaired_text {options.unpaired_text!r}: not a text")
 
 
 def _refuse_samples(options: Options) -> None:
@@ -258,6 +268,15 @@ def _refuse_samples(options: Options) -> None:
     if options.max_tokens is not None and options.tokenizer is None:
         told = "counts tokens, so it needs --tokenizer (a tokenizer.json, or the folder of the model)"
         raise UsageError(f"--max-tokens {options.max_tokens}: {told}; --template says what they are counted of")
+    if options.keep != "none" and options.preset != "hf":
+        raise UsageError(f"--keep {options.keep}: only --preset hf has a place for it; add that")
+    if options.pairs != "none":
+        if options.preset not in _PAIRED:
+            known = ", ".join(_PAIRED)
+            told = f"--preset {options.preset} has none; those that have are {known}"
+            raise UsageError(f"--pairs {options.pairs}: {told}")
+        if not options.folder:
+            raise UsageError(f"--pairs {options.pairs}: pairs are a part of a dataset folder; add --format jsonl")
     if options.samples == "auto" and options.template is None:
         raise UsageError("--samples auto: needs the chat template that is trained with; add --template MODEL")
     if options.samples == "session" or options.shape == "messages":
@@ -270,6 +289,21 @@ def _refuse_samples(options: Options) -> None:
     if options.loss != "none":
         told = "prompt and completion say what is trained on"
         raise UsageError(f"--loss {options.loss}: {told}; leave it out, or add --sample-shape messages")
+
+
+def _refuse_duplicates(options: Options) -> None:
+    """Refuse two words on duplicates that differ, words for samples that would take most of them, and no package."""
+    alias = {None: None, True: "exact", False: "keep"}[options.drop_duplicates]
+    if alias and options.duplicates not in (None, alias):
+        flag = "--drop-duplicates" if options.drop_duplicates else "--no-drop-duplicates"
+        raise UsageError(f"{flag} means --duplicates {alias}: leave it or --duplicates {options.duplicates} out")
+    if options.samples != "session" and options.duplicates in ("prefix", "near"):
+        told = "each sample of a session is nearly the beginning of the next, and is trained on for itself"
+        raise UsageError(f"--duplicates {options.duplicates} with --samples {options.samples}: {told}; take ids")
+    if options.told_apart == "near" or options.clusters:
+        from chatsquash.records import sketch  # not where nothing is compared, which would take time
+
+        sketch.refuse_missing("--split-by cluster" if options.clusters else "--duplicates near")
 
 
 def _refuse_unknown(options: Options) -> None:

@@ -18,11 +18,14 @@ Restore = Literal["none", "reasoning", "results", "all"]
 Loss = Literal["none", "weight", "training", "loss"]
 Samples = Literal["session", "reply", "auto"]
 TooLong = Literal["drop", "cut"]
+Keep = Literal["none", "logprobs"]
+Pairs = Literal["none", "logged", "counterfactual"]
 SampleShape = Literal["prompt-completion", "messages"]
 SessionsBy = Literal["file", "id", "chain"]
 GroupBy = Literal["date", "scenario", "none"]
 Packing = Literal["jsonl", "jsonl.gz", "jsonl.zst", "parquet"]
-SplitBy = Literal["prompt", "session", "scenario", "day"]
+SplitBy = Literal["prompt", "session", "scenario", "day", "cluster"]
+Duplicates = Literal["keep", "exact", "ids", "prefix", "near"]
 ToolIds = Literal["keep", "short9"]
 System = Literal["keep", "drop"]
 BridgeResults = Literal["keep", "join"]
@@ -154,6 +157,7 @@ class Options:
     media: Media = _shape(
         "refuse", "Images, sounds and files: no record, one without them, or images beside it (--preset hf)."
     )
+    keep: Keep = _shape("none", "What responses say of tokens, as a member of their messages (--preset hf).")
     unpaired: Unpaired = _shape("refuse", "A call without a result: no record, one that ends before it, or a result.")
     unpaired_text: str | None = _shape(None, "What such a result says.", metavar="TEXT", usually="[no result]")
     """``None``: ``NO_RESULT`` of ``records.presets``."""
@@ -200,6 +204,11 @@ class Options:
         None,
         "How such a sample says what is trained on: as prompt and completion, or by a member of its messages.",
         usually="by preset",
+    )
+    pairs: Pairs = _sample(
+        "none",
+        "Also write pairs of a preferred and another reply to one request: those that were logged; or also those of a "
+        "failed call and its correction.",
     )
     template: bytes | None = _sample(
         None,
@@ -255,7 +264,7 @@ class Options:
     split: str | None = _dataset(None, "Divide the dataset, as in train=0.98,validation=0.02.", metavar="SHARES")
     """``None``: all is ``train``."""
     split_by: SplitBy = _dataset(
-        "prompt", "What is not divided: what begins with one prompt, a session, a scenario, or a day."
+        "prompt", "What is not divided: what begins with one prompt, a session, a scenario, a day, or what is alike."
     )
     seed: int = _dataset(0, "The seed of the split; another one divides otherwise.")
     metadata: bool = _dataset(False, "Add columns on session, source, model, time and tokens to a dataset folder.")
@@ -263,9 +272,14 @@ class Options:
     max_turns: int | None = _filter(None, "Only sessions with at most so many assistant turns.", least=0)
     max_chars: int | None = _filter(None, "Only records with at most so many characters.", least=1)
     drop: tuple[str, ...] = _filter((), "No sessions with this finding; errors means any error.", metavar="CODE")
-    drop_duplicates: bool | None = option(
-        None, "Write equal records once.", group="duplicates", usually="in a dataset folder"
+    duplicates: Duplicates | None = option(
+        None,
+        "Which records another one stands for: none, equal ones, those equal but for ids of calls and the order of "
+        "keys, beginnings of others, or those with nearly the same words.",
+        group="alike",
+        usually="exact in a dataset folder, else keep",
     )
+    drop_duplicates: bool | None = option(None, "The same as --duplicates exact, or keep.", group="alike")
     max_line: int = _bound(256 << 20, "Bytes of a line; a longer one is left out.", metavar="SIZE")
     max_nesting: int = _bound(
         500,
@@ -283,6 +297,9 @@ class Options:
     max_database_time: int = _bound(60, "Time that reading a database may take.", metavar="SECONDS")
     include: tuple[str, ...] = _path((), "Only logs whose path, or a part of it, fits.")
     exclude: tuple[str, ...] = _path((), "No logs whose path, or a part of it, fits.")
+    where: str | None = _filter(
+        None, "Only records that fulfil a condition over the columns of the session table.", metavar="SQL"
+    )
     only_model: tuple[str, ...] = _filter((), "Only sessions whose last reply is of a model that fits.", metavar="GLOB")
     flag_phrase: tuple[str, ...] = option(
         FLAGGED, "Report messages that hold this text, in any case; '' reports none.", group="checks", metavar="TEXT"
@@ -342,9 +359,30 @@ class Options:
         return self.on_invalid == "keep" and self.sessions_by == "file"
 
     @property
-    def unique(self) -> bool:
-        """Whether a record is written only once."""
-        return self.folder if self.drop_duplicates is None else self.drop_duplicates
+    def told_apart(self) -> Duplicates:
+        """Which records another one stands for."""
+        is_exact = self.folder if self.drop_duplicates is None else self.drop_duplicates
+        return self.duplicates or ("exact" if is_exact else "keep")
+
+    @property
+    def clusters(self) -> bool:
+        """Whether records that are alike are kept in one split."""
+        return self.split is not None and self.split_by == "cluster"
+
+    @property
+    def compares(self) -> bool:
+        """Whether records are compared by more than their bytes."""
+        return self.clusters or self.told_apart in ("ids", "prefix", "near")
+
+    @property
+    def looks(self) -> bool:
+        """Whether the lines of records are looked at where they are put together."""
+        return self.folder or self.told_apart != "keep" or self.max_chars is not None
+
+    @property
+    def foresees(self) -> bool:
+        """Whether all records are looked at before one is written."""
+        return self.clusters or self.told_apart == "prefix"
 
 
 def declared(options: Any = Options) -> tuple[Declared, ...]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from operator import add
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from chatsquash.logged import Coverage, LoggedReply
-from chatsquash.model import ConversationKind, Finding, Found, Mark, Rejected
+from chatsquash.model import ConversationKind, Finding, Found, Mark, Rejected, Tokens
 
 
 class ToolUse(NamedTuple):
@@ -137,6 +137,8 @@ class Place(NamedTuple):
     """Below the output folder, parts joined by ``/``."""
     row: int
     """From 1."""
+    offset: int | None = None
+    """The byte at which its line begins, in what is compressed once that is expanded; ``None`` in Parquet."""
 
     def __str__(self) -> str:
         """As findings name it."""
@@ -149,6 +151,38 @@ class Held(NamedTuple):
     journal: str
     offset: int
     size: int
+
+
+class Likeness(Struct, frozen=True, array_like=True):
+    """By what a record is compared with others; what nobody asks for is empty."""
+
+    same: bytes = b""
+    """A digest of it without flags, ids of calls and the order of keys."""
+    begins: bytes = b""
+    """The digests of its beginnings, one behind the other, each with one message more."""
+    sketch: bytes = b""
+    """Of its words, as in ``records.sketch``."""
+    prompt: bytes = b""
+    """A digest of what its user says first, without case, digits and white space; empty where nothing is said."""
+
+
+class Ending(NamedTuple):
+    """How a conversation ended; ``None`` for what is not known, and beside each thing what tells it."""
+
+    exit: int | None = None
+    """The exit code of the last command that ran tests or a build."""
+    exit_evidence: str | None = None
+    reward: float | None = None
+    reward_evidence: str | None = None
+    finish: str | None = None
+    """Why the last reply ended."""
+    finish_evidence: str | None = None
+    truncated: bool | None = None
+    """Whether the last reply was cut off."""
+    truncated_evidence: str | None = None
+    last_user: Literal["thanks", "complaint", "correction", "none", "unknown"] = "unknown"
+    """What the user said last of what the assistant did."""
+    last_user_evidence: str | None = None
 
 
 class Record(Struct, frozen=True, array_like=True):
@@ -190,10 +224,23 @@ class Record(Struct, frozen=True, array_like=True):
     """Those of them that stand behind what the template gives at inference; ``None``: there was no template."""
     tokens: int | None = None
     """How many it has, where somebody counts them."""
+    ending: Ending = Ending()
+    """How its conversation ended."""
     held: Held | None = None
     """Where its line stands, on its way from another process."""
     digest: bytes = b""
     """The XXH3 of its line, 128 bits."""
+    alike: Likeness | None = None
+    """``None`` where nobody compares records by more than their bytes."""
+
+
+class PreferencePair(NamedTuple):
+    """Two replies to one request, of which one was preferred."""
+
+    kind: str
+    """What tells which."""
+    line: bytes
+    """Its JSON, without a line feed."""
 
 
 class Refused(Struct, frozen=True):
@@ -271,8 +318,14 @@ class Outcome(Struct, frozen=True, array_like=True):
     """What became of each logged reply, where several records may hold it, or the options ask for it."""
     family: Family | None = None
     """Of a conversation in an agent's or a client's file, where there are several splits."""
+    pairs: list[PreferencePair] = []
+    """Where the options ask for them."""
     relatives: list[Relative] = []
     """The other files that it was made of."""
+    format: str | None = None
+    """That of the log, or the agent that wrote it."""
+    tokens: Tokens = Tokens()
+    """Those of all exchanges of the session as they are logged, each response counted once."""
 
     def also(self, finding: Finding) -> Outcome:
         """The same with one finding more."""

@@ -50,7 +50,7 @@ SEVERITIES = {
         empty-split split-share other-conversations changed-log template-tools-flat template-tools-empty
         tool-parameters-missing tool-description tool-result-failed tool-result-empty tool-result-missing
         second-copy-differs equal-timestamps address-left flagged-phrase unrelated-requests replies-lost side-request-selected
-        arguments-invalid loss-not-read divided-session context-not-held user-behind-result""",
+        arguments-invalid loss-not-read divided-session context-not-held user-behind-result template-definition-lost""",
     "info": """
         cleaned file-not-read hosted-tools vendor-form shape-changed filtered duplicate-record source-without-tools
         not-read client-text template-reasoning-lost no-tools tool-result-retried second-copy reasoning-lost

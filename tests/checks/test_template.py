@@ -27,6 +27,8 @@ def lost(*places):
 FAILING = [
     ("template-error", "an exception", Trial(MESSAGES, None, "TemplateError: no\x1b"), "error", None, "the template raises TemplateError: no\\x1b"),
     ("template-tool-lost", "two definitions", lost(Expected("tool", 0, name="grep"), Expected("tool", 1, name="ls")), "error", None, "2 definitions of tools missing in the rendering: 'grep', 'ls'"),
+    ("template-definition-lost", "parts of two definitions", lost(Expected("property", 0, name="grep"), Expected("enum", 1, name="ls"), Expected("property", 1, name="ls")), "warning", None, "missing in the rendering of 2 definitions: names of arguments 2, values of enum 1 ('grep', 'ls')"),
+    ("template-definition-lost", "what definitions share", lost(Expected("$defs", 0, name="grep")), "warning", None, "missing in the rendering of 1 definition: parts of $defs 1 ('grep')"),
     ("template-call-lost", "the second of two calls", lost(LS), "error", 2, "of 2 calls in the message, missing in the rendering: 2 ('ls')"),
     ("template-text-lost", "text beside calls", lost(Expected("text", 2)), "error", 2, "the text beside calls is missing in the rendering"),
     ("template-text-lost", "what the user says", lost(Expected("text", 1)), "error", 1, "the text of role 'user' is missing in the rendering"),
@@ -65,3 +67,8 @@ def test_names_are_listed_as_far_as_they_help():
     places = [Expected("tool", at, name=f"tool{at}") for at in range(7)]
     ((_, _, text),) = found("template-tool-lost", lost(*places))
     assert text.endswith("'tool0', 'tool1', 'tool2', 'tool3', 'tool4' and 2 more")
+
+
+def test_parts_of_a_definition_that_is_lost_itself_are_not_told():
+    both = lost(Expected("tool", 0, name="grep"), Expected("property", 0, name="grep"))
+    assert [code for code in CODES if found(code, both)] == ["template-tool-lost"]

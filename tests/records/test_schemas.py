@@ -14,7 +14,7 @@ from chatsquash import Options, convert_session
 from chatsquash.checks import rules
 from chatsquash.model import Conversation
 from chatsquash.option_rules import met
-from chatsquash.options import Media, Reasoning, System, ToolIds, Unpaired
+from chatsquash.options import BridgeResults, Enums, Media, Reasoning, System, ToolIds, Unpaired
 from chatsquash.records import presets
 from chatsquash.records.presets import Choices
 from chatsquash.records.shaping import line
@@ -31,6 +31,8 @@ MODIFIERS = {
     "split_text_and_calls": (False, True),
     "tool_ids": ("keep", "short9"),
 }
+IN_ROWS = {"bridge_results": ("keep", "join"), "drop_text_beside_calls": (False, True), "enums": ("keep", "text")}
+"""Modifiers that are tried with these, though not with each combination."""
 COMBINATIONS = [dict(zip(MODIFIERS, chosen, strict=True)) for chosen in product(*MODIFIERS.values())]
 STRIDE = 7
 """The combinations are tried in so many parts, in each of which every modifier has every value: 7 divides no period."""
@@ -64,6 +66,7 @@ TOOLS = [
     [],
     [{"name": "grep"}],
     [{"name": "a.b", "parameters": {"type": "object"}}],
+    [{"name": "f", "parameters": {"properties": {"n": {"enum": [1, None, "a"]}}}}],
     [{"name": "f", "description": None, "parameters": {"maximum": 0.7, "enum": [None]}, "strict": True, "x": 1}],
     [{"type": "web_search"}, {"name": "f", "parameters": None}],
     [{"name": "f", "parameters": []}],
@@ -128,9 +131,19 @@ def test_the_sample_logs_are_valid_with_every_combination_of_modifiers(name, num
     turns=st.lists(st.sampled_from(TURNS), max_size=6),
     tools=st.sampled_from(TOOLS),
     chosen=st.sampled_from(COMBINATIONS),
-    choices=st.builds(Choices, st.sampled_from(get_args(Unpaired)), st.just("-"), st.sampled_from(get_args(Media))),
+    more=st.fixed_dictionaries({modifier: st.sampled_from(values) for modifier, values in IN_ROWS.items()}),
+    choices=st.builds(
+        Choices,
+        st.sampled_from(get_args(Unpaired)),
+        st.just("-"),
+        st.sampled_from(get_args(Media)),
+        st.booleans(),
+        st.booleans(),
+        st.booleans(),
+    ),
 )
-def test_conversations_of_all_kinds_of_turns(name, turns, tools, chosen, choices):
+def test_conversations_of_all_kinds_of_turns(name, turns, tools, chosen, more, choices):
+    chosen = chosen | more
     messages = [message for turn in turns for message in turn]
     if choices.media == "keep" and name != "hf":
         choices = choices._replace(media="drop")
@@ -163,4 +176,5 @@ def test_any_log_gives_a_valid_record_or_a_finding(name, data, chosen):
 
 def test_every_value_of_a_modifier_is_tried():
     given = {"reasoning": get_args(Reasoning), "system": get_args(System), "tool_ids": get_args(ToolIds)}
-    assert {name: MODIFIERS[name] for name in given} == given
+    given |= {"bridge_results": get_args(BridgeResults), "enums": get_args(Enums)}
+    assert {name: (MODIFIERS | IN_ROWS)[name] for name in given} == given

@@ -1,6 +1,7 @@
 """Records that share words in a row with an evaluation set."""
 
 import json
+from random import Random
 
 import polars as pl
 import pytest
@@ -66,3 +67,24 @@ def test_what_is_no_set_is_told(command, tmp_path):
 def test_an_empty_set_finds_nothing(command, tmp_path):
     data = write(tmp_path / "a.jsonl", record(QUESTION))
     assert command("check", data, "--against", write(tmp_path / "e.jsonl")).code == 0
+
+
+def test_what_is_met_is_what_a_plain_look_meets(command, tmp_path):
+    """Of texts that share from 11 to 15 words at any place, those with 13 and more are found, in ASCII or not."""
+    random = Random(7)
+    rows, records, expected = [], [], []
+    for number in range(120):
+        mark = "\N{LATIN SMALL LETTER E WITH ACUTE}" if number % 3 == 0 else ""
+        row, held = ([f"{name}{number}w{at}{mark}" for at in range(40)] for name in "ab")
+        count, here, there = random.randint(11, 15), random.randint(0, 20), random.randint(0, 20)
+        held[there : there + count] = row[here : here + count]
+        rows.append({"q": " ".join(row)})
+        records.append(record(", ".join(held).upper()))
+        expected += [number + 1] if count >= 13 else []
+    evaluation = write(tmp_path / "eval.jsonl", *rows)
+    ended = command("check", write(tmp_path / "a.jsonl", *records), "--against", evaluation)
+    found = [line for line in ended.out.splitlines() if "[eval-overlap]" in line]
+    assert [int(line.split("a.jsonl:")[1].split("\t")[0]) for line in found] == expected
+    assert [
+        int(line.split(" with ")[1].split("eval.jsonl:")[1].split(":")[0].split(" ")[0]) for line in found
+    ] == expected

@@ -83,7 +83,7 @@ WRONG = [
     ({"anonymize_key": "k" * 16}, "anonymize_key: is a str; a key is bytes"),
     ({"max_nesting": 801}, "max_nesting 801: at most 800, since Python's own parser reads no more"),
     ({"format": "csv"}, "format 'csv': not known; known are jsonl, jsonl.gz, jsonl.zst, parquet"),
-    ({"split_by": "line"}, "split_by 'line': not known; known are prompt, session, scenario, day"),
+    ({"split_by": "line"}, "split_by 'line': not known; known are prompt, session, scenario, day, cluster"),
     ({"shard_size": 0, "format": "jsonl"}, "shard_size 0: not a whole number from 1 on"),
     ({"min_turns": -1}, "min_turns -1: not a whole number from 0 on"),
     ({"max_chars": "9"}, "max_chars '9': not a whole number from 1 on"),

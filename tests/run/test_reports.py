@@ -41,12 +41,16 @@ def test_a_record_has_a_line_that_says_where_it_stands_and_where_it_comes_from(h
     convert("logs")
     first, undated, second = report("sessions.jsonl")
     assert first == {
-        "file": "2026-01-13.jsonl", "row": 1, "log": "logs/a.jsonl", "line": 3, "session": "one",
+        "file": "2026-01-13.jsonl", "row": 1, "offset": 0, "record": 1, "log": "logs/a.jsonl", "line": 3, "session": "one",
+        "format": "openai_chat",
         "start": "2026-01-13T10:00:00Z", "end": "2026-01-13T10:00:07Z", "model": None, "entries": 2, "turns": 0,
         "findings": {"error": 1, "warning": 3, "info": 1}, "left_out": None, "filtered": None,
         "conversation": None, "parent": None, "kind": None, "sample": None, "samples": None, "tokens": None, "conversations": 3,
         "replies": {"logged": 2, "carried": 0, "rewritten": 0, "lost": {"short-tail": 2}},
         "reasoning": {"logged": 0, "carried": 0, "withheld": 0},
+        "usage": {"prompt_tokens": None, "completion_tokens": None},
+        "exit": None, "exit_evidence": None, "reward": None, "reward_evidence": None, "finish": None, "finish_evidence": None,
+        "truncated": None, "truncated_evidence": None, "last_user": "none", "last_user_evidence": None,
     }  # fmt: skip
     assert (undated["file"], undated["row"], undated["start"], undated["end"]) == ("undated.jsonl", 1, None, None)
     assert (second["file"], second["row"], second["session"], second["turns"]) == ("2026-01-13.jsonl", 2, "two", 1)

@@ -258,7 +258,7 @@ def test_a_part_that_is_not_as_it_was_written_is_told_and_nothing_is_written(log
     convert_shard(OUT, Shard(1, 1), PLAIN)
     path = next(SHARDS.glob("part-*"))
     data = path.read_bytes()
-    for at in range(0, len(data), 61):
+    for at in {*range(0, len(data), 61), *(at for at, byte in enumerate(data) if byte == ord("\n"))}:
         path.write_bytes(spoiled(data, at))
         with pytest.raises(UsageError, match="as it was written"):
             merge(OUT)

@@ -40,6 +40,8 @@ OPTIONS: list[dict[str, Any]] = [
     {"preset": "openai", "split": "train=0.5,validation=0.5", "split_by": "day", "anonymize": False},
     {"since": "2026-01-13", "only_model": ("*4*",)},
     {"drop": ("errors",), "restore": "all", "conversations": "main"},
+    {"duplicates": "prefix", "format": "jsonl", "split": "a=0.5,b=0.5", "split_by": "cluster", "keep_rejected": True},
+    {"duplicates": "near", "sessions_by": "id", "conversations": "all", "loss": "weight"},
 ]
 
 

@@ -141,19 +141,57 @@ def test_the_command_counts_by_code_and_cure(command, tmp_path):
     path = write(tmp_path / "data.jsonl", whole, twice, twice, [])
     ended = command("check", path, "--template", family("json_calls"))
     assert ended.code == 3
-    *told, last = ended.err.splitlines()[:-4]
-    assert told == [
+    lines = ended.err.splitlines()
+    assert lines[:4] == [
         f"3 records rendered with {family('json_calls')}: 1 whole",
         "        2  template-arguments-twice: --preset hf cures it",
         "        2  template-tools-flat: --preset hf cures it",
+        "findings:",
     ]
-    assert last == "findings:"
+    assert lines[-1] == "chatsquash convert LOGS --preset hf  # nothing stays, 2 records tried"
+
     twice_found = "arguments are encoded twice, a JSON string of JSON: 'grep'"
     flat_found = "tools that are not wrapped print otherwise than the wrapped ones that models are trained with"
     assert ended.out.splitlines()[1:3] == [
         f"ERROR\tsession=data\tinput={path}:2\t[template-arguments-twice] messages[1]: {twice_found}: --preset hf cures it",
         f"WARNING\tsession=data\tinput={path}:2\t[template-tools-flat] {flat_found}: --preset hf cures it",
     ]
+
+
+LATE = [user(), assistant("", grep()), result(), user("And now?"), assistant("Late.", reasoning_content="Well.")]
+# family, sentence, the messages of the records, the line
+LINES = [
+    ("json_calls", "all are whole", [PLAIN], ""),
+    ("single_call", "what several records need is in it once", [TWO_CALLS, TEXT_BESIDE, TWO_CALLS], "--preset hf --split-parallel --split-text-and-calls  # nothing stays, 3 records tried"),
+    ("nine_letter_ids", "what is idle in it is left out", [TWICE, ONE_CALL], "--preset hf --merge-consecutive --tool-ids short9  # nothing stays, 2 records tried"),
+    ("nine_letter_ids", "what the user says behind a result", [LATE], "--preset hf --reasoning inline --bridge-results join --tool-ids short9  # nothing stays, 1 record tried"),
+    ("no_system", "a prompt that is dropped is lost", [PLAIN], "--preset hf --system drop  # what stays: template-system-lost 1, 1 record tried"),
+    ("as_python", "what presets cannot hold is not tried", [PARTS, BROKEN], "--preset hf  # nothing stays, 1 record tried, 1 that presets leave out"),
+    ("as_python", "presets hold nothing", [[{"role": "system", "content": "Be brief."}]], "no preset holds 1 record that the template does not show whole"),
+    ("as_python", "what stays is told", [PARTS, PLAIN], "--preset hf  # what stays: template-system-lost 1, 2 records tried"),
+    ("as_python", "reasoning", [THOUGHT], "--preset hf --reasoning inline  # nothing stays, 1 record tried"),
+    ("thinking", "reasoning of earlier turns is no reason for text", [[*THOUGHT, *THOUGHT]], "no preset or modifier mends it  # what stays: template-reasoning-lost 1, 1 record tried"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name, sentence, records, line", LINES, ids=[f"{row[0]}: {row[1]}" for row in LINES])
+def test_one_line_mends_all_that_can_be_mended(command, tmp_path, name, sentence, records, line):
+    path = write(tmp_path / "data.jsonl", *({"messages": messages} for messages in records))
+    last = command("check", path, "--template", family(name)).err.splitlines()[-1:]
+    told = [each.removeprefix("chatsquash convert LOGS ") for each in last if "  # " in each or "no preset" in each]
+    assert told == [line][: bool(line)]
+
+
+def test_the_line_is_one_of_convert_and_does_what_it_says(command, tmp_path):
+    logs = [TWO_CALLS, TEXT_BESIDE, ONE_CALL, PLAIN]
+    for number, messages in enumerate(logs):
+        write_log(tmp_path / "logs" / f"{number}.jsonl", log_line(*messages[:-1], reply=messages[-1], tools=TOOLS))
+    command("convert", tmp_path / "logs", "-qo", tmp_path / "before", "--preset", "hf")
+    last = command("check", tmp_path / "before", "--template", family("single_call")).err.splitlines()[-1]
+    options = last.removeprefix("chatsquash convert LOGS ").partition("  #")[0].split()
+    command("convert", tmp_path / "logs", "-qo", tmp_path / "after", *options)
+    assert found(command, tmp_path / "before", "single_call")
+    assert found(command, tmp_path / "after", "single_call") == []
 
 
 def test_records_that_are_whole_end_well(command, tmp_path):

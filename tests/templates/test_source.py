@@ -6,7 +6,7 @@ import pytest
 
 from chatsquash.errors import UsageError
 from chatsquash.templates.render import Renderer
-from chatsquash.templates.source import read
+from chatsquash.templates.source import packed, read, unpacked
 
 TEMPLATE = "{{ bos_token }}{{ messages[0].content }}{{ eos_token }}"
 CONFIG = {
@@ -45,6 +45,42 @@ def test_of_several_templates_that_for_tools_is_taken_where_there_are_tools(tmp_
     several = [{"name": "default", "template": "plain"}, {"name": "tool_use", "template": "tools"}, {"name": "rag"}]
     render = Renderer(str(write(tmp_path, tokenizer_config__json={"chat_template": several})))
     assert [render(HI, tools).text for tools in (None, [], [{"name": "ls"}])] == ["plain", "tools", "tools"]
+
+
+MORE = "additional_chat_templates"
+SEVERAL = [
+    ("beside a template", {"chat_template__jinja": "plain"}, {"tool_use": "tools", "rag": "rag"}, ["plain", "tools"]),
+    ("beside one of older models", {"chat_template__json": {"chat_template": "plain"}}, {"tool_use": "tools"}, ["plain", "tools"]),
+    ("in place of those of the configuration", {"tokenizer_config__json": CONFIG}, {"default": "plain", "tool_use": "tools"}, ["plain", "tools"]),
+    ("in place of another with the name", {"chat_template__jinja": "old"}, {"default": "plain"}, ["plain", "plain"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sentence, files, more, texts", SEVERAL, ids=[row[0] for row in SEVERAL])
+def test_a_folder_may_have_more_templates(tmp_path, sentence, files, more, texts):
+    (tmp_path / MORE).mkdir()
+    write(tmp_path, **files)
+    write(tmp_path / MORE, **{f"{name}__jinja": text for name, text in more.items()}, README__md="x")
+    render = Renderer(str(tmp_path))
+    assert [render(HI, tools).text for tools in (None, [{"name": "ls"}])] == texts
+    assert unpacked(packed(str(tmp_path))) == read(str(tmp_path))
+
+
+def test_a_file_in_such_a_folder_is_read_alone_and_what_is_taken_is_told(tmp_path):
+    (tmp_path / MORE).mkdir()
+    write(tmp_path, chat_template__jinja="plain")
+    write(tmp_path / MORE, tool_use__jinja="tools", rag__jinja="rag")
+    assert read(str(tmp_path)).told == "its template tool_use for records with tools, never its template rag"
+    alone = read(str(tmp_path / "chat_template.jinja"))
+    assert (alone.told, list(alone.templates)) == ("", ["default"])
+
+
+def test_a_folder_whose_files_have_no_default_is_told(tmp_path):
+    (tmp_path / MORE).mkdir()
+    write(tmp_path, tokenizer_config__json=CONFIG)
+    write(tmp_path / MORE, tool_use__jinja="tools")
+    with pytest.raises(UsageError, match="has no template named default; it has tool_use"):
+        read(str(tmp_path))
 
 
 WRONG = [

@@ -5,7 +5,7 @@ import pytest
 from chatsquash.checks.template import Expected
 from chatsquash.templates.render import Renderer
 from chatsquash.templates.trial import Marker, trial
-from tests.checks.rows import assistant, call, result, user
+from tests.checks.rows import assistant, call, result, tool, user
 
 from .records import TOOLS, grep
 
@@ -106,3 +106,51 @@ NULLS = [
 @pytest.mark.parametrize("sentence, template, messages, count", NULLS, ids=[row[0] for row in NULLS])
 def test_nulls_that_do_harm_are_told(tmp_path, sentence, template, messages, count):
     assert len(tried(tmp_path, template, messages).nulls) == count
+
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "path": {"type": "string"},
+        "edits": {"type": "array", "items": {"type": "object", "properties": {"line": {"$ref": "#/$defs/line"}}}},
+        "mode": {"anyOf": [{"enum": ["a", "b"]}, {"type": "null"}]},
+    },
+    "required": ["path"],
+    "$defs": {"line": {"type": "integer"}, "span": {"properties": {"end": {"type": "integer"}}}},
+}
+DEFINED = [tool("edit", parameters=SCHEMA)]
+NAMES = (
+    "{% for t in tools or [] %}{{ t.description }}{% for n in t.parameters.properties %}{{ n }}{% endfor %}{% endfor %}"
+)
+PROPERTIES = "{% for t in tools %}{{ t.description }}{{ t.parameters.properties | tojson }}{% endfor %}"
+WITHOUT_ENUMS = "{% for t in tools %}{{ t.description }}{% for n, p in t.parameters.properties | items %}{{ n }}{{ p['items'] | tojson if 'items' in p }}{% endfor %}{{ t.parameters['$defs'] | tojson }}{% endfor %}"
+PARTS = [
+    ("all of it", "{{ tools | tojson }}", []),
+    ("names of arguments alone", NAMES, ["$defs", "$defs", "enum", "property"]),
+    ("what $ref names", PROPERTIES, ["$defs", "$defs"]),
+    ("values", WITHOUT_ENUMS, ["enum"]),
+    ("nothing", "{{ messages[0].content }}", ["$defs", "$defs", "enum", "property", "property", "property", "property", "tool"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sentence, template, kinds", PARTS, ids=[row[0] for row in PARTS])
+def test_parts_of_a_definition_that_are_lost_are_found(tmp_path, sentence, template, kinds):
+    before = repr(DEFINED)
+    found = tried(tmp_path, template + "{{ messages[0].content }}", [user("hi")], DEFINED)
+    assert sorted(place.kind for place in found.lost) == kinds
+    assert {(place.at, place.name) for place in found.lost} <= {(0, "edit")}
+    assert repr(DEFINED) == before
+
+
+def test_required_names_stay_those_of_properties_and_no_more_than_twenty_parts_are_marked():
+    many = {"properties": {f"p{n}": {} for n in range(30)}, "required": ["p0", "p29", 5]}
+    copy = Marker("").copy([user("hi")], [tool(parameters=many)])
+    made = copy.tools[0]["parameters"]
+    assert len([mark for mark in copy.marks if mark.place.kind == "property"]) == 20
+    assert made["required"] == [next(iter(made["properties"])), "p29", 5]
+
+
+def test_a_schema_may_be_odd():
+    odd = {"properties": {"a": True, "b": {"enum": []}, "c": {"items": [1], "anyOf": {}}}, "$defs": {"d": False}}
+    copy = Marker("").copy([user("hi")], [tool(parameters=odd), tool("f", parameters={"properties": 5, "enum": "x"})])
+    assert [mark.place.kind for mark in copy.marks] == ["tool", *["property"] * 3, "tool", "text"]

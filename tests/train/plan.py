@@ -61,7 +61,7 @@ TRL = (
         options="--reasoning drop",
         words=TRL_SHORT,
     ),
-    Run("trl", "trl-dpo", "DPO on pairs made by hand, Qwen 3", "qwen3", pairs=True, words=TRL_SHORT),
+    Run("trl", "trl-dpo", "DPO on preference pairs, Qwen 3", "qwen3", pairs=True, words=TRL_SHORT),
 )
 AXOLOTL = (
     Run("axolotl", "axolotl", "messages, Qwen 2.5", "qwen2_5", options="--reasoning inline", lines=AXOLOTL_SHORT),

@@ -45,8 +45,10 @@ def of_message(message: dict, dialect: str) -> Reply:
 
 
 def trained_messages(record: dict) -> list[dict]:
-    """The messages of a record that are to be trained on: its completion, or those of the assistant without a flag."""
-    if "completion" in record:
+    """The messages of a record to train on: its completion, both sides of a pair, or the assistant's without a flag."""
+    if "chosen" in record:
+        said = [*record["chosen"], *record["rejected"]]
+    elif "completion" in record:
         said = record["completion"]
     else:
         said = [message for message in record["messages"] if message.get("training", message.get("loss", True))]

@@ -10,15 +10,12 @@ from pathlib import Path
 
 from .environments import Environments
 from .pages import blocks, configuration, conversions, trainer_command, truth
-from .pairs import write_pairs
 from .replies import Difference, Reply, compared, of_message, read_back, trained_messages
 
 ROOT = Path(__file__).parents[2]
 INSIDE = Path(__file__).parent / "inside"
 TIME = 1200
 """Seconds that a trainer may take."""
-PAIRS = 40
-"""So many pairs are made by hand; each is rendered twice by two models."""
 OFFLINE = {
     **dict.fromkeys(("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE", "WANDB_DISABLED"), "1"),
     **dict.fromkeys(("DO_NOT_TRACK", "AXOLOTL_DO_NOT_TRACK", "HF_HUB_DISABLE_TELEMETRY"), "1"),
@@ -35,7 +32,7 @@ class Run:
     ``block`` names the blocks of the page, ``conversion`` that of the conversion where it has another name. ``template`` is a chat template that TRL brings, or empty where the trainer
     has its own. ``special`` are tokens of the model, the first ends a turn. ``words`` are added to the command and
     ``lines`` to the configuration, so that the training is short and on a CPU. ``options`` are added to the conversion.
-    ``script`` reads the trainer's dataset where its training does not run on a CPU.
+    ``pairs`` says that it trains on the preference pairs beside the records. ``script`` reads the trainer's dataset where its training does not run on a CPU.
     """
 
     trainer: str
@@ -86,27 +83,13 @@ class Place:
 
     def convert(self) -> list[Reply]:
         """Convert as the page says, and tell the replies that are to be trained on."""
-        if self.run.pairs:
-            return self.pair()
         for command in conversions(self.run.conversion or self.run.block):
             if command.startswith("chatsquash convert"):
                 command = command.replace(" --quiet", f" {self.run.options} --quiet")
                 self.shell(truth(command))
             self.shell(command)
-        return self.replies(self.records())
-
-    def pair(self) -> list[Reply]:
-        """Pairs made by hand of samples of one reply."""
-        self.shell("chatsquash convert sample_logs -o truth --preset hf --samples reply --format jsonl --quiet || true")
-        return self.replies(write_pairs(self.records()[:PAIRS], self.folder / "dataset"))
-
-    def records(self) -> list[dict]:
-        """The records that say plainly what a reply is."""
-        paths = (self.folder / "truth" / "data").glob("train-*.jsonl")
-        return [json.loads(line) for path in paths for line in path.read_text(encoding="utf-8").splitlines()]
-
-    def replies(self, records: list[dict]) -> list[Reply]:
-        """The replies that are to be trained on."""
+        paths = (self.folder / "truth" / ("pairs" if self.run.pairs else "data")).glob("train-*.jsonl")
+        records = [json.loads(line) for path in paths for line in path.read_text(encoding="utf-8").splitlines()]
         return [of_message(message, self.run.dialect) for record in records for message in trained_messages(record)]
 
     def shell(self, command: str) -> None:

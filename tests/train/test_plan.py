@@ -16,7 +16,7 @@ from tests.train.trainers import TRAINERS
 def test_a_run_has_its_blocks_on_the_page(run):
     configured = {**blocks("text"), **blocks("yaml")}
     assert run.block in blocks("sh") or run.block in configured
-    assert run.pairs or any(each.startswith("chatsquash convert") for each in conversions(run.conversion or run.block))
+    assert any(each.startswith("chatsquash convert") for each in conversions(run.conversion or run.block))
     assert not run.lines or run.block in configured
     assert not run.script or (INSIDE / run.script).is_file()
     assert run.dialect in DIALECTS

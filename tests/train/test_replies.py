@@ -61,6 +61,7 @@ def test_the_messages_to_train_on_are_those_of_the_completion_or_without_a_flag(
     said = [{"role": "assistant", "content": str(number)} for number in range(3)]
     tool = {"role": "tool", "content": "no"}
     assert trained_messages({"prompt": said[:1], "completion": [said[1], tool]}) == [said[1]]
+    assert trained_messages({"prompt": said[:1], "chosen": [said[1]], "rejected": [said[2]]}) == said[1:]
     flagged = [{**said[0], "training": False}, {**said[1], "training": True}, {**said[2], "loss": False}, tool]
     assert trained_messages({"messages": flagged}) == [flagged[1]]
 

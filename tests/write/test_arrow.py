@@ -8,7 +8,7 @@ import pytest
 from chatsquash.options import Options
 from chatsquash.records.presets import names
 from chatsquash.write.arrow import Field, schema
-from chatsquash.write.columns import METADATA, features, fields
+from chatsquash.write.columns import ENDING, METADATA, features, fields
 
 JSON = Field("item", "json")
 RESERVED = {
@@ -99,7 +99,8 @@ def test_texts_beside_json_are_json_where_a_loader_would_guess():
 @pytest.mark.parametrize("preset", names())
 def test_no_column_of_ours_is_one_that_somebody_else_claims(preset):
     every = [field.name for field in fields(Options(preset=preset, metadata=True))]
-    assert every[-len(METADATA) :] == [field.name for field in METADATA]
-    assert not RESERVED & {field.name for field in METADATA}
+    beside = [field.name for field in (*METADATA, *ENDING)]
+    assert every[-len(beside) :] == beside
+    assert not RESERVED & {*beside}
     assert not [markers for markers in TRACES if markers <= set(every)]
     assert len(set(every)) == len(every)

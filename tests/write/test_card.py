@@ -28,7 +28,7 @@ def told(**fields) -> CardFacts:
         "flag": "none",
         "are_samples": False,
     }
-    return CardFacts(**{**usual, **fields})
+    return CardFacts(**{**usual, "pairs": {}, "pair_columns": [], **fields})
 
 
 def using(*tools: ToolUse) -> Usage:

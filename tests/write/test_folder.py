@@ -264,7 +264,10 @@ def test_metadata_are_columns_behind_the_record(logs):
     convert(logs, "out", Options(format="jsonl", metadata=True))
     assert list(records()[0].items())[2:] == [
         ("session_id", "s0"), ("source", "a-b-00.jsonl"), ("model", "gpt-5-mini"), ("started_at", "2026-01-13T10:00:00Z"),
-        ("entries", 1), ("prompt_tokens", 90), ("completion_tokens", 10),
+        ("entries", 1), ("prompt_tokens", 90), ("completion_tokens", 10), ("exit", None), ("exit_evidence", None),
+        ("reward", None), ("reward_evidence", None), ("finish", None), ("finish_evidence", None),
+        ("truncated", None), ("truncated_evidence", None),
+        ("last_user", "none"), ("last_user_evidence", None),
     ]  # fmt: skip
 
 

@@ -43,9 +43,20 @@ def filtered(option: str, why: str) -> Fact:
 
 
 @rule("info")
-def duplicate_record(first: str) -> Fact:
-    """Reported when a record is left out since it is that of another session, byte for byte (`--drop-duplicates`)."""
-    return Fact(f"the record is that of {escaped(first)}, which is written (--no-drop-duplicates writes both)")
+def duplicate_record(first: str, how: str = "exact", share: float = 1) -> Fact:
+    """Reported when a record is left out since another one stands for it, as `--duplicates` says; that one is named.
+
+    By default in a dataset folder, that is one that is equal byte for byte.
+    """
+    of = f"that of {escaped(first)}, which is written"
+    if how == "exact":
+        return Fact(f"the record is {of} (--no-drop-duplicates writes both)")
+    both = "--duplicates keep writes both"
+    if how == "ids":
+        return Fact(f"the record is, but for ids of calls and the order of keys, {of} ({both})")
+    if how == "prefix":
+        return Fact(f"the record is the beginning of {of} ({both})")
+    return Fact(f"the record is nearly {of}: about {share:.0%} of what they say, by five words, is in both ({both})")
 
 
 @rule("warning")

@@ -71,20 +71,21 @@ class Redefined(Protocol):
 class View:
     """A conversation and what several checks want to know of it, worked out once."""
 
-    __slots__ = ("_known", "_read", "columns", "logged", "redefined", "tools")
+    __slots__ = ("_known", "_read", "columns", "logged", "message", "redefined", "tools")
 
     def __init__(
         self,
         conversation: Conversation,
         logged: list[Message] | None = None,
         redefined: Redefined | None = None,
-        told: tuple[Columns, Callable[[], list[Message]]] | None = None,
+        told: tuple[Columns, Callable[[], list[Message]], Callable[[int], Message]] | None = None,
     ) -> None:
-        """``told``: the columns of the messages, where these are known and the messages are read only if asked for."""
+        """``told``: the columns of the messages, and what reads all or one, where they are read only if asked for."""
         self.tools = conversation.tools
         """The record's tool definitions."""
-        self.columns, self._read = told or (columns(conversation.messages), lambda: conversation.messages)
-        """The record's messages by columns, and what gives the messages themselves."""
+        messages = conversation.messages
+        self.columns, self._read, self.message = told or (columns(messages), lambda: messages, messages.__getitem__)
+        """The record's messages by columns, what gives the messages themselves, and what gives one."""
         self.logged = logged
         """Its messages before calls were inlined, where they are at hand."""
         self.redefined = redefined

@@ -5,6 +5,7 @@ The rules only tell what a trial saw; ``chatsquash.templates.trial`` renders the
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 
@@ -13,7 +14,7 @@ from chatsquash.checks.registry import Fact, check
 from chatsquash.model import Message
 from chatsquash.text import counted, escaped, quoted
 
-Kind = Literal["tool", "system", "text", "call", "result", "reasoning"]
+Kind = Literal["tool", "property", "enum", "$defs", "system", "text", "call", "result", "reasoning"]
 
 
 class Expected(NamedTuple):
@@ -21,11 +22,11 @@ class Expected(NamedTuple):
 
     kind: Kind
     at: int
-    """Index of the message, of the definition for a tool."""
+    """Index of the message; for a tool, or a part of its definition, that of the definition."""
     number: int = 0
     """Of a call, in its message."""
     name: str = ""
-    """Of the tool that is defined or called."""
+    """Of the tool that is called or defined, also of a definition's part."""
 
 
 class Trial(NamedTuple):
@@ -75,6 +76,25 @@ def template_tool_lost(trial: Trial) -> Iterator[Fact]:
     if lost := trial.lost_of("tool"):
         definitions = counted(len(lost), "definition")
         yield Fact(f"{definitions} of tools missing in the rendering: {_names(lost)}")
+
+
+_PARTS: dict[Kind, str] = {"property": "names of arguments", "enum": "values of enum", "$defs": "parts of $defs"}
+"""What a definition has beside the tool itself."""
+
+
+@check("warning", "template")
+def template_definition_lost(trial: Trial) -> Iterator[Fact]:
+    """Reported when parts of a definition do not appear: names of arguments at any depth, values of `enum`, `$defs`.
+
+    The model learns arguments that it was never shown. Of a definition the first 20 parts are looked for.
+    """
+    gone = {place.at for place in trial.lost_of("tool")}
+    lost = [place for place in trial.lost_of(*_PARTS) if place.at not in gone]
+    if lost:
+        counts = Counter(place.kind for place in lost)
+        kinds = ", ".join(f"{words} {counts[kind]}" for kind, words in _PARTS.items() if counts[kind])
+        tools = list({place.at: place for place in lost}.values())
+        yield Fact(f"missing in the rendering of {counted(len(tools), 'definition')}: {kinds} ({_names(tools)})")
 
 
 @check("error", "template")

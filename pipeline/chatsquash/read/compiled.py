@@ -55,6 +55,8 @@ class Told(Struct):
     results: list[int]
     result_ids: list[str]
     result_texts: list[Any]
+    usages: list[Any]
+    """What the responses have for their use of tokens, those that have it."""
 
 
 class Compiled(NamedTuple):

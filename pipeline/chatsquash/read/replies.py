@@ -15,6 +15,7 @@ from chatsquash import jsonio
 from chatsquash.formats import PLAIN, named
 from chatsquash.formats.base import Format
 from chatsquash.model import Json, Reply, WrongType
+from chatsquash.read import tokens
 
 _LINE = re.compile(r"\r\n|\n|\r")  # str.splitlines knows more ends of lines, which may stand in the text
 _GAP = re.compile(r"[\s,]*")
@@ -27,8 +28,6 @@ _RAW, _BODY = "body_raw", "body"
 ASKED = "model"
 """The member of a request that names the model that is asked for."""
 _MODEL = ("model", "modelVersion")
-_WITHIN = ("message", "response")
-"""What events of a stream hold a response in."""
 IDS = ("id", "responseId", "response_id")
 """Members of a response that may be its id."""
 _STATUS = ("status", "status_code", "statusCode")
@@ -46,6 +45,7 @@ class _Chat(Struct, gc=False):
     error: None = None
     id: Any = None
     model: Any = None
+    usage: Any = None
 
 
 _chat = jsonio.decoder(_Chat)
@@ -84,7 +84,8 @@ def _quick(raw: bytes, asked: bytes) -> Reply | None:
     model = response.model if type(response.model) is str else None
     message: Any = first.message
     own = response.id if type(response.id) is str else None
-    return Reply(message, len(choices), first.finish_reason, model=model, id=own, raw=raw, asked=asked)
+    used = tokens.of_usage(response.usage)
+    return Reply(message, len(choices), first.finish_reason, model=model, id=own, raw=raw, asked=asked, tokens=used)
 
 
 @cache
@@ -93,7 +94,7 @@ def _body(name: str) -> msgspec.json.Decoder[Any] | None:
     first, *others = getattr(named(name), "READS", ("",))
     if not first:
         return None
-    members = dict.fromkeys((*others, "error", *IDS, *_MODEL, *_WITHIN))
+    members = dict.fromkeys((*others, "error", *IDS, *_MODEL, *tokens.WITHIN, *tokens.MEMBERS))
     members.pop(first, None)
     return jsonio.decoder(
         msgspec.defstruct("Body", [(first, Any), *((each, Any, UNSET) for each in members)], gc=False)
@@ -115,7 +116,7 @@ def _lean(raw: bytes, asked: bytes, form: Format) -> Reply | None:
     if found.message is None:
         return None
     own = next((body[name] for name in IDS if type(body.get(name)) is str), "")
-    return replace(found, model=model([body]), id=own, raw=raw, asked=asked)
+    return replace(found, model=model([body]), id=own, raw=raw, asked=asked, tokens=tokens.of_bodies([body]))
 
 
 def _read(response: Json, form: Format, code: str) -> tuple[Reply, str]:
@@ -139,13 +140,13 @@ def read(response: Json, form: Format) -> Reply:
     body = unwrapped(response)
     found = events(body)
     if found is None:
-        return replace(_answer(body, form), model=model([body]))
+        return replace(_answer(body, form), model=model([body]), tokens=tokens.of_bodies([body]))
     streamed, whole = found
     if not streamed:
         seen = "an empty list" if isinstance(body, list) else "a string without events"
         return Reply(problem=f"the response is {seen}", wrong=WrongType("response", seen))
     stream = form.assemble(streamed)
-    return replace(_answer(stream.body, form), cut=not (stream.whole and whole), model=model(streamed))
+    return replace(_answer(stream.body, form), cut=not (stream.whole and whole), **_beside(streamed))
 
 
 def _answer(body: Json, form: Format) -> Reply:
@@ -155,21 +156,19 @@ def _answer(body: Json, form: Format) -> Reply:
     return replace(found, body=body) if _ID in form.REFERS else found
 
 
+def _beside(events: list[Json]) -> dict[str, Any]:
+    """What events say beside the turn."""
+    return {"model": model(events), "tokens": tokens.of_bodies(events)}
+
+
 def model(bodies: list[Json]) -> str | None:
     """The first model that is named in these: a response's body, or the events of a stream."""
     for body in bodies:
-        for holder in holders(body):
+        for holder in tokens.holders(body):
             for name in _MODEL:
                 if isinstance(named := holder.get(name), str) and named:
                     return named
     return None
-
-
-def holders(body: Json) -> list[dict[str, Any]]:
-    """The objects that may say what a response says beside its turn: itself, and what an event holds it in."""
-    if not isinstance(body, dict):
-        return []
-    return [body, *(body[name] for name in _WITHIN if isinstance(body.get(name), dict))]
 
 
 def unwrapped(response: Json) -> Json:

@@ -55,6 +55,8 @@ class Transcript(Struct):
     replies: list[Message] = field(default_factory=list)
     reasons: list[str | None] = field(default_factory=list)
     """Why each reply ended."""
+    usages: list[bytes] = field(default_factory=list)
+    """What the responses have for their use of tokens, raw."""
     ids: list[Any] = field(default_factory=list)
     """What each response has for an id."""
     session_ids: set[str | None] = field(default_factory=set)
@@ -253,6 +255,7 @@ class _Reading(Struct):
         found.replies += [choice.message for choice in first]
         found.reasons += [choice.finish_reason for choice in first]
         found.ids += [response.id for response in responses]
+        found.usages += [bytes(response.usage) or b"null" for response in responses]
         found.model, found.choices = responses[-1].model, len(responses[-1].choices)
 
 

@@ -12,14 +12,6 @@ from chatsquash.formats.values import count
 from chatsquash.model import Entry, Json, Reply, Sampled
 from chatsquash.read import replies
 
-_USAGE = ("usage", "usageMetadata")
-_CACHED = ("cache_read_input_tokens", "cache_creation_input_tokens")
-"""Anthropic's, which are no part of its input tokens."""
-_PROMPT = ("prompt_tokens", "input_tokens", "promptTokenCount", "prompt_eval_count")
-_COMPLETION = ("completion_tokens", "output_tokens", "candidatesTokenCount", "eval_count")
-_THOUGHTS = "thoughtsTokenCount"
-"""Gemini's, which are no part of its candidates."""
-
 
 class LoggedUsage(NamedTuple):
     """What is known of one exchange."""
@@ -40,13 +32,9 @@ def of_entry(entry: Entry) -> LoggedUsage:
 
 def told(reply: Reply) -> LoggedUsage:
     """What the response says, and the request where that says nothing of the model; nothing of what is no exchange."""
-    response = replies.unwrapped(_value(reply.raw))
-    streamed = replies.events(response)
-    bodies = streamed[0] if streamed else [response]
     asked = _value(reply.asked)
-    usage = _merged(bodies)
-    model = replies.model(bodies) or (asked if isinstance(asked, str) and asked else None)
-    return LoggedUsage(model, _first(usage, _PROMPT, *_CACHED), _first(usage, _COMPLETION, _THOUGHTS))
+    model = reply.model or (asked if isinstance(asked, str) and asked else None)
+    return LoggedUsage(model, *reply.tokens)
 
 
 _LIMITED = ("maxOutputTokens", "max_output_tokens", "num_predict")
@@ -76,7 +64,6 @@ def response_id(reply: Reply) -> str:
     raw = reply.raw
     if reply.id is not None or raw[:1] != b"{":
         return reply.id or ""
-        return ""
     try:
         named = _named.decode(raw)
     except (msgspec.MsgspecError, ValueError, RecursionError):
@@ -89,19 +76,3 @@ def _value(raw: bytes) -> Json:
         return jsonio.loads(raw)
     except (ValueError, RecursionError):
         return None
-
-
-def _merged(events: list[Json]) -> dict[str, Any]:
-    """The last of each count that events name."""
-    usage: dict[str, Any] = {}
-    for event in events:
-        for holder in replies.holders(event):
-            for counts in (holder, *(holder.get(name) for name in _USAGE)):
-                usage |= {k: v for k, v in counts.items() if count(v) is not None} if isinstance(counts, dict) else {}
-    return usage
-
-
-def _first(usage: dict[str, Any], names: tuple[str, ...], *more: str) -> int | None:
-    """The first of these counts that is there, with those that some have beside it."""
-    counted = next((usage[name] for name in names if name in usage), None)
-    return None if counted is None else counted + sum(usage.get(name, 0) for name in more)

@@ -44,6 +44,26 @@ class ToolCount:
 
 
 @dataclass(slots=True)
+class SessionStats:
+    """What session tables say of the sessions and records of datasets."""
+
+    sessions: int = 0
+    prompt_tokens: int = 0
+    """As logged, those of a session once."""
+    completion_tokens: int = 0
+    exit: Counter[str] = field(default_factory=Counter)
+    """Records by how the last command ended that ran tests or a build: ``0``, ``other`` or ``unknown``."""
+    finish: Counter[str] = field(default_factory=Counter)
+    """Records by why their last reply ended."""
+    truncated: Counter[str] = field(default_factory=Counter)
+    last_user: Counter[str] = field(default_factory=Counter)
+    rewards: int = 0
+    """Records with a reward."""
+    reward: float | None = None
+    """The mean of these."""
+
+
+@dataclass(slots=True)
 class Stats:
     """What is in datasets."""
 
@@ -66,6 +86,8 @@ class Stats:
     spreads: dict[str, Spread] = field(default_factory=dict)
     tools: dict[str, ToolCount] = field(default_factory=dict)
     longest: list[Long] = field(default_factory=list)
+    table: SessionStats | None = None
+    """Of the folders with a session table; ``None`` where there is none."""
 
 
 def as_json(stats: Stats) -> dict[str, Any]:
@@ -76,6 +98,7 @@ def as_json(stats: Stats) -> dict[str, Any]:
         "roles": {printable(role): count for role, count in stats.roles.most_common()},
         "spreads": {name.replace(" ", "_"): spread._asdict() for name, spread in stats.spreads.items()},
         "tools": {printable(name): asdict(count) for name, count in _ranked(stats)},
+        "table": asdict(stats.table) if stats.table else None,
         "longest": [{**each._asdict(), "file": printable(each.file)} for each in stats.longest],
     }
 
@@ -95,6 +118,8 @@ def _lines(stats: Stats) -> Iterator[str]:
     if stats.splits.keys() - {""}:
         yield f"splits: {_listed(_splits(stats))}"
     yield f"roles: {_listed(dict(stats.roles.most_common()))}"
+    if stats.table:
+        yield from _of_table(stats.table)
     yield f"tools: defined in {stats.with_tools:,}, called in {counted(stats.with_calls, 'record')}"
     if stats.spreads:
         spreads = [(name, *_numbers(*spread)) for name, spread in stats.spreads.items()]
@@ -108,6 +133,15 @@ def _lines(stats: Stats) -> Iterator[str]:
     if stats.longest:
         places = [(f"{escaped(each.file)}:{each.record}", *_numbers(*each[:2])) for each in stats.longest]
         yield from ("", *_table(("longest", "characters", "messages"), places))
+
+
+def _of_table(table: SessionStats) -> Iterator[str]:
+    used = f"{table.prompt_tokens:,} of prompts and {table.completion_tokens:,} of replies"
+    yield f"sessions: {table.sessions:,}; tokens as logged: {used}"
+    for name in ("exit", "finish", "truncated", "last_user"):
+        yield f"{name}: {_listed(dict(getattr(table, name).most_common()))}"
+    if table.reward is not None:
+        yield f"reward: {table.reward:.3f} on average, in {counted(table.rewards, 'record')}"
 
 
 def _repeated(count: int) -> str:

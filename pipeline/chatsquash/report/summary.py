@@ -57,6 +57,10 @@ class Summary:
     """Logged replies that are trained on in samples."""
     true: int = 0
     """Those of them that stand behind what the template gives at inference."""
+    makes_pairs: bool = False
+    """Whether pairs of replies were asked for."""
+    pairs: Counter[str] = field(default_factory=Counter)
+    """Those that were written, by kind."""
     addresses: int = 0
     """E-mail addresses replaced."""
     findings: Counter[tuple[Severity, str]] = field(default_factory=Counter)
@@ -67,6 +71,8 @@ class Summary:
     """Records without tools, by the format whose files hold none."""
     splits: dict[str, tuple[int, float]] = field(default_factory=dict)
     """Of each split that was asked for its records, and the share of all that it was to have."""
+    moves: bool = False
+    """Whether records may go to other splits when logs are added."""
     others: Counter[str] = field(default_factory=Counter)
     """What lay beside the logs and was not read: files by suffix, or in words."""
     passed_over: int = 0
@@ -105,6 +111,7 @@ class Summary:
         counted = self.filtered_findings if filtered and not outcome.records else self.findings
         for finding in outcome.findings:
             counted[finding.severity, finding.code] += 1
+        self.pairs.update(pair.kind for pair in outcome.pairs if outcome.records)
         for record in outcome.records:
             if record.flags:
                 self.flags.update(record.flags)
@@ -148,6 +155,7 @@ class Summary:
             **self.replies.counts(),
             "loss": {"trained": self.flags[""], "not_trained": self._not_trained()} if self.has_flags else {},
             "samples": {"trained": self.trained, "true": self.true} if self.certifies else {},
+            "pairs": dict(sorted(self.pairs.items())),
             "cleaned": {rule: count for rule, count in sorted(self.cleaned.items()) if count},
             "addresses": self.addresses,
             "findings": _by_severity(self.findings),
@@ -180,17 +188,11 @@ class Summary:
         for what, counts in (("left out", self.left_out), ("filtered", self.filtered)):
             for why, count in sorted(counts.items()):
                 yield f"  {count:>7,}  {what}: {why}"
-        for name, (records, asked) in self.splits.items():
-            share = f"{self._share(records):.1%} of them, asked for {asked:.1%}"
-            yield f"  {records:>7,}  in split {name}: {share}"
+        yield from self._divided()
         parts = " + ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in self.account._asdict().items())
         yield f"{counted(self.lines, 'line')} seen = {parts}"
         yield from self.replies.lines()
-        if self.has_flags:
-            parts = "".join(f" + {count:,} {why}" for why, count in self._not_trained().items())
-            yield f"{counted(self.flags.total(), 'assistant message')} = {self.flags['']:,} trained on{parts}"
-        if self.certifies:
-            yield certified(self.true, self.trained)
+        yield from self._for_training()
         rules = (rule for rule in cleaning.names() if self.cleaned[rule])
         named = ((rule.replace("_", " ").removesuffix("s"), self.cleaned[rule]) for rule in rules)
         cleaned = ", ".join(counted(count, rule) for rule, count in named)
@@ -208,6 +210,23 @@ class Summary:
         output = escaped(self.output)
         yield f"records: {output} ({counted(len(self.files), 'file')}); reports: {output}/reports"
 
+    def _divided(self) -> Iterator[str]:
+        for name, (records, asked) in self.splits.items():
+            share = f"{self._share(records):.1%} of them, asked for {asked:.1%}"
+            yield f"  {records:>7,}  in split {name}: {share}"
+        if self.moves:
+            yield "split by cluster: records may go to other splits when logs are added"
+
+    def _for_training(self) -> Iterator[str]:
+        if self.has_flags:
+            parts = "".join(f" + {count:,} {why}" for why, count in self._not_trained().items())
+            yield f"{counted(self.flags.total(), 'assistant message')} = {self.flags['']:,} trained on{parts}"
+        if self.certifies:
+            yield certified(self.true, self.trained)
+        if self.makes_pairs:
+            kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(self.pairs.items()))
+            yield counted(self.pairs.total(), "preference pair") + (f": {kinds}" if kinds else "")
+
     def _of_the_run(self) -> Iterator[str]:
         if self.unchanged:
             yield "nothing changed since the last run, nothing was written (--full converts all again)"
@@ -220,7 +239,12 @@ class Summary:
 
 def summary_of(options: Options) -> Summary:
     """The summary of a run that nothing was counted of so far."""
-    return Summary(has_flags=options.flag != "none", certifies=options.samples == "auto")
+    return Summary(
+        has_flags=options.flag != "none",
+        certifies=options.samples == "auto",
+        makes_pairs=options.pairs != "none",
+        moves=options.clusters,
+    )
 
 
 def by_code(what: str, findings: Counter[tuple[Severity, str]]) -> Iterator[str]:

@@ -12,11 +12,12 @@ from msgspec.structs import replace
 
 from chatsquash.log import Log
 from chatsquash.logged import Coverage, LoggedReply
-from chatsquash.model import Entry, Found, Mark, Message, Sampled
+from chatsquash.model import Entry, Found, Mark, Message, Sampled, Tokens
 from chatsquash.options import Options
 from chatsquash.outcome import Family, Record, Refused
 from chatsquash.read.documents import LogDocument
 from chatsquash.read.lineage import Place
+from chatsquash.read.tokens import total
 from chatsquash.run import homes
 from chatsquash.run.asides import ways
 from chatsquash.run.conversations import MakeLast, asks_marks, counted
@@ -113,6 +114,13 @@ def records(
         conversation, parent = part.names(part.place)
         record = replace(record, conversation=conversation, kind=part.place.kind, parent=parent)
     return [record], None, found
+
+
+def tokens(document: LogDocument, log: Log) -> Tokens:
+    """How many tokens the replies took that are told of, each counted where it was sampled."""
+    told = document.places if log.part is None else [document.places[log.part]]
+    own = (place.origin.replies[number] for place in told for number in place.own)
+    return total(Tokens(each.prompt_tokens, each.completion_tokens) for each in own)
 
 
 def covered_by(part: Part, rows: list[LoggedReply], made: Record | Refused | None) -> Coverage:

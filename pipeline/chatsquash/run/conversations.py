@@ -16,10 +16,10 @@ from chatsquash.model import Entry, Found, Mark, Message
 from chatsquash.options import Options
 from chatsquash.outcome import Record, Refused
 from chatsquash.read.origins import line_of
+from chatsquash.run import beginnings
 from chatsquash.run.asides import ways, with_asides
 from chatsquash.run.covered import Covered, lost_of
 from chatsquash.run.filters import RecordFilter, of_records
-from chatsquash.run.told import prefix
 from chatsquash.stages.select import ToolUnion
 from chatsquash.stages.session import Noted, Session, Snapshot
 from chatsquash.tree.account import Kept, account
@@ -110,7 +110,8 @@ def _marks_of_last(
 
 def asks_marks(options: Options) -> bool:
     """Whether anybody asks which messages are to be trained on, or where replies stand."""
-    return options.loss != "none" or options.trace_replies or options.samples != "session" or options.cuts
+    asks = options.loss != "none" or options.trace_replies or options.cuts or options.keep != "none"
+    return asks or options.samples != "session" or options.pairs != "none"
 
 
 def _judge(options: Options) -> Judge:
@@ -160,8 +161,7 @@ def of_each(
             why = why or made.why
             continue
         parent = ids.get(id(path.parent)) if path.parent else None
-        record = begun_with(counted(made, options), begun)
-        records.append(replace(record, conversation=ids[id(path)], kind=path.kind, parent=parent))
+        records.append(replace(counted(made, options), conversation=ids[id(path)], kind=path.kind, parent=parent))
     rows = with_asides(account(trees, found, kept, ids), session.asides, name, found, ids)
     chosen_ids = set(map(id, wanted))
     covered = summed(rows, (each for each in found if id(each) not in chosen_ids), len(found), len(session.asides))
@@ -170,7 +170,7 @@ def of_each(
     noted += _tail(session, alone, chosen_ones, rows)
     wanted_ones = coverage(row for row in rows if row.why != "filtered")
     lost = lost_of(covered, last, wanted_ones, ways(covered, len(session.asides), options))
-    return records, noted, Covered(covered, rows, lost, alone), why
+    return begun_with(records, begun, session, options), noted, Covered(covered, rows, lost, alone), why
 
 
 def _tail(session: Session, alone: set[int], wanted: list[_Chosen], rows: list[LoggedReply]) -> list[Noted]:
@@ -184,12 +184,14 @@ def _tail(session: Session, alone: set[int], wanted: list[_Chosen], rows: list[L
     return [(entry.line, short_tail(last.line, len(last.messages), entry.line, len(entry.messages)))]
 
 
-def begun_with(record: Record, begun: Reply | None) -> Record:
-    """A record that is told apart by what its session begins with, whatever it begins with itself."""
-    if record.facts is None or begun is None:
-        return record
+def begun_with(records: list[Record], begun: Reply | None, session: Session, options: Options) -> list[Record]:
+    """Records that are kept together by what their session begins with, whatever they begin with themselves."""
+    if not records or begun is None or options.split is None:
+        return records
     system: list[Message] = [{"role": "system", "content": begun.system}] if begun.system else []
-    return replace(record, facts=record.facts._replace(prefix=prefix([*system, *begun.behind])))
+    prefix = beginnings.of_messages([*system, *begun.behind], options, loaded=session.loaded)
+    told = [(record, record.facts) for record in records]
+    return [replace(record, facts=facts._replace(prefix=prefix)) if facts else record for record, facts in told]
 
 
 class _Chosen(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
 from os import PathLike, fspath
@@ -39,6 +39,7 @@ from chatsquash.write.outputs import output_in, place_of
 from chatsquash.write.store import RUN, Output
 
 if TYPE_CHECKING:
+    from chatsquash.run.foresight import Foresight
     from chatsquash.run.old_result import OldResult
     from chatsquash.write.dataset import Dataset
 
@@ -109,7 +110,7 @@ def _converted(found: Discovered, out: Output, options: Options, observer: Obser
         if old:
             old.refuse_other_logs(found.logs)
         run = Conversion(options, out, observer, summary, described(options))
-        run.all(Converting(found.logs, options, incremental, out.expanded))
+        run.all(Converting(found.logs, options, incremental, out))
         summary.reused = incremental.journals.reused
         if old:
             old.refuse_nothing(summary)
@@ -164,7 +165,9 @@ class Conversion:
         self._by_name = options.group_by == "scenario"
         self._groups = Groups()
         self._rows: Counter[str] = Counter()
+        self._sizes: Counter[str] = Counter()
         self._filters = Filters(options)
+        self._foresight: Foresight | None = None
         self._meetings: Meetings | None = None
         self._given: Given | None = None
         self._dataset: Dataset | None = None
@@ -179,18 +182,34 @@ class Conversion:
     def all(self, given: Given) -> None:
         """Write every session."""
         self._given = given
+        if self._options.foresees:
+            from chatsquash.run.foresight import foreseen  # which few runs need
+
+            self._foresight = foreseen(self._ahead(given), self._filters, self._options, self._out.scratch)
         by_chain = self._options.sessions_by == "chain"
         self._meetings = None if by_chain else Meetings(given.logs)
         for log, outcome in islice(given.sessions(), self._options.limit):
             self._take(log, outcome, given)
-            given.taken(log, outcome)
+            if not self._foresight:
+                self._taken(log, outcome, given)
             if not by_chain:
                 self._manifest.add(log, outcome.digest)
-            if self._observer:
-                self._observer(log, given.filled(outcome), given.size)
         for log, digest in given.inputs():
             self._manifest.add(log, digest)
         self._reports.render()
+
+    def _taken(self, log: Log, outcome: Outcome, given: Given) -> None:
+        """Tell others of a session that was converted."""
+        given.taken(log, outcome)
+        if self._observer:
+            self._observer(log, given.filled(outcome), given.size)
+
+    def _ahead(self, given: Given) -> Iterator[tuple[Log, Outcome]]:
+        """All sessions before any is written."""
+        for log, outcome in islice(given.ahead(), self._options.limit):
+            stop_for(outcome, log.shown, self._options)
+            self._taken(log, outcome, given)
+            yield log, outcome
 
     def close(self, found: Discovered, started: float) -> None:
         """Add up, assert the sums, and write ``run.json``."""
@@ -227,6 +246,8 @@ class Conversion:
         turns = outcome.records[0].usage.assistant_turns if outcome.records else None
         made = len(outcome.records)
         outcome, filtered, duplicates = self._filters.apply(log, outcome)
+        if self._foresight:
+            outcome = self._foresight.placed(log, outcome)
         if not made and outcome.left_out is None:  # none of its conversations was asked for
             filtered = (f"--conversations {self._options.conversations}",)
         if self._options.keep_rejected and outcome.rejected:
@@ -235,6 +256,8 @@ class Conversion:
         if outcome.records:
             group = self._groups.file(self._label(outcome.day, stem(log) if self._by_name else ""))
         outcome, places = self._write(log, outcome, group)
+        if self._dataset:
+            self._dataset.add_pairs(outcome)
         self._summary.add(log, outcome, filtered, duplicates, made)
         why = filtered[0] if filtered and not outcome.records else None
         self._reports.add(TakenSession(log, outcome, places, turns, why, group))
@@ -248,12 +271,14 @@ class Conversion:
                 places += [place] if place else []
                 continue
             name = f"{group}.jsonl"
+            offset = self._sizes[name]
             if record.held and self._given:
                 self._out.join(name, self._given.descriptor(record.held), record.held)
             else:
                 self._out.append(name, record.line)
             self._rows[name] += 1
-            places.append(Place(name, self._rows[name]))
+            self._sizes[name] += record.held.size if record.held else len(record.line) + 1
+            places.append(Place(name, self._rows[name], offset))
         return outcome, places
 
     def _note(self, fact: Found) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
@@ -14,11 +14,14 @@ from chatsquash.logged import LoggedReply
 from chatsquash.model import Found
 from chatsquash.options import ERRORS, Options
 from chatsquash.outcome import Outcome, Record
-from chatsquash.records.line import digest
+from chatsquash.run.duplicates import Duplicates, streamed
 from chatsquash.sources.days import is_between, path_day
 from chatsquash.stages.session import finding
 from chatsquash.text import counted, quoted
 from chatsquash.tree.coverage import coverage
+
+if TYPE_CHECKING:
+    from chatsquash.report.where import Where
 
 
 class Filtered(NamedTuple):
@@ -37,19 +40,27 @@ class Filters:
     def __init__(self, options: Options) -> None:
         self._options = options
         self._filters = of_records(options)
-        self._seen: dict[bytes, str] = {}
-        self._is_asked = bool(self._filters or options.drop or options.unique or options.since or options.until)
+        self._where = _where(options)
+        self.duplicates: Duplicates = streamed(options)
+        """What tells apart the records that no filter leaves out."""
+        tells = options.told_apart != "keep" or options.foresees
+        asked = self._filters, self._where, options.drop, tells, options.since, options.until
+        self._is_asked = any(asked)
+
+    def wanted(self, log: Log, outcome: Outcome) -> list[Record]:
+        """The records of a session that no filter leaves out, those that others stand for among them."""
+        return [record for record in outcome.records if self._filtered(log, outcome, record) is None]
 
     def apply(self, log: Log, outcome: Outcome) -> Filtered:
         """An outcome without the records that are filtered or were there before; a finding says so of each."""
         if not self._is_asked:
             return Filtered(outcome)
         filtered: list[str] = []
-        duplicates = 0
+        given, duplicates = outcome, 0
         kept: list[int] = []
         gone: dict[int, str] = {}
         for number, record in enumerate(outcome.records):
-            found, option = self._unwanted(log, outcome, record)
+            found, option = self._filtered(log, given, record) or (self.duplicates.look(record, log.shown), "")
             if found is None:
                 kept.append(number)
                 continue
@@ -62,22 +73,19 @@ class Filters:
             outcome = _left(outcome, kept, gone, last.code)
         return Filtered(outcome, tuple(filtered), duplicates)
 
-    def _unwanted(self, log: Log, outcome: Outcome, record: Record) -> tuple[Found | None, str]:
-        """Why a record is not wanted, and the option that says so; none where it is there already."""
+    def _filtered(self, log: Log, outcome: Outcome, record: Record) -> tuple[Found, str] | None:
+        """Why a record is filtered, and the option that says so."""
         if (log.part is not None or record.conversation) and (untimely := self._untimely(_day(log, outcome, record))):
             return dataset.filtered(*untimely), untimely[0]
         for option, unwanted in self._filters.items():
             if why := unwanted(record):
                 return dataset.filtered(option, why), option
+        if self._where and not self._where.holds(log, outcome, record):
+            return dataset.filtered("--where", "the record does not fulfil the condition"), "--where"
         for code in self._options.drop:
             if why := _has(code, outcome, record):
                 return dataset.filtered(f"--drop {code}", why), f"--drop {code}"
-        if self._options.unique:
-            equal = record.unflagged or digest(record.line)
-            if equal in self._seen:
-                return dataset.duplicate_record(self._seen[equal]), ""
-            self._seen[equal] = log.shown
-        return None, ""
+        return None
 
     def _untimely(self, day: str | None) -> tuple[str, str] | None:
         """The option by which one of several conversations is not wanted, and why: its file was, as a whole."""
@@ -88,6 +96,14 @@ class Filters:
         if is_between(day, since, until):
             return None
         return "--since" if since and day < since else "--until", f"it is of {day}"
+
+
+def _where(options: Options) -> Where | None:
+    if options.where is None:
+        return None
+    from chatsquash.report.where import Where  # which few runs need, and takes time to import
+
+    return Where(options.where)
 
 
 def _day(log: Log, outcome: Outcome, record: Record) -> str | None:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import BinaryIO, Protocol
 
-from chatsquash.folder import Folder
 from chatsquash.log import Log
 from chatsquash.options import Options
 from chatsquash.outcome import Held, Outcome
 from chatsquash.read.sessions import cleared
 from chatsquash.run.incremental import Incremental
+from chatsquash.run.spool import Spool
 from chatsquash.run.workers import chained, outcomes
 from chatsquash.sources.joined import opened_log
 from chatsquash.sources.logs import Logs
+from chatsquash.write.store import Output
 
 _PIECE = 1 << 20
 
@@ -28,6 +29,9 @@ class Given(Protocol):
     @property
     def size(self) -> int:
         """Bytes of all logs."""
+
+    def ahead(self) -> Iterator[tuple[Log, Outcome]]:
+        """Each session before ``sessions`` gives it; what lines of records stand elsewhere may be missing."""
 
     def sessions(self) -> Iterator[tuple[Log, Outcome]]:
         """Each session; of records that stand elsewhere it says where."""
@@ -54,18 +58,35 @@ class Given(Protocol):
 class Converting:
     """Sessions that are converted now, or that the journals of earlier runs know."""
 
-    def __init__(self, logs: Logs, options: Options, incremental: Incremental, expanded: Folder) -> None:
+    def __init__(self, logs: Logs, options: Options, incremental: Incremental, out: Output) -> None:
         self.logs, self.size = logs, logs.size
         self._options, self._incremental, self._journals = options, incremental, incremental.journals
-        self._expanded = expanded
-        self._found = chained(logs, options, expanded) if options.sessions_by == "chain" else None
+        self._out, self._expanded = out, out.expanded
+        self._found = chained(logs, options, out.expanded) if options.sessions_by == "chain" else None
+        self._spool: Spool | None = None
+
+    def ahead(self) -> Iterator[tuple[Log, Outcome]]:
+        """As ``Given`` has it."""
+        self._spool = Spool(self._out.scratch())
+        # Lines that cannot be read are read once more when they are kept.
+        for log, outcome in self._converted() if self._options.keep_rejected else self._cleared(self._converted()):
+            self._spool.add(log, outcome)
+            yield log, outcome
 
     def sessions(self) -> Iterator[tuple[Log, Outcome]]:
         """As ``Given`` has it."""
-        if self._found:
-            found = self._found.sessions()
-            return outcomes(self.logs, self._options, self._journals, self._expanded, found)
-        return cleared(outcomes(self.logs, self._options, self._journals, self._expanded), self._expanded)
+        if self._spool is None:
+            return self._cleared(self._converted())
+        found = ((log, self.filled(outcome)) for log, outcome in self._spool.read())
+        return self._cleared(found) if self._options.keep_rejected else found
+
+    def _converted(self) -> Iterator[tuple[Log, Outcome]]:
+        found = self._found.sessions() if self._found else None
+        return outcomes(self.logs, self._options, self._journals, self._expanded, found)
+
+    def _cleared(self, found: Iterator[tuple[Log, Outcome]]) -> Iterator[tuple[Log, Outcome]]:
+        """Sessions, of whose logs the expanded copies go once they are done; a session of several may need any."""
+        return found if self._found else cleared(found, self._expanded)
 
     def taken(self, log: Log, outcome: Outcome) -> None:
         """As ``Given`` has it."""

@@ -19,7 +19,7 @@ from chatsquash.outcome import Family, Relative
 from chatsquash.read import contents, documents
 from chatsquash.read.documents import LogDocument
 from chatsquash.read.lineage import Place
-from chatsquash.run.told import prefix
+from chatsquash.run import beginnings
 from chatsquash.sources import relatives
 from chatsquash.sources.compression import stem, uncompressed
 from chatsquash.sources.days import path_day
@@ -76,7 +76,8 @@ def family(place: Place, log: Log, options: Options) -> Family:
     logged = path_day(log.name) or (day(started) if started is not None else None)
     outer = first.begun.parent if first.kind == "subagent" else None
     session = outer or first.origin.session_id or stem(log)
-    return Family(session, prefix(_cleaned(first, options)), stem(log), logged)
+    prefix = beginnings.of_messages(_cleaned(first, options), options, loaded=True) if options.split else ""
+    return Family(session, prefix, stem(log), logged)
 
 
 def _cleaned(place: Place, options: Options) -> list[Message]:

@@ -40,9 +40,16 @@ def convert_session(
     [b'{"messages":[{"role":"user","content":"hi"}],"tools":[]}']
     """
     options = replace(with_key(options or Options()), workers=1)
+    options = replace(options, split=None, split_by="prompt", seed=0) if options.clusters else options
     filters = Filters(replace(options, since=None, until=None))
     found = _of_path(Path(source), options) if isinstance(source, str | PathLike) else _of_lines(source, options)
-    return [filters.apply(log, outcome).outcome for log, outcome in islice(found, options.limit)]
+    found = islice(found, options.limit)
+    if options.foresees:
+        from chatsquash.run.foresight import foreseen  # which few runs need
+
+        found = list(found)
+        foreseen(found, filters, options, io.BytesIO)
+    return [filters.apply(log, outcome).outcome for log, outcome in found]
 
 
 def _of_path(path: Path, options: Options) -> Iterator[tuple[Log, Outcome]]:

@@ -45,6 +45,6 @@ def filled(outcome: Outcome, read: Callable[[Held], bytes]) -> Outcome:
             line = read(held)
             if len(line) != held.size:
                 raise OSError(EIO, "the journal of this run is not whole any more")
-            record = replace(record, line=line[:-1], held=None)  # noqa: PLW2901
+            record = replace(record, line=line.removesuffix(b"\n"), held=None)  # noqa: PLW2901
         records.append(record)
     return replace(outcome, records=records)

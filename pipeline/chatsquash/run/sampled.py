@@ -71,13 +71,14 @@ def of_log(session: Session, name: str, asked: Asked) -> Told:
     sampling.canon = each.trees.requests.canon
     sampled = (reply for reply, _ in wanted.values() if not each.whys[reply.number])
     for reply, entry in entries_of(sampled, session, asked.reread):
-        sampling.add(reply.number, each.ids[id(wanted[reply.number][1])], _snapshot(reply.path(), entry))
+        sampling.add(reply.number, each.ids[id(wanted[reply.number][1])], snapshot_of(reply.path(), entry))
     samples = sampling.finish()
     begins = first_conversation(each.trees, each.found)
     records = [
-        _of_conversation(begun_with(counted(record, asked.options), begins), wanted[sample.key][1], each.ids)
+        _of_conversation(counted(record, asked.options), wanted[sample.key][1], each.ids)
         for sample, record in zip(samples, sampling.records(samples), strict=True)
     ]
+    records = begun_with(records, begins, session, asked.options)
     rows = _rows(each, wanted, sampling, [*zip(samples, records, strict=True)])
     rows = with_asides(rows, session.asides, name, each.found, each.ids)
     seen = {id(line.path) for line in each.lines}
@@ -124,7 +125,7 @@ def _goes_on(replies: list[Reply], longer: int, shorter: int) -> bool:
     return any(reply.number == shorter for reply in replies[longer].back())
 
 
-def _snapshot(path: list[Reply], entry: Entry) -> Snapshot:
+def snapshot_of(path: list[Reply], entry: Entry) -> Snapshot:
     """The snapshot of a reply: its own request, with the tools that this had."""
     tools = ToolUnion()
     for _ in tools.offer(entry.tools, entry.line):

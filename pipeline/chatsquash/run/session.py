@@ -11,16 +11,18 @@ from typing import TYPE_CHECKING, BinaryIO, Protocol
 from msgspec import structs
 
 from chatsquash.checks import reading
+from chatsquash.formats import PLAIN
 from chatsquash.log import Log
-from chatsquash.model import Entry, Found, Mark, Seen, Skipped
+from chatsquash.model import Entry, Found, Mark, Seen, Skipped, Tokens
 from chatsquash.option_rules import refuse_wrong
 from chatsquash.options import Options
-from chatsquash.outcome import Chosen, Facts, Outcome, Record, Refused
+from chatsquash.outcome import Chosen, Facts, Outcome, PreferencePair, Record, Refused
 from chatsquash.read.origins import line_of
 from chatsquash.read.reading import PLAIN_LOG, Reading
 from chatsquash.read.sessions import MixedSessionsError
 from chatsquash.redact.keys import load_key
 from chatsquash.redact.pseudonyms import Anonymizer
+from chatsquash.run import beginnings
 from chatsquash.run.covered import Covered, accounts, lost_of
 from chatsquash.run.plain import PlainLogs
 from chatsquash.run.told import (
@@ -30,7 +32,6 @@ from chatsquash.run.told import (
     in_files,
     is_whole,
     meeting,
-    prefix,
     taken_apart,
     trace,
     unfit,
@@ -40,7 +41,7 @@ from chatsquash.sources.compression import stem
 from chatsquash.sources.days import path_day
 from chatsquash.sources.identity import Hashed
 from chatsquash.sources.joined import opened_log
-from chatsquash.stages.plan import asks_for_kinds, plan
+from chatsquash.stages.plan import Plan, asks_for_kinds, plan
 from chatsquash.stages.session import Noted, Session, Snapshot, finding
 from chatsquash.text import printable
 from chatsquash.times import day, stamp
@@ -108,6 +109,11 @@ class Converter:
         """What was read last."""
 
     @cached_property
+    def _unflagged(self) -> Plan:
+        """The plan of records that say nothing of what is trained on."""
+        return plan(replace(self._options, loss="none"), self._anonymizer)
+
+    @cached_property
     def _reader(self) -> Reader:
         """Reads in the general way, which plain logs do not need."""
         from chatsquash.read.reader import Reader
@@ -120,11 +126,20 @@ class Converter:
         ``also`` looks at the open log once it was read.
         """
         try:
-            return self._converted(log, observer, also)
+            outcome = self._converted(log, observer, also)
         except OSError as problem:
             if problem.errno != ESTALE or observer:
                 raise
-            return self._converted(log, None, also)  # as it is now
+            outcome = self._converted(log, None, also)  # as it is now
+        return self._compared(outcome)
+
+    def _compared(self, outcome: Outcome) -> Outcome:
+        """An outcome whose records have what they are compared by, where somebody asks."""
+        if not self._options.compares:
+            return outcome
+        from chatsquash.run import likeness  # which few runs need
+
+        return likeness.of_outcome(outcome, self._options)
 
     def _converted(self, log: Log, observer: EntryObserver | None, also: Also | None) -> Outcome:
         with opened_log(log, self._options) as file:
@@ -185,6 +200,9 @@ class Converter:
             replies=covered.rows,
             family=covered.family,
             relatives=covered.relatives,
+            format=read.seen.format if read.seen else None,
+            tokens=_tokens(read, session, log),
+            pairs=self._pairs(read, session, file, log) if records and self._options.pairs != "none" else [],
         )
 
     def _is_out_of_order(self, session: Session, log: Log) -> bool:
@@ -281,6 +299,38 @@ class Converter:
 
         return of_log(session, session.id or log.name, asked)
 
+    def _pairs(self, read: Reading, session: Session, file: BinaryIO, log: Log) -> list[PreferencePair]:
+        """The pairs of preferred and other replies of a session that has a record."""
+        from chatsquash.run import pairs  # which few runs need
+
+        counterfactuals = self._options.pairs == "counterfactual"
+        if read.document and read.document.places:
+            from chatsquash.run.agents import Part
+            from chatsquash.run.pairs.of_documents import candidates as of_document
+
+            part = Part(read.document, log, self._options)
+            assert session.snapshot
+            found = of_document(part, session.snapshot, counterfactuals=counterfactuals)
+        else:
+            from chatsquash.run.pairs.of_logs import candidates as of_log
+
+            form = read.seen.format if read.seen and read.seen.format else PLAIN
+            found = of_log(session, form, partial(self._again, file, log), counterfactuals=counterfactuals)
+        source, version = (read.seen.format, read.seen.version) if read.seen else (None, None)
+
+        def make(snapshot: Snapshot, marks: list[Mark] | None) -> tuple[Record | Refused, list[Found]]:
+            return self._unflagged.finish(snapshot, loaded=session.loaded, source=source, version=version, marks=marks)
+
+        return pairs.made(found, make, partial(self._place, log))
+
+    def _place(self, log: Log, line: int | None) -> str:
+        """Where something was logged, without addresses where these are replaced."""
+        file, at = log.at(line) if log.pieces else (log.name, line)
+        named, dot, suffix = file.rpartition(".")
+        name = self._anonymizer.counted([named or suffix])[0][0] if self._anonymizer else named or suffix
+        whole = printable(f"{name}{dot}{suffix}" if named else name)
+        return whole if at is None else f"{whole}:{at}"
+
     def _inference(self) -> Inference | None:
         """What the samples of a session are rendered with."""
         if self._options.samples != "auto":
@@ -309,8 +359,12 @@ class Converter:
         if isinstance(made, Refused):
             return made, found
         addresses = self._anonymizer.count - before if self._anonymizer else 0
-        facts = self._facts(session, snapshot, log) if self._tells_facts else None
+        facts = self._facts(session, snapshot, log, made.line) if self._tells_facts else None
         made = structs.replace(made, facts=facts, addresses=addresses) if facts or addresses else made
+        if self._options.keep != "none":
+            from chatsquash.run.logprobs import with_logprobs  # which few runs ask for
+
+            made = with_logprobs(session, snapshot, made)
         if self._lengths:
             fitted, told = self._lengths.measured(made)
             found = [*found, *told]
@@ -339,7 +393,7 @@ class Converter:
         ended = entry.origin.ended if entry.origin else snapshot.ended
         return Chosen(entry.line, _stamped(snapshot.started), _stamped(ended), model, snapshot.superseded + 1)
 
-    def _facts(self, session: Session, snapshot: Snapshot, log: Log) -> Facts:
+    def _facts(self, session: Session, snapshot: Snapshot, log: Log, line: bytes) -> Facts:
         """What the log says beside the conversation, without addresses where these are replaced."""
         from chatsquash.read import usage  # which the specified record does not need
 
@@ -349,7 +403,7 @@ class Converter:
         told = (session.id or stem(log), named or suffix, found.model)
         name, source, model = self._anonymizer.counted(list(told))[0] if self._anonymizer else told
         return Facts(
-            prefix=prefix(entry.messages),
+            prefix=beginnings.of_line(line) if self._options.split else "",
             session=printable(name),
             source=printable(f"{source}{dot}{suffix}" if named else source),
             model=printable(model) if model else None,
@@ -367,6 +421,15 @@ def _lengths(options: Options) -> Lengths | None:
     from chatsquash.run.lengths import Lengths
 
     return Lengths(options)
+
+
+def _tokens(read: Reading, session: Session, log: Log) -> Tokens:
+    """How many tokens the exchanges of a session took, as they are logged."""
+    if read.document and read.document.places:
+        from chatsquash.run.agents import tokens  # which logs do not need
+
+        return tokens(read.document, log)
+    return session.followed.tokens
 
 
 def _conversations(records: list[Record]) -> int:

@@ -7,6 +7,7 @@ from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Callable, Iterable
 from math import ceil
+from pathlib import Path
 
 import polars as pl
 from xxhash import xxh3_64_intdigest
@@ -14,7 +15,9 @@ from xxhash import xxh3_64_intdigest
 from chatsquash import chat
 from chatsquash.records.datasets import Row, files, rows
 from chatsquash.records.reading import NotARecordError, StoredRecord, native, parsed, record
-from chatsquash.report.stats import Long, Spread, Stats, ToolCount
+from chatsquash.report.frame import frame
+from chatsquash.report.session_table import SESSIONS
+from chatsquash.report.stats import Long, SessionStats, Spread, Stats, ToolCount
 from chatsquash.stages.select import flatten
 from chatsquash.templates.counting import RefusedError, definitions, texts
 
@@ -33,6 +36,7 @@ def stats(datasets: Iterable[str], tokens: Tokens | None = None) -> Stats:
     counting = _Counting(tokens)
     for dataset in datasets:
         counting.stats.files += len(files(dataset))
+        counting.table(dataset)
         for row in rows(dataset):
             counting.take(row)
     return counting.finish()
@@ -51,6 +55,26 @@ class _Counting:
         self._sums = dict.fromkeys(self._measures, 0)
         self._most = dict.fromkeys(self._measures, 0)
         self._counts: dict[str, Counter[int]] = {name: Counter() for name in self._measures}
+
+    def table(self, dataset: str) -> None:
+        """Count what the session table of a dataset says, if it has one."""
+        if not Path(dataset, *SESSIONS.split("/")).is_file():
+            return
+        found = self.stats.table = self.stats.table or SessionStats()
+        rows = frame(dataset)
+        once = rows.filter(pl.col("record").is_null() | (pl.col("record") == 1))
+        found.sessions += len(once)
+        found.prompt_tokens += int(once["usage_prompt_tokens"].sum())
+        found.completion_tokens += int(once["usage_completion_tokens"].sum())
+        written = rows.filter(pl.col("record").is_not_null())
+        ended = pl.when(pl.col("exit") == 0).then(pl.lit("0")).when(pl.col("exit") != 0).then(pl.lit("other"))
+        found.exit.update(written.select(ended)["literal"].fill_null("unknown").to_list())
+        for name in ("finish", "truncated", "last_user"):
+            getattr(found, name).update(written[name].cast(pl.String).fill_null("unknown").to_list())
+        rewards = written["reward"].drop_nulls()
+        total = (found.reward or 0.0) * found.rewards + float(rewards.sum())
+        found.rewards += len(rewards)
+        found.reward = total / found.rewards if found.rewards else None
 
     def take(self, row: Row) -> None:
         """Count a row."""

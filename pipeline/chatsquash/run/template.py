@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from itertools import chain, islice
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from chatsquash.checks import rules
 from chatsquash.checks.template import Trial
@@ -17,20 +17,29 @@ from chatsquash.options import Options
 from chatsquash.records.datasets import rows
 from chatsquash.records.reading import NotARecordError, StoredRecord, parsed, record
 from chatsquash.run.check import defined
+from chatsquash.templates.mending import Mending, told
 from chatsquash.templates.remedies import Look, Remedies, spelled
 from chatsquash.text import counted, escaped
 
 if TYPE_CHECKING:
     from chatsquash.templates.bounded import Template
+    from chatsquash.templates.trainers import Chosen
+
+
+_SEARCH = 3
+"""Times what a record may take that the search for what mends all of them takes."""
 
 
 class Trials:
     """A template and what trying it gave so far."""
 
-    def __init__(self, path: str, render_time: float | None = None, render_memory: int | None = None) -> None:
-        self._template = template(path, render_time, render_memory)
+    def __init__(self, path: str, trainer: str | None = None, **bounds: Any) -> None:
+        """``trainer``: whose template is taken for the model, see ``templates.trainers``; ``bounds`` are as below."""
+        self._chosen = _chosen(path, trainer)
+        self._template = template(path, self._chosen, **bounds)
         self._remedies = Remedies(self._look)
-        self._name = path
+        self._mending = Mending(self._look)
+        self._name = self._chosen.told if self._chosen else path
         self.records = 0
         self.whole = 0
         """Records with all that they hold in their rendering."""
@@ -46,11 +55,15 @@ class Trials:
         if self._template.given_up:
             self.passed_over += 1
             return iter(())
-        self._template.begin(held.messages, held.tools)
-        return self._found(held)
+        shown = self._prepared(held)
+        self._template.begin(shown.messages, shown.tools)
+        return self._found(held, shown)
 
-    def _found(self, held: StoredRecord) -> Iterator[Found]:
-        tried = self._template.trial(held.messages)
+    def _prepared(self, held: StoredRecord) -> StoredRecord:
+        return self._chosen.prepared(held) if self._chosen else held
+
+    def _found(self, held: StoredRecord, shown: StoredRecord) -> Iterator[Found]:
+        tried = self._template.trial(shown.messages)
         found = list(judged(tried))
         self.records += 1
         self.whole += not found
@@ -69,11 +82,18 @@ class Trials:
 
     def summary(self) -> Iterator[str]:
         """What was tried and found, for people."""
-        yield f"{counted(self.records, 'record')} rendered with {escaped(self._name)}: {self.whole:,} whole"
+        which = f" ({escaped(self._template.told)})" if self._template.told else ""
+        yield f"{counted(self.records, 'record')} rendered with {escaped(self._name)}{which}: {self.whole:,} whole"
         for (code, remedy), count in sorted(self.counts.items()):
             yield f"  {count:>7,}  {code}: {remedy}"
         if self.passed_over:
             yield f"  {self.passed_over:>7,}  not rendered: the template is {self._template.given_up}"
+
+    def mended(self) -> Iterator[str]:
+        """The one line that mends all that can be mended, and what stays; none where all records are whole."""
+        self._deadline = monotonic() + _SEARCH * self._template.bounds.seconds
+        if not self._template.given_up and (mended := self._mending.find()):
+            yield told(mended, spelled)
 
     def _search(self, held: StoredRecord, tried: Trial, wrong: frozenset[str]) -> tuple[dict[str, Options], str]:
         """The remedies of a record, and what is said where there is none."""
@@ -83,6 +103,7 @@ class Trials:
         self._deadline = began + self._template.bounds.seconds
         conversation = Conversation(held.messages, defined(held.tools))
         remedies = self._remedies.find(conversation, wrong, (wrong, tried.problem))
+        self._mending.note(conversation, wrong, tried.problem, remedies.values())
         if monotonic() < self._deadline:
             return remedies, "no preset or modifier cures it"
         self._template.took(monotonic() - began)
@@ -92,12 +113,12 @@ class Trials:
         left = self._deadline - monotonic()
         if left <= 0:
             return Look(frozenset(["template-error"]), frozenset())
-        held = record(made)
+        held = self._prepared(record(made))
         tried = self._template.attempt(held.messages, held.tools, left)
         return Look(frozenset(found.code for found in judged(tried)), tried.sought)
 
 
-def show(datasets: tuple[str, ...], path: str, number: int, **bounds: int) -> str:
+def show(datasets: tuple[str, ...], path: str, number: int, trainer: str | None = None, **bounds: Any) -> str:
     """The rendering of a record, counted over all datasets; raises ``UsageError`` where there is none."""
     row = next(islice(chain.from_iterable(map(rows, datasets)), number - 1, None), None)
     if row is None:
@@ -106,22 +127,43 @@ def show(datasets: tuple[str, ...], path: str, number: int, **bounds: int) -> st
         held = record(parsed(row.data))
     except NotARecordError as problem:
         raise UsageError(f"{row.file}:{row.number}: {problem}") from None
-    rendering = template(path, **bounds).render(held.messages, held.tools)
+    chosen = _chosen(path, trainer)
+    held = chosen.prepared(held) if chosen else held
+    rendering = template(path, chosen, **bounds).render(held.messages, held.tools)
     if rendering.text is None:
         raise UsageError(f"{row.file}:{row.number}: the template raises {rendering.problem}")
     return "\n".join(map(escaped, rendering.text.split("\n")))
 
 
-def template(path: str, render_time: float | None = None, render_memory: int | None = None) -> Template:
+def _chosen(path: str, trainer: str | None) -> Chosen | None:
+    if trainer is None:
+        return None
+    from chatsquash.templates import trainers  # which few runs ask for
+
+    return trainers.chosen(trainer, path)
+
+
+def refuse_unnamed(trainer: str) -> NoReturn:
+    """Raise the ``UsageError`` for a trainer without a template, which names those that it has."""
+    from chatsquash.templates import trainers
+
+    raise trainers.unnamed(trainer)
+
+
+def template(
+    path: str, chosen: Chosen | None = None, render_time: float | None = None, render_memory: int | None = None
+) -> Template:
     """The template of a file, with other bounds than by default if given; raises ``UsageError`` for one of no use.
 
-    ``render_time`` is in seconds and ``render_memory`` in bytes, both for each record.
+    ``chosen``: what a trainer takes in its place.  ``render_time`` is in seconds and ``render_memory`` in bytes, both
+    for each record.
     """
     if find_spec("jinja2") is None:
         raise UsageError("--template needs the package jinja2: pip install 'chatsquash[template]'")
     from chatsquash.templates.bounded import BOUNDS, RenderBounds, Template
 
-    return Template(path, RenderBounds(render_time or BOUNDS.seconds, render_memory or BOUNDS.memory))
+    bounds = RenderBounds(render_time or BOUNDS.seconds, render_memory or BOUNDS.memory)
+    return Template(path, bounds, chosen.source if chosen else None)
 
 
 def judged(tried: Trial) -> Iterator[Found]:

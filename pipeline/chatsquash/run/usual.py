@@ -13,15 +13,17 @@ from chatsquash import compiled, footprint
 from chatsquash.chat import trace
 from chatsquash.checks._columns import Calls, Columns, are_matched
 from chatsquash.checks.registry import View
+from chatsquash.ending import ending
 from chatsquash.jsonio import dumps, loads
 from chatsquash.log import Log
 from chatsquash.logged import Coverage
-from chatsquash.model import Conversation, Found, Message, Tool
+from chatsquash.model import Conversation, Found, Message, Reply, Tool
 from chatsquash.options import Options
 from chatsquash.outcome import Chosen, Outcome, Record
 from chatsquash.read.compiled import MEMBERS, ROLES, Compiled, Told, transcribe
 from chatsquash.read.lines import fill, make_room
 from chatsquash.read.reading import PLAIN_LOG
+from chatsquash.read.tokens import of_usage, total
 from chatsquash.records import presets
 from chatsquash.redact.pseudonyms import Anonymizer
 from chatsquash.run.told import met, told_of_cleaning
@@ -101,6 +103,8 @@ class CompiledWay:
             chosen=Chosen(line, stamp(times[0]), stamp(times[-1]), told.model, count),
             coverage=Coverage(count, conversations=1),
             meeting=met(name, user, before, written.reply),
+            format=PLAIN_LOG.format,
+            tokens=total(map(of_usage, told.usages)),
         )
 
     def _clean(self, written: Written) -> dict[str, int] | None:
@@ -133,7 +137,7 @@ class CompiledWay:
         if columns is None:
             return None
         conversation = Conversation([], tools, source=PLAIN_LOG.format)
-        view = View(conversation, told=(columns, written.messages))
+        view = View(conversation, told=(columns, written.messages, written.message))
         facts = [found for check in self._plan.checks for found in check(conversation, view)]
         parts, count = [written.json], self._anonymizer.count if self._anonymizer else 0
         asked, _ = through(self._plan.conversation, conversation)
@@ -145,7 +149,8 @@ class CompiledWay:
         if line.data is None:
             return None
         usage, digest = self._plan.measure(view, {}), xxh3_128_digest(line.data)
-        return Record(line.data, usage, addresses=count, digest=digest), facts
+        ended = ending(view, Reply(finish_reason=written.told.finish_reason))
+        return Record(line.data, usage, addresses=count, digest=digest, ending=ended), facts
 
 
 class Written:

@@ -27,7 +27,7 @@ from chatsquash.read.sessions import SPAN
 from chatsquash.report.files.findings import FINDINGS
 from chatsquash.report.files.rejected import REJECTED
 from chatsquash.report.files.replies import REPLIES
-from chatsquash.report.files.sessions import SESSIONS
+from chatsquash.report.session_table import SESSIONS
 from chatsquash.run.parts import parts
 from chatsquash.sources.open import opened, raw
 from chatsquash.write.claim import inside
@@ -176,6 +176,14 @@ def _counts(out: _Place, run: dict[str, Json]) -> Iterator[str]:
     is_by_file = run["options"].get("sessions_by") == "chain"  # whose sessions may be of several files
     if (inputs := len(run["inputs"])) != sessions and not is_by_file:
         yield f"{out / RUN}: tells of {sessions:,} sessions, {inputs:,} inputs are named"
+    pairs = sum(count for path, count in lines.items() if path.startswith("pairs/"))
+    if pairs != (told := _total(counts.get("pairs", {}))):
+        yield f"{out / RUN}: tells of {told:,} pairs, the files have {pairs:,}"
+    yield from _reported(out, counts, lines)
+
+
+def _reported(out: _Place, counts: dict[str, Json], lines: dict[str, int]) -> Iterator[str]:
+    """Which counts do not agree with the reports."""
     rejected = ("rejected lines", lines[REJECTED], counts["lines"]["unreadable"])
     replies = [("replies", lines[REPLIES], counts["replies"]["logged"])] if REPLIES in lines else []
     for what, there, told in (rejected, *replies, *_findings(out, counts)):

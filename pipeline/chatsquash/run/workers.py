@@ -179,7 +179,7 @@ def _spread(options: Options, workers: int, journals: Journals | None, logs: Ite
     this side, so that a fork copies none and an interrupt meets none.
     """
     pool = Pool(options, journals.writer if journals else None)
-    looks = options.folder or options.unique or options.max_chars is not None
+    looks = options.max_chars is not None if options.foresees else options.looks
     first = _largest(logs, workers) if journals and isinstance(logs, Logs) else []
     queue = _Queue(batches(logs), 2 * workers + 2, first)
     try:

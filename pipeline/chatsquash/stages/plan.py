@@ -14,6 +14,7 @@ from chatsquash.checks import examine
 from chatsquash.checks.contents import unfit
 from chatsquash.checks.phrases import Phrases
 from chatsquash.checks.registry import View
+from chatsquash.ending import ending
 from chatsquash.memo import Last
 from chatsquash.model import Conversation, Entry, Found, Mark, Message, Skipped, Staged, Tool
 from chatsquash.options import Options
@@ -89,7 +90,7 @@ class Plan(NamedTuple):
         view = View(conversation, redefined=snapshot.redefined)
         for check in self.checks:
             found += check(conversation, view)
-        usage = self.measure(view, shared)
+        usage, ended = self.measure(view, shared), ending(view, snapshot.entry.reply, snapshot.entry.origin)
         why = self.refuse(view)
         if why:
             found = [*(each for each in found if each != why), why]
@@ -106,12 +107,12 @@ class Plan(NamedTuple):
             return Refused(line.refused), found
         digest = xxh3_128_digest(line.data)
         made = Record(line.data, usage, line.images, without, unflagged=line.unflagged, marks=line.marks, digest=digest)
-        return made, found
+        return replace(made, ending=ended), found
 
 
 def asks_for_kinds(options: Options) -> bool:
     """Whether options ask for more of the conversations of a session than which replies its record holds."""
-    asks = options.trace_replies or options.divides or options.cuts
+    asks = options.trace_replies or options.divides or options.cuts or options.pairs != "none" or options.keep != "none"
     return asks or options.restore != "none" or options.loss != "none"
 
 
@@ -160,6 +161,7 @@ def plan(options: Options, anonymizer: Anonymizer | None) -> Plan:
                 looks_closely=options.restore in ("results", "all"),
                 lazily=not asks_for_kinds(options),
                 lists_entries=options.divides,
+                keeps_logprobs=options.keep == "logprobs",
             ),
         ),
         compose=compose,

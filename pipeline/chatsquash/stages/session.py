@@ -189,6 +189,6 @@ class Tally(_Sums):
         return Session(**sums, snapshot=snapshot)
 
 
-def tally(*, looks_closely: bool, lazily: bool, lists_entries: bool) -> Tally:
+def tally(*, looks_closely: bool, lazily: bool, lists_entries: bool, keeps_logprobs: bool) -> Tally:
     """What a session is counted with; ``lists_entries`` is as in ``Tally``, the others are as in ``Followed``."""
-    return Tally(lists_entries=lists_entries, followed=Followed(looks_closely, lazily))
+    return Tally(lists_entries=lists_entries, followed=Followed(looks_closely, lazily, keeps_logprobs))

@@ -16,6 +16,7 @@ from chatsquash.jsonio import FLAT, loads
 from chatsquash.memo import Last
 from chatsquash.model import Entry, Message, Repeated, Reply, Skipped, Tool
 from chatsquash.options import Options
+from chatsquash.read import tokens as counts_of
 from chatsquash.read.bounds import Bounds
 from chatsquash.read.exchange import LineError
 from chatsquash.read.lines import Buffers, Line
@@ -83,7 +84,8 @@ class PlainWay:
         limit, count = _spelled(told.limit), len(told.lines)
         answered = told.replies[-1], told.choices, told.reasons[-1]
         raw, asked = _raw(told.last) if self._tells_usage else (b"", b"")
-        reply = Reply(*answered, model=told.model, raw=raw, asked=asked)
+        used = counts_of.of_raw(told.usages[-1:])
+        reply = Reply(*answered, model=told.model, raw=raw, asked=asked, tokens=used)
         last = Entry(
             *(told.lines[-1], times[-1], named, messages, (), tools, reply),
             cleaned=cleaned,
@@ -96,7 +98,12 @@ class PlainWay:
         first = Entry(told.lines[0], times[0], named, begun, (), tools, Reply())
         grown = partial(_grown, told, times, counts, tools, limit)
         followed = Followed(
-            lazily=True, first=first, last=last, told=grown, replied=list(zip(told.replies, counts, strict=True))
+            lazily=True,
+            first=first,
+            last=last,
+            told=grown,
+            replied=list(zip(told.replies, counts, strict=True)),
+            tokens=counts_of.of_raw(told.usages),
         )
         tally = Tally(id=named, followed=followed)
         tally.lines.all, tally.sizes.all = count, told.size - sum([each.size for each in told.skipped])

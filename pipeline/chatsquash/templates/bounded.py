@@ -53,6 +53,11 @@ class Template:
         self._opened()
 
     @property
+    def told(self) -> str:
+        """Which of several templates is taken when; empty where there is one."""
+        return self._source.told
+
+    @property
     def given_up(self) -> str:
         """Why the template is not to be rendered with any more; empty while it may be."""
         if self._slow < _SLOW_RECORDS:

@@ -44,9 +44,25 @@ class Look(NamedTuple):
 
 
 _SERIOUS = frozenset(code for code, rule in rules().items() if rule.severity != "info")
-_RAISES = "template-error"
-_HELD: dict[str, Kind] = {"template-reasoning-lost": "reasoning", "template-system-lost": "system"}
+RAISES = "template-error"
+_HELD: dict[str, Kind] = {
+    "template-definition-lost": "tool",
+    "template-reasoning-lost": "reasoning",
+    "template-system-lost": "system",
+}
 """What must still be there where a code is gone: to drop a thing is no remedy for its loss."""
+_NO_REMEDY = {
+    "template-reasoning-lost": ("text",),
+    "template-definition-lost": ("text",),
+    "template-text-lost": ("mistral",),
+}
+"""Presets that are no remedy for a code: to make all text is too much for what is lost in part or for a reason, and to
+drop text is none for its loss."""
+
+
+def stays(code: str, options: Options, kinds: frozenset[Kind]) -> bool:
+    """Whether a code counts as found although it is not, in a record that should show things of these kinds."""
+    return options.preset in _NO_REMEDY.get(code, ()) or _HELD.get(code, "") not in ("", *kinds)
 
 
 class _Helped(NamedTuple):
@@ -93,8 +109,8 @@ class Remedies:
                 rendering = rendering or (remedy if renders else None)
                 for code in taken:
                     found.setdefault(code, remedy)
-        if rendering and _RAISES in wrong:
-            found.setdefault(_RAISES, rendering)
+        if rendering and RAISES in wrong:
+            found.setdefault(RAISES, rendering)
         return found
 
     def _taken(self, remedy: Options, conversation: Conversation, wrong: Codes) -> tuple[Codes, bool]:
@@ -103,8 +119,8 @@ class Remedies:
         if record is None:
             return frozenset(), False
         left, kinds = self._look(record)
-        taken = frozenset(code for code in wrong - left if code not in _HELD or _HELD[code] in kinds)
-        return (taken if left & _SERIOUS <= wrong else frozenset()), _RAISES not in left
+        taken = frozenset(code for code in wrong - left if not stays(code, remedy, kinds))
+        return (taken if left & _SERIOUS <= wrong else frozenset()), RAISES not in left
 
 
 def converted(conversation: Conversation, options: Options) -> dict[str, Any] | None:
@@ -116,9 +132,15 @@ def converted(conversation: Conversation, options: Options) -> dict[str, Any] | 
         return None
 
 
+def changes(options: Options) -> dict[str, Any]:
+    """The options that are not the defaults, the preset first."""
+    given = {each.name: getattr(options, each.name) for each in declared(type(options))}
+    changed = [each.name for each in declared(type(options)) if given[each.name] != each.default]
+    return {name: given[name] for name in sorted(changed, key=lambda name: name != "preset")}
+
+
 def spelled(options: Options) -> str:
     """Options as they are written on the command line: those that are not the defaults, the preset first."""
-    given = ((each, getattr(options, each.name)) for each in declared(type(options)))
-    changed = [(each.flag, value) for each, value in given if value != each.default]
-    changed.sort(key=lambda option: option[0] != "--preset")
-    return " ".join(flag if value is True else f"{flag} {value}" for flag, value in changed)
+    flags = {each.name: each.flag for each in declared(type(options))}
+    written = changes(options).items()
+    return " ".join(flags[name] if value is True else f"{flags[name]} {value}" for name, value in written)

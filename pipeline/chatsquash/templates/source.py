@@ -11,6 +11,9 @@ from chatsquash.errors import UsageError
 
 _CONFIG = "tokenizer_config.json"
 _IN_A_FOLDER = ("chat_template.jinja", "chat_template.json", _CONFIG)
+_ADDITIONAL = "additional_chat_templates"
+"""The folder of a model with its other templates, each in a file by its name."""
+_DEFAULT, _WITH_TOOLS = "default", "tool_use"
 _TOKENS = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 
 
@@ -23,8 +26,14 @@ class TemplateSource(NamedTuple):
 
     def chosen(self, *, with_tools: bool) -> str:
         """The template that transformers takes for a record."""
-        name = "tool_use" if with_tools and "tool_use" in self.templates else "default"
-        return self.templates[name]
+        return self.templates[_WITH_TOOLS if with_tools and _WITH_TOOLS in self.templates else _DEFAULT]
+
+    @property
+    def told(self) -> str:
+        """Which of several templates is taken when; empty where there is one."""
+        unused = sorted(self.templates.keys() - {_DEFAULT, _WITH_TOOLS})
+        told = [f"its template {_WITH_TOOLS} for records with tools"] if _WITH_TOOLS in self.templates else []
+        return ", ".join([*told, *([f"never its template {name}" for name in unused])])
 
 
 def packed(path: str) -> bytes:
@@ -36,7 +45,7 @@ def unpacked(data: bytes) -> TemplateSource:
     """The template of an option; raises ``UsageError`` for what ``packed`` does not give."""
     value = jsonio.value(data)
     are_texts = isinstance(value, list) and len(value) == 2 and all(isinstance(each, dict) for each in value)
-    if not are_texts or "default" not in value[0]:
+    if not are_texts or _DEFAULT not in value[0]:
         raise UsageError("template: is no template; give what chatsquash.templates.source.packed reads of a file")
     return TemplateSource(_texts(value[0].items()), _texts(value[1].items()))
 
@@ -44,13 +53,18 @@ def unpacked(data: bytes) -> TemplateSource:
 def read(path: str) -> TemplateSource:
     """The template in a ``.jinja`` file, ``tokenizer_config.json`` or ``chat_template.json``, or in a model's folder.
 
+    A folder may have more of them in ``additional_chat_templates``; as in transformers, files with templates then stand
+    in place of those in ``tokenizer_config.json``.  A file is read alone.
+
     Special tokens come from the ``tokenizer_config.json`` in the same folder; without one they are empty.
     """
     file = _file(Path(path))
     text = _text(file)
-    templates = _templates(file, text) if file.suffix == ".json" else {"default": text}
-    if "default" not in templates:
-        raise UsageError(f"{file}: has no template named default; it has {', '.join(templates) or 'none'}")
+    templates = _templates(file, text) if file.suffix == ".json" else {_DEFAULT: text}
+    if additional := _additional(Path(path)):
+        templates = additional if file.name == _CONFIG else templates | additional
+    if _DEFAULT not in templates:
+        raise UsageError(f"{file}: has no template named {_DEFAULT}; it has {', '.join(templates) or 'none'}")
     config = file.with_name(_CONFIG)
     if not config.is_file():
         return TemplateSource(templates, dict.fromkeys(_TOKENS, ""))
@@ -67,6 +81,12 @@ def _file(path: Path) -> Path:
     if found is None:
         raise UsageError(f"{path}: no chat template in this folder; looked for {', '.join(_IN_A_FOLDER)}")
     return found
+
+
+def _additional(path: Path) -> dict[str, str]:
+    """The other templates of a model's folder, by their names."""
+    files = sorted((path / _ADDITIONAL).glob("*.jinja")) if path.is_dir() else []
+    return {file.stem: _text(file) for file in files}
 
 
 def _text(file: Path) -> str:

@@ -10,6 +10,7 @@ from chatsquash import chat, jsonio, reasoning
 from chatsquash.checks.template import Expected, Kind, Trial
 from chatsquash.jsonio import leaves
 from chatsquash.model import Json, Message
+from chatsquash.templates import definitions
 from chatsquash.templates.render import Renderer, Rendering
 
 _KINDS: dict[str, Kind] = {"system": "system", "developer": "system", "tool": "result"}
@@ -51,23 +52,18 @@ class Marker:
 
     def copy(self, messages: list[Message], tools: Json) -> Marked:
         """A marked copy of a record."""
-        marked = [self._tool(at, tool) for at, tool in enumerate(tools)] if isinstance(tools, list) else tools
+        held = tools if isinstance(tools, list) else ()
+        marked = [definitions.marked(tool, at, self._placed) for at, tool in enumerate(held)] or tools
         return Marked([self._message(at, message) for at, message in enumerate(messages)], marked, self._marks)
 
     def _word(self) -> str:
         return f"{self._stem}{len(self._marks)}x"  # the last letter tells 1 from 10
 
-    def _tool(self, at: int, tool: Json) -> Json:
-        inner = tool.get("function") if isinstance(tool, dict) else None
-        definition = inner if isinstance(inner, dict) else tool
-        name = chat.tool_name(definition)
-        if name is None:
-            return tool
-        word, description = self._word(), definition.get("description")
-        said = f"{description} {word}" if isinstance(description, str) else word
-        self._marks.append(MarkedPlace(word, Expected("tool", at, name=name), name))
-        marked = {**definition, "description": said}
-        return {**tool, "function": marked} if definition is inner else marked
+    def _placed(self, place: Expected, original: str) -> str:
+        """A word that is put where something is expected."""
+        word = self._word()
+        self._marks.append(MarkedPlace(word, place, original))
+        return word
 
     def _message(self, at: int, message: Message) -> Message:
         marked: dict[str, Any] = dict(message)

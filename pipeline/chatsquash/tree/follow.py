@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from chatsquash.model import Added, Edits, Entry, Json, Kept, Message, Reply, Tool
+from chatsquash.model import Added, Edits, Entry, Json, Kept, Message, Reply, Tokens, Tool
 from chatsquash.read import usage
+from chatsquash.read.tokens import total
 
 if TYPE_CHECKING:
     from chatsquash.tree import replies
     from chatsquash.tree.growth import Growth
     from chatsquash.tree.trees import Trees
 
+_NO_TOKENS = Tokens()
 _HELD = 64
 """Ends of conversations whose entries are held; those of others are read again where they are wanted."""
 
@@ -47,6 +49,8 @@ class Followed(Struct):
 
     Nobody asks for kinds then, and that the last request holds all replies tells all that is asked for.
     """
+    keeps_logprobs: bool = False
+    """Whether to keep what responses say of their tokens."""
     trees: Trees | None = None
     """``None`` as long as every request goes on from the reply before it, and adds to what was there."""
     grown: list[Grown] = field(default_factory=list)
@@ -58,6 +62,12 @@ class Followed(Struct):
     """Gives ``grown``, where nobody asked for it so far."""
     replied: list[tuple[Message, int]] = []
     """Each reply of these, with how many messages its request has."""
+    tokens: Tokens = Tokens()
+    """Those of all requests, each response counted once."""
+    several: list[int] = field(default_factory=list)
+    """The lines of responses with several choices."""
+    logprobs: dict[int, bytes] = field(default_factory=dict)
+    """What responses say of their tokens, by their lines."""
     unanswered: dict[int, replies.Reply | None] = field(default_factory=dict)
     """The lines of requests without a reply, and the last logged reply that each holds."""
     _ends: deque[int] = field(default_factory=deque)
@@ -70,16 +80,30 @@ class Followed(Struct):
         """Go on to the next entry."""
         if self.first is None:
             self.first = entry
-        if self.trees is None:
-            if self.last is None or _grows(self.last, entry) or (self.lazily and self._goes_on(self.last, entry)):
-                reply = entry.reply
-                response = usage.response_id(reply)
-                told = (reply.message, reply.finish_reason, reply.cut, entry.limit, response, len(entry.messages))
-                self.grown.append(Grown(entry.line, entry.at, entry.tools, *told))
-                self.last = entry
-                return
-            self.branch()
+        if entry.reply.choices > 1:
+            self.several.append(entry.line)
+        if self.keeps_logprobs and (found := _logprobs(entry.reply.raw)):
+            self.logprobs[entry.line] = found
+        if self.trees is None and self._only_grows(entry):
+            reply = entry.reply
+            response = usage.response_id(reply)
+            told = (reply.message, reply.finish_reason, reply.cut, entry.limit, response, len(entry.messages))
+            self.grown.append(Grown(entry.line, entry.at, entry.tools, *told))
+            self.last = entry
+            self._count(entry)
+            return
+        trees = self.branch()
+        before = len(trees.again)
         self._add(entry, usage.response_id(entry.reply))
+        if not any(each.is_same_response for each in trees.again[before:]):
+            self._count(entry)
+
+    def _only_grows(self, entry: Entry) -> bool:
+        return self.last is None or _grows(self.last, entry) or (self.lazily and self._goes_on(self.last, entry))
+
+    def _count(self, entry: Entry) -> None:
+        if (used := entry.reply.tokens) != _NO_TOKENS:
+            self.tokens = total((self.tokens, used))
 
     def _goes_on(self, last: Entry, entry: Entry) -> bool:
         if self._growth is None:
@@ -142,6 +166,12 @@ class Followed(Struct):
         self._ends.append(reply.number)
         if len(self._ends) > _HELD:
             self.entries.pop(self._ends.popleft(), None)
+
+
+def _logprobs(raw: bytes) -> bytes:
+    from chatsquash.read import logprobs  # which few runs ask for
+
+    return logprobs.of_raw(raw)
 
 
 def _entry(each: Grown, messages: list[Message], edits: Edits) -> Entry:

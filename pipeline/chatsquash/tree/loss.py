@@ -6,6 +6,7 @@ from collections.abc import Container
 
 from msgspec import Struct
 
+from chatsquash import chat
 from chatsquash.checks._error_replies import is_error
 from chatsquash.checks.registry import View
 from chatsquash.checks.results import corrected
@@ -13,7 +14,7 @@ from chatsquash.model import Conversation, Mark, Message, Origin
 from chatsquash.tree.kinds import Path
 from chatsquash.tree.replies import Reply
 from chatsquash.tree.standing import Held, bearers
-from chatsquash.tree.trees import TRUNCATED, Trees
+from chatsquash.tree.trees import Trees
 
 NOT_LOGGED = "not-logged"
 """No logged reply is this message: the client made it up, or the log does not say who did."""
@@ -62,7 +63,7 @@ class Judge(Struct, frozen=True):
         whys: dict[int, str] = {}
         for ordinal, at in enumerate(places):
             if at in sampled:
-                is_cut = sampled[at].finish_reason in TRUNCATED
+                is_cut = sampled[at].finish_reason in chat.TRUNCATED
                 whys[ordinal] = TRUNCATED_REPLY if is_cut else ERROR if is_error(messages[at]) else ""
         return self._with_failed(messages, places, whys)
 

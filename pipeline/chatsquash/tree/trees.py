@@ -16,8 +16,6 @@ from chatsquash.tree.restore import has_emptied
 from chatsquash.tree.rewrites import Spoken, between, is_part, is_resent, is_reworded, of_path, said_in, segments, words
 from chatsquash.tree.texts import is_long, is_similar_prompt
 
-TRUNCATED = ("length", "max_tokens", "MAX_TOKENS", "max_output_tokens", "incomplete", "content_filter")
-"""Reasons for which replies end before they are whole."""
 _CANDIDATES = 8
 """Replies that are looked at where several say the same."""
 _COMPARED, _COMPARED_LEAST = 2, 256
@@ -121,7 +119,7 @@ class Trees(Struct):
             limit=limit,
             is_ended=entry.reply.finish_reason is not None and not entry.reply.cut,
             is_cut=entry.reply.cut,
-            is_limited=entry.reply.finish_reason in TRUNCATED,
+            is_limited=entry.reply.finish_reason in chat.TRUNCATED,
             response=response,
             is_other_prompt=parent is not None and not is_similar_prompt(parent.system, system),
         )

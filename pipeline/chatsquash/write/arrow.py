@@ -14,7 +14,8 @@ from typing import NamedTuple
 KEY = "ARROW:schema"
 _VERSION = 4  # Arrow's V5
 _SCHEMA = 1  # kind of message
-_INT, _BINARY, _UTF8, _BOOL, _LIST, _STRUCT = 2, 4, 5, 6, 12, 13  # members of the union of types
+_DOUBLE = 2  # precision of a floating point number
+_INT, _FLOAT, _BINARY, _UTF8, _BOOL, _LIST, _STRUCT = 2, 3, 4, 5, 6, 12, 13  # members of the union of types
 _EXTENSION = {"ARROW:extension:name": "arrow.json", "ARROW:extension:metadata": ""}
 
 
@@ -64,6 +65,7 @@ def _field(field: Field) -> _Table:
     number, members = {
         "int": (_INT, (_Scalar("<i", 64), _Scalar("<B", 1))),
         "bool": (_BOOL, ()),
+        "float": (_FLOAT, (_Scalar("<h", _DOUBLE),)),
         "list": (_LIST, ()),
         "binary": (_BINARY, ()),
         "struct": (_STRUCT, ()),

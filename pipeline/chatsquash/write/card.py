@@ -70,6 +70,9 @@ class CardFacts(NamedTuple):
     splits: dict[str, Shards]
     """Those that have records."""
     columns: list[Field]
+    pairs: dict[str, Shards]
+    """The splits that have pairs."""
+    pair_columns: list[Field]
     typed: bool
     """Whether the files tell the types of their columns."""
     statistics: Statistics
@@ -92,19 +95,37 @@ def card(facts: CardFacts) -> str:
 def _yaml(facts: CardFacts) -> Iterator[str]:
     yield "---"
     if facts.splits:
-        yield from ("configs:", "- config_name: default", "  data_files:")
-        for name, shards in facts.splits.items():
+        yield "configs:"
+    for config, splits in (("default", facts.splits), ("pairs", facts.pairs)):
+        if splits:
+            yield from (f"- config_name: {config}", "  data_files:")
+        for name, shards in splits.items():
             yield from (f"  - split: {name}", f"    path: {shards.pattern()}")
-    yield from ("dataset_info:", "  features:")
-    yield from (f"  {line}" for line in features(facts.columns, typed=facts.typed))
-    if facts.splits:
-        yield "  splits:"
-        for name, shards in facts.splits.items():
-            yield from (f"  - name: {name}", f"    num_bytes: {shards.text}", f"    num_examples: {shards.records}")
+    yield "dataset_info:"
+    if facts.pairs:
+        yield from _list_item(["config_name: default", *_info(facts.columns, facts.splits, facts)])
+        yield from _list_item(["config_name: pairs", *_info(facts.pair_columns, facts.pairs, facts)])
+    else:
+        yield from (f"  {line}" for line in _info(facts.columns, facts.splits, facts))
     yield from ("task_categories:", "- text-generation", "tags:", "- chatsquash", "- conversations")
     if facts.statistics.with_tools:
         yield "- tool-calling"
     yield "---"
+
+
+def _list_item(lines: list[str]) -> Iterator[str]:
+    """Lines of YAML as an item of a list."""
+    yield from (f"{'- ' if at == 0 else '  '}{line}" for at, line in enumerate(lines))
+
+
+def _info(columns: list[Field], splits: dict[str, Shards], facts: CardFacts) -> Iterator[str]:
+    """What loaders are told of a config."""
+    yield "features:"
+    yield from features(columns, typed=facts.typed)
+    if splits:
+        yield "splits:"
+        for name, shards in splits.items():
+            yield from (f"- name: {name}", f"  num_bytes: {shards.text}", f"  num_examples: {shards.records}")
 
 
 def _page(facts: CardFacts) -> Iterator[str]:
@@ -119,6 +140,8 @@ def _page(facts: CardFacts) -> Iterator[str]:
         for name, shards in facts.splits.items()
     ]
     yield from _section("Files", _table(("split", "records", "bytes of text", "files"), files))
+    if facts.pairs:
+        yield from _section("Preference pairs", _paired(facts))
     yield from _section("How to load", _loading(facts))
     yield from _section("What the records are like", _likeness(facts.statistics, records))
     if facts.statistics.models:
@@ -131,6 +154,15 @@ def _page(facts: CardFacts) -> Iterator[str]:
         yield from _section("Tools", _table(head, _first(rows)))
     yield from _section("How it was made", _making(facts))
     yield from _section("Findings", _findings(facts.counts["findings"]))
+
+
+def _paired(facts: CardFacts) -> Iterator[str]:
+    kinds = facts.counts["pairs"]
+    total = counted(sum(kinds.values()), "pair")
+    yield f"The config `pairs` has {total} of a preferred and another reply to the same prompt."
+    yield "`evidence` says what tells which was preferred, and where both were logged."
+    yield ""
+    yield from _table(("kind", "pairs"), [(f"`{kind}`", f"{count:,}") for kind, count in kinds.items()])
 
 
 def _section(title: str, lines: Iterable[str]) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from chatsquash.options import Options
-from chatsquash.outcome import Facts, Record
+from chatsquash.outcome import Ending, Facts, Record
 from chatsquash.records.presets import Column, named
 from chatsquash.write.arrow import Field
 
@@ -19,6 +19,9 @@ METADATA = (
     Field("prompt_tokens", "int"),
     Field("completion_tokens", "int"),
 )
+_KINDS: dict[str, str] = {"exit": "int", "reward": "float", "truncated": "bool"}
+ENDING = tuple(Field(name, _KINDS.get(name, "text")) for name in Ending._fields)
+"""The columns on how the conversation of a record ended."""
 CONVERSATION = (Field("conversation", "text"), Field("parent", "text"), Field("kind", "text"))
 """The columns on the conversation of a record, where a session may have several."""
 TOKENS = Field("tokens", "int")
@@ -28,18 +31,25 @@ SAMPLE = (Field("sample", "int"), Field("samples", "int"))
 _ITEM = "item"  # what Arrow calls what is in a list
 IMAGES = Field("images", "list", (Field(_ITEM, "image"),))
 """The images of a record, in their order."""
-_DTYPES = {"text": "string", "json": "json", "int": "int64", "bool": "bool"}
+_DTYPES = {"text": "string", "json": "json", "int": "int64", "float": "float64", "bool": "bool"}
 
 
 def fields(options: Options) -> list[Field]:
     """The columns that the options ask for, in the order of a record."""
     columns = [column for column in named(options.preset).COLUMNS if column.kind != "images" or options.media == "keep"]
-    beside = [*METADATA]
+    beside = [*METADATA, *ENDING]
     beside += CONVERSATION if options.divides else ()
     beside += SAMPLE if options.samples != "session" else ()
     beside += (TOKENS,) if options.tokenizer is not None else ()
     parts = [_field(part, options.flag) for column in columns for part in _parts(column, options)]
     return [*parts, *(beside if options.metadata else ())]
+
+
+def pair_fields(options: Options) -> list[Field]:
+    """The columns of pairs, in the order in which they are written."""
+    preset = {column.name: column for column in named(options.preset).COLUMNS}
+    said = [_field(preset["messages"]._replace(name=name), "none") for name in ("prompt", "chosen", "rejected")]
+    return [*said, _field(preset["tools"], "none"), Field("evidence", "text")]
 
 
 def _parts(column: Column, options: Options) -> tuple[Column, ...]:
@@ -60,8 +70,9 @@ def _field(column: Column, loss: str) -> Field:
 
 
 def metadata(record: Record, facts: Facts) -> dict[str, Any]:
-    """What the columns of ``METADATA``, and those of ``CONVERSATION``, hold for a record."""
+    """What the columns beside a record hold."""
     told = {"session_id": facts.session} | {field.name: getattr(facts, field.name) for field in METADATA[1:]}
+    told |= record.ending._asdict()
     told |= {field.name: getattr(record, field.name) for field in CONVERSATION if record.conversation}
     told |= {field.name: getattr(record, field.name) for field in SAMPLE if record.sample}
     return told if record.tokens is None else told | {TOKENS.name: record.tokens}

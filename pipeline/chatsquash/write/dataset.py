@@ -14,14 +14,14 @@ from chatsquash.records.media import FOLDER as IMAGES
 from chatsquash.records.presets import named
 from chatsquash.stages.session import finding
 from chatsquash.write.card import CARD, CardFacts, Statistics, card
-from chatsquash.write.columns import fields, metadata
-from chatsquash.write.shards import FOLDER, Shards
+from chatsquash.write.columns import fields, metadata, pair_fields
+from chatsquash.write.shards import FOLDER, PAIRS, Shards
 from chatsquash.write.splits import Splits
 from chatsquash.write.store import RUN, Output
 
 IGNORE = ".gitignore"  # which hub uploads honour
 INFO = "dataset_info.json"
-_PUBLIC = (f"/{CARD}", f"/{FOLDER}/", f"/{IMAGES}/", f"/{INFO}")
+_PUBLIC = (f"/{CARD}", f"/{FOLDER}/", f"/{PAIRS}/", f"/{IMAGES}/", f"/{INFO}")
 _PRIVATE = (".chatsquash/", IGNORE, "reports/", RUN)
 """What we write beside; named one by one, too, for what does not know that ``!`` makes an exception."""
 
@@ -33,6 +33,11 @@ class Dataset:
         self._options, self._out = options, out
         self._splits = Splits(options)
         self._shards = {split.name: Shards(out, options, split.name) for split in self._splits.splits}
+        self._pairs: dict[str, Shards] = {}
+        if options.pairs != "none":
+            self._pairs = {split.name: Shards(out, options, split.name, PAIRS) for split in self._splits.splits}
+        self._split = ""
+        """That of the record which was written last."""
         self._statistics = Statistics()
         self._images: set[str] = set()
         self.findings: list[Found] = []
@@ -47,6 +52,7 @@ class Dataset:
         """
         begun = next((each for each in outcome.records if each.kind == "main"), outcome.records[0])
         split, found = self._splits.of(log, outcome, begun)
+        self._split = split
         beside = metadata(record, record.facts) if self._options.metadata and record.facts else {}
         place = self._shards[split].add(record.line, beside, record.images)
         if self._options.format != "parquet":
@@ -55,6 +61,11 @@ class Dataset:
         if found is None:
             return outcome, place
         return outcome.also(finding(found, outcome.session, log.shown)), place
+
+    def add_pairs(self, outcome: Outcome) -> None:
+        """Write the pairs of a session to the split of its records, which were written last."""
+        for pair in outcome.pairs if outcome.records else ():
+            self._pairs[self._split].add(pair.line, {}, {})
 
     def final(self) -> dict[str, str]:
         """What stands in places, and what takes its place once the dataset is finished."""
@@ -69,10 +80,12 @@ class Dataset:
     def finish(self) -> list[str]:
         """Write what is left, and the files beside; the names of the files that hold records."""
         files = {name: shards.close() for name, shards in self._shards.items()}
+        for pairs in self._pairs.values():
+            pairs.close()
         records = sum(shards.records for shards in self._shards.values())
         self.findings += [checks.empty_split(name, records) for name, held in files.items() if records and not held]
         self.findings += self._splits.missed()
-        said = f"# Only {CARD}, {FOLDER}/, {IMAGES}/ and {INFO} are meant for upload."
+        said = f"# Only {CARD}, {FOLDER}/, {PAIRS}/, {IMAGES}/ and {INFO} are meant for upload."
         self._out.write(IGNORE, "\n".join([said, "/*", *(f"!{name}" for name in _PUBLIC), *_PRIVATE, ""]).encode())
         written = [name for held in files.values() for name in held]
         if make := getattr(named(self._options.preset), "extra_files", None):  # which its trainers want
@@ -91,6 +104,8 @@ class Dataset:
         facts = CardFacts(
             splits={name: shards for name, shards in self._shards.items() if shards.records},
             columns=fields(self._options),
+            pairs={name: shards for name, shards in self._pairs.items() if shards.records},
+            pair_columns=pair_fields(self._options) if self._pairs else [],
             typed=self._options.format == "parquet",
             statistics=self._statistics,
             counts=counts,

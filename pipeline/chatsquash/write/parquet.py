@@ -114,7 +114,7 @@ def _polars() -> ModuleType:
 
 def _row_type(fields: list[Field]) -> type[msgspec.Struct]:
     """What is cut out of a record: messages as raw JSON, unless their members are columns of their own."""
-    kinds: dict[str, Any] = {"text": str | None, "int": int | None}
+    kinds: dict[str, Any] = {"text": str | None, "int": int | None, "float": float | None, "bool": bool | None}
     members = [(field.name, kinds.get(field.kind) or _items(field) | None, None) for field in fields]
     return msgspec.defstruct("Row", members, gc=False)
 
@@ -131,4 +131,6 @@ def _dtype(field: Field) -> Any:
         return polars.List(_dtype(field.children[0]))
     if field.kind in ("image", "struct"):
         return polars.Struct({each.name: _dtype(each) for each in field.children or arrow.IMAGE})
-    return {"int": polars.Int64, "bool": polars.Boolean, "binary": polars.Binary}.get(field.kind, polars.String)
+    return {"int": polars.Int64, "float": polars.Float64, "bool": polars.Boolean, "binary": polars.Binary}.get(
+        field.kind, polars.String
+    )

@@ -9,13 +9,15 @@ from typing import Any, Protocol
 from chatsquash import jsonio
 from chatsquash.options import Options
 from chatsquash.outcome import Place
-from chatsquash.write.columns import fields
+from chatsquash.write.arrow import Field
+from chatsquash.write.columns import fields, pair_fields
 from chatsquash.write.jsonl import PACKERS, TextFile
 from chatsquash.write.store import Output
 
 SIZE = 256_000_000
 """Bytes of text in a file by default."""
-FOLDER = "data"
+FOLDER, PAIRS = "data", "pairs"
+"""Where the files of records lie, and those of pairs."""
 
 
 class Shard(Protocol):
@@ -28,13 +30,12 @@ class Shard(Protocol):
         """Write what is left."""
 
 
-def opener(out: Output, options: Options) -> Callable[[str], Shard]:
+def opener(out: Output, options: Options, columns: list[Field]) -> Callable[[str], Shard]:
     """What makes a file of the format that the options ask for."""
     packing = options.format or "jsonl"
     if packing == "parquet":
         from chatsquash.write.parquet import ParquetFile
 
-        columns = fields(options)
         return lambda name: ParquetFile(out, name, columns)
     PACKERS[packing]()  # which fails at once, not after the work is done, where a package is missing
     return lambda name: TextFile(out, name, PACKERS[packing]())
@@ -43,10 +44,10 @@ def opener(out: Output, options: Options) -> Callable[[str], Shard]:
 class Shards:
     """The files of one split."""
 
-    def __init__(self, out: Output, options: Options, split: str) -> None:
-        self._out, self._split = out, split
+    def __init__(self, out: Output, options: Options, split: str, folder: str = FOLDER) -> None:
+        self._out, self._split, self._folder = out, split, folder
         self._suffix = options.format or "jsonl"
-        self._open = opener(out, options)
+        self._open = opener(out, options, pair_fields(options) if folder == PAIRS else fields(options))
         self._room = options.shard_size or SIZE
         self._shard: Shard | None = None
         self._size = 0
@@ -71,12 +72,13 @@ class Shards:
             self._shard, self._size = self._open(self._staged(self._count)), 0
             self._rows = 0
             self._count += 1
+        offset = None if self._suffix == "parquet" else self._size
         self._shard.add(record, beside, images)
         self._size += size
         self._rows += 1
         self.records += 1
         self.text += size
-        return Place(self._named(self._count - 1, self._unknown), self._rows)
+        return Place(self._named(self._count - 1, self._unknown), self._rows, offset)
 
     def close(self) -> list[str]:
         """The files, each under the name that tells their number."""
@@ -92,7 +94,7 @@ class Shards:
 
     def pattern(self) -> str:
         """What the names of the files have in common, and those of no other."""
-        return f"{FOLDER}/{self._split}-*-of-{self._count:05}.{self._suffix}"
+        return f"{self._folder}/{self._split}-*-of-{self._count:05}.{self._suffix}"
 
     def _finish(self) -> None:
         if self._shard is not None:
@@ -100,7 +102,7 @@ class Shards:
             self._shard = None
 
     def _named(self, at: int, count: str) -> str:
-        return f"{FOLDER}/{self._split}-{at:05}-of-{count}.{self._suffix}"
+        return f"{self._folder}/{self._split}-{at:05}-of-{count}.{self._suffix}"
 
     def _staged(self, at: int) -> str:
-        return f"{FOLDER}/{self._split}-{at:05}.{self._suffix}"
+        return f"{self._folder}/{self._split}-{at:05}.{self._suffix}"

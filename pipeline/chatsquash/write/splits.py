@@ -89,7 +89,7 @@ class Splits:
         self._groups: dict[str, Group] = {}
         self._begun: dict[str, Group] = {}
         """What records begin with, where that may be in several groups."""
-        self._may_leak = options.split_by != "prompt"
+        self._may_leak = options.split_by not in ("prompt", "cluster")
 
     def of(self, log: Log, outcome: Outcome, record: Record) -> tuple[str, Found | None]:
         """A record's split, and what is wrong with it."""
@@ -131,6 +131,7 @@ def _prefix(record: Record) -> str:
 
 _GROUPS: dict[str, Callable[[Family], str]] = {
     "prompt": lambda family: family.prefix,
+    "cluster": lambda family: family.prefix,  # which is then the name of the cluster
     "session": lambda family: family.session,
     "scenario": lambda family: scenario(family.log),
     "day": lambda family: family.day or UNDATED,

@@ -1,12 +1,16 @@
 """``check --template`` renders as ``apply_chat_template`` does."""
 
 import json
+from importlib.util import find_spec
 from itertools import product
+from pathlib import Path
 
 import pytest
 from datasets import load_dataset
+from trl.chat_template_utils import get_training_chat_template, has_generation_markers
 
 from chatsquash.templates.render import Renderer
+from chatsquash.templates.trainers import chosen
 from tests.templates.records import FAMILIES
 
 from .model import texts, tokenizer
@@ -92,3 +96,29 @@ def test_odd_templates_and_records_come_out_alike(template, row, tools, tmp_path
     theirs = outcome(lambda: known.apply_chat_template(row[1], tools=tools, tokenize=False))
     text, problem = Renderer(str(tmp_path / "tokenizer_config.json"))(row[1], tools)
     assert (problem.partition(":")[0] if text is None else text) == theirs
+
+
+@pytest.mark.parametrize("tools", [None, [], [{"name": "ls"}]], ids=["no tools", "empty tools", "tools"])
+def test_the_same_of_several_templates_is_taken(tools, tmp_path):
+    known = tokenizer(["a"])
+    known.chat_template = {"default": "plain", "tool_use": "tools", "rag": "rag"}
+    known.save_pretrained(tmp_path)
+    assert (tmp_path / "additional_chat_templates" / "tool_use.jinja").is_file()
+    messages = [{"role": "user", "content": "a"}]
+    theirs = known.apply_chat_template(messages, tools=tools, tokenize=False)
+    assert Renderer(str(tmp_path))(messages, tools).text == theirs
+
+
+def test_the_template_that_trl_trains_with_is_taken(tmp_path):
+    folder = Path(find_spec("trl").submodule_search_locations[0]) / "chat_templates"
+    own = [file for file in sorted(folder.glob("*.jinja")) if not file.stem.endswith("_training")]
+    assert own
+    known = tokenizer(["a"])
+    for file in own:
+        known.chat_template = file.read_text(encoding="utf-8")
+        theirs = outcome(lambda: get_training_chat_template(known) or known.chat_template)
+        found = chosen("trl", file.stem)
+        if has_generation_markers(known.chat_template):
+            theirs = known.chat_template  # which SFTTrainer asks first
+        assert (theirs == "ValueError") == found.told.endswith("prompt and completion are not"), file.stem
+        assert theirs in ("ValueError", found.source.templates["default"]), file.stem

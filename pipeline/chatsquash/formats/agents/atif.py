@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import isfinite
 from typing import NamedTuple
 
 from chatsquash.chat import PRIVATE, Private
-from chatsquash.formats import openai_chat
+from chatsquash.formats import evidence, openai_chat
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import function_call
 from chatsquash.formats.evidence import Evidence, Logged, Unread, moment, numbers, origin, told, with_origin
@@ -24,6 +25,10 @@ _TRAJECTORY = ("schema_version", "session_id", "trajectory_id", "agent", "steps"
 _SAID = ("step_id", "timestamp", "source", "message", "reasoning_content", "tool_calls", "observation")
 _STEP = (*_SAID, "model_name", "metrics", "is_copied_context", "llm_call_count")
 _FAILED = ("is_error", "tool_result_is_error")
+_REWARDED: tuple[tuple[str, ...], ...] = ((), ("rewards",), ("extra",), ("final_metrics",), ("final_metrics", "extra"))
+"""What a reward may stand in."""
+_TRIAL, _RESULT = "agent/trajectory.json", "result.json"
+"""What Harbor writes for a trial, in its folder."""
 
 
 def fits(found: list[Json]) -> str | None:
@@ -32,15 +37,31 @@ def fits(found: list[Json]) -> str | None:
     return f"schema_version {versions[0]}" if found and all(each.startswith("ATIF-") for each in versions) else None
 
 
-def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """A conversation per trajectory, those of subagents behind the one that called them."""
+def beside(name: str) -> str | None:
+    """What Harbor says of the trial whose agent wrote a trajectory."""
+    return f"../{_RESULT}" if name == _TRIAL.rpartition("/")[2] else None
+
+
+def owner(path: str) -> str | None:
+    """The trajectory of the trial of which a file of Harbor is the result."""
+    folder, _, name = path.rpartition("/")
+    return f"{folder}/{_TRIAL}" if name == _RESULT else None
+
+
+def conversations(found: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
+    """A conversation per trajectory, those of subagents behind the one that called them.
+
+    ``meta`` is the result of Harbor's trial.
+    """
     unread, whole, before = Unread(), list[Conversation](), ""
     for place, (number, value) in enumerate(zip(numbers(found, lines), found, strict=True), 1):
         for each in _nested(value, f"entry {place}", number, before):
             if conversation := _conversation(each, unread):
                 whole.append(conversation)
         before = _id(value) or f"entry {place}" if value.get("continued_trajectory_ref") else ""
-    return [with_origin(each, unread=unread.of(at)) for at, each in enumerate(whole)]
+    verified = _reward(at(meta, "verifier_result"), _RESULT)
+    whole = [with_origin(each, **verified) if evidence.of(each).kind != "subagent" else each for each in whole]
+    return [with_origin(each, unread=unread.of(number)) for number, each in enumerate(whole)]
 
 
 def _id(trajectory: Json) -> str:
@@ -99,14 +120,23 @@ def _conversation(each: _Placed, unread: Unread) -> Conversation | None:
             raise TurnError(f"{where} is {kind(step)}, not an object")
         unread.rest("step", step, *_STEP)
         unread.rest("step.metrics", step.get("metrics"), "prompt_tokens", "completion_tokens")
-        evidence = _evidence(step, each.line, string(trajectory.get("agent"), "model_name"))
-        turns += [Logged(where, turn, evidence) for turn in _turns(step, where)]
+        known = _evidence(step, each.line, string(trajectory.get("agent"), "model_name"))
+        turns += [Logged(where, turn, known) for turn in _turns(step, where)]
     if all(step.get("is_copied_context") is True for step in steps):
         return None
     found = told(openai_chat, turns)
     linked = {"id": each.id, "kind": each.kind, "parent": each.parent or None, "session_id": each.session or None}
     tools = openai_chat.tools(at(trajectory, "agent", "tool_definitions")).functions
-    return Conversation(found.messages, tools, origin=origin(found, **linked))
+    return Conversation(found.messages, tools, origin=origin(found, **linked, **_reward(trajectory, "trajectory")))
+
+
+def _reward(holder: Json, name: str) -> Object:
+    """How well a trajectory went, where its writer or the verifier of its task says so."""
+    for path in _REWARDED:
+        value = at(holder, *path, "reward")
+        if isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value):
+            return {"reward": float(value), "reward_evidence": f"{'.'.join((*path, 'reward'))} of the {name}"}
+    return {}
 
 
 def _evidence(step: Object, line: int, model: str) -> Evidence:

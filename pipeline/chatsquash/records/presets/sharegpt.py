@@ -132,8 +132,18 @@ def read(value: dict[str, Any]) -> StoredRecord | None:
     for at, turn in enumerate(turns):
         said.append(_message(turn, at))
         places.append(at)
-    tools = value.get("tools")
-    return markup.native(said, places, (jsonio.value(tools) if tools else None) if isinstance(tools, str) else tools)
+    return markup.native(said, places, _defined(value.get("tools")))
+
+
+def _defined(tools: Json) -> Json:
+    """The definitions, wrapped as LLaMA-Factory wraps them."""
+    listed = (jsonio.value(tools) if tools else None) if isinstance(tools, str) else tools
+    return [*map(_wrapped, listed)] if isinstance(listed, list) else listed
+
+
+def _wrapped(tool: Json) -> Json:
+    is_flat = isinstance(tool, dict) and not isinstance(tool.get("function"), dict)
+    return {"type": "function", "function": tool} if is_flat else tool
 
 
 def _message(turn: Json, at: int) -> dict[str, Any]:

@@ -125,27 +125,39 @@ class Merging:
         self._place, self._listing = place, listing
         self._readers = [PartReader(place, at, each.part) for at, each in enumerate(found)]
         self._beside = [each.rejected.name if each.rejected else "" for each in found]
-        is_read = options.folder or options.unique or options.max_chars is not None
-        self._looks = is_read or not place.can_copy
+        self._looks = options.looks or not place.can_copy
+        self._measures = options.max_chars is not None
+        """Whether lines are looked at by filters."""
         self._shown = ""
         self._read: tuple[Outcome, Outcome] | None = None
         """The last outcome that was asked for with its lines, without and with them."""
         self._rejected: tuple[str, list[Kept]] = "", []
         """The lines of the last session that could not be read, and the file that they stand in."""
 
+    def ahead(self) -> Iterator[tuple[Log, Outcome]]:
+        """As ``Given`` has it."""
+        for log, outcome, _, _ in self._read_parts():
+            yield log, self.filled(outcome) if self._measures else outcome
+
     def sessions(self) -> Iterator[tuple[Log, Outcome]]:
         """As ``Given`` has it; raises ``UsageError`` for parts that are damaged."""
+        for log, outcome, shard, rejected in self._read_parts():
+            if log.shown != self._shown:
+                self._shown = log.shown
+                self.logs.append(log)
+            self._rejected = self._beside[shard], rejected
+            filled = self.filled(outcome)
+            yield log, filled if self._looks else outcome  # whose lines are copied from where they stand
+
+    def _read_parts(self) -> Iterator[tuple[Log, Outcome, int, list[Kept]]]:
+        """The sessions in the order of the logs, with their shards and the lines that could not be read."""
+        readers = [reader.anew() for reader in self._readers]
         for job, shard in enumerate(listings.order(self._place, self._listing)):
-            if shard >= len(self._readers):
+            if shard >= len(readers):
                 raise listings.damaged(self._place, ORDER)
-            for log, outcome, rejected in self._readers[shard].session(job):
-                if log.shown != self._shown:
-                    self._shown = log.shown
-                    self.logs.append(log)
-                self._rejected = self._beside[shard], rejected
-                filled = self.filled(outcome)
-                yield log, filled if self._looks else outcome  # whose lines are copied from where they stand
-        for reader in self._readers:
+            for log, outcome, rejected in readers[shard].session(job):
+                yield log, outcome, shard, rejected
+        for reader in readers:
             reader.end()
 
     def taken(self, log: Log, outcome: Outcome) -> None:

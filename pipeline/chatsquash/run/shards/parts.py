@@ -126,6 +126,10 @@ class PartReader:
         self._at = 0
         self._waiting: tuple[int, int, int, bytes] | None = None
 
+    def anew(self) -> PartReader:
+        """One that begins with the first session."""
+        return PartReader(self._place, self._shard, self.part)
+
     def session(self, job: int) -> Iterator[tuple[Log, Outcome, list[Kept]]]:
         """The sessions of a job, with the places of lines that could not be read; there is one at least."""
         count = 0

@@ -1,0 +1,149 @@
+"""The exit code of the last command of a conversation that ran tests or a build."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from chatsquash import chat, jsonio
+from chatsquash.checks.exchanges import exchanges
+from chatsquash.checks.registry import View
+from chatsquash.model import Json
+
+_COMMAND = ("command", "cmd", "commands", "script", "code", "input", "CommandLine")
+"""The members of arguments that hold a command."""
+_CODES = ("exit_code", "exitCode", "exitcode", "returncode", "return_code", "returnCode", "exit_status")
+"""The members of a result that hold an exit code."""
+_ALWAYS = frozenset([
+    "pytest", "py.test", "tox", "nox", "jest", "vitest", "mocha", "ava", "karma", "rspec", "phpunit", "ctest", "make",
+    "gmake", "ninja", "tsc", "msbuild", "xcodebuild", "nosetests", "behave", "nextest", "webpack", "pre-commit",
+])  # fmt: skip
+"""Programs that run tests or a build, whatever is asked of them."""
+_VERBS = frozenset([
+    "test", "tests", "build", "check", "verify", "package", "compile", "assemble", "nextest", "vet", "clippy",
+    "install", "ci",
+])  # fmt: skip
+_WITH_VERB = frozenset([
+    "cargo", "go", "npm", "pnpm", "yarn", "bun", "deno", "dotnet", "swift", "mix", "sbt", "gradle", "gradlew", "mvn",
+    "mvnw", "bazel", "bazelisk", "meson", "cmake", "zig", "rake", "lein", "stack", "cabal", "playwright", "cypress",
+    "just", "task", "dune", "rebar3", "composer", "flutter", "dart", "hatch", "turbo", "nx",
+])  # fmt: skip
+"""Programs that do so where they are told to."""
+_NO_BUILD = frozenset(["npm", "pnpm", "yarn", "bun", "composer", "cargo", "go", "deno", "dart", "flutter"])
+"""Those of which ``install`` and ``ci`` fetch packages."""
+_RUNNERS = frozenset([
+    "sudo", "time", "nice", "env", "npx", "bunx", "xvfb-run", "exec", "command", "nohup", "uv", "poetry", "pipenv",
+    "hatch", "rye", "bundle", "coverage", "pnpx",
+])  # fmt: skip
+"""Programs that run another one, which stands behind them."""
+_BETWEEN = frozenset(["run", "exec", "-m", "x", "python", "python3"])
+"""Words that stand between a runner, or Python, and what it runs."""
+_PARTS = re.compile(r"&&|\|\||[;|\n()]")
+_NAMED = tuple(f'"{name}"' for name in _COMMAND)
+"""These as they stand in arguments, and nowhere in the texts that these hold."""
+_WORDS = 16
+"""Words of a command that are looked at."""
+_EXIT = re.compile(
+    r"""^\W{0,4}
+    (?:(?:the|command|process|program|execution|was|successful|completed|finished|failed|with)[ .]{1,2}){0,6}+
+    (?:exit[ _]?(?:code|status)|exited[ ]with(?:[ ](?:code|status))?|return[ _]?code)\b[^\w-]{0,4}(-?\d{1,10})\b""",
+    re.IGNORECASE | re.MULTILINE | re.VERBOSE,
+)
+"""A line in which an agent's program says how the program that it ran ended."""
+_SHOWN = 400
+"""Characters at each end of a result in which it says so."""
+
+
+def last_exit(view: View) -> tuple[int | None, str | None]:
+    """The exit code, and the message that says it; ``None`` where there is no such command, or none is told."""
+    for arguments, results in _calls(view):
+        if runs_tests(_command(arguments)):
+            for at, content in results:
+                code = exit_code(content)
+                if code is not None:
+                    return code, f"message {at}, {code} in the result of a command that runs tests or a build"
+            return None, None
+    return None, None
+
+
+def _calls(view: View) -> Iterator[tuple[str, list[tuple[int, Json]]]]:
+    """The arguments of each call, the last one first, and its results with the places of these."""
+    columns = view.columns
+    if columns.calls is not None and columns.matched:
+        count = len(columns.results)
+        answered = list(zip(columns.results, columns.given, strict=True))
+        for at in reversed(range(len(columns.calls.arguments))):
+            yield columns.calls.arguments[at], [answered[at]] if at < count else []
+        return
+    for call in reversed(view.once(exchanges).calls):
+        function = call.given.get("function")
+        arguments = function.get("arguments") if isinstance(function, dict) else None
+        if isinstance(arguments, str):
+            yield arguments, [(each.at, view.messages[each.at].get("content")) for each in call.results]
+
+
+def _command(arguments: str) -> str:
+    """The command that arguments hold; empty for none."""
+    if arguments[:1] == "{" and not any(map(arguments.__contains__, _NAMED)):
+        return ""
+    try:
+        held = jsonio.loads(arguments)
+    except (ValueError, RecursionError):
+        return arguments  # those of a tool that takes a text
+    if isinstance(held, str):
+        return held
+    found: Any = next((held[name] for name in _COMMAND if held.get(name)), "") if isinstance(held, dict) else ""
+    if isinstance(found, list):
+        words = [each for each in found if isinstance(each, str)]
+        return words[-1] if len(words) == 3 and words[1] in ("-c", "-lc", "-ic") else " ".join(words)
+    return found if isinstance(found, str) else ""
+
+
+def runs_tests(command: str) -> bool:
+    """Whether a shell's command runs tests or a build, as its words tell."""
+    return any(_is_one(part.split(None, _WORDS)[:_WORDS]) for part in _PARTS.split(command))
+
+
+def _is_one(words: list[str]) -> bool:
+    """Whether the words of one command are such a program, behind others that run it."""
+    at, met = 0, False
+    while at < len(words):
+        name = words[at].rpartition("/")[2].removesuffix(".sh").removesuffix(".exe")
+        is_between = name in _BETWEEN or name.startswith(("-", "python")) or name.isdigit()
+        if name in _ALWAYS or (met and name == "unittest"):
+            return True
+        if name in _WITH_VERB and (name not in _RUNNERS or words[at + 1 : at + 2] != ["run"]):
+            return _has_verb(name, words[at + 1 :])
+        if not ("=" in name or name in _RUNNERS or name == "timeout" or is_between):
+            return False
+        met = met or name == "-m"
+        at += 1
+    return False
+
+
+def _has_verb(name: str, words: list[str]) -> bool:
+    verbs = {part for word in words if not word.startswith("-") for part in word.replace(":", " ").split()}
+    verbs |= {"build"} if "--build" in words else set()
+    return bool((_VERBS - {"install", "ci"} if name in _NO_BUILD else _VERBS) & verbs)
+
+
+def exit_code(content: Json) -> int | None:
+    """The exit code that a result names: in a member of its JSON, or in a line at one of its ends."""
+    text = chat.text({"role": "tool", "content": content}) or ""
+    if text[:1] == "{" and (held := _member(text)) is not None:
+        return held
+    for part in (text[-_SHOWN:], text[:_SHOWN]):
+        if found := _EXIT.search(part):
+            return int(found[1])
+    return None
+
+
+def _member(text: str) -> int | None:
+    try:
+        value = jsonio.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    holders = [value, *(each for each in value.values() if isinstance(each, dict))]
+    codes = (holder[name] for holder in holders for name in _CODES if name in holder)
+    return next((code for code in codes if isinstance(code, int) and not isinstance(code, bool)), None)

@@ -1,0 +1,82 @@
+"""What a user said last of what the assistant did, by words: in English, and only as far as these tell."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from chatsquash import chat
+from chatsquash.checks.registry import View
+
+LastUser = Literal["thanks", "complaint", "correction", "none", "unknown"]
+COMPLAINTS = (
+    "does not work", "doesn't work", "not working", "didn't work", "did not work", "still fails", "still failing",
+    "still broken", "still wrong", "still not", "still doesn't", "still the same", "same error", "another error",
+    "is wrong", "that's wrong", "wrong again", "is broken", "it fails", "it failed", "it crashes", "it crashed",
+    "you broke", "you deleted", "you removed", "you forgot", "you missed", "you ignored", "you didn't", "you did not",
+    "why did you", "not what i", "makes no sense", "this is bad", "useless", "terrible",
+)  # fmt: skip
+CORRECTIONS = (
+    "no", "nope", "actually", "instead", "i meant", "i mean", "i said", "rather", "revert", "undo", "don't", "do not",
+    "stop", "wait", "should not", "shouldn't", "should be", "should have", "not like that", "the other way",
+)  # fmt: skip
+THANKS = (
+    "thanks", "thank you", "thx", "cheers", "perfect", "great", "awesome", "excellent", "nice", "well done",
+    "good job", "looks good", "lgtm", "it works", "works now", "works great", "love it", "amazing",
+)  # fmt: skip
+_COMMON = [
+    "a", "and", "are", "can", "do", "for", "have", "how", "i", "in", "is", "it", "make", "me", "my", "of", "on",
+    "please", "that", "the", "this", "to", "we", "what", "with", "you",
+]  # fmt: skip
+
+
+def _any_of(phrases: tuple[str, ...] | list[str], begin: str = r"\b") -> re.Pattern[str]:
+    longest_first = sorted(phrases, key=len, reverse=True)
+    return re.compile(rf"{begin}(?:{'|'.join(map(re.escape, longest_first))})\b")
+
+
+_COMPLAINT, _ENGLISH = _any_of(COMPLAINTS), _any_of(_COMMON)
+_CORRECTION = _any_of(CORRECTIONS, r"(?:\A|[.!?\n]\s{0,2}|,\s|\bbut\s)")
+_THANK = _any_of(THANKS, r"(?:\A|[.!?\n,]\s{0,2}|\b(?:ok|okay|yes|so|now|very|many)\s)")
+_RULES: tuple[tuple[LastUser, re.Pattern[str]], ...] = (
+    ("complaint", _COMPLAINT), ("correction", _CORRECTION), ("thanks", _THANK),
+)  # fmt: skip
+_LOOKED_AT = 600
+"""Characters of a message that are looked at: what is said of the work stands before what is pasted."""
+_TAGGED = re.compile(r"<([a-z][\w-]{0,40})>")
+
+
+def last_word(view: View) -> tuple[LastUser, str | None]:
+    """What the last message of a user behind a reply says, and which message that is."""
+    roles = view.columns.roles
+    first = next((at for at, role in enumerate(roles) if role == "assistant"), len(roles))
+    for at in range(len(roles) - 1, first, -1):
+        if roles[at] != "user":
+            continue
+        text = _said(chat.text(view.message(at)) or "")
+        if text:
+            kind, phrase = judged(text)
+            return kind, f"message {at}" + (f", {phrase!r}" if phrase else "")
+    return "none", None
+
+
+def _said(text: str) -> str:
+    """The beginning of what a person said: without blocks in tags, which clients add."""
+    text = text.lstrip()
+    while found := _TAGGED.match(text):
+        _, closing, behind = text.partition(f"</{found[1]}>")
+        if not closing:
+            return ""
+        text = behind.lstrip()
+    return text[:_LOOKED_AT]
+
+
+def judged(text: str) -> tuple[LastUser, str]:
+    """What a message says of what came before it, and the words that tell; *unknown* where it is not English."""
+    plain = text.lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
+    for kind, pattern in _RULES:
+        if found := pattern.search(plain):
+            return kind, found[0].strip(" .,!?\n")
+    letters = [char for char in plain if char.isalpha()]
+    is_english = _ENGLISH.search(plain) and sum(map(str.isascii, letters)) >= 0.9 * len(letters)
+    return ("none" if is_english else "unknown"), ""

@@ -1,0 +1,84 @@
+"""How many tokens an exchange took, as its response counts them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from chatsquash import jsonio
+from chatsquash.formats.values import count
+from chatsquash.model import Json, Tokens
+
+WITHIN = ("message", "response")
+"""What events of a stream hold a response in."""
+_USAGE = ("usage", "usageMetadata")
+_CACHED = ("cache_read_input_tokens", "cache_creation_input_tokens")
+"""Anthropic's, which are no part of its input tokens."""
+_PROMPT = ("prompt_tokens", "input_tokens", "promptTokenCount", "prompt_eval_count")
+_COMPLETION = ("completion_tokens", "output_tokens", "candidatesTokenCount", "eval_count")
+_THOUGHTS = "thoughtsTokenCount"
+"""Gemini's, which are no part of its candidates."""
+MEMBERS = (*_USAGE, *_PROMPT, *_COMPLETION)
+"""The members of a response, or of what it stands in, that count its tokens."""
+_HOLDS = frozenset((*MEMBERS, *WITHIN))
+_usages = jsonio.decoder(list[dict[str, Any] | None])
+
+
+def of_bodies(bodies: Sequence[Json]) -> Tokens:
+    """Those of a response's body, or of the events of a stream: the last of each count that they name."""
+    usage: dict[str, Any] = {}
+    for body in bodies:
+        if isinstance(body, dict) and any(body[name] is not None for name in _HOLDS.intersection(body)):
+            for holder in holders(body):
+                for counts in (holder, *(holder.get(name) for name in _USAGE)):
+                    usage |= _counts(counts)
+    return _told(usage)
+
+
+def of_usage(usage: Json) -> Tokens:
+    """Those that the member ``usage`` of a response counts."""
+    return _told(_counts(usage)) if usage else Tokens()
+
+
+def of_raw(usages: Iterable[bytes]) -> Tokens:
+    """The sum of those that raw members ``usage`` count."""
+    raw = b"[%b]" % b",".join(usages)
+    try:
+        return total(map(of_usage, _usages.decode(raw)))
+    except (msgspec.MsgspecError, ValueError, RecursionError):  # one is no object, or has what few have
+        return total(map(of_usage, jsonio.loads(raw)))
+
+
+def total(counts: Iterable[Tokens]) -> Tokens:
+    """The sum of counts; ``None`` for what none of them names."""
+    prompt: int | None = None
+    completion: int | None = None
+    for asked, said in counts:
+        if asked is not None:
+            prompt = asked + (prompt or 0)
+        if said is not None:
+            completion = said + (completion or 0)
+    return Tokens(prompt, completion)
+
+
+def holders(body: Json) -> list[dict[str, Any]]:
+    """The objects that may say what a response says beside its turn: itself, and what an event holds it in."""
+    if not isinstance(body, dict):
+        return []
+    return [body, *(body[name] for name in WITHIN if isinstance(body.get(name), dict))]
+
+
+def _counts(usage: Json) -> dict[str, Any]:
+    return {name: value for name, value in usage.items() if count(value) is not None} if isinstance(usage, dict) else {}
+
+
+def _told(usage: dict[str, Any]) -> Tokens:
+    return Tokens(_first(usage, _PROMPT, *_CACHED), _first(usage, _COMPLETION, _THOUGHTS))
+
+
+def _first(usage: dict[str, Any], names: tuple[str, ...], *more: str) -> int | None:
+    """The first of these counts that is there, with those that some have beside it."""
+    counted = next((usage[name] for name in names if name in usage), None)
+    return None if counted is None else counted + sum(usage.get(name, 0) for name in more)

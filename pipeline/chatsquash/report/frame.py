@@ -1,0 +1,57 @@
+"""The session table of a result as a frame of polars."""
+
+from __future__ import annotations
+
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from chatsquash import jsonio
+from chatsquash.errors import UsageError
+from chatsquash.report.session_table import SESSIONS, row_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_BATCH = 20_000
+
+
+def frame(output: str | PathLike[str]) -> pl.DataFrame:
+    """The session table of an output folder: a row for each record, and for each session without one.
+
+    The columns are those that docs/output.md lists.  Raises ``UsageError`` for a folder without a table, and for a
+    table that is none of chatsquash.
+
+    >>> import tempfile, pathlib
+    >>> from chatsquash import convert
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "s.jsonl").write_text('{"request": {"messages": [{"role": "user", "content": "hi"}]}}')
+    >>> _ = convert(folder, folder / "out")
+    >>> frame(folder / "out").select("row", "session", "turns").rows()
+    [(1, 's', 0)]
+    """
+    import polars as pl  # which takes time, and conversions do not need
+
+    from chatsquash.report.where import SCHEMA
+
+    path = Path(fspath(output), *SESSIONS.split("/"))
+    frames = [pl.DataFrame(schema=SCHEMA)]
+    rows: list[dict[str, object]] = []
+    try:
+        with path.open("rb") as file:
+            for line in file:
+                rows.append(row_of(jsonio.loads(line)))
+                if len(rows) == _BATCH:
+                    frames.append(_framed(rows, SCHEMA))
+                    rows = []
+        return pl.concat([*frames, _framed(rows, SCHEMA)])
+    except FileNotFoundError:
+        raise UsageError(f"{path}: there is no session table: name a folder that chatsquash convert wrote") from None
+    except (ValueError, TypeError, AttributeError, RecursionError, pl.exceptions.PolarsError) as problem:
+        raise UsageError(f"{path}: no session table of this version of chatsquash: {problem}") from None
+
+
+def _framed(rows: list[dict[str, object]], schema: dict[str, type[pl.DataType]]) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.DataFrame({name: [row.get(name) for row in rows] for name in schema}, schema=schema)

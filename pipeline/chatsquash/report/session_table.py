@@ -1,0 +1,118 @@
+"""The columns of the session table, and what they hold of a session and its record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal, NamedTuple, get_args
+
+from chatsquash.log import Log
+from chatsquash.model import Finding, Severity
+from chatsquash.outcome import Chosen, Ending, Outcome, Place, Record
+from chatsquash.text import printable
+
+SESSIONS = "reports/sessions.jsonl"
+_SEVERITIES: tuple[Severity, ...] = get_args(Severity)
+_UNKNOWN = Chosen(None, None, None, None, None)
+Kind = Literal["text", "int", "float", "bool"]
+
+
+class TableColumn(NamedTuple):
+    """A column, as it is called where the table is read as one."""
+
+    name: str
+    kind: Kind
+    known_late: bool = False
+    """Whether it is known only once a record is written, or left out."""
+
+
+def _columns() -> Iterator[TableColumn]:
+    for name in ("file", "row", "offset", "record"):
+        yield TableColumn(name, "text" if name == "file" else "int", known_late=True)
+    kinds: dict[str, Kind] = {"line": "int", "entries": "int", "turns": "int"}
+    for name in ("log", "line", "session", "format", "start", "end", "model", "entries", "turns"):
+        yield TableColumn(name, kinds.get(name, "text"))
+    yield from (TableColumn(f"findings_{severity}", "int") for severity in _SEVERITIES)
+    yield from (TableColumn(name, "text", known_late=True) for name in ("left_out", "filtered"))
+    yield from (TableColumn(name, "text") for name in ("conversation", "parent", "kind"))
+    yield from (TableColumn(name, "int") for name in ("sample", "samples", "tokens", "conversations"))
+    for name in ("logged", "carried", "rewritten", "lost"):
+        yield TableColumn(f"replies_{name}", "int")
+    for name in ("logged", "carried", "withheld"):
+        yield TableColumn(f"reasoning_{name}", "int")
+    for name in ("prompt_tokens", "completion_tokens"):
+        yield TableColumn(f"usage_{name}", "int")
+    ended: dict[str, Kind] = {"exit": "int", "reward": "float", "truncated": "bool"}
+    yield from (TableColumn(name, ended.get(name, "text")) for name in Ending._fields)
+
+
+COLUMNS = tuple(_columns())
+
+
+def counts(findings: list[Finding]) -> dict[Severity, int]:
+    """How many findings are of each severity."""
+    found = dict.fromkeys(_SEVERITIES, 0)
+    for finding in findings:
+        found[finding.severity] += 1
+    return found
+
+
+class Written(NamedTuple):
+    """What is known once a record is written, or left out."""
+
+    place: Place | None = None
+    number: int | None = None
+    """Which of its session's records it is, from 1."""
+    filtered: str | None = None
+
+
+def line_of(log: Log, outcome: Outcome, record: Record | None, turns: int | None, written: Written) -> dict[str, Any]:
+    """The line of the table on a record, or on a session without one."""
+    covered, place = outcome.coverage, written.place
+    chosen = (record.chosen if record else None) or outcome.chosen or _UNKNOWN
+    file, line = log.at(chosen.line)
+    return {
+        "file": place.file if place else None,
+        "row": place.row if place else None,
+        "offset": place.offset if place else None,
+        "record": written.number,
+        "log": printable(file),
+        "line": line,
+        "session": printable(outcome.session),
+        "format": outcome.format,
+        "start": chosen.started,
+        "end": chosen.ended,
+        "model": printable(chosen.model) if chosen.model else None,
+        "entries": chosen.entries,
+        "turns": record.usage.assistant_turns if record else turns,
+        "findings": counts(outcome.findings),
+        "left_out": outcome.left_out,
+        "filtered": written.filtered,
+        "conversation": record.conversation or None if record else None,
+        "parent": record.parent if record else None,
+        "kind": record.kind if record and record.conversation else None,
+        "sample": (record.sample or None) if record else None,
+        "samples": (record.samples or None) if record else None,
+        "tokens": record.tokens if record else None,
+        "conversations": covered.conversations,
+        "replies": {
+            "logged": covered.logged,
+            "carried": covered.carried,
+            "rewritten": covered.rewritten,
+            "lost": covered.lost,
+        },
+        "reasoning": {"logged": covered.reasoned, "carried": covered.with_reasoning, "withheld": covered.withheld},
+        "usage": {"prompt_tokens": outcome.tokens.prompt, "completion_tokens": outcome.tokens.completion},
+        **(record.ending._asdict() if record else dict.fromkeys(Ending._fields)),
+    }
+
+
+def row_of(line: dict[str, Any]) -> dict[str, Any]:
+    """A line of the table with its columns: what stands in objects under their names and those of the members."""
+    found: dict[str, Any] = {}
+    for name, value in line.items():
+        if not isinstance(value, dict):
+            found[name] = value
+            continue
+        for inner, held in value.items():
+            found[f"{name}_{inner}"] = sum(held.values()) if isinstance(held, dict) else held
+    return found

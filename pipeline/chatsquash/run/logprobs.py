@@ -1,0 +1,50 @@
+"""Records whose messages have what was logged of their tokens."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from msgspec.structs import replace
+from xxhash import xxh3_128_digest
+
+from chatsquash import jsonio
+from chatsquash.model import Message
+from chatsquash.outcome import Record
+from chatsquash.run.conversations import end_of
+from chatsquash.run.samples import said
+from chatsquash.stages.session import Session, Snapshot
+from chatsquash.tree.kinds import Path
+from chatsquash.tree.standing import held
+
+MEMBER = "logprobs"
+
+
+def with_logprobs(session: Session, snapshot: Snapshot, made: Record) -> Record:
+    """A record whose replies have theirs, as far as they stand in it word for word, each as one message."""
+    logged = session.followed.logprobs
+    trees = session.followed.branch()
+    end = end_of(trees, snapshot, session.followed.unanswered)
+    if not logged or end is None or not made.marks:
+        return made
+    replies, messages = end.path(), said(snapshot.entry)
+    shown = held(Path(end, "main", 0), replies, messages, trees.requests.canon)
+    places: dict[int, bytes] = {}
+    alone = {mark.at[0]: mark.place for mark in made.marks if len(mark.at) == 1}
+    times = Counter(at for mark in made.marks for at in mark.at)
+    for reply in replies:
+        ordinal = shown.standing[reply.number].ordinal if reply.number in shown.standing else -1
+        is_one = ordinal in alone and times[ordinal] == 1
+        if is_one and reply.line in logged and _is_whole(shown.message(reply.number), reply.message):
+            places[alone[ordinal]] = logged[reply.line]
+    if not places:
+        return made
+    value = jsonio.loads(made.line)
+    for place, found in places.items():
+        value["messages"][place][MEMBER] = jsonio.loads(found)
+    line = jsonio.dumps(value)
+    return replace(made, line=line, digest=xxh3_128_digest(line))
+
+
+def _is_whole(one: Message, other: Message) -> bool:
+    """Whether a reply stands in the record with the text that was sampled."""
+    return (one.get("content") or "") == (other.get("content") or "")

@@ -1,0 +1,165 @@
+"""The chat templates that trainers bring, read from what is installed beside us; no trainer is imported."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from chatsquash import jsonio
+from chatsquash.errors import UsageError
+from chatsquash.model import Json
+from chatsquash.records.reading import StoredRecord
+from chatsquash.templates.source import TemplateSource, read
+
+_GENERATION = re.compile(r"\{%-?\s*generation\s*-?%\}")
+_TRAINING = "_training"
+_BARE = dict.fromkeys(("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"), "")
+
+
+class Chosen(NamedTuple):
+    """What a trainer renders records with."""
+
+    source: TemplateSource
+    told: str
+    """Which template that is, for people."""
+    prepare: Callable[[StoredRecord], StoredRecord] | None
+    """What the trainer makes of records before it renders them."""
+
+    def prepared(self, held: StoredRecord) -> StoredRecord:
+        """A record as the trainer renders it."""
+        try:
+            return self.prepare(held) if self.prepare else held
+        except RecursionError:  # what is so deep, the template is told of as it stands
+            return held
+
+
+class Trainer(NamedTuple):
+    """Where a trainer keeps its templates, and what it makes of records before it renders them."""
+
+    title: str
+    package: str
+    folder: str
+    """In the package; empty where the templates are no files."""
+    choose: Callable[[TemplateSource, Path], tuple[TemplateSource, str]] | None = None
+    """The template for a model that has this one, and what is to be known of it; else it is the model's own."""
+    prepare: Callable[[StoredRecord], StoredRecord] | None = None
+    clean: Callable[[str], str] | None = None
+    """What it makes of the text of one of its files."""
+
+
+def _for_training(source: TemplateSource, folder: Path) -> tuple[TemplateSource, str]:
+    """As ``trl.chat_template_utils.get_training_chat_template`` does where loss is on the assistant only."""
+    own = source.templates["default"]
+    if _GENERATION.search(own):
+        return source, ""
+    for file in sorted(folder.glob(f"*{_TRAINING}.jinja")):
+        plain = file.with_name(f"{file.stem.removesuffix(_TRAINING)}.jinja")
+        if plain.is_file() and _text(plain) == own:
+            return TemplateSource({"default": _text(file)}, source.tokens), f"in its training form, {file.name}"
+    return source, "of which it has no training form: assistant_only_loss is refused, prompt and completion are not"
+
+
+def _with_objects(held: StoredRecord) -> StoredRecord:
+    """The record as axolotl has it: without null members, and arguments that are texts as objects."""
+    return held._replace(messages=[_parsed(_bare(message)) for message in held.messages], tools=_bare(held.tools))
+
+
+def _parsed(message: Any) -> Any:
+    calls = message.get("tool_calls")
+    return {**message, "tool_calls": list(map(_with_object, calls))} if isinstance(calls, list) else message
+
+
+def _with_object(call: Json) -> Json:
+    function = call.get("function") if isinstance(call, dict) else None
+    given = function.get("arguments") if isinstance(function, dict) else None
+    if not isinstance(given, str):
+        return call
+    return {**call, "function": {**call["function"], "arguments": jsonio.value(given, given)}}
+
+
+def _bare(value: Json) -> Json:
+    if isinstance(value, dict):
+        return {key: _bare(member) for key, member in value.items() if member is not None}
+    return list(map(_bare, value)) if isinstance(value, list) else value
+
+
+def _joined(text: str) -> str:
+    """As Oumi reads its files: lines without white space around them, as one."""
+    return "".join(line.strip() for line in text.splitlines())
+
+
+TRAINERS = {
+    "axolotl": Trainer("axolotl", "axolotl", "utils/chat_templates/templates", prepare=_with_objects),
+    "llama-factory": Trainer("LLaMA-Factory", "llamafactory", ""),
+    "ms-swift": Trainer("ms-swift", "swift", ""),
+    "oumi": Trainer("Oumi", "oumi", "datasets/chat_templates", clean=_joined),
+    "trl": Trainer("TRL", "trl", "chat_templates", choose=_for_training),
+}
+"""By their names, which are those of their distributions, too, but for hyphens."""
+
+
+def named(name: str) -> Trainer:
+    """A trainer; raises ``UsageError`` for one that is not known, or has no templates that are files."""
+    if name not in TRAINERS:
+        raise UsageError(f"--for {name}: not known; known are {', '.join(TRAINERS)}")
+    trainer = TRAINERS[name]
+    if not trainer.folder:
+        told = "has templates of its own, written in Python, which cannot be tried without running it"
+        raise UsageError(f"--for {name}: {trainer.title} {told}; docs/training.md says what they take")
+    return trainer
+
+
+def chosen(name: str, template: str) -> Chosen:
+    """What a trainer renders records with for a model, or the template that it has by this name.
+
+    Raises ``UsageError`` where it is not installed, and for what is neither a path nor such a name.
+    """
+    trainer = named(name)
+    folder, spelled = _folder(name, trainer)
+    files = _files(folder)
+    if Path(template).exists():
+        source, told = read(template), f"{template}, as {spelled} does"
+    elif template in files:
+        text = _text(files[template])
+        source = TemplateSource({"default": trainer.clean(text) if trainer.clean else text}, _BARE)
+        told = f"{template} of {spelled}"
+    else:
+        raise UsageError(f"--template {template}: no such file, and {spelled} has no such template: {', '.join(files)}")
+    if trainer.choose:
+        source, form = trainer.choose(source, folder)
+        told = ", ".join(filter(None, [told, form]))
+    return Chosen(source, told, trainer.prepare)
+
+
+def unnamed(name: str) -> UsageError:
+    """The error for a trainer without a template."""
+    folder, spelled = _folder(name, named(name))
+    known = ", ".join(_files(folder))
+    return UsageError(f"--for {name}: add --template MODEL, or the name of one that {spelled} has: {known}")
+
+
+def _files(folder: Path) -> dict[str, Path]:
+    return {file.stem: file for file in sorted(folder.glob("*.jinja"))}
+
+
+def _folder(name: str, trainer: Trainer) -> tuple[Path, str]:
+    """The templates of a trainer, and its name with its version."""
+    try:
+        spelled = f"{trainer.title} {version(name)}"
+    except PackageNotFoundError:
+        told = f"{trainer.title} is not installed in this environment; pip install {name}"
+        raise UsageError(f"--for {name}: {told}, or give --template MODEL alone") from None
+    spec = find_spec(trainer.package)
+    places = [Path(each) / trainer.folder for each in (spec and spec.submodule_search_locations) or ()]
+    folder = next((place for place in places if place.is_dir()), None)
+    if folder is None:
+        raise UsageError(f"--for {name}: {spelled} has no templates in {trainer.package}/{trainer.folder}")
+    return folder, spelled
+
+
+def _text(file: Path) -> str:
+    return file.read_text(encoding="utf-8")
