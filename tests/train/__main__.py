@@ -64,7 +64,7 @@ def played_out(run: Run, environments: Environments) -> Result:
         print(f"{run.name}: FAILED\n{problem}", flush=True)
         return Result(run.block, run.told, 0, 0, 0, failed=True)
     spent = (time.monotonic() - started) / 60
-    result = Result(run.block, run.told, found.expected, len(found.missing), len(found.beyond))
+    result = Result(run.block, run.told, found.expected, len(found.missing), len(found.beyond), remark=run.remark)
     print(f"{run.name}: {result.told}, in {spent:.1f} min", flush=True)
     for word, replies in (("not trained on", found.missing), ("trained on beyond", found.beyond)):
         for reply in replies[:SHOWN]:

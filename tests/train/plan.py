@@ -45,6 +45,8 @@ OUMI_SHORT = (
 )
 VERL_LONG = (f"data.max_length={LENGTH}",)
 THOUGHT = "tagged JSON behind <think>"
+UNOPENED = "but for the `<think>` that opens a thought"
+HEADED = "and the header of each turn"
 
 TRL = (
     Run("trl", "trl", "messages, Qwen 3", "qwen3", words=TRL_SHORT),
@@ -65,8 +67,18 @@ TRL = (
 )
 AXOLOTL = (
     Run("axolotl", "axolotl", "messages, Qwen 2.5", "qwen2_5", options="--reasoning inline", lines=AXOLOTL_SHORT),
-    Run("axolotl", "axolotl", "messages, Qwen 3 as TRL has it", "qwen3_training", THOUGHT, lines=AXOLOTL_SHORT),
-    Run("axolotl", "axolotl-reply", "one sample a reply, Qwen 3", "qwen3", THOUGHT, lines=AXOLOTL_SHORT),
+    Run(
+        "axolotl",
+        "axolotl",
+        "messages, Qwen 3 as TRL has it",
+        "qwen3_training",
+        THOUGHT,
+        lines=AXOLOTL_SHORT,
+        remark=UNOPENED,
+    ),
+    Run(
+        "axolotl", "axolotl-reply", "one sample a reply, Qwen 3", "qwen3", THOUGHT, lines=AXOLOTL_SHORT, remark=UNOPENED
+    ),
 )
 FACTORY = (
     Run("llamafactory", "llama-factory", "template `qwen`", options=BRIDGED, lines=FACTORY_SHORT),
@@ -126,6 +138,7 @@ OTHERS = (
         options="--merge-consecutive",
         special=QWEN,
         conversion="text",
+        remark=HEADED,
         lines=("tokenizer>special_tokens_path: model/tokenizer.json", f"tokenizer>max_seq_len: {LENGTH}"),
     ),
     Run(

@@ -20,6 +20,7 @@ class Result:
     missing: int
     beyond: int
     failed: bool = False
+    remark: str = ""
 
     @property
     def good(self) -> bool:
@@ -32,7 +33,8 @@ class Result:
         if self.failed:
             return "failed"
         rest = f", {self.beyond} other texts" if self.beyond else ""
-        return f"{self.expected - self.missing} of {self.expected} replies{rest}"
+        remark = f", {self.remark}" if self.remark else ""
+        return f"{self.expected - self.missing} of {self.expected} replies{rest}{remark}"
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ class Run:
     ``block`` names the blocks of the page, ``conversion`` that of the conversion where it has another name. ``template`` is a chat template that TRL brings, or empty where the trainer
     has its own. ``special`` are tokens of the model, the first ends a turn. ``words`` are added to the command and
     ``lines`` to the configuration, so that the training is short and on a CPU. ``options`` are added to the conversion.
-    ``pairs`` says that it trains on the preference pairs beside the records. ``script`` reads the trainer's dataset where its training does not run on a CPU.
+    ``pairs`` says that it trains on the preference pairs beside the records, ``remark`` what differs all the same. ``script`` reads the trainer's dataset where its training does not run on a CPU.
     """
 
     trainer: str
@@ -45,6 +45,7 @@ class Run:
     options: str = ""
     conversion: str = ""
     pairs: bool = False
+    remark: str = ""
     words: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()
     script: str = ""

@@ -29,7 +29,9 @@ class Trainer:
 
 
 TRAINERS = (
-    Trainer("trl", "TRL", "trl>=1.16", beside=(str(ROOT), "hypothesis>=6.100", "jinja2>=3.1.6", "pytest>=8.0")),
+    Trainer(
+        "trl", "TRL", "trl>=1.16", beside=("--editable", str(ROOT), "hypothesis>=6.100", "jinja2>=3.1.6", "pytest>=8.0")
+    ),
     Trainer(
         "axolotl",
         "axolotl",
