@@ -315,12 +315,14 @@ def stats(
     from chatsquash.report import stats as report
     from chatsquash.run import stats as counting
     from chatsquash.run import template as trying
-    from chatsquash.templates.counting import Counter, Tokenizer, packed
+    from chatsquash.templates.counting import Counter, Tokenizer, of_template, packed
     from chatsquash.text import shown
 
     refuse_alone(template, render)
+    tokenizer = tokenizer or (of_template(template) if template else None)
     if template and not tokenizer:
-        raise click.UsageError("--template says what tokens are counted of, so it needs --tokenizer.")
+        told = "its folder has no tokenizer.json, so it needs --tokenizer"
+        raise click.UsageError(f"--template says what tokens are counted of; {told}.")
     rendered = trying.template(template, **render) if template else None
     tokens = Counter(Tokenizer(packed(tokenizer)), rendered) if tokenizer else None
     counted = counting.stats(datasets, tokens)
