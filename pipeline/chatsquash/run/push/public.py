@@ -17,8 +17,8 @@ from chatsquash.write.commit import RUN
 from chatsquash.write.dataset import is_public
 from chatsquash.write.shards import FOLDER
 
-_OURS = re.compile(r"(?:[A-Za-z0-9_-][A-Za-z0-9_.-]*/)*[A-Za-z0-9_-][A-Za-z0-9_.-]*")
-"""Names as we write them."""
+_OURS = re.compile("[A-Za-z0-9_-][A-Za-z0-9_.-]*")
+"""Parts of names as we write them."""
 
 
 class PublicFile(NamedTuple):
@@ -56,6 +56,6 @@ def _named(place: Place) -> Iterator[dict[str, Json]]:
     for told in manifest(place)["outputs"]:
         name = inside(told["path"])
         if is_public(name):
-            if not _OURS.fullmatch(name):
+            if not all(map(_OURS.fullmatch, name.split("/"))):
                 raise ValueError(name)
             yield told
