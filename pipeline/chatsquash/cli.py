@@ -354,6 +354,41 @@ def verify(output: str, *, logs: bool) -> int:
 
 
 @cli.command(cls=Command)
+@argument("output", metavar="OUT")
+@argument("dataset", metavar="hf://datasets/OWNER/NAME[@BRANCH]")
+@option("--public", is_flag=True, help="To a dataset that everybody can read; without it, to a private one.")
+@option("--dry-run", is_flag=True, help="Only show what would be sent.")
+@option("--yes", "-y", is_flag=True, help="Do not ask.")
+def push(output: str, dataset: str, *, public: bool, dry_run: bool, yes: bool) -> int:
+    """Send a dataset folder to the Hugging Face Hub: its card, data and images, and nothing else of OUT.
+
+    Shows what it would send, and asks. What the Hub has is not sent again, and the dataset changes at once, by one
+    commit. A new dataset is private.
+    """
+    from chatsquash.report.progress import Bar
+    from chatsquash.run.push.push import Asked
+    from chatsquash.run.push.push import push as run
+    from chatsquash.text import escaped
+
+    if dry_run and yes:
+        raise click.UsageError("--yes has no effect with --dry-run, which does not ask: leave one of them out.")
+    if not (dry_run or yes or (sys.stdin and sys.stdin.isatty())):
+        raise click.UsageError("push asks before it sends, and nobody is at a terminal: add --yes, or --dry-run.")
+
+    def say(lines: list[str]) -> None:
+        click.echo("\n".join(map(escaped, lines)))
+
+    def agree() -> bool:
+        return yes or click.confirm("Send this?", err=True)
+
+    with Bar(quiet=False) as bar:
+        done = run(output, dataset, Asked(public, dry_run, say, agree, bar.observe))
+    with _whoever_listens():
+        click.echo(done.told, err=True)
+    return 0 if done.agreed else 1
+
+
+@cli.command(cls=Command)
 @argument("logs", nargs=-1, required=True, metavar="LOG...")
 @options("cleaning", "reading", "bounds")
 @option("--verbose", "-v", is_flag=True, help="Show the beginning of each message's text.")
