@@ -47,7 +47,7 @@ $(VENV)/accelerator: $(VENV)/installed $(ACCELERATOR)
 	@touch $@
 
 test: $(VENV)/accelerator ## Run all tests
-	@$(CACHED) $(BIN)/python -m pytest -n auto $(if $(WITHOUT),-m 'not long and not $(WITHOUT)')
+	@$(CACHED) $(BIN)/python -m pytest -n auto
 
 test-slurm: $(VENV)/installed ## Run the recipe for Slurm on a cluster of one node on loopback, where Slurm and munge are
 	@$(BIN)/python -m tests.recipes.slurm

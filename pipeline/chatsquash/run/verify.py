@@ -184,7 +184,7 @@ def _counts(out: Place, run: dict[str, Json]) -> Iterator[str]:
     yield from _reported(out, counts, lines)
 
 
-def _reported(out: WrittenFolder, counts: dict[str, Json], lines: dict[str, int]) -> Iterator[str]:
+def _reported(out: Place, counts: dict[str, Json], lines: dict[str, int]) -> Iterator[str]:
     """Which counts do not agree with the reports."""
     rejected = ("rejected lines", lines[REJECTED], counts["lines"]["unreadable"])
     replies = [("replies", lines[REPLIES], counts["replies"]["logged"])] if REPLIES in lines else []
