@@ -4,8 +4,6 @@ SAMPLE := sample_logs
 VENV := .venv
 BIN := $(VENV)/bin
 TRAIN := .venv-train
-TORCH ?= torch
-TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 
 .PHONY: help convert test test-ray test-slurm remote conformance train check check-code fuzz fuzz-fixed fuzz-plain fuzz-fast simulate soak format docs bench scale profile clean
 
@@ -79,16 +77,9 @@ $(VENV)/ray: $(VENV)/installed
 test-ray: $(VENV)/ray ## Convert on Ray clusters of two nodes that are killed, here on loopback
 	@$(BIN)/python -m pytest -n0 tests/ray
 
-# An environment of its own, since what trains models is large; torch comes without what GPUs need.
-$(TRAIN)/installed: pyproject.toml
-	@echo "Setting up $(TRAIN) ..."
-	@$(PYTHON) -m venv $(TRAIN)
-	@$(TRAIN)/bin/python -m pip install --quiet --disable-pip-version-check --extra-index-url "$(TORCH_INDEX)" "$(TORCH)"
-	@$(TRAIN)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[train]'
-	@touch $@
-
-train: $(TRAIN)/installed ## Train a small model on the sample logs, offline
-	@$(TRAIN)/bin/python -m pytest -W ignore -rP tests/train
+# An environment a trainer over one torch without what GPUs need; TORCH_INDEX, PIP_FIND_LINKS and TORCH say where it is.
+train: $(VENV)/installed ## Run the trainers of docs/training.md, or those of ONLY, on the sample logs, offline
+	@TRAIN="$(TRAIN)" TORCH="$(TORCH)" TORCH_INDEX="$(TORCH_INDEX)" $(BIN)/python -m tests.train $(ONLY)
 
 check: check-code test ## Format, lint, types, import contract, tests
 

@@ -16,6 +16,7 @@ from chatsquash.run.formats import exchanges, held
 from tests.checks import page as checks
 from tests.formats import round_trip
 from tests.records import page as presets
+from tests.train import results as trainers
 
 ROOT = Path(__file__).parents[1]
 COLUMNS = 100
@@ -33,6 +34,7 @@ def pages() -> dict[str, str]:
         "docs/formats.md": with_regions("docs/formats.md", format_tables()),
         "docs/presets.md": with_regions("docs/presets.md", presets.regions()),
         "docs/shards-recipes.md": with_regions("docs/shards-recipes.md", recipes()),
+        "docs/training.md": with_regions("docs/training.md", trainers.regions()),
     }
 
 

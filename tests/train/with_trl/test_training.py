@@ -1,18 +1,9 @@
 """A dataset folder trains as it is: TRL, loss on what the assistant says only, on a CPU."""
 
-import json
-import os
-import re
-import shlex
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 from datasets import load_dataset
 from trl import SFTConfig, SFTTrainer
 
-from .conftest import ROOT
 from .model import model, texts, tokenizer
 
 STEPS = 30
@@ -48,33 +39,6 @@ def test_the_loss_falls_by_half(dataset, tmp_path):
     print(f"\nloss over {STEPS} steps: {losses[0]:.2f} -> {losses[-1]:.2f}")
     assert len(losses) == STEPS
     assert losses[-1] < losses[0] / 2
-
-
-def test_the_command_of_the_documentation_trains(folder, dataset, tmp_path):
-    known = tokenizer(texts(dataset))
-    known.save_pretrained(tmp_path / "model")
-    model(len(known)).save_pretrained(tmp_path / "model")
-    (tmp_path / "dataset").symlink_to(folder)
-    page = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
-    (block,) = re.findall(r"^```sh trl$(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    command = shlex.split(block.replace("\\\n", " ").replace("MODEL", "model"))
-    command += [
-        "--max_steps",
-        "2",
-        "--use_cpu",
-        "true",
-        "--bf16",
-        "false",
-        "--max_length",
-        "256",
-        "--report_to",
-        "none",
-    ]
-    program = Path(sys.executable).parent / command[0]
-    done = subprocess.run([str(program), *command[1:]], cwd=tmp_path, env=os.environ, capture_output=True, timeout=600)
-    assert done.returncode == 0, done.stderr.decode()[-3000:]
-    (state,) = tmp_path.glob("trained/checkpoint-*/trainer_state.json")
-    assert json.loads(state.read_text())["global_step"] == 2
 
 
 def test_only_what_the_assistant_says_counts(dataset):

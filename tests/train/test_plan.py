@@ -1,0 +1,55 @@
+"""What is run is what the page says."""
+
+import pytest
+
+from tests.train import results
+from tests.train.environments import Made
+from tests.train.pages import blocks, conversions, truth
+from tests.train.plan import RUNS
+from tests.train.replies import DIALECTS
+from tests.train.results import Result, Results
+from tests.train.runs import INSIDE, merged
+from tests.train.trainers import TRAINERS
+
+
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: run.told)
+def test_a_run_has_its_blocks_on_the_page(run):
+    configured = {**blocks("text"), **blocks("yaml")}
+    assert run.block in blocks("sh") or run.block in configured
+    assert any(each.startswith("chatsquash convert") for each in conversions(run.conversion or run.block))
+    assert not run.lines or run.block in configured
+    assert not run.script or (INSIDE / run.script).is_file()
+    assert run.dialect in DIALECTS
+
+
+def test_every_block_of_the_page_that_has_a_name_is_run():
+    run = {run.block for run in RUNS} | {run.conversion for run in RUNS if run.conversion}
+    named = {name for language in ("console", "sh", "text", "yaml") for name in blocks(language)}
+    assert named - run == set()
+
+
+def test_runs_have_folders_of_their_own_and_every_trainer_has_runs():
+    assert len({run.name for run in RUNS}) == len(RUNS)
+    assert {run.trainer for run in RUNS} == {trainer.name for trainer in TRAINERS}
+
+
+def test_the_truth_is_the_same_conversion_to_the_preset_hf():
+    command = "chatsquash convert logs -o dataset --preset text --samples reply --format parquet --quiet"
+    assert truth(command) == "chatsquash convert logs -o truth --preset hf --samples reply --format jsonl --quiet"
+    assert truth("x --preset hf --reasoning inline --quiet") == "x --preset hf --quiet"
+    assert truth("x --preset hf --reasoning drop --quiet") == "x --preset hf --reasoning drop --quiet"
+
+
+def test_lines_replace_those_of_their_key_in_their_block():
+    text = "# a.yaml\na: 1\nblock:\n  a: 2\n  b: 3\nc: 4\n"
+    assert merged(text, ("a: 5", "block>b: 6")) == "# a.yaml\nblock:\n  a: 2\n  b: 6\nc: 4\na: 5\n"
+
+
+def test_results_are_read_as_they_were_written(tmp_path):
+    good, bad = Result("trl", "messages", 3, 0, 0), Result("trl", "pairs", 3, 1, 2)
+    found = Results("torch==2", templates={"own": ["a"]}).with_trainer("trl", "1.0", Made(61.4, 5), [good, bad])
+    results.write(found, tmp_path / "results.json")
+    assert results.read(tmp_path / "results.json") == found
+    assert [each.good for each in found.of("trl")] == [True, False]
+    assert bad.told == "2 of 3 replies, 2 other texts"
+    assert found.without("trl").trainers == {}
