@@ -10,6 +10,11 @@ TRAIN := .venv-train
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
 
+# Bytecode is kept in the environment, so that no worker and no command that a test starts compiles the package anew.
+# What is installed is compiled there, too, once it is imported, and not all of it before.
+CACHED := PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX="$(CURDIR)/$(VENV)/bytecode"
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+
 # The install is complete once the stamp is newer than pyproject.toml.
 $(VENV)/installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
@@ -17,7 +22,7 @@ $(VENV)/installed: pyproject.toml
 	  echo "Name another with: make PYTHON=python3.12 ..." >&2; exit 1; }
 	@echo "Setting up $(VENV) ..."
 	@$(PYTHON) -m venv --clear $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@$(PIP) --editable '.[dev]'
 	@touch $@
 
 # LOGS are words of the shell, of which the first names the output folder. Of a file, or of a glob that is quoted, the
@@ -39,9 +44,8 @@ $(VENV)/accelerator: $(VENV)/installed $(ACCELERATOR)
 	  > $@.log 2>&1 || { echo "$(UNBUILT) $@.log"; $(BIN)/python -m pip uninstall --quiet --yes chatsquash-fast; }
 	@touch $@
 
-# Bytecode is kept in the environment, so that no worker and no command that a test starts compiles the package anew.
 test: $(VENV)/accelerator ## Run all tests
-	@PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX="$(CURDIR)/$(VENV)/bytecode" $(BIN)/python -m pytest -n auto
+	@$(CACHED) $(BIN)/python -m pytest -n auto
 
 test-slurm: $(VENV)/installed ## Run the recipe for Slurm on a cluster of one node on loopback, where Slurm and munge are
 	@$(BIN)/python -m tests.recipes.slurm
@@ -58,12 +62,12 @@ remote: $(VENV)/azurite ## Convert over stores of this machine with PLANS (50) p
 # its types do not need.
 $(VENV)/conformance: $(VENV)/installed
 	@echo "Installing what the formats are held to ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[conformance]'
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps 'oumi>=0.9'
+	@$(PIP) --editable '.[conformance]'
+	@$(PIP) --no-deps 'oumi>=0.9'
 	@touch $@
 
 conformance: $(VENV)/conformance ## Hold the formats to the libraries they come from
-	@$(BIN)/python -m pytest -n auto -rs tests/conformance
+	@$(CACHED) $(BIN)/python -m pytest -n auto -rs tests/conformance
 
 $(VENV)/ray: $(VENV)/installed
 	@echo "Installing Ray ..."
@@ -89,9 +93,9 @@ fuzz: $(VENV)/installed ## Damaged logs by chance for SECONDS (60); what fails i
 	@$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),60)
 
 fuzz-fixed: $(VENV)/installed ## The same 20,000 damaged logs in every run, and what else takes long to prove
-	@$(BIN)/python -m tests.fuzz --count 20000
-	@HYPOTHESIS_PROFILE=whole $(BIN)/python -m pytest -n auto -m 'long or hypothesis' --ignore tests/formats/test_laws.py
-	@HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -n auto tests/formats/test_laws.py
+	@$(CACHED) $(BIN)/python -m tests.fuzz --count 20000
+	@$(CACHED) HYPOTHESIS_PROFILE=whole $(BIN)/python -m pytest -n auto -m 'long or hypothesis' --ignore tests/formats/test_laws.py
+	@$(CACHED) HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -n auto tests/formats/test_laws.py
 
 fuzz-plain: $(VENV)/installed ## Hold the plain way of reading to the general one on TAKEN (200,000) logs that it takes
 	@$(BIN)/python -m tests.plain --count $(or $(TAKEN),200000) $(PLAIN)
@@ -108,7 +112,7 @@ $(VENV)/sanitized: $(VENV)/installed $(ACCELERATOR)
 
 fuzz-fast: $(VENV)/sanitized ## Hold what is compiled, built with sanitizers, to the other ways on HELD (30,000) logs
 	@[ ! -d $(SANITIZED) ] || LD_PRELOAD="$$($${CC:-cc} -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 \
-	  PYTHONMALLOC=malloc PYTHONPATH="$(SANITIZED)" $(BIN)/python -m tests.plain --fast --count $(or $(HELD),30000)
+	  PYTHONMALLOC=malloc PYTHONPATH="$(SANITIZED)" $(CACHED) $(BIN)/python -m tests.plain --fast --count $(or $(HELD),30000)
 
 simulate: $(VENV)/installed ## 2,000 simulated sessions, and as many hard ones, held to what is true of them; SIMULATE for options
 	@$(BIN)/python -m tests.simulator --count 2000 $(SIMULATE)

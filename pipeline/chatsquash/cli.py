@@ -315,12 +315,14 @@ def stats(
     from chatsquash.report import stats as report
     from chatsquash.run import stats as counting
     from chatsquash.run import template as trying
-    from chatsquash.templates.counting import Counter, Tokenizer, packed
+    from chatsquash.templates.counting import Counter, Tokenizer, of_template, packed
     from chatsquash.text import shown
 
     refuse_alone(template, render)
+    tokenizer = tokenizer or (of_template(template) if template else None)
     if template and not tokenizer:
-        raise click.UsageError("--template says what tokens are counted of, so it needs --tokenizer.")
+        told = "its folder has no tokenizer.json, so it needs --tokenizer"
+        raise click.UsageError(f"--template says what tokens are counted of; {told}.")
     rendered = trying.template(template, **render) if template else None
     tokens = Counter(Tokenizer(packed(tokenizer)), rendered) if tokenizer else None
     counted = counting.stats(datasets, tokens)
@@ -349,6 +351,41 @@ def verify(output: str, *, logs: bool) -> int:
     compared = [counted(done.files, "file"), *([counted(done.logs, "log")] if logs else [])]
     click.echo(f"{', '.join(compared)} compared, {counted(len(done.problems), 'difference')}", err=True)
     return LEFT_OUT if done.problems else 0
+
+
+@cli.command(cls=Command)
+@argument("output", metavar="OUT")
+@argument("dataset", metavar="hf://datasets/OWNER/NAME[@BRANCH]")
+@option("--public", is_flag=True, help="To a dataset that everybody can read; without it, to a private one.")
+@option("--dry-run", is_flag=True, help="Only show what would be sent.")
+@option("--yes", "-y", is_flag=True, help="Do not ask.")
+def push(output: str, dataset: str, *, public: bool, dry_run: bool, yes: bool) -> int:
+    """Send a dataset folder to the Hugging Face Hub: its card, data and images, and nothing else of OUT.
+
+    Shows what it would send, and asks. What the Hub has is not sent again, and the dataset changes at once, by one
+    commit. A new dataset is private.
+    """
+    from chatsquash.report.progress import Bar
+    from chatsquash.run.push.push import Asked
+    from chatsquash.run.push.push import push as run
+    from chatsquash.text import escaped
+
+    if dry_run and yes:
+        raise click.UsageError("--yes has no effect with --dry-run, which does not ask: leave one of them out.")
+    if not (dry_run or yes or (sys.stdin and sys.stdin.isatty())):
+        raise click.UsageError("push asks before it sends, and nobody is at a terminal: add --yes, or --dry-run.")
+
+    def say(lines: list[str]) -> None:
+        click.echo("\n".join(map(escaped, lines)))
+
+    def agree() -> bool:
+        return yes or click.confirm("Send this?", err=True)
+
+    with Bar(quiet=False) as bar:
+        done = run(output, dataset, Asked(public, dry_run, say, agree, bar.observe))
+    with _whoever_listens():
+        click.echo(done.told, err=True)
+    return 0 if done.agreed else 1
 
 
 @cli.command(cls=Command)

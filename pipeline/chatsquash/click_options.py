@@ -295,10 +295,11 @@ def _contents(asked: Options) -> dict[str, Any]:
         from chatsquash.templates.source import packed
 
         found["template"] = packed(str(asked.template))
-    if asked.tokenizer:
+    if asked.tokenizer or (asked.template and asked.max_tokens is not None):
         from chatsquash.templates import counting
 
-        found["tokenizer"] = counting.packed(str(asked.tokenizer))
+        if model := str(asked.tokenizer or "") or counting.of_template(str(asked.template)):
+            found["tokenizer"] = counting.packed(model)
     return found
 
 

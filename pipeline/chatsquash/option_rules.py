@@ -267,7 +267,7 @@ def _refuse_samples(options: Options) -> None:
     """Refuse samples that cannot be told, or say twice what is trained on, and lengths that cannot be counted."""
     if options.max_tokens is not None and options.tokenizer is None:
         told = "counts tokens, so it needs --tokenizer (a tokenizer.json, or the folder of the model)"
-        raise UsageError(f"--max-tokens {options.max_tokens}: {told}; --template says what they are counted of")
+        raise UsageError(f"--max-tokens {options.max_tokens}: {told}, or --template with a folder that has both")
     if options.keep != "none" and options.preset != "hf":
         raise UsageError(f"--keep {options.keep}: only --preset hf has a place for it; add that")
     if options.pairs != "none":

@@ -20,9 +20,9 @@ from chatsquash.write.arrow import Field
 from tests.conftest import log_line, tree, write_log
 
 PACKINGS = ["jsonl", "jsonl.gz", "jsonl.zst", "parquet"]
-FILLER = "All work and no play makes for long logs. " * 24
-PLAIN = 11_000
-"""Sessions of about a kilobyte, with which the first ten megabytes of lines are of one kind."""
+FILLER = "All work and no play makes for long logs. " * 240
+PLAIN = 1_100
+"""Sessions of about ten kilobytes, with which the first ten megabytes of lines are of one kind."""
 
 
 def tool(name, **properties):

@@ -110,6 +110,7 @@ class Ways:
 
         Of those that it did not take, which the general path read, one in four is held to that, unless ``always``.
         """
+        path.unlink(missing_ok=True)  # to cut a file and write it anew makes some file systems wait for the disk
         path.write_bytes(data)
         log = Log(str(path), path.name, path.name, len(data))
         self._watched.taken = 0

@@ -132,3 +132,19 @@ def test_more_tokens_never_keep_less():
         for each in outcome(max_tokens=most, too_long="cut").records
     ]
     assert all(one <= other for one, other in pairwise(kept))
+
+
+def test_a_folder_with_a_template_and_a_tokenizer_needs_no_other_name(command, here):
+    (here / "model").mkdir()
+    (here / "model/chat_template.jinja").write_text(TEMPLATES["bare"])
+    (here / "model/tokenizer.json").write_bytes(TOKENIZER)
+    write_log(here / "logs/a.jsonl", log_line("one two three"))
+    for named in (["--template", "model"], ["--template", "model", "--tokenizer", "model"]):
+        ended = command("convert", "logs", "--preset", "hf", "--replace", "--max-tokens", "1000", *named)
+        assert (ended.code, ended.err.startswith("1 session seen = 1 written")) == (0, True)
+        (row,) = report("sessions.jsonl")
+        assert row["tokens"] > 4
+    assert "tokens" in command("stats", "out", "--template", "model").out
+    (here / "model/tokenizer.json").unlink()
+    ended = command("convert", "logs", "--preset", "hf", "--replace", "--max-tokens", "1000", "--template", "model")
+    assert (ended.code, "or --template with a folder that has both" in ended.err) == (2, True)

@@ -183,7 +183,10 @@ def test_tools_beyond_twenty_are_counted(command, tmp_path):
 
 
 WRONG = [
-    (["--template", "a.jinja"], "--template says what tokens are counted of, so it needs --tokenizer."),
+    (
+        ["--template", "a.jinja"],
+        "--template says what tokens are counted of; its folder has no tokenizer.json, so it needs --tokenizer.",
+    ),
     (["--tokenizer", "nowhere.json"], "nowhere.json: cannot be read ("),
 ]
 

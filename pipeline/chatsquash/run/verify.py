@@ -70,7 +70,7 @@ class _Folder(Protocol):
         """Let go of it."""
 
 
-class _Place(NamedTuple):
+class Place(NamedTuple):
     """An output folder, and what it is called."""
 
     folder: _Folder
@@ -88,29 +88,30 @@ def verify(out: Path | str, *, logs: bool = False) -> Verified:
 
     A text is the URL of one in a store.  Raises ``UsageError`` for one without a ``run.json`` that can be read.
     """
-    place = _place(out)
+    place = place_at(out)
     with closing(place.folder):
         return _verified(place, logs=logs)
 
 
-def _place(out: Path | str) -> _Place:
+def place_at(out: Path | str) -> Place:
+    """The output folder of a path, or of the URL of one in a store."""
     if isinstance(out, Path):
-        return _Place(Folder(out), out)
+        return Place(Folder(out), out)
     from chatsquash.write.bucket import Bucket  # which a folder does not need
 
     bucket = Bucket(out)
-    return _Place(bucket, bucket.shown)
+    return Place(bucket, bucket.shown)
 
 
-def _verified(out: _Place, *, logs: bool) -> Verified:
+def _verified(out: Place, *, logs: bool) -> Verified:
     done = Verified()
-    run = _run(out)
+    run = manifest(out)
     try:
         if out.folder.status(f"{OURS}/{PLAN}"):
             done.problems.append(f"{out}: a run was killed while its files took their places: convert again")
         for told in run["outputs"]:
             done.files += 1
-            done.problems += _file(out, told)
+            done.problems += differences(out, told)
         done.problems += _counts(out, run)
         left = len(run["inputs"])
         for path, inputs in groupby(run["inputs"], itemgetter("path")) if logs else ():
@@ -125,7 +126,8 @@ def _verified(out: _Place, *, logs: bool) -> Verified:
     return done
 
 
-def _run(out: _Place) -> dict[str, Json]:
+def manifest(out: Place) -> dict[str, Json]:
+    """What ``run.json`` says; raises ``UsageError`` where it cannot be read."""
     try:
         run = orjson.loads(out.folder.read(RUN))
     except OSError as problem:
@@ -139,8 +141,8 @@ def _run(out: _Place) -> dict[str, Json]:
     return run
 
 
-def _file(out: _Place, told: dict[str, Json]) -> Iterator[str]:
-    """How a file differs from what is told of it."""
+def differences(out: Place, told: dict[str, Json]) -> Iterator[str]:
+    """How a file differs from what is told of it; raises ``ValueError`` for a name that leads elsewhere."""
     name = inside(told["path"])
     path = out / name
     staged = StagedFile(name)
@@ -158,7 +160,7 @@ def _file(out: _Place, told: dict[str, Json]) -> Iterator[str]:
         yield f"{path}: has {lines:,} lines, not {told['lines']:,}"
 
 
-def _counts(out: _Place, run: dict[str, Json]) -> Iterator[str]:
+def _counts(out: Place, run: dict[str, Json]) -> Iterator[str]:
     """Which counts do not agree with each other, or with the files."""
     counts = run["counts"]
     for name in ("sessions", "lines", "bytes", "replies", "conversations"):
@@ -182,7 +184,7 @@ def _counts(out: _Place, run: dict[str, Json]) -> Iterator[str]:
     yield from _reported(out, counts, lines)
 
 
-def _reported(out: _Place, counts: dict[str, Json], lines: dict[str, int]) -> Iterator[str]:
+def _reported(out: Place, counts: dict[str, Json], lines: dict[str, int]) -> Iterator[str]:
     """Which counts do not agree with the reports."""
     rejected = ("rejected lines", lines[REJECTED], counts["lines"]["unreadable"])
     replies = [("replies", lines[REPLIES], counts["replies"]["logged"])] if REPLIES in lines else []
@@ -199,7 +201,7 @@ def _written(counts: dict[str, Json]) -> int:
     return int(told["written"])
 
 
-def _table(out: _Place, told: dict[str, Json], written: int, lines: dict[str, int]) -> Iterator[str]:
+def _table(out: Place, told: dict[str, Json], written: int, lines: dict[str, int]) -> Iterator[str]:
     """Which sums over the session table do not agree with the counts, or with the files that it names."""
     rows: Counter[str] = Counter()
     kinds: Counter[str] = Counter()
@@ -236,7 +238,7 @@ def _total(value: Json) -> int:
     return sum(map(_total, value.values())) if isinstance(value, dict) else int(value)
 
 
-def _findings(out: _Place, counts: dict[str, Json]) -> Iterator[tuple[str, int, int]]:
+def _findings(out: Place, counts: dict[str, Json]) -> Iterator[tuple[str, int, int]]:
     """Of each severity, in the dataset and in filtered sessions: what it is, how many there are, and are told of."""
     there: Counter[tuple[str, str]] = Counter()
     with suppress(OSError), out.folder.reading(FINDINGS) as file:  # where it cannot be read, that was said

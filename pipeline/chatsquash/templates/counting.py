@@ -33,6 +33,11 @@ def packed(path: str) -> bytes:
     return data
 
 
+def of_template(path: str) -> str | None:
+    """The folder of a model that a template was named by, if it has a tokenizer, too."""
+    return path if (Path(path) / _FILE).is_file() else None
+
+
 class Tokenizer:
     """Gives the tokens of texts; special tokens in a text are what they say, and none is added."""
 

@@ -19,11 +19,18 @@ from chatsquash.write.shards import FOLDER, PAIRS, Shards
 from chatsquash.write.splits import Splits
 from chatsquash.write.store import RUN, Output
 
-IGNORE = ".gitignore"  # which hub uploads honour
+IGNORE = ".gitignore"
 INFO = "dataset_info.json"
-_PUBLIC = (f"/{CARD}", f"/{FOLDER}/", f"/{PAIRS}/", f"/{IMAGES}/", f"/{INFO}")
+_FILES = (CARD, INFO)
+_FOLDERS = (f"{FOLDER}/", f"{PAIRS}/", f"{IMAGES}/")
+_PUBLIC = (f"/{CARD}", *(f"/{folder}" for folder in _FOLDERS), f"/{INFO}")
 _PRIVATE = (".chatsquash/", IGNORE, "reports/", RUN)
 """What we write beside; named one by one, too, for what does not know that ``!`` makes an exception."""
+
+
+def is_public(name: str) -> bool:
+    """Whether a file below the folder is meant for upload, by its name."""
+    return name in _FILES or name.startswith(_FOLDERS)
 
 
 class Dataset:

@@ -1,0 +1,1 @@
+"""A dataset folder to the Hugging Face Hub: what may leave, what is there already, and one commit."""

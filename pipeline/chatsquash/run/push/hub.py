@@ -1,0 +1,193 @@
+"""What is asked of the Hub, in words of ours: of its answers none is repeated but a code.
+
+Files are handed to the library open, not by their names, so that it sends the very bytes that were compared.  It then
+sends them by plain HTTP requests (LFS), all of which ``held`` sees.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, NamedTuple
+
+import huggingface_hub
+from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, constants, errors
+from huggingface_hub.hf_api import RepoFile
+
+import chatsquash
+from chatsquash.errors import ChatsquashError, UsageError
+from chatsquash.run.push.connection import held, is_safe
+from chatsquash.run.push.repository import Repository
+from chatsquash.write.dataset import is_public
+
+TITLE = "chatsquash push"
+"""The title of our commits, by which files of a former push are known."""
+_PATHS = 500
+"""Paths in one question."""
+_WORDS = {
+    401: "the Hub does not know the token: set HF_TOKEN anew, or log in by hf auth login",
+    403: "the token does not allow it: it has to be one that may write there",
+    404: "the Hub has no such thing, or does not show it to this token",
+    409: "the dataset was changed meanwhile: push again",
+    412: "the dataset was changed meanwhile: push again",
+}
+_AGAIN = "push again, and what was uploaded is not sent again"
+
+
+class Remote(NamedTuple):
+    """A file that the dataset on the Hub has."""
+
+    name: str
+    size: int
+    sha256: str | None
+    """``None`` where the Hub keeps it in git, and knows it by ``blob`` alone."""
+    blob: str
+
+
+class There(NamedTuple):
+    """The dataset on the Hub, as it was looked at."""
+
+    private: bool
+    commit: str | None
+    """The last one of the branch; of ``main`` where the branch is new."""
+    has_branch: bool = True
+
+
+class Hub:
+    """One dataset of the Hub.  Raises ``ChatsquashError`` where the Hub cannot be reached, or refuses."""
+
+    def __init__(self, at: Repository) -> None:
+        """Raise ``UsageError`` where there is no token, or the Hub that ``HF_ENDPOINT`` names is not encrypted."""
+        self.endpoint = (os.environ.get("HF_ENDPOINT") or constants.ENDPOINT).rstrip("/")
+        self._at, token = at, huggingface_hub.get_token()
+        if not token:
+            raise UsageError(f"{at}: there is no token for the Hub: set HF_TOKEN, or log in by hf auth login")
+        if not is_safe(self.endpoint):
+            raise UsageError("HF_ENDPOINT: has to be an https:// URL, so that the token is not sent for all to read")
+        self._api: Any = HfApi(
+            endpoint=self.endpoint,
+            token=token,
+            library_name="chatsquash",
+            library_version=chatsquash.__version__,
+        )
+        self._dataset = {"repo_id": at.id, "repo_type": "dataset"}
+
+    @property
+    def page(self) -> str:
+        """Where a browser shows it."""
+        return f"{self.endpoint}/datasets/{self._at.id}"
+
+    def connected(self) -> AbstractContextManager[None]:
+        """For as long as this lasts, the Hub may be asked."""
+        return held(self.endpoint)
+
+    def there(self) -> There | None:
+        """What the Hub has; ``None`` where it has no such dataset."""
+        with self._words():
+            try:
+                told = self._api.repo_info(**self._dataset)
+            except errors.RepositoryNotFoundError as problem:
+                if _status(problem) != 404:  # a token that is not known is told so, too
+                    raise
+                return None
+            if told.id.casefold() != self._at.id.casefold():
+                raise UsageError(f"{self._at}: was moved: name the dataset as its page does now")
+            return self._branch_of(told)
+
+    def _branch_of(self, told: Any) -> There:
+        is_private = told.private is True
+        if self._at.revision is None:
+            return There(is_private, told.sha)
+        try:
+            return There(is_private, self._api.repo_info(**self._dataset, revision=self._at.revision).sha)
+        except errors.RevisionNotFoundError:
+            if self._at.revision.startswith("refs/"):
+                raise UsageError(f"{self._at}: there is no such reference: open the pull request first") from None
+            return There(is_private, told.sha, has_branch=False)
+
+    def files(self, commit: str | None) -> list[Remote]:
+        """The files of a commit that have names as those meant for upload."""
+        if commit is None:
+            return []
+        with self._words():
+            found = self._api.list_repo_tree(**self._dataset, revision=commit, recursive=True)
+            return [
+                Remote(each.path, each.size, each.lfs.sha256 if each.lfs else None, each.blob_id)
+                for each in found
+                if isinstance(each, RepoFile) and is_public(each.path)
+            ]
+
+    def pushed(self, names: list[str], commit: str | None) -> list[str]:
+        """Those of these files that a push of ours wrote last."""
+        with self._words():
+            found = [
+                each
+                for paths in (names[at : at + _PATHS] for at in range(0, len(names), _PATHS))
+                for each in self._api.get_paths_info(**self._dataset, paths=paths, revision=commit, expand=True)
+            ]
+        return [each.path for each in found if each.last_commit and each.last_commit.title == TITLE]
+
+    def create(self, *, public: bool) -> None:
+        """Make the dataset, empty."""
+        with self._words():
+            self._api.create_repo(**self._dataset, private=not public)
+
+    def branch(self, commit: str | None) -> None:
+        """Make the branch."""
+        with self._words():
+            self._api.create_branch(**self._dataset, branch=self._at.revision, revision=commit)
+
+    def upload(self, additions: list[CommitOperationAdd]) -> None:
+        """Send what is large, but for what the Hub has; it is in no commit yet."""
+        with self._words():
+            self._api.preupload_lfs_files(
+                **self._dataset,
+                additions=additions,
+                revision=self._at.branch,
+                gitignore_content="",  # else one that is there could leave files out
+            )
+
+    def commit(self, additions: list[CommitOperationAdd], gone: list[str], parent: str | None) -> None:
+        """Add files that were uploaded, and delete others, at once, where the branch is still at ``parent``."""
+        deletions = [CommitOperationDelete(path_in_repo=name, is_folder=False) for name in gone]
+        with self._words():
+            self._api.create_commit(
+                **self._dataset,
+                operations=[*additions, *deletions],
+                commit_message=TITLE,
+                revision=self._at.branch,
+                parent_commit=parent,
+            )
+
+    @contextmanager
+    def _words(self) -> Iterator[None]:
+        try:
+            yield
+        except ChatsquashError:
+            raise
+        except Exception as problem:  # noqa: BLE001 - each version of the library has its own, which quote what was sent
+            raise self._in_words(problem) from None
+
+    def _in_words(self, problem: BaseException) -> ChatsquashError:
+        chain = list(_causes(problem))
+        if ours := next((each for each in chain if isinstance(each, ChatsquashError)), None):
+            return ours
+        status = next(filter(None, map(_status, chain)), None)
+        if status in _WORDS:
+            return ChatsquashError(f"{self._at}: {_WORDS[status]} (the Hub said {status})")
+        if status:
+            return ChatsquashError(f"{self._at}: the Hub said {status}: {_AGAIN}")
+        return ChatsquashError(f"{self._at}: the Hub could not be reached ({type(chain[-1]).__name__}): {_AGAIN}")
+
+
+def _status(problem: BaseException) -> int | None:
+    """The code of the answer that an error is about."""
+    status = getattr(getattr(problem, "response", None), "status_code", None)
+    return status if isinstance(status, int) else None
+
+
+def _causes(problem: BaseException | None) -> Iterator[BaseException]:
+    while problem is not None:
+        yield problem
+        problem = problem.__cause__ or (None if problem.__suppress_context__ else problem.__context__)

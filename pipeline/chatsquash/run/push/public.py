@@ -1,0 +1,61 @@
+"""What of an output folder may leave it: files of a dataset that ``run.json`` names, and that are what it says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+from chatsquash.errors import UsageError
+from chatsquash.model import Json
+from chatsquash.run.verify import Place, differences, manifest, place_at
+from chatsquash.write.card import CARD
+from chatsquash.write.claim import inside
+from chatsquash.write.commit import RUN
+from chatsquash.write.dataset import is_public
+from chatsquash.write.shards import FOLDER
+
+_OURS = re.compile("[A-Za-z0-9_-][A-Za-z0-9_.-]*")
+"""Parts of names as we write them."""
+
+
+class PublicFile(NamedTuple):
+    """A file that may leave."""
+
+    name: str
+    size: int
+    sha256: str
+
+
+def public_files(out: Path) -> list[PublicFile]:
+    """The files of a dataset folder that are meant for upload, each read and compared with ``run.json``.
+
+    No link is followed.  Raises ``UsageError`` for a folder that is none, and for a file that changed.
+    """
+    place = place_at(out)
+    with closing(place.folder):
+        try:
+            named = list(_named(place))
+            changed = [problem for told in named for problem in differences(place, told)]
+        except (KeyError, TypeError, AttributeError, ValueError) as problem:
+            raise UsageError(f"{out / RUN}: is not one of chatsquash ({type(problem).__name__}: {problem})") from None
+    if changed:
+        raise UsageError(f"{changed[0]}: see what changed by chatsquash verify {out}, and convert again")
+    files = {told["path"]: PublicFile(told["path"], told["size"], told["sha256"]) for told in named}
+    if CARD not in files:
+        raise UsageError(f"{out}: has no dataset card, so it is no dataset folder: convert with --format")
+    if not any(name.startswith(f"{FOLDER}/") for name in files):
+        raise UsageError(f"{out}: has no records to send")
+    return [files[name] for name in sorted(files)]
+
+
+def _named(place: Place) -> Iterator[dict[str, Json]]:
+    """What ``run.json`` says of files that are meant for upload; raises ``ValueError`` for a name that is not ours."""
+    for told in manifest(place)["outputs"]:
+        name = inside(told["path"])
+        if is_public(name):
+            if not all(map(_OURS.fullmatch, name.split("/"))):
+                raise ValueError(name)
+            yield told
