@@ -24,8 +24,8 @@ class Result:
 
     @property
     def good(self) -> bool:
-        """Whether it was trained on exactly the replies, each once."""
-        return not (self.failed or self.missing or self.beyond)
+        """Whether there were replies, and it was trained on exactly these, each once."""
+        return self.expected > 0 and not (self.failed or self.missing or self.beyond)
 
     @property
     def told(self) -> str:

@@ -51,6 +51,7 @@ def test_results_are_read_as_they_were_written(tmp_path):
     results.write(found, tmp_path / "results.json")
     assert results.read(tmp_path / "results.json") == found
     assert [each.good for each in found.of("trl")] == [True, False]
+    assert not Result("trl", "messages", 0, 0, 0).good
     assert bad.told == "2 of 3 replies, 2 other texts"
     assert Result("trl", "messages", 3, 0, 0, remark="and a header").told == "3 of 3 replies, and a header"
     assert found.without("trl").trainers == {}
