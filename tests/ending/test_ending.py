@@ -133,6 +133,8 @@ WORDS = [
     ("It still fails with the same error", "complaint"), ("Thanks, but it doesn\u2019t work.", "complaint"),
     ("No, use tabs instead", "correction"), ("Actually, I meant the other file", "correction"),
     ("Now add a test for it.", "none"), ("Please fix the failing test", "none"), ("Nein, das ist falsch", "unknown"),
+    ("No olvides las pruebas", "unknown"), ("Perfect, ora aggiungi i test", "unknown"), ("No.", "correction"),
+    ("In der Datei steht noch der Name", "unknown"), ("Stop, das ist falsch", "unknown"), ("No, not that", "correction"),
     ("Merci beaucoup pour votre aide", "unknown"), ("\u305d\u308c\u3067\u3044\u3044", "unknown"), ("x = 1", "unknown"),
 ]  # fmt: skip
 
