@@ -173,6 +173,7 @@ def test_a_condition_chooses_what_the_table_says(here, condition, holds):
 
 WRONG = [
     ("turn > 1", "has no column turn; the nearest one is turns"),
+    ("format = claude", "the nearest one is last_user; if it is a text, write 'claude'"),
     ("row > 1", "the column row is known once a record is written only"),
     ("turns", "it gives Int64, and not true or false"),
     ("turns >", "it is no condition of SQL"),
