@@ -38,6 +38,32 @@ def test_other_commands(command):
     assert not runs_tests(command)
 
 
+SAYS = [
+    ("pytest -q", "code"), ("pytest 2>&1", "code"), ("cd x && pytest;", "code"), ("(cd x; tox)\n", "code"),
+    ("pytest -k 'a | b; c'", "code"), ("make \\\n  test", "code"), ("pytest # then | tail", "code"),
+    ("pytest && git push", "success"), ("pytest &&\n git push", "success"),
+    ("set -o pipefail; pytest | tail", "success"), ("pytest -q 2>&1 | tail -5", "nothing"),
+    ("(make) | tee log", "nothing"), ("pytest || true", "nothing"), ("ls || pytest", "nothing"),
+    ("make test; echo done", "nothing"), ("make\nls", "nothing"), ("make test &", "nothing"), ("make --version", None),
+    ("cat > a.sh <<'EOF'\npytest\nEOF", None), ("cat > a.sh <<EOF && make\nls\nEOF\n", "code"),
+    ('git commit -m "x; make it \\" work"', None), ("cat <<EOF\nmake", None), ("echo 'x\nmake\n'", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command, expected", SAYS)
+def test_what_the_exit_code_of_a_command_says_of_its_tests(command, expected):
+    assert runs_tests(command) == expected
+
+
+@pytest.mark.parametrize("command, code, expected", [
+    ("pytest | tail", 0, None), ("pytest || true", 0, None), ("pytest && git push", 1, None),
+    ("pytest && git push", 0, 0), ("pytest", 1, 1),
+])  # fmt: skip
+def test_a_code_of_another_program_is_none_of_the_tests(command, code, expected):
+    view = said(user("go"), *ran("pytest", "Exit code: 3", "a"), *ran(command, f"Exit code: {code}", "b"))
+    assert ending(view, Reply()).exit == expected
+
+
 CODES = [
     ("Exit code: 1\nfailed", 1), ("ok\nProcess exited with code 0", 0), ('{"output": "x", "exit_code": 2}', 2),
     ('{"metadata": {"exit_code": 0}}', 0), ("<returncode>3</returncode>", 3), ("[exit code 0]", 0),
@@ -107,6 +133,8 @@ WORDS = [
     ("It still fails with the same error", "complaint"), ("Thanks, but it doesn\u2019t work.", "complaint"),
     ("No, use tabs instead", "correction"), ("Actually, I meant the other file", "correction"),
     ("Now add a test for it.", "none"), ("Please fix the failing test", "none"), ("Nein, das ist falsch", "unknown"),
+    ("No olvides las pruebas", "unknown"), ("Perfect, ora aggiungi i test", "unknown"), ("No.", "correction"),
+    ("In der Datei steht noch der Name", "unknown"), ("Stop, das ist falsch", "unknown"), ("No, not that", "correction"),
     ("Merci beaucoup pour votre aide", "unknown"), ("\u305d\u308c\u3067\u3044\u3044", "unknown"), ("x = 1", "unknown"),
 ]  # fmt: skip
 

@@ -4,10 +4,13 @@ import json
 from itertools import pairwise
 
 import pytest
-from tokenizers import Tokenizer, models, pre_tokenizers
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
 
 from chatsquash import Options, convert_session
 from chatsquash.errors import UsageError
+from chatsquash.templates.counting import Tokenizer as TokenCounts
 from tests.conftest import assistant, log_line, user, write_log
 from tests.run.outputs import report
 from tests.templates.inference import TEMPLATES
@@ -118,6 +121,54 @@ def test_tokens_of_a_template_are_those_of_the_rendering():
 def test_samples_are_compared_by_tokens_where_there_is_a_tokenizer():
     template = json.dumps([{"default": TEMPLATES["bare"]}, {}]).encode()
     assert len(outcome(preset="hf", samples="auto", template=template).records) == 1
+
+
+ADDED = [
+    AddedToken("<a>", special=True), AddedToken("<a>>", special=True), AddedToken("<l>", special=True, lstrip=True),
+    AddedToken("<r>", special=True, rstrip=True), AddedToken("<n>", normalized=True),
+]  # fmt: skip
+SCHEMES = [
+    pre_tokenizers.ByteLevel(add_prefix_space=False), pre_tokenizers.ByteLevel(add_prefix_space=True),
+    pre_tokenizers.Metaspace(prepend_scheme="first"), pre_tokenizers.Metaspace(prepend_scheme="always"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("added", [ADDED, [*ADDED, AddedToken("<w>", special=True, single_word=True)], []])
+@pytest.mark.parametrize("scheme", SCHEMES, ids=["bytes", "spaced bytes", "first", "always"])
+@given(
+    texts=st.lists(
+        st.lists(st.sampled_from(["<a>", "<a>>", "<l>", "<r>", "<n>", "<w>", " ", "x", "xy", "<", ">"])), max_size=3
+    )
+)
+@settings(max_examples=25)
+def test_tokens_are_those_of_the_whole_text_whatever_was_seen_before(added, scheme, texts):
+    pieces = [
+        "x",
+        "y",
+        " ",
+        "\u0120",
+        "\u2581",
+        "<",
+        ">",
+        "a",
+        "l",
+        "r",
+        "n",
+        "w",
+        "\u0120x",
+        "\u2581x",
+        "xy",
+        "x<",
+        ">>",
+        "x>",
+    ]
+    whole = Tokenizer(models.BPE({piece: at for at, piece in enumerate(pieces)}, [("x", "y"), ("x", "<"), (">", ">")]))
+    whole.pre_tokenizer = scheme
+    whole.add_tokens(added)
+    counted = TokenCounts(whole.to_str().encode())
+    for text in map("".join, texts):
+        ids = whole.encode(text, add_special_tokens=False).ids
+        assert counted.spelled(text) == b"".join(each.to_bytes(4, "big") for each in ids)
 
 
 def test_what_is_no_tokenizer_is_told():

@@ -19,6 +19,7 @@ from tests.simulator.play import play
 from tests.templates.inference import TEMPLATES
 from tests.tree import logs
 
+SAMPLES = Path(__file__).parents[2] / "sample_logs"
 PLAIN = {"anonymize": False, "workers": 1}
 
 
@@ -99,6 +100,13 @@ def test_a_reply_of_several_messages_is_the_completion():
     lines[0]["response"]["choices"][0]["message"]["content"] = "I read it."
     made = records(lines[:1], samples="reply", preset="hf", split_text_and_calls=True)
     assert [said(each["completion"]) for each in made] == ["I read it. / call"]
+
+
+def test_a_sample_that_ends_with_calls_is_no_log_that_broke_off(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    summary = convert(SAMPLES / "documents", "out", Options(**PLAIN, preset="hf", samples="reply"))
+    assert summary.written
+    assert not any(code == "unanswered-call" for _, code in summary.findings)
 
 
 # As few as possible

@@ -153,7 +153,7 @@ WHERE = [
     ("turns >= 3", lambda row: row["turns"] >= 3),
     ("format = 'claude_code' OR format LIKE 'gemini%'", lambda row: row["format"] == "claude_code" or row["format"].startswith("gemini")),
     ("NOT truncated", lambda row: row["truncated"] is False),
-    ("exit IS NOT NULL", lambda row: row["exit"] is not None),
+    ("finish = 'tool_calls' OR exit = 0", lambda row: row["finish"] == "tool_calls" or row["exit"] == 0),
     ("findings_warning = 0 AND replies_lost = 0", lambda row: not row["findings"]["warning"] and not row["replies"]["lost"]),
     ("usage_completion_tokens BETWEEN 100 AND 2000", lambda row: 100 <= (row["usage"]["completion_tokens"] or 0) <= 2000),
     ("model IN ('gpt-4.1-2025-04-14') AND \"end\" > '2026-01-12'", lambda row: row["model"] == "gpt-4.1-2025-04-14"),
@@ -173,6 +173,7 @@ def test_a_condition_chooses_what_the_table_says(here, condition, holds):
 
 WRONG = [
     ("turn > 1", "has no column turn; the nearest one is turns"),
+    ("format = claude", "the nearest one is last_user; if it is a text, write 'claude'"),
     ("row > 1", "the column row is known once a record is written only"),
     ("turns", "it gives Int64, and not true or false"),
     ("turns >", "it is no condition of SQL"),

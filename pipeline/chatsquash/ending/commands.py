@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 from chatsquash import chat, jsonio
 from chatsquash.checks.exchanges import exchanges
@@ -39,7 +39,17 @@ _RUNNERS = frozenset([
 """Programs that run another one, which stands behind them."""
 _BETWEEN = frozenset(["run", "exec", "-m", "x", "python", "python3"])
 """Words that stand between a runner, or Python, and what it runs."""
-_PARTS = re.compile(r"&&|\|\||[;|\n()]")
+_NO_RUN = frozenset(["--version", "--help", "--collect-only", "--dry-run"])
+"""Options with which they run nothing."""
+_QUOTED = re.compile(r"""'([^']*)(?:'|\Z)|"((?:[^"\\]|\\.)*+)(?:"|\\?\Z)|(?<!\S)\#[^\n]*|\\\n""", re.DOTALL)
+"""What a shell does not divide: quoted texts, comments, and lines that go on."""
+_HERE = re.compile(
+    r"(?<!<)<<-?[ ]*(['\"]?)(\w+)\1([^\n]*)\n(?:(?![ \t]*\2[ \t]*$)[^\n]*(?:\n|\Z))*+(?:[ \t]*\2[ \t]*$)?", re.MULTILINE
+)
+"""A text that stands in the command itself, for a program to read."""
+_PLAIN = re.compile(r"[\w./:=@-]*\Z")
+_SIGN_AT_END = re.compile(r"(&&|\|\||\|&?)\s*\n")
+_SIGNS = re.compile(r"(&&|\|\||\|&?|(?<![<>&])&(?![>&\d])|[;\n()])")
 _NAMED = tuple(f'"{name}"' for name in _COMMAND)
 """These as they stand in arguments, and nowhere in the texts that these hold."""
 _WORDS = 16
@@ -58,10 +68,10 @@ _SHOWN = 400
 def last_exit(view: View) -> tuple[int | None, str | None]:
     """The exit code, and the message that says it; ``None`` where there is no such command, or none is told."""
     for arguments, results in _calls(view):
-        if runs_tests(_command(arguments)):
-            for at, content in results:
+        if told := runs_tests(_command(arguments)):
+            for at, content in results if told != "nothing" else ():
                 code = exit_code(content)
-                if code is not None:
+                if code is not None and (told == "code" or code == 0):
                     return code, f"message {at}, {code} in the result of a command that runs tests or a build"
             return None, None
     return None, None
@@ -100,14 +110,37 @@ def _command(arguments: str) -> str:
     return found if isinstance(found, str) else ""
 
 
-def runs_tests(command: str) -> bool:
-    """Whether a shell's command runs tests or a build, as its words tell."""
-    return any(_is_one(part.split(None, _WORDS)[:_WORDS]) for part in _PARTS.split(command))
+def runs_tests(command: str) -> Literal["code", "success", "nothing"] | None:
+    """Whether a shell's command runs tests or a build, as its words tell, and what its exit code says of the last ones.
+
+    ``code``: it is theirs.  ``success``: they went well if it is 0, and else another program may have failed.
+    ``nothing``: it is that of another program, as of ``pytest | tail``.
+    """
+    parts = _SIGNS.split(_SIGN_AT_END.sub(r"\1", _QUOTED.sub(_unquoted, _HERE.sub(r"\3\n", command))))
+    met = [at for at in range(0, len(parts), 2) if _is_one(parts[at].split(None, _WORDS)[:_WORDS])]
+    if not met:
+        return None
+    behind = parts[met[-1] + 1 :]
+    while len(behind) > 1 and not behind[-1].strip() and behind[-2] != "&":
+        del behind[-2:]
+    if met[-1] and parts[met[-1] - 1] == "||":
+        return "nothing"
+    harmless = {"&&", "(", ")", *(("|", "|&") if "pipefail" in command else ())}
+    told: Literal["code", "success"] = "success" if behind else "code"
+    return told if harmless.issuperset(behind[::2]) else "nothing"
+
+
+def _unquoted(found: re.Match[str]) -> str:
+    """A word in place of a quoted text, which is itself where a shell would not divide it."""
+    text = found[1] if found[1] is not None else found[2]
+    return " " if text is None else text if _PLAIN.match(text) else "_"
 
 
 def _is_one(words: list[str]) -> bool:
     """Whether the words of one command are such a program, behind others that run it."""
     at, met = 0, False
+    if not _NO_RUN.isdisjoint(words):
+        return False
     while at < len(words):
         name = words[at].rpartition("/")[2].removesuffix(".sh").removesuffix(".exe")
         is_between = name in _BETWEEN or name.startswith(("-", "python")) or name.isdigit()

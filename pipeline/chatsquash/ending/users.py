@@ -24,10 +24,15 @@ THANKS = (
     "thanks", "thank you", "thx", "cheers", "perfect", "great", "awesome", "excellent", "nice", "well done",
     "good job", "looks good", "lgtm", "it works", "works now", "works great", "love it", "amazing",
 )  # fmt: skip
+_ABROAD = frozenset(["no", "nope", "stop", "perfect", "nice", "great", "terrible", "cheers", "rather"])
+"""Those that people who write in other languages begin with, too."""
 _COMMON = [
-    "a", "and", "are", "can", "do", "for", "have", "how", "i", "in", "is", "it", "make", "me", "my", "of", "on",
-    "please", "that", "the", "this", "to", "we", "what", "with", "you",
+    "again", "and", "are you", "but", "can you", "does", "doesn't", "don't", "from", "have to", "how", "i'm", "instead",
+    "is it", "is not", "isn't", "it", "it's", "its", "make", "my", "not", "now", "of", "one", "please", "should",
+    "still", "that", "the", "then", "there", "they", "this", "to the", "we", "what", "when", "which", "why", "with",
+    "work", "would", "you", "your",
 ]  # fmt: skip
+"""Words that few texts in other languages have."""
 
 
 def _any_of(phrases: tuple[str, ...] | list[str], begin: str = r"\b") -> re.Pattern[str]:
@@ -74,9 +79,11 @@ def _said(text: str) -> str:
 def judged(text: str) -> tuple[LastUser, str]:
     """What a message says of what came before it, and the words that tell; *unknown* where it is not English."""
     plain = text.lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
-    for kind, pattern in _RULES:
-        if found := pattern.search(plain):
-            return kind, found[0].strip(" .,!?\n")
     letters = [char for char in plain if char.isalpha()]
-    is_english = _ENGLISH.search(plain) and sum(map(str.isascii, letters)) >= 0.9 * len(letters)
+    is_english = bool(_ENGLISH.search(plain)) and sum(map(str.isascii, letters)) >= 0.9 * len(letters)
+    for kind, pattern in _RULES:
+        for found in pattern.finditer(plain):
+            words = found[0].strip(" .,!?\n")
+            if is_english or words.split()[-1] not in _ABROAD or words == plain.strip(" .,!?\n"):
+                return kind, words
     return ("none" if is_english else "unknown"), ""

@@ -45,7 +45,8 @@ def _expression(condition: str) -> pl.Expr:
             raise UsageError(f"{said}: it holds a query of its own: write a condition over the columns alone")
         if name not in SCHEMA:
             near = get_close_matches(name, SCHEMA, 1, 0.0)[0]
-            raise UsageError(f"{said}: the session table has no column {name}; the nearest one is {near}")
+            text = "" if get_close_matches(name, SCHEMA, 1) else f"; if it is a text, write '{name}'"
+            raise UsageError(f"{said}: the session table has no column {name}; the nearest one is {near}{text}")
     try:
         found = pl.DataFrame({name: [None, None] for name in SCHEMA}, schema=SCHEMA).select(expression)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as problem:

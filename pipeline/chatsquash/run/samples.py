@@ -138,7 +138,7 @@ class Sampling(Struct):
 
     def _note(self, conversation: str, entry: Entry, told: Iterable[Found]) -> None:
         for fact in told:
-            if fact.code == "unanswered-call" and fact.at is not None and fact.at >= len(entry.messages):
+            if fact.code == "unanswered-call" and fact.at is not None and fact.at >= len(said(entry)) - 1:
                 continue  # a sample ends with its reply
             about = fact._replace(conversation=conversation)
             self._found[conversation, fact.code, fact.at] = (line_of(entry, fact), about)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from array import array
+from collections.abc import Iterable
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +19,8 @@ if TYPE_CHECKING:
     from chatsquash.templates.bounded import Template
 
 _FILE = "tokenizer.json"
+_KEPT = 1 << 24
+"""Characters of texts whose tokens are kept, about."""
 
 
 class RefusedError(Exception):
@@ -56,6 +61,11 @@ class Tokenizer:
             raise UsageError(f"{place}: is no tokenizer.json ({problem})") from None
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
+        self._special = _special(self._tokenizer.get_added_tokens_decoder().values())
+        self._known: dict[str, bytes] = {}
+        """Parts of texts, most of which come again in the next text of a session, and their tokens."""
+        self._size = 0
+        """How many characters these have."""
 
     def count(self, texts: list[str]) -> int:
         """How many tokens texts have, one by one."""
@@ -63,16 +73,43 @@ class Tokenizer:
 
     def spelled(self, text: str) -> bytes:
         """The tokens of a text, each as four bytes, so that one begins with another as their tokens do."""
-        ids = array("I", self._encoded([text])[0].ids)
-        if sys.byteorder == "little":
-            ids.byteswap()
-        return ids.tobytes()
+        parts = self._parts(text)
+        new = [part for part in dict.fromkeys(parts) if part not in self._known]
+        if self._size > _KEPT:
+            self._known, self._size, new = {}, 0, [*dict.fromkeys(parts)]
+        for part, found in zip(new, self._encoded(new), strict=True):
+            ids = array("I", found.ids)
+            if sys.byteorder == "little":
+                ids.byteswap()
+            self._known[part] = ids.tobytes()
+            self._size += len(part)
+        return b"".join(map(self._known.__getitem__, parts))
+
+    def _parts(self, text: str) -> list[str]:
+        """A text in parts, none empty, that have their tokens for themselves: each begins with a special token."""
+        if self._special is None:
+            return [text] if text else []
+        starts = [found.start() for found in self._special.finditer(text) if found.lastindex]
+        return [text[at:end] for at, end in pairwise([0, *starts, len(text)]) if at < end]
 
     def _encoded(self, texts: list[str]) -> list[Any]:
         # No tokenizer takes lone surrogates.
         clean = [text.encode("utf-8", "replace").decode() for text in texts if text]
         found: list[Any] = self._tokenizer.encode_batch(clean, add_special_tokens=False)
         return found
+
+
+def _special(added: Iterable[Any]) -> re.Pattern[str] | None:
+    """What finds the tokens that are looked for before all else; those before which a text divides are a group.
+
+    ``None`` where the words beside such a token tell whether it is one.
+    """
+    first = [each for each in added if not each.normalized and each.content]
+    if not first or any(each.single_word for each in first):
+        return None
+    ordered = sorted(first, key=lambda each: len(each.content), reverse=True)
+    spelled = ((re.escape(each.content), each.lstrip) for each in ordered)
+    return re.compile("|".join(text if takes_more else f"({text})" for text, takes_more in spelled))
 
 
 class Counter:
@@ -90,7 +127,7 @@ class Counter:
         rendered = self._template.render(held.messages, held.tools)
         if rendered.text is None:
             raise RefusedError(rendered.problem)
-        return self._tokenizer.count([rendered.text])
+        return len(self._tokenizer.spelled(rendered.text)) // 4
 
 
 def texts(held: StoredRecord) -> list[str]:
