@@ -40,6 +40,12 @@ def test_tokens_are_added_up_and_a_response_that_is_logged_twice_counts_once(her
     assert usage() == [(30, 3), (30, 3), (51, 6), (None, None)]
 
 
+def test_tokens_beyond_what_anybody_counts_are_unknown(here):
+    write_log(here / "logs/a.jsonl", used(log_line("q"), 1 << 36, 1), used(log_line("q", at=2), 9 << 60, (1 << 36) - 1))
+    convert("logs", "out", Options(where="usage_completion_tokens > 0"))
+    assert usage() == [(None, 1 << 36)]
+
+
 def streamed(pieces, **members):
     line = log_line("q", **members)
     chunks = [{"choices": [{"index": 0, "delta": {"content": piece}}], "usage": None} for piece in pieces]
