@@ -221,6 +221,18 @@ def test_pairs_of_an_agents_file(here, is_left):
     assert found == [(f"{kind}; chosen a.jsonl:{at}; rejected a.jsonl:2", ONE, OTHER)]
 
 
+def test_of_many_paths_of_an_agents_file_the_last_one_alone_is_chosen(here):
+    _, line, reply = branching()
+    lines = [line("1", None, 0, WHY)]
+    for at in range(40):
+        lines += [
+            line(f"a{at}", "1", at, reply(f"Path {at}.", f"m{at}")), line(f"b{at}", f"a{at}", at, user("No.")),
+            line(f"c{at}", f"b{at}", at, reply("Well.", f"n{at}")),
+        ]  # fmt: skip
+    found = told(lines, here)
+    assert [each[1:] for each in found] == [("Path 39.", f"Path {at}.") for at in range(39)]
+
+
 @pytest.mark.parametrize("options, message", [
     ({"preset": "openai"}, "--preset openai has none; those that have are chat, hf"),
     ({}, "pairs are a part of a dataset folder; add --format jsonl"),
