@@ -68,7 +68,8 @@ CODES = [
     ("Exit code: 1\nfailed", 1), ("ok\nProcess exited with code 0", 0), ('{"output": "x", "exit_code": 2}', 2),
     ('{"metadata": {"exit_code": 0}}', 0), ("<returncode>3</returncode>", 3), ("[exit code 0]", 0),
     ("Command finished with exit code 137.", 137), ("Exit status: -9", -9), ("3 passed", None), ("", None),
-    ('{"exit_code": true}', None), ("a" * 1000 + "\nexit code 1\n" + "b" * 1000, None), ("it says exit code 4 here", None),
+    ('{"exit_code": true}', None), ('{"exit_code": 3221225477}', 0xC0000005), (f'{{"exit_code": {10**30}}}', None),
+    ("exit code 9999999999", None), ("a" * 1000 + "\nexit code 1\n" + "b" * 1000, None), ("it says exit code 4 here", None),
     ([{"type": "text", "text": "Exit code: 5"}], 5), ('{"a": ' + "[" * 500, None),
 ]  # fmt: skip
 
@@ -166,6 +167,11 @@ def test_what_clients_put_in_is_no_word_of_the_user():
     assert ending(view, Reply())[-2:] == ("thanks", "message 2, 'thank you'")
 
 
+def test_many_blocks_that_clients_put_in_take_no_time_each():
+    blocks = "<a></a>\n" * 200_000  # minutes, were what is behind each of them copied
+    assert ending(said(user("Go."), assistant("Done."), user(blocks + " Thanks.")), Reply()).last_user == "thanks"
+
+
 def test_nobody_spoke_after_the_work():
     assert ending(said(user("Thanks!"), assistant("Done.")), Reply())[-2:] == ("none", None)
 
@@ -179,7 +185,8 @@ def trajectory(**members):
 @pytest.mark.parametrize("members, expected", [
     ({}, (None, None)), ({"extra": {"reward": 1}}, (1.0, "extra.reward of the trajectory")),
     ({"final_metrics": {"extra": {"reward": 0.5}}}, (0.5, "final_metrics.extra.reward of the trajectory")),
-    ({"reward": True}, (None, None)), ({"rewards": {"reward": 0}}, (0.0, "rewards.reward of the trajectory")),
+    ({"reward": True}, (None, None)), ({"reward": 10**400}, (None, None)),
+    ({"rewards": {"reward": 0}}, (0.0, "rewards.reward of the trajectory")),
 ])  # fmt: skip
 def test_the_reward_of_a_trajectory(here, members, expected):
     (here / "logs").mkdir()

@@ -48,7 +48,7 @@ def lines(*, finish="stop"):
 
 
 def outcome(**options):
-    given = Options(anonymize=False, tokenizer=TOKENIZER, **options)
+    given = Options(anonymize=False, **{"tokenizer": TOKENIZER, **options})
     (found,) = convert_session([json.dumps(line) for line in lines()], given)
     return found
 
@@ -174,6 +174,15 @@ def test_tokens_are_those_of_the_whole_text_whatever_was_seen_before(added, sche
 def test_what_is_no_tokenizer_is_told():
     with pytest.raises(UsageError, match=r"is no tokenizer\.json"):
         convert_session([json.dumps(log_line("a"))], Options(anonymize=False, tokenizer=b"{}", max_tokens=1))
+
+
+@pytest.mark.parametrize("samples", ["session", "auto"])
+def test_a_text_that_the_tokenizer_refuses_costs_its_record(samples):
+    template = json.dumps([{"default": TEMPLATES["bare"]}, {}]).encode()
+    tokenizer = Tokenizer(models.WordLevel({"x": 0}, unk_token="y")).to_str().encode()
+    found = outcome(preset="hf", samples=samples, template=template, tokenizer=tokenizer)
+    assert (found.records, found.left_out) == ([], "not-rendered")
+    assert any("the tokenizer takes no such text" in str(each) for each in found.findings)
 
 
 def test_more_tokens_never_keep_less():

@@ -8,6 +8,7 @@ import pytest
 from chatsquash import Options, convert
 from chatsquash.errors import UsageError
 from chatsquash.run.verify import verify
+from chatsquash.templates.source import packed
 from tests.conftest import assistant, user, write_log
 from tests.run.outputs import manifest
 from tests.simulator.play import play
@@ -220,6 +221,18 @@ def test_pairs_of_an_agents_file(here, is_left):
     assert found == [(f"{kind}; chosen a.jsonl:{at}; rejected a.jsonl:2", ONE, OTHER)]
 
 
+def test_of_many_paths_of_an_agents_file_the_last_one_alone_is_chosen(here):
+    _, line, reply = branching()
+    lines = [line("1", None, 0, WHY)]
+    for at in range(40):
+        lines += [
+            line(f"a{at}", "1", at, reply(f"Path {at}.", f"m{at}")), line(f"b{at}", f"a{at}", at, user("No.")),
+            line(f"c{at}", f"b{at}", at, reply("Well.", f"n{at}")),
+        ]  # fmt: skip
+    found = told(lines, here)
+    assert [each[1:] for each in found] == [("Path 39.", f"Path {at}.") for at in range(39)]
+
+
 @pytest.mark.parametrize("options, message", [
     ({"preset": "openai"}, "--preset openai has none; those that have are chat, hf"),
     ({}, "pairs are a part of a dataset folder; add --format jsonl"),
@@ -282,7 +295,22 @@ def test_log_probabilities_stand_with_the_replies_that_they_are_of(here, options
 def test_they_stand_in_samples_too(here):
     one, two = kept(here, with_logprobs(logs.grows()), samples="reply")
     assert [each["completion"][0]["logprobs"]["token_ids"] for each in (one, two)] == [[0, 7], [1, 7]]
-    assert two["prompt"][2]["logprobs"]["token_ids"] == [0, 7]
+    assert not any("logprobs" in message for message in two["prompt"])
+
+
+def test_they_stand_with_all_replies_that_a_sample_trains_on(here):
+    (here / "t.jinja").write_text(
+        "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}"
+    )
+    asked = {"samples": "auto", "sample_shape": "messages", "template": packed(str(here / "t.jinja")), "loss": "weight"}
+    (record,) = kept(here, with_logprobs(logs.grows()), **asked)
+    assert [each.get("logprobs", {}).get("token_ids") for each in record["messages"]] == [
+        None,
+        None,
+        [0, 7],
+        None,
+        [1, 7],
+    ]
 
 
 def test_what_the_client_worded_anew_has_none(here):

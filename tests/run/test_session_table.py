@@ -40,6 +40,12 @@ def test_tokens_are_added_up_and_a_response_that_is_logged_twice_counts_once(her
     assert usage() == [(30, 3), (30, 3), (51, 6), (None, None)]
 
 
+def test_tokens_beyond_what_anybody_counts_are_unknown(here):
+    write_log(here / "logs/a.jsonl", used(log_line("q"), 1 << 36, 1), used(log_line("q", at=2), 9 << 60, (1 << 36) - 1))
+    convert("logs", "out", Options(where="usage_completion_tokens > 0"))
+    assert usage() == [(None, 1 << 36)]
+
+
 def streamed(pieces, **members):
     line = log_line("q", **members)
     chunks = [{"choices": [{"index": 0, "delta": {"content": piece}}], "usage": None} for piece in pieces]
@@ -143,7 +149,7 @@ def test_a_folder_without_a_table_is_named(here):
     with pytest.raises(UsageError, match="there is no session table: name a folder"):
         frame("nowhere")
     (here / "out/reports").mkdir(parents=True)
-    for data in (b"[1]\n", b"{\n", b'{"row": "x"}\n', b"\xff\n", b"[" * 9000):
+    for data in (b"[1]\n", b"{\n", b'{"row": "x"}\n', b"\xff\n", b"[" * 9000, b'{"row": 1%b}\n' % (b"0" * 400)):
         (here / "out/reports/sessions.jsonl").write_bytes(data)
         with pytest.raises(UsageError, match="no session table of this version"):
             frame("out")
@@ -180,6 +186,7 @@ WRONG = [
     ("turns > 1; DROP TABLE x", "it is no condition of SQL"),
     ("turns > 'a'", "cannot compare"),
     ("1 = 1", "it says the same of all records"),
+    ("ROW_NUMBER() OVER () > 0", "it says the same of all records"),
     ("COUNT(turns) > 1", "it says the same of all records"),
     ("turns IN (SELECT 1)", "it holds a query of its own"),
     ("", "it is no condition of SQL"),
@@ -193,6 +200,13 @@ def test_a_wrong_condition_says_what_is_wrong(here, condition, told):
         convert("logs", "out", Options(where=condition))
     assert told in str(raised.value)
     assert not Path("out").exists()
+
+
+def test_a_condition_that_the_values_of_a_record_do_not_allow_is_not_fulfilled(here):
+    write_log(here / "logs/a.jsonl", log_line("q", session_id="7"))
+    write_log(here / "logs/b.jsonl", log_line("q", session_id="x"))
+    summary = convert("logs", "out", Options(where="CAST(session AS INT) > 0"))
+    assert (summary.written, summary.filtered) == (1, {"--where": 1})
 
 
 def test_every_column_can_be_asked_for_unless_it_is_known_late(here):

@@ -61,6 +61,8 @@ _EXIT = re.compile(
     re.IGNORECASE | re.MULTILINE | re.VERBOSE,
 )
 """A line in which an agent's program says how the program that it ran ended."""
+_LEAST, _MOST = -(1 << 31), 1 << 32
+"""Between these are the exit codes of all systems; a log may name any number."""
 _SHOWN = 400
 """Characters at each end of a result in which it says so."""
 
@@ -168,7 +170,7 @@ def exit_code(content: Json) -> int | None:
         return held
     for part in (text[-_SHOWN:], text[:_SHOWN]):
         if found := _EXIT.search(part):
-            return int(found[1])
+            return _code(int(found[1]))
     return None
 
 
@@ -179,4 +181,8 @@ def _member(text: str) -> int | None:
         return None
     holders = [value, *(each for each in value.values() if isinstance(each, dict))]
     codes = (holder[name] for holder in holders for name in _CODES if name in holder)
-    return next((code for code in codes if isinstance(code, int) and not isinstance(code, bool)), None)
+    return next((code for code in map(_code, codes) if code is not None), None)
+
+
+def _code(value: Json) -> int | None:
+    return value if type(value) is int and _LEAST <= value < _MOST else None

@@ -48,7 +48,7 @@ _RULES: tuple[tuple[LastUser, re.Pattern[str]], ...] = (
 )  # fmt: skip
 _LOOKED_AT = 600
 """Characters of a message that are looked at: what is said of the work stands before what is pasted."""
-_TAGGED = re.compile(r"<([a-z][\w-]{0,40})>")
+_TAGGED = re.compile(r"\s*+<([a-z][\w-]{0,40})>")
 
 
 def last_word(view: View) -> tuple[LastUser, str | None]:
@@ -67,13 +67,14 @@ def last_word(view: View) -> tuple[LastUser, str | None]:
 
 def _said(text: str) -> str:
     """The beginning of what a person said: without blocks in tags, which clients add."""
-    text = text.lstrip()
-    while found := _TAGGED.match(text):
-        _, closing, behind = text.partition(f"</{found[1]}>")
-        if not closing:
+    at = 0
+    while found := _TAGGED.match(text, at):
+        closing = f"</{found[1]}>"
+        at = text.find(closing, found.end())
+        if at < 0:
             return ""
-        text = behind.lstrip()
-    return text[:_LOOKED_AT]
+        at += len(closing)
+    return text[at:].lstrip()[:_LOOKED_AT]
 
 
 def judged(text: str) -> tuple[LastUser, str]:

@@ -11,8 +11,8 @@ from chatsquash.text import json_type
 
 Object = dict[str, Any]
 T = TypeVar("T")
-_MOST = 1 << 53
-"""More tokens than this nobody counts; sums of a few still fit into 64 bits."""
+_MOST = 1 << 36
+"""More tokens than this nobody counts; the sum of all that a session says still fits into 64 bits."""
 kind = json_type
 """The type of a value, in words."""
 _PLAIN_NAME = re.compile(r"[0-9A-Za-z_-]{1,100}")

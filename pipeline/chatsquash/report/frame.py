@@ -47,7 +47,7 @@ def frame(output: str | PathLike[str]) -> pl.DataFrame:
         return pl.concat([*frames, _framed(rows, SCHEMA)])
     except FileNotFoundError:
         raise UsageError(f"{path}: there is no session table: name a folder that chatsquash convert wrote") from None
-    except (ValueError, TypeError, AttributeError, RecursionError, pl.exceptions.PolarsError) as problem:
+    except (ValueError, TypeError, AttributeError, RecursionError, OverflowError, pl.exceptions.PolarsError) as problem:
         raise UsageError(f"{path}: no session table of this version of chatsquash: {problem}") from None
 
 

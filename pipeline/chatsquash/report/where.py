@@ -17,7 +17,10 @@ _LATE = {column.name for column in COLUMNS if column.known_late}
 
 
 class Where:
-    """Tells which records fulfil a condition; one that is not known counts as not fulfilled, as SQL has it."""
+    """Tells which records fulfil a condition; one that is not known counts as not fulfilled, as SQL has it.
+
+    So does one that the values of a record do not allow, which are those of a log.
+    """
 
     def __init__(self, condition: str) -> None:
         """Raises ``UsageError`` for what is no condition over the columns."""
@@ -28,7 +31,11 @@ class Where:
         """Whether a record fulfils it."""
         row = row_of(line_of(log, outcome, record, None, Written()))
         frame = pl.DataFrame([[row[name]] for name in self._schema], schema=self._schema)
-        return frame.select(self._expression).item() is True
+        try:
+            told = frame.select(self._expression)
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException):  # such as a cast of a text that is no number
+            return False
+        return told.height == 1 and told.item() is True
 
 
 def _expression(condition: str) -> pl.Expr:
@@ -54,7 +61,7 @@ def _expression(condition: str) -> pl.Expr:
     kind = found.dtypes[0]
     if kind != pl.Boolean:
         raise UsageError(f"{said}: it gives {kind}, and not true or false: compare it with something")
-    if found.height == 1:
+    if found.height == 1 or not names:
         raise UsageError(f"{said}: it says the same of all records: name columns, and leave sums and counts out")
     return expression
 

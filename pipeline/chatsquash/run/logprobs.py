@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 from xxhash import xxh3_128_digest
@@ -10,10 +11,12 @@ from xxhash import xxh3_128_digest
 from chatsquash import jsonio
 from chatsquash.model import Message
 from chatsquash.outcome import Record
+from chatsquash.records.samples import Draft
 from chatsquash.run.conversations import end_of
-from chatsquash.run.samples import said
+from chatsquash.run.samples import Sample, said
 from chatsquash.stages.session import Session, Snapshot
 from chatsquash.tree.kinds import Path
+from chatsquash.tree.replies import Reply
 from chatsquash.tree.standing import held
 
 MEMBER = "logprobs"
@@ -36,6 +39,27 @@ def with_logprobs(session: Session, snapshot: Snapshot, made: Record) -> Record:
         is_one = ordinal in alone and times[ordinal] == 1
         if is_one and reply.line in logged and _is_whole(shown.message(reply.number), reply.message):
             places[alone[ordinal]] = logged[reply.line]
+    return _placed(made, places)
+
+
+def in_sample(sample: Sample, replies: Sequence[Reply], logged: dict[int, bytes]) -> Draft:
+    """The draft of a sample in which the replies that are trained on have theirs.
+
+    Those of its context stand in the samples of these: in all that hold them, they would grow with the square of the
+    session.
+    """
+    spoken = [message for message in sample.messages if message["role"] == "assistant"]
+    places: dict[int, bytes] = {}
+    for each in sample.trained:
+        reply = replies[each.key]
+        is_one = each.span.stop - each.span.start == 1
+        if is_one and reply.line in logged and _is_whole(spoken[each.ordinal], reply.message):
+            places[each.span.start] = logged[reply.line]
+    return replace(sample.draft, record=_placed(sample.draft.record, places))
+
+
+def _placed(made: Record, places: dict[int, bytes]) -> Record:
+    """A record whose messages at these places have what was logged of their tokens."""
     if not places:
         return made
     value = jsonio.loads(made.line)

@@ -73,6 +73,11 @@ def of_log(session: Session, name: str, asked: Asked) -> Told:
     for reply, entry in entries_of(sampled, session, asked.reread):
         sampling.add(reply.number, each.ids[id(wanted[reply.number][1])], snapshot_of(reply.path(), entry))
     samples = sampling.finish()
+    if logged := session.followed.logprobs:
+        from chatsquash.run.logprobs import in_sample  # which few runs ask for
+
+        for sample in samples:
+            sample.draft = in_sample(sample, each.trees.replies, logged)
     begins = first_conversation(each.trees, each.found)
     records = [
         _of_conversation(counted(record, asked.options), wanted[sample.key][1], each.ids)

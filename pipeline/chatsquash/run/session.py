@@ -361,7 +361,7 @@ class Converter:
         addresses = self._anonymizer.count - before if self._anonymizer else 0
         facts = self._facts(session, snapshot, log, made.line) if self._tells_facts else None
         made = structs.replace(made, facts=facts, addresses=addresses) if facts or addresses else made
-        if self._options.keep != "none":
+        if self._options.keep != "none" and self._options.samples == "session":
             from chatsquash.run.logprobs import with_logprobs  # which few runs ask for
 
             made = with_logprobs(session, snapshot, made)

@@ -64,8 +64,8 @@ class _Counting:
         rows = frame(dataset)
         once = rows.filter(pl.col("record").is_null() | (pl.col("record") == 1))
         found.sessions += len(once)
-        found.prompt_tokens += int(once["usage_prompt_tokens"].sum())
-        found.completion_tokens += int(once["usage_completion_tokens"].sum())
+        found.prompt_tokens += sum(once["usage_prompt_tokens"].drop_nulls())  # whose own sum is one of 64 bits
+        found.completion_tokens += sum(once["usage_completion_tokens"].drop_nulls())
         written = rows.filter(pl.col("record").is_not_null())
         ended = pl.when(pl.col("exit") == 0).then(pl.lit("0")).when(pl.col("exit") != 0).then(pl.lit("other"))
         found.exit.update(written.select(ended)["literal"].fill_null("unknown").to_list())

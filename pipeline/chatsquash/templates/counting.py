@@ -24,7 +24,7 @@ _KEPT = 1 << 24
 
 
 class RefusedError(Exception):
-    """The template cannot render a record; the text says why."""
+    """The template cannot render a record, or the tokenizer cannot divide it; the text says why."""
 
 
 def packed(path: str) -> bytes:
@@ -95,7 +95,10 @@ class Tokenizer:
     def _encoded(self, texts: list[str]) -> list[Any]:
         # No tokenizer takes lone surrogates.
         clean = [text.encode("utf-8", "replace").decode() for text in texts if text]
-        found: list[Any] = self._tokenizer.encode_batch(clean, add_special_tokens=False)
+        try:
+            found: list[Any] = self._tokenizer.encode_batch(clean, add_special_tokens=False)
+        except Exception as problem:  # noqa: BLE001 - that is all it raises, such as for a word that is not in its table
+            raise RefusedError(f"nothing, but the tokenizer takes no such text ({problem})") from None
         return found
 
 

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from chatsquash.records.reading import NotARecordError, parsed, record
 from chatsquash.templates.behind import Longest
 from chatsquash.templates.bounded import Template
-from chatsquash.templates.counting import Tokenizer
+from chatsquash.templates.counting import RefusedError, Tokenizer
 from chatsquash.templates.source import unpacked
 
 
@@ -43,7 +43,10 @@ class Inference(Struct):
         whole = self.template.render(held.messages, held.tools)
         if prompt.text is None or whole.text is None:
             return Told(problem=prompt.problem or whole.problem)
-        asked, said = self._spelled(prompt.text), self._spelled(whole.text)
+        try:
+            asked, said = self._spelled(prompt.text), self._spelled(whole.text)
+        except RefusedError as problem:
+            return Told(problem=str(problem))
         return Told(said, said.startswith(asked) and len(said) > len(asked))
 
     def _spelled(self, text: str) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import isfinite
+from sys import float_info
 from typing import NamedTuple
 
 from chatsquash.chat import PRIVATE, Private
@@ -13,6 +13,7 @@ from chatsquash.formats.calls import function_call
 from chatsquash.formats.evidence import Evidence, Logged, Unread, moment, numbers, origin, told, with_origin
 from chatsquash.formats.parts import data_url, image
 from chatsquash.formats.values import Object, at, compact, count, kind, objects, string
+from chatsquash.jsonio import Rounded
 from chatsquash.model import Conversation, ConversationKind, Json
 
 NAME = "atif"
@@ -134,7 +135,7 @@ def _reward(holder: Json, name: str) -> Object:
     """How well a trajectory went, where its writer or the verifier of its task says so."""
     for path in _REWARDED:
         value = at(holder, *path, "reward")
-        if isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value):
+        if type(value) in (int, float, Rounded) and abs(value) <= float_info.max:  # an integer may be beyond
             return {"reward": float(value), "reward_evidence": f"{'.'.join((*path, 'reward'))} of the {name}"}
     return {}
 
