@@ -58,7 +58,8 @@ ROWS = [
     ("the last exchange goes", 17, 7, 16, 3),
     ("at the very number", 16, 7, 16, 3),
     ("and the one before it", 15, 5, 11, 2),
-    ("the first exchange stays whole", 11, 5, 11, 2),
+    ("at the very number again", 11, 5, 11, 2),
+    ("between the rounds of an agent", 10, 3, 7, 1),
 ]
 
 
@@ -88,21 +89,40 @@ def full(preset):
 
 
 def left(replies):
-    return "1 exchange at its end is" if replies == 3 else "2 exchanges at its end are"
+    return "1 exchange at its end is" if replies == 3 else f"{4 - replies} exchanges at its end are"
 
 
-def test_a_record_whose_first_exchange_is_too_long_is_filtered(tmp_path, monkeypatch):
+def test_a_record_whose_first_reply_does_not_fit_is_filtered(tmp_path, monkeypatch):
     from chatsquash import convert
 
     monkeypatch.chdir(tmp_path)
     write_log(tmp_path / "logs/a.jsonl", *lines())
     write_log(tmp_path / "logs/b.jsonl", log_line("short"))
     for too_long in ("drop", "cut"):
-        options = Options(anonymize=False, tokenizer=TOKENIZER, max_tokens=10, too_long=too_long, replace=True)
+        options = Options(anonymize=False, tokenizer=TOKENIZER, max_tokens=6, too_long=too_long, replace=True)
         summary = convert("logs", "out", options)
         assert (summary.written, dict(summary.filtered)) == (1, {"--max-tokens": 1})
         rows = report("sessions.jsonl")
         assert [(row["tokens"], row["filtered"]) for row in rows] == [(None, "--max-tokens"), (2, None)]
+
+
+def test_a_reply_that_became_several_messages_is_not_cut_within():
+    both = calling("ls", "{}", text="one")
+    both["tool_calls"].append({**both["tool_calls"][0], "id": "call_2"})
+    answered = [SYSTEM, user("a"), both, result("b"), result("c", "call_2"), assistant("d e f g h")]
+    log = [log_line(*answered[:-1], reply="d e f g h")]
+    for options in ({"split_parallel": True}, {"split_text_and_calls": True}, {}):
+        kept = outcome_of(log, preset="hf", max_tokens=12, too_long="cut", **options)
+        replies = [message for message in kept if message["role"] == "assistant"]
+        assert sum(len(message.get("tool_calls", ())) for message in replies) in (0, 2)
+
+
+def outcome_of(log, **options):
+    """The messages of the record of a log, if it has one."""
+    found = convert_session(
+        [json.dumps(line) for line in log], Options(anonymize=False, tokenizer=TOKENIZER, **options)
+    )[0]
+    return json.loads(found.records[0].line)["messages"] if found.records else []
 
 
 def test_flags_of_what_stays_do_too():

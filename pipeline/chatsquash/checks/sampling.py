@@ -42,7 +42,7 @@ def context_not_held(count: int) -> Fact:
 def cut_to_fit(tokens: int, most: int, exchanges: int) -> Fact:
     """Reported when `--too-long cut` left exchanges off the end of a record, so that it fits `--max-tokens`.
 
-    An exchange is a prompt of the user with all that follows up to the next one.
+    An exchange is a reply, with the prompt or the results that it answers.
     """
     left = f"{counted(exchanges, 'exchange')} at its end {'is' if exchanges == 1 else 'are'} left off"
     return Fact(f"the record had {tokens:,} tokens, more than {most:,}: {left}")

@@ -10,7 +10,7 @@ from xxhash import xxh3_128_digest
 
 from chatsquash import jsonio
 from chatsquash.checks import sampling as checks
-from chatsquash.model import Found, Json
+from chatsquash.model import Found, Json, Mark
 from chatsquash.options import Options
 from chatsquash.outcome import Record
 from chatsquash.records.reading import StoredRecord, native, record
@@ -47,7 +47,7 @@ class Lengths:
 
     def _cut(self, made: Record, value: dict[str, Any], tokens: int) -> tuple[Record, list[Found]]:
         """A record without the exchanges at its end that do not fit; as it is where the first one does not."""
-        ends = _ends(value)
+        ends = _ends(value, made.marks)
         counts: dict[int, int] = {}
 
         def count(end: int) -> int:
@@ -67,19 +67,18 @@ class Lengths:
         return cut, [checks.cut_to_fit(tokens, self._most, len(ends) + 1 - place)]
 
 
-def _ends(value: dict[str, Any]) -> list[int]:
-    """Where each exchange but the last one ends: behind what an assistant says last before a user's next prompt."""
-    held = record(value)
-    said = native(held)
-    results = {said.place(at) for at, message in enumerate(said.messages) if message["role"] == "tool"}
-    prompts = [_at(said, at) for at, message in enumerate(said.messages) if message["role"] == "user"]
-    spoken = [_at(said, at) for at, message in enumerate(said.messages) if message["role"] == "assistant"]
-    found: list[int] = []
-    for prompt in prompts:
-        behind = bisect_right(spoken, prompt)
-        if prompt not in results and behind and spoken[behind - 1] + 1 not in found:
-            found.append(spoken[behind - 1] + 1)
-    return found
+def _ends(value: dict[str, Any], marks: list[Mark]) -> list[int]:
+    """Where each exchange but the last one ends: behind what an assistant says, and not within a reply."""
+    said = native(record(value))
+    roles = [message["role"] for message in said.messages]
+    pairs = zip(roles, [*roles[1:], ""], strict=True)
+    spoken = [_at(said, at) + 1 for at, (role, behind) in enumerate(pairs) if role == "assistant" != behind]
+    parts: dict[int, list[int]] = {}
+    for mark in marks:
+        for reply in mark.at:
+            parts.setdefault(reply, []).append(mark.place)
+    within = {end for places in parts.values() for end in spoken if min(places) < end <= max(places)}
+    return sorted({*spoken[:-1]} - within)
 
 
 def _at(said: StoredRecord, at: int) -> int:
