@@ -30,6 +30,7 @@ _ROOMS = {
     "read": "read",
     "formats": "read",
     "tree": "judge",
+    "ending": "judge",
     "stages": "judge",
     "records": "judge",
     "redact": "judge",

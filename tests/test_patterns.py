@@ -10,6 +10,7 @@ from functools import cache
 
 import pytest
 
+from chatsquash.ending import users
 from chatsquash.formats.agents.claude_code import texts as client_texts
 from chatsquash.formats.service import Service
 from chatsquash.read import replies
@@ -25,7 +26,15 @@ from tests.patterns import held, modules, nodes, shapes, sites, worse_than_linea
 KINDS = [re.compile(kind.begins) for kind in compressed.KINDS.values()]
 ADDRESSES = [addresses._ADDRESS, addresses._ADDRESS_IN_SOURCE, addresses._OURS, addresses._DOMAIN]
 CREDENTIALS = [credentials._START, credentials._QUOTE, credentials._SENT_END, credentials._QUERY_END, rb"(?<=\])"]
+WORDS_OF_USERS = [users._COMPLAINT, users._CORRECTION, users._THANK, users._ENGLISH]
 RUNNING = {
+    (
+        "chatsquash.templates.counting",
+        "'|'.join((text if takes_more else f'({text})' for text, takes_more in spelled))",
+    ): [("finditer", re.compile(r"(<\|im_start\|>)|(<\|im_end\|>)|<mask>|(<s>)"))],
+    ("chatsquash.ending.users", "f\"{begin}(?:{'|'.join(map(re.escape, longest_first))})\\\\b\""): [
+        ("finditer", each) for each in WORDS_OF_USERS
+    ],
     ("chatsquash.sources.compression", "kind.begins"): [("match", kind) for kind in KINDS],
     ("chatsquash.sources.compression", "self._kind.begins"): [("match", kind) for kind in KINDS],
     ("chatsquash.stores.address", "_HOSTS[scheme]"): [

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from chatsquash import jsonio
 from chatsquash.formats.openai_chat.members import RESPONSE
@@ -55,7 +55,7 @@ class Told(Struct):
     results: list[int]
     result_ids: list[str]
     result_texts: list[Any]
-    usages: list[Any]
+    usages: list[Raw]
     """What the responses have for their use of tokens, those that have it."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -44,11 +45,19 @@ def of_usage(usage: Json) -> Tokens:
 
 def of_raw(usages: Iterable[bytes]) -> Tokens:
     """The sum of those that raw members ``usage`` count."""
-    raw = b"[%b]" % b",".join(usages)
+    pieces = list(usages)
     try:
-        return total(map(of_usage, _usages.decode(raw)))
+        return total(map(of_usage, _usages.decode(b"[%b]" % b",".join(pieces))))
     except (msgspec.MsgspecError, ValueError, RecursionError):  # one is no object, or has what few have
-        return total(map(of_usage, jsonio.loads(raw)))
+        return total(map(_of_one, pieces))
+
+
+def _of_one(usage: bytes) -> Tokens:
+    """Those of one member; a number that is not finite matters in what is kept of a response only."""
+    try:
+        return of_usage(json.loads(usage))
+    except (ValueError, RecursionError):
+        return Tokens()
 
 
 def total(counts: Iterable[Tokens]) -> Tokens:

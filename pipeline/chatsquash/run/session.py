@@ -200,7 +200,7 @@ class Converter:
             replies=covered.rows,
             family=covered.family,
             relatives=covered.relatives,
-            format=read.seen.format if read.seen else None,
+            format=_format(read, left_out),
             tokens=_tokens(read, session, log),
             pairs=self._pairs(read, session, file, log) if records and self._options.pairs != "none" else [],
         )
@@ -421,6 +421,12 @@ def _lengths(options: Options) -> Lengths | None:
     from chatsquash.run.lengths import Lengths
 
     return Lengths(options)
+
+
+def _format(read: Reading, left_out: Found | None) -> str | None:
+    """The format of a log, whose lines are read as chat where they tell of none."""
+    is_known = read.seen is None or read.seen.format is not None or (left_out and left_out.code == "unknown-format")
+    return (read.seen.format if read.seen else None) if is_known else PLAIN
 
 
 def _tokens(read: Reading, session: Session, log: Log) -> Tokens:

@@ -23,7 +23,7 @@ from chatsquash.outcome import Chosen, Outcome, Record
 from chatsquash.read.compiled import MEMBERS, ROLES, Compiled, Told, transcribe
 from chatsquash.read.lines import fill, make_room
 from chatsquash.read.reading import PLAIN_LOG
-from chatsquash.read.tokens import of_usage, total
+from chatsquash.read.tokens import of_raw
 from chatsquash.records import presets
 from chatsquash.redact.pseudonyms import Anonymizer
 from chatsquash.run.told import met, told_of_cleaning
@@ -104,7 +104,7 @@ class CompiledWay:
             coverage=Coverage(count, conversations=1),
             meeting=met(name, user, before, written.reply),
             format=PLAIN_LOG.format,
-            tokens=total(map(of_usage, told.usages)),
+            tokens=of_raw(map(bytes, told.usages)),
         )
 
     def _clean(self, written: Written) -> dict[str, int] | None:
