@@ -43,10 +43,8 @@ _NO_RUN = frozenset(["--version", "--help", "--collect-only", "--dry-run"])
 """Options with which they run nothing."""
 _QUOTED = re.compile(r"""'([^']*)(?:'|\Z)|"((?:[^"\\]|\\.)*+)(?:"|\\?\Z)|(?<!\S)\#[^\n]*|\\\n""", re.DOTALL)
 """What a shell does not divide: quoted texts, comments, and lines that go on."""
-_HERE = re.compile(
-    r"(?<!<)<<-?[ ]*(['\"]?)(\w+)\1([^\n]*)\n(?:(?![ \t]*\2[ \t]*$)[^\n]*(?:\n|\Z))*+(?:[ \t]*\2[ \t]*$)?", re.MULTILINE
-)
-"""A text that stands in the command itself, for a program to read."""
+_HERE = re.compile(r"(?<!<)<<-?[ ]{0,8}+(['\"]?)(\w{1,64}+)\1")
+"""What begins a text that stands in the command itself, for a program to read: its last line says just this word."""
 _PLAIN = re.compile(r"[\w./:=@-]*\Z")
 _SIGN_AT_END = re.compile(r"(&&|\|\||\|&?)\s*\n")
 _SIGNS = re.compile(r"(&&|\|\||\|&?|(?<![<>&])&(?![>&\d])|[;\n()])")
@@ -118,7 +116,7 @@ def runs_tests(command: str) -> Literal["code", "success", "nothing"] | None:
     ``code``: it is theirs.  ``success``: they went well if it is 0, and else another program may have failed.
     ``nothing``: it is that of another program, as of ``pytest | tail``.
     """
-    parts = _SIGNS.split(_SIGN_AT_END.sub(r"\1", _QUOTED.sub(_unquoted, _HERE.sub(r"\3\n", command))))
+    parts = _SIGNS.split(_SIGN_AT_END.sub(r"\1", _QUOTED.sub(_unquoted, _without_texts(command))))
     met = [at for at in range(0, len(parts), 2) if _is_one(parts[at].split(None, _WORDS)[:_WORDS])]
     if not met:
         return None
@@ -161,6 +159,19 @@ def _has_verb(name: str, words: list[str]) -> bool:
     verbs = {part for word in words if not word.startswith("-") for part in word.replace(":", " ").split()}
     verbs |= {"build"} if "--build" in words else set()
     return bool((_VERBS - {"install", "ci"} if name in _NO_BUILD else _VERBS) & verbs)
+
+
+def _without_texts(command: str) -> str:
+    """A command without the texts that stand in it for programs to read."""
+    if "<<" not in command:
+        return command
+    kept: list[str] = []
+    lines = iter(command.split("\n"))
+    for line in lines:
+        kept.append(_HERE.sub("", line))
+        for found in _HERE.finditer(line):
+            next((each for each in lines if each.strip(" \t") == found[2]), None)
+    return "\n".join(kept)
 
 
 def exit_code(content: Json) -> int | None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from chatsquash.reasoning import CLOSE, OPEN
 
-_BLOCK = re.compile(rf"{OPEN}(.*?){CLOSE}", re.DOTALL)
-_LEADING = re.compile(rf"(?:\s*{OPEN}.*?{CLOSE})+\s*", re.DOTALL)
-_UNOPENED = re.compile(rf"\s*(.*?){CLOSE}\s*", re.DOTALL)
-"""Of models whose prompt opens the block."""
+
+class _Block(NamedTuple):
+    """A block in a text: from where to where it stands, tags included, and what is in it."""
+
+    start: int
+    stop: int
+    inside: str
 
 
 def bare(thought: str) -> str:
@@ -39,20 +43,37 @@ def dropped(text: str, thought: str) -> str:
     """A text without the blocks that it begins with, and without those of this reasoning."""
     thought = bare(thought)
     _, rest = _leading(text, thought)
-    return _BLOCK.sub(lambda block: "" if thought and block[1].strip() == thought else block[0], rest)
+    pieces, at = list[str](), 0
+    for block in _blocks(rest):
+        if thought and block.inside.strip() == thought:
+            pieces.append(rest[at : block.start])
+            at = block.stop
+    return "".join([*pieces, rest[at:]])
+
+
+def _blocks(text: str) -> Iterator[_Block]:
+    """The blocks of a text, in order; a search for each would take quadratic time where none is closed."""
+    start = text.find(OPEN)
+    while start >= 0 and (close := text.find(CLOSE, start + len(OPEN))) >= 0:
+        yield _Block(start, close + len(CLOSE), text[start + len(OPEN) : close])
+        start = text.find(OPEN, close + len(CLOSE))
 
 
 def _has(text: str, thought: str) -> bool:
-    return any(block.strip() == thought for block in _BLOCK.findall(text))
+    return any(block.inside.strip() == thought for block in _blocks(text))
 
 
 def _leading(text: str, thought: str) -> tuple[list[str], str]:
     """What is thought in the blocks that a text begins with, without empty ones, and the text behind them."""
-    if blocks := _LEADING.match(text):
-        inside = [block.strip() for block in _BLOCK.findall(blocks[0])]
-        return [each for each in inside if each], text[blocks.end() :]
-    unopened = _UNOPENED.match(text)
-    said = unopened[1].strip() if unopened else ""
-    if unopened and said and said == thought:
-        return [], text[unopened.end() :]
+    inside, at = list[str](), 0
+    for block in _blocks(text):
+        if text[at : block.start].strip():
+            break
+        inside.append(block.inside.strip())
+        at = block.stop
+    if at:
+        return [each for each in inside if each], text[at:].lstrip()
+    said, close, rest = text.partition(CLOSE)
+    if close and said.strip() and said.strip() == thought:  # of models whose prompt opens the block
+        return [], rest.lstrip()
     return [], text
